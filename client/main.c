@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/cli/cli.h"
+#include "client/cli/commands.h"
 #include "client/pack/share_pack.h"
 
 /*

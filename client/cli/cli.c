@@ -3,23 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "client/cli/cli.h"
 #include "client/cli/commands.h"
-#include "client/cli/complete.h"
 #include "client/term/output.h"
-
-static const struct opt no_options[] = { { 0 } };
-
-static int say_help(const struct command *c, struct err *e)
-{
-    struct buf text = { 0 };
-
-    if (c != NULL)
-        command_add_help(&text, c);
-    else
-        command_add_overview(&text);
-    return output_write(&text, e) < 0 ? -1 : EXIT_WELL;
-}
 
 /* What is asked for an argument that is missing, by what usage calls the first one. */
 static const char *question(const char *args)
@@ -39,20 +24,9 @@ static const char *question(const char *args)
     return "";
 }
 
-static int check_n_args(const struct cli *cli, struct err *e)
-{
-    const struct command *c = cli->command;
-
-    if (cli->args.n < c->min_args)
-        return err_set(e, ERR_USAGE, "%susage: ludwig %s %s", question(c->args), c->name, c->args);
-    if (cli->args.n > c->max_args)
-        return err_set(e, ERR_USAGE, "'%s' is one argument too many; usage: ludwig %s %s",
-                       cli->args.words[c->max_args], c->name, c->args);
-    return 0;
-}
-
 static int run_command(struct cli *cli, const struct opt_words *words, struct err *e)
 {
+    static const struct opt no_options[] = { { 0 } };
     const struct command *c = cli->command;
     struct common_options common = { 0 };
     void *options = arena_alloc(cli->arena, c->options_size);
@@ -62,95 +36,63 @@ static int run_command(struct cli *cli, const struct opt_words *words, struct er
     if (opt_parse(groups, 2, words, cli->arena, &cli->args, e) < 0)
         return err_wrap(e, "%s", c->name);
     if (common.help)
-        return say_help(c, e);
+        return command_print_help(c, e);
     if (common.version)
         return cmd_version.run(cli, e);
-    if (check_n_args(cli, e) < 0)
-        return -1;
+    if (cli->args.n < c->min_args)
+        return err_set(e, ERR_USAGE, "%susage: ludwig %s %s", question(c->args), c->name, c->args);
+    if (cli->args.n > c->max_args)
+        return err_set(e, ERR_USAGE, "'%s' is one argument too many; usage: ludwig %s %s",
+                       cli->args.words[c->max_args], c->name, c->args);
     if (common.server != NULL)
         cli->server = common.server;
     cli->options = options;
     return c->run(cli, e);
 }
 
-/* Where the command's name stands among the words; options before it are the common ones. */
-static size_t find_name(const struct opt_words *words)
-{
-    size_t i = 0;
-
-    while (i < words->n && words->words[i][0] == '-')
-        i += strcmp(words->words[i], "--server") == 0 ? 2 : 1;
-    return i < words->n ? i : words->n;
-}
-
-static const struct opt *find_row(const struct opt *rows, const char *name, size_t n)
-{
-    for (const struct opt *row = rows; row != NULL && row->name != NULL; row++)
-        if (strlen(row->name) == n && strncmp(row->name, name, n) == 0)
-            return row;
-    return NULL;
-}
-
-/* The command that is named behind the option if it has that option, else any that does. */
-static const struct command *find_owner(const char *named, const char *option, size_t n,
-                                        bool *is_named)
-{
-    const struct command *any = NULL;
-
-    *is_named = false;
-    for (size_t i = 0; commands[i] != NULL; i++) {
-        if (find_row(commands[i]->options, option, n) == NULL)
-            continue;
-        any = commands[i];
-        *is_named = named != NULL && strcmp(named, any->name) == 0;
-        if (*is_named)
-            break;
-    }
-    return any;
-}
-
-/* Of an option that stands before the command and belongs to commands. */
+/* An option that stands before the command, whose name is words[name], and belongs to commands: is
+ * it one of the command that is named, or else of any? */
 static int refuse_early(const struct opt_words *words, size_t name, struct err *e)
 {
     const char *named = name < words->n ? words->words[name] : NULL;
 
     for (size_t i = 0; i < name; i++) {
-        const char *word = words->words[i];
+        const char *word = words->words[i], *owner = NULL;
         size_t n = strcspn(word, "=");
-        const struct command *owner;
-        bool is_named;
 
         if (strncmp(word, "--", 2) != 0 || n == 2 ||
-            find_row(common_options, word + 2, n - 2) != NULL)
+            opt_find(common_options, word + 2, n - 2, 0) != NULL)
             continue;
-        owner = find_owner(named, word + 2, n - 2, &is_named);
+        for (size_t k = 0; commands[k] != NULL; k++)
+            if (opt_find(commands[k]->options, word + 2, n - 2, 0) != NULL &&
+                (owner == NULL || (named != NULL && strcmp(named, commands[k]->name) == 0)))
+                owner = commands[k]->name;
         if (owner != NULL)
             return err_set(e, ERR_USAGE, "%.*s goes behind the command: ludwig %s %s", (int)n, word,
-                           is_named ? owner->name : "COMMAND", word);
+                           named != NULL && strcmp(named, owner) == 0 ? owner : "COMMAND", word);
     }
     return 0;
 }
 
-/* The hidden command for the shells' scripts: "complete -- WORD...". */
-static int print_completions(const struct opt_words *words, struct err *e)
-{
-    struct opt_words line = { words->words + 2, words->n - 2 };
-    struct buf out = { 0 };
-
-    complete_add_answers(&out, &line);
-    return output_write(&out, e) < 0 ? -1 : EXIT_WELL;
-}
-
+/* Options before the command's name are the common ones. */
 static int run_words(struct cli *cli, const struct opt_words *words, struct err *e)
 {
-    size_t name = find_name(words);
-    struct opt_words before = { words->words, name }, rest;
     struct common_options common = { 0 };
     struct opt_group group = { common_options, &common };
+    struct opt_words before = { words->words, 0 }, rest;
+    size_t name = 0;
 
     if (words->n >= 2 && strcmp(words->words[0], "complete") == 0 &&
-        strcmp(words->words[1], "--") == 0)
-        return print_completions(words, e);
+        strcmp(words->words[1], "--") == 0) {
+        struct buf out = { 0 };
+
+        rest = (struct opt_words){ words->words + 2, words->n - 2 };
+        complete_add_answers(&out, &rest);
+        return output_write(&out, e) < 0 ? -1 : EXIT_WELL;
+    }
+    while (name < words->n && words->words[name][0] == '-')
+        name += strcmp(words->words[name], "--server") == 0 ? 2 : 1;
+    before.n = name = name < words->n ? name : words->n;
     if (refuse_early(words, name, e) < 0 || opt_parse(&group, 1, &before, cli->arena, &rest, e) < 0)
         return -1;
     cli->server = common.server;
@@ -159,12 +101,12 @@ static int run_words(struct cli *cli, const struct opt_words *words, struct err 
     if (name == words->n && !common.help)
         return err_set(e, ERR_USAGE, "which command? (see ludwig help)");
     if (name == words->n)
-        return say_help(NULL, e);
+        return command_print_help(NULL, e);
     cli->command = command_find(words->words[name], e);
     if (cli->command == NULL)
         return -1;
     if (common.help)
-        return say_help(cli->command, e);
+        return command_print_help(cli->command, e);
     rest = (struct opt_words){ words->words + name + 1, words->n - name - 1 };
     return run_command(cli, &rest, e);
 }

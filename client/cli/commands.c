@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* commands.c - the table of commands, and what help says about them */
+/* commands.c - the table of commands, and what help and version say */
 #include <string.h>
 
 #include "client/cli/commands.h"
+#include "client/term/output.h"
 #include "common/base/suggest.h"
 
 enum { HELP_COLUMN = 14 };
@@ -49,66 +50,97 @@ static const struct {
     { "log", "logs" },
 };
 
-static const char *meant_by(const char *name)
+const struct command *command_find(const char *name, struct err *e)
 {
     struct suggest nearest = { .word = name };
 
-    for (size_t i = 0; i < sizeof habits / sizeof habits[0]; i++)
-        if (strcmp(habits[i].word, name) == 0)
-            return habits[i].meant;
-    for (size_t i = 0; commands[i] != NULL; i++)
-        suggest_try(&nearest, commands[i]->name);
-    return nearest.best;
-}
-
-const struct command *command_find(const char *name, struct err *e)
-{
-    const char *meant;
-
-    for (size_t i = 0; commands[i] != NULL; i++)
+    for (size_t i = 0; commands[i] != NULL; i++) {
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
-    meant = meant_by(name);
-    if (meant != NULL)
-        err_set(e, ERR_USAGE, "there is no command '%s' (did you mean '%s'?)", name, meant);
+        suggest_try(&nearest, commands[i]->name);
+    }
+    for (size_t i = 0; i < sizeof habits / sizeof habits[0]; i++)
+        if (strcmp(habits[i].word, name) == 0)
+            nearest.best = habits[i].meant;
+    if (nearest.best != NULL)
+        err_set(e, ERR_USAGE, "there is no command '%s' (did you mean '%s'?)", name, nearest.best);
     else
         err_set(e, ERR_USAGE, "there is no command '%s' (see ludwig help)", name);
     return NULL;
 }
 
-void command_add_help(struct buf *out, const struct command *c)
-{
-    buf_printf(out, "usage: ludwig %s ", c->name);
-    opt_add_wrapped(out, out->n, strlen("usage: ludwig "), c->args);
-    buf_add_char(out, '\n');
-    opt_add_wrapped(out, 0, 0, c->help);
-    if (c->more != NULL) {
-        buf_add_char(out, '\n');
-        buf_add_str(out, c->more);
-    }
-    buf_add_str(out, "\nOptions:\n");
-    if (c->options != NULL)
-        opt_add_help(out, c->options);
-    opt_add_help(out, common_options);
-}
-
-static void add_heading(struct buf *out, const struct command *c)
-{
-    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
-        if (groups[i].first == c)
-            buf_printf(out, "\n%s:\n", groups[i].heading);
-}
-
-void command_add_overview(struct buf *out)
+static void add_overview(struct buf *out)
 {
     buf_add_str(out, "usage: ludwig COMMAND [OPTION]... [ARGUMENT]...\n\n"
                      "Runs parameter sweeps on whatever machines there are.\n");
     for (size_t i = 0; commands[i] != NULL; i++) {
-        add_heading(out, commands[i]);
+        for (size_t k = 0; k < sizeof groups / sizeof groups[0]; k++)
+            if (groups[k].first == commands[i])
+                buf_printf(out, "\n%s:\n", groups[k].heading);
         buf_printf(out, "  %-*s", HELP_COLUMN - 2, commands[i]->name);
         opt_add_wrapped(out, HELP_COLUMN, HELP_COLUMN, commands[i]->help);
     }
-    buf_add_str(out, "\nOptions:\n");
-    opt_add_help(out, common_options);
-    buf_add_str(out, "\n`ludwig help COMMAND` tells more about a command.\n");
 }
+
+void command_add_help(struct buf *out, const struct command *c)
+{
+    if (c == NULL) {
+        add_overview(out);
+    } else {
+        buf_printf(out, "usage: ludwig %s ", c->name);
+        opt_add_wrapped(out, out->n, strlen("usage: ludwig "), c->args);
+        buf_add_char(out, '\n');
+        opt_add_wrapped(out, 0, 0, c->help);
+        if (c->more != NULL)
+            buf_printf(out, "\n%s", c->more);
+    }
+    buf_add_str(out, "\nOptions:\n");
+    if (c != NULL && c->options != NULL)
+        opt_add_help(out, c->options);
+    opt_add_help(out, common_options);
+    if (c == NULL)
+        buf_add_str(out, "\n`ludwig help COMMAND` tells more about a command.\n");
+}
+
+int command_print_help(const struct command *c, struct err *e)
+{
+    struct buf text = { 0 };
+
+    command_add_help(&text, c);
+    return output_write(&text, e) < 0 ? -1 : EXIT_WELL;
+}
+
+static int print_help(struct cli *cli, struct err *e)
+{
+    const struct command *c = NULL;
+
+    if (cli->args.n > 0 && (c = command_find(cli->args.words[0], e)) == NULL)
+        return -1;
+    return command_print_help(c, e);
+}
+
+const struct command cmd_help = {
+    .name = "help",
+    .args = "[COMMAND]",
+    .help = "say how to use ludwig, or one of its commands",
+    .more = "  ludwig help results\n"
+            "  ludwig results --help\n",
+    .max_args = 1,
+    .run = print_help,
+};
+
+static int print_version(struct cli *cli, struct err *e)
+{
+    struct buf text = { 0 };
+
+    (void)cli;
+    buf_add_str(&text, "ludwig " LUDWIG_VERSION "\n");
+    return output_write(&text, e) < 0 ? -1 : EXIT_WELL;
+}
+
+const struct command cmd_version = {
+    .name = "version",
+    .args = "",
+    .help = "say which version this is",
+    .run = print_version,
+};

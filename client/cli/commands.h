@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * commands.h - the table of commands, and what help says about them
+ * commands.h - from the command line to an exit code: the table of commands, help, completion
  */
 #ifndef LUDWIG_CLIENT_CLI_COMMANDS_H
 #define LUDWIG_CLIENT_CLI_COMMANDS_H
@@ -11,9 +11,26 @@ extern const struct opt common_options[];
 
 extern const struct command *const commands[]; /* ended by NULL */
 
+/* Runs the command that words (without the program's name) ask for; says what went wrong. */
+int cli_main(const struct opt_words *words);
+
 const struct command *command_find(const char *name, struct err *e);
+/* What `ludwig help` says of a command or, for NULL, of all. */
 void command_add_help(struct buf *out, const struct command *c);
-void command_add_overview(struct buf *out); /* what `ludwig help` says */
+/* Prints it; an exit code, or -1. */
+int command_print_help(const struct command *c, struct err *e);
+
+/*
+ * The words that may come next on a command line.  The hidden command `ludwig complete -- WORD...`
+ * prints them for the scripts that `ludwig completion SHELL` prints.  The last WORD, which may be
+ * empty, stands at the cursor.  Each line of the answer is a word, perhaps with a tab and what the
+ * word means behind it; the shell picks those that begin as the last WORD does.  A line ":files",
+ * ":folders" or ":yaml" asks the shell to complete names of files by itself.
+ *
+ * Answers come from the tables of commands and options: what an option or argument is called
+ * there ("NODE", "all|params|none", "SWEEP.yaml") says what it may be.
+ */
+void complete_add_answers(struct buf *out, const struct opt_words *words);
 
 extern const struct command cmd_submit, cmd_status, cmd_watch, cmd_jobs, cmd_why, cmd_logs,
     cmd_results, cmd_fetch, cmd_cancel, cmd_pause, cmd_resume, cmd_retry, cmd_nodes, cmd_drain,

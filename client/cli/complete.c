@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "client/cli/commands.h"
-#include "client/cli/complete.h"
 #include "common/proto/states.h"
 
 enum { LINES_MAX = 2000 }; /* of an answer of the server */
@@ -20,10 +19,10 @@ struct answer {
     size_t n_before;     /* ... and its length */
 };
 
-static void add_word(struct answer *a, const char *word)
+static void add_word(struct answer *a, const char *word, size_t n)
 {
     buf_add(a->out, a->before, a->n_before);
-    buf_printf(a->out, "%s\n", word);
+    buf_printf(a->out, "%.*s\n", (int)n, word);
 }
 
 /* Adds the first clause of a help text as the meaning of the word. */
@@ -36,17 +35,6 @@ static void add_commands(struct answer *a)
 {
     for (size_t i = 0; commands[i] != NULL; i++)
         add_explained(a, commands[i]->name, commands[i]->help);
-}
-
-/* Only the last of several words with commas between is completed. */
-static void enter_list(struct answer *a)
-{
-    const char *comma = strrchr(a->current, ',');
-
-    if (comma != NULL) {
-        a->n_before += (size_t)(comma + 1 - a->current);
-        a->current = comma + 1;
-    }
 }
 
 /* ---- what the server knows ---- */
@@ -82,24 +70,25 @@ static void add_live(struct answer *a, const char *command, const char *sweep, c
         (void)pclose(f);
 }
 
-static void add_sweeps(struct answer *a, const char *suffix)
+static void add_sweeps_with(struct answer *a, const char *suffix)
 {
     buf_add(a->out, a->before, a->n_before);
     buf_printf(a->out, "last%s\n", suffix);
     add_live(a, "status", "", NULL, suffix);
 }
 
+static void add_sweeps(struct answer *a)
+{
+    add_sweeps_with(a, "");
+}
+
 /* "7.": the jobs of that sweep; "7.1,5-": more of them by their numbers. */
-static void add_jobs(struct answer *a, bool is_several)
+static void add_jobs_of(struct answer *a, bool is_several)
 {
     size_t n = strcspn(a->current, ".");
     const char *last = a->current + strlen(a->current);
     char *sweep, *prefix;
 
-    if (a->current[n] == '\0') {
-        add_sweeps(a, ".");
-        return;
-    }
     if (n == 0 || strspn(a->current, LETTERS_AND_DIGITS) != n)
         return;
     while (last[-1] != ',' && last[-1] != '-' && last[-1] != '.')
@@ -115,24 +104,22 @@ static void add_jobs(struct answer *a, bool is_several)
 
 /* ---- what an option's value or an argument may be ---- */
 
-static void add_sweep_numbers(struct answer *a)
+static void add_jobs(struct answer *a)
 {
-    add_sweeps(a, "");
-}
-
-static void add_job_numbers(struct answer *a)
-{
-    add_jobs(a, false);
+    if (strchr(a->current, '.') != NULL)
+        add_jobs_of(a, false);
+    else
+        add_sweeps_with(a, ".");
 }
 
 static void add_targets(struct answer *a)
 {
     if (strchr(a->current, '.') != NULL) {
-        add_jobs(a, true);
+        add_jobs_of(a, true);
         return;
     }
-    add_word(a, "all");
-    add_sweeps(a, "");
+    add_word(a, "all", 3);
+    add_sweeps(a);
 }
 
 static void add_nodes(struct answer *a)
@@ -140,99 +127,87 @@ static void add_nodes(struct answer *a)
     add_live(a, "nodes", "", NULL, "");
 }
 
-static void add_node_list(struct answer *a)
-{
-    enter_list(a);
-    add_nodes(a);
-}
-
-static void ask_for_files(struct answer *a)
-{
-    buf_add_str(a->out, ":files\n");
-}
-
-static void ask_for_folders(struct answer *a)
-{
-    buf_add_str(a->out, ":folders\n");
-}
-
-static void ask_for_yaml(struct answer *a)
-{
-    buf_add_str(a->out, ":yaml\n");
-}
-
 static void add_job_states(struct answer *a)
 {
-    enter_list(a);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
-        add_word(a, job_state_names[i]);
+        add_word(a, job_state_names[i], strlen(job_state_names[i]));
 }
 
 static void add_retried_states(struct answer *a)
 {
-    enter_list(a);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         if (job_runs_again((enum job_state)i))
-            add_word(a, job_state_names[i]);
+            add_word(a, job_state_names[i], strlen(job_state_names[i]));
 }
 
 static void add_sweep_states(struct answer *a)
 {
-    enter_list(a);
     for (int i = SWEEP_OPEN + 1; i < SWEEP_STATE_COUNT; i++)
-        add_word(a, sweep_state_names[i]);
+        add_word(a, sweep_state_names[i], strlen(sweep_state_names[i]));
 }
 
 /* What an argument in a usage line or of an option may be; the first row that fits counts. */
 static const struct {
-    const char *command; /* NULL: any */
     const char *argument;
-    const char *words; /* "a|b": these, of which several may be given with commas between; or */
+    const char *command; /* NULL: any */
+    const char *words;   /* "a|b": these; or ":files", or */
     void (*add)(struct answer *a);
+    bool is_list; /* several words with commas between, of which the last is completed */
 } rules[] = {
-    { "status", "STATE", NULL, add_sweep_states }, { "retry", "STATE", NULL, add_retried_states },
-    { "nodes", "STATE", "up|drained|lost", NULL }, { NULL, "STATE", NULL, add_job_states },
-    { NULL, "SHELL", "bash|zsh|fish", NULL },      { NULL, "COMMAND", NULL, add_commands },
-    { NULL, "SWEEP.yaml", NULL, ask_for_yaml },    { NULL, "FILE.jsonl", NULL, ask_for_files },
-    { NULL, "FILE.pub|KEY", NULL, ask_for_files }, { NULL, "DIR", NULL, ask_for_folders },
-    { NULL, "PATH|NAME", NULL, ask_for_files },    { NULL, "SOCKET", NULL, ask_for_files },
-    { NULL, "SWEEP", NULL, add_sweep_numbers },    { NULL, "JOB", NULL, add_job_numbers },
-    { NULL, "SWEEP|JOB", NULL, add_targets },      { NULL, "NODE", NULL, add_nodes },
-    { NULL, "NODE|@GROUP", NULL, add_nodes },      { NULL, "NAME,@GROUP", NULL, add_node_list },
+    { "STATE", "status", NULL, add_sweep_states, true },
+    { "STATE", "retry", NULL, add_retried_states, true },
+    { "STATE", "nodes", "up|drained|lost", NULL, true },
+    { "STATE", NULL, NULL, add_job_states, true },
+    { "NAME,@GROUP", NULL, NULL, add_nodes, true },
+    { "SHELL", .words = "bash|zsh|fish" },
+    { "SWEEP.yaml", .words = ":yaml" },
+    { "FILE.jsonl", .words = ":files" },
+    { "FILE.pub|KEY", .words = ":files" },
+    { "PATH|NAME", .words = ":files" },
+    { "SOCKET", .words = ":files" },
+    { "DIR", .words = ":folders" },
+    { "COMMAND", .add = add_commands },
+    { "SWEEP", .add = add_sweeps },
+    { "JOB", .add = add_jobs },
+    { "SWEEP|JOB", .add = add_targets },
+    { "NODE", .add = add_nodes },
+    { "NODE|@GROUP", .add = add_nodes },
 };
-
-/* Adds the words of a list "all|params|none" of n bytes. */
-static void add_alternatives(struct answer *a, const char *text, size_t n)
-{
-    while (n > 0) {
-        size_t length = 0;
-
-        while (length < n && text[length] != '|')
-            length++;
-        buf_add(a->out, a->before, a->n_before);
-        buf_printf(a->out, "%.*s\n", (int)length, text);
-        length += length < n;
-        text += length;
-        n -= length;
-    }
-}
 
 static void add_what_fits(struct answer *a, const struct command *c, const char *text, size_t n)
 {
+    bool is_choice =
+        strspn(text, "abcdefghijklmnopqrstuvwxyz-|") >= n && memchr(text, '|', n) != NULL;
+
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        const char *comma = strrchr(a->current, ',');
+
         if (strlen(rules[i].argument) != n || strncmp(rules[i].argument, text, n) != 0 ||
             (rules[i].command != NULL && (c == NULL || strcmp(rules[i].command, c->name) != 0)))
             continue;
+        if (rules[i].is_list && comma != NULL) {
+            a->n_before += (size_t)(comma + 1 - a->current);
+            a->current = comma + 1;
+        }
         if (rules[i].add != NULL) {
             rules[i].add(a);
             return;
         }
-        enter_list(a);
-        add_alternatives(a, rules[i].words, strlen(rules[i].words));
-        return;
+        if (rules[i].words[0] == ':') {
+            buf_printf(a->out, "%s\n", rules[i].words);
+            return;
+        }
+        text = rules[i].words;
+        n = strlen(text);
+        is_choice = true;
+        break;
     }
-    if (strspn(text, "abcdefghijklmnopqrstuvwxyz-|") >= n && memchr(text, '|', n) != NULL)
-        add_alternatives(a, text, n);
+    for (const char *end = text + n; is_choice && text < end;) {
+        const char *bar = memchr(text, '|', (size_t)(end - text));
+
+        add_word(a, text, (size_t)((bar != NULL ? bar : end) - text));
+        text = bar != NULL ? bar + 1 : end;
+    }
 }
 
 /* Of argument i, from 0, by the words of the usage line without "[OPTION]..." and brackets. */
@@ -268,17 +243,16 @@ static void add_options(struct answer *a, const struct opt *rows)
 static const struct opt *find_option(const struct command *c, const char *word)
 {
     const struct opt *groups[] = { c != NULL ? c->options : NULL, common_options };
+    const struct opt *row = NULL;
     size_t n = strcspn(word, "=");
 
-    for (size_t i = 0; i < 2; i++)
-        for (const struct opt *row = groups[i]; row != NULL && row->name != NULL; row++) {
-            if (strncmp(word, "--", 2) == 0 && strlen(row->name) == n - 2 &&
-                strncmp(word + 2, row->name, n - 2) == 0)
-                return row;
-            if (word[0] == '-' && n == 2 && row->letter == word[1])
-                return row;
-        }
-    return NULL;
+    for (size_t i = 0; i < 2 && row == NULL; i++) {
+        if (strncmp(word, "--", 2) == 0)
+            row = opt_find(groups[i], word + 2, n - 2, 0);
+        else if (word[0] == '-' && n == 2)
+            row = opt_find(groups[i], NULL, 0, word[1]);
+    }
+    return row;
 }
 
 void complete_add_answers(struct buf *out, const struct opt_words *words)

@@ -62,23 +62,6 @@ static int connect_found(struct cli *cli, struct far_end *far, struct err *e)
     return err_set(e, why.kind, "%s", why.text);
 }
 
-static int connect_chosen(struct cli *cli, struct far_end *far, struct err *e)
-{
-    struct server_choice choice;
-    struct endpoint to;
-    struct conf c;
-
-    if (cli->args.n > 0) {
-        const char *text = arena_printf(cli->arena, "unix:%s", cli->args.words[0]);
-
-        return endpoint_parse(&to, text, cli->arena, e) < 0 ? -1 : connect_to(&to, far, e);
-    }
-    if (conf_read(&c, cli->arena, e) < 0 ||
-        server_choice_make(&choice, cli->server, &c, cli->arena, e) < 0)
-        return -1;
-    return choice.embedded ? connect_found(cli, far, e) : connect_to(&choice.endpoint, far, e);
-}
-
 /*
  * A mux says hello first, and is answered; others may speak at once.  What was read and is no hello
  * belongs to the stream.
@@ -102,27 +85,6 @@ static int greet(struct buf *first, struct err *e)
     return 0;
 }
 
-static int bridge(struct cli *cli, struct err *e)
-{
-    struct far_end far = { .fd = -1 };
-    struct buf first = { 0 };
-    int result = connect_chosen(cli, &far, e);
-
-    (void)signal(SIGPIPE, SIG_IGN);
-    if (result == 0)
-        result = greet(&first, e);
-    if (result == 0) {
-        const struct pump_ends ends = { STDIN_FILENO, STDOUT_FILENO, far.fd, buf_bytes(&first) };
-
-        result = pump_run(&ends, e);
-    }
-    buf_free(&first);
-    if (far.fd >= 0)
-        close(far.fd);
-    mux_close(far.mux);
-    return result < 0 ? -1 : EXIT_WELL;
-}
-
 struct options {
     bool no_sftp;
 };
@@ -137,12 +99,40 @@ static const struct opt options[] = {
 static int run_bridge(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
+    struct far_end far = { .fd = -1 };
+    struct server_choice choice = { 0 };
+    struct buf first = { 0 };
+    struct conf c;
+    int result = 0;
 
-    if (!sftp_server_exec_is_meant(getenv("SSH_ORIGINAL_COMMAND")))
-        return bridge(cli, e);
-    if (o->no_sftp)
-        return err_set(e, ERR_DENIED, "this key is for messages to ludwigd, not for files");
-    return sftp_server_exec_become(e);
+    if (sftp_server_exec_is_meant(getenv("SSH_ORIGINAL_COMMAND")))
+        return o->no_sftp
+                   ? err_set(e, ERR_DENIED, "this key is for messages to ludwigd, not for files")
+                   : sftp_server_exec_become(e);
+    if (cli->args.n > 0)
+        result =
+            endpoint_parse(&choice.endpoint,
+                           arena_printf(cli->arena, "unix:%s", cli->args.words[0]), cli->arena, e);
+    else if (conf_read(&c, cli->arena, e) < 0)
+        return -1;
+    else
+        result = server_choice_make(&choice, cli->server, &c, cli->arena, e);
+    if (result == 0)
+        result =
+            choice.embedded ? connect_found(cli, &far, e) : connect_to(&choice.endpoint, &far, e);
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (result == 0)
+        result = greet(&first, e);
+    if (result == 0) {
+        const struct pump_ends ends = { STDIN_FILENO, STDOUT_FILENO, far.fd, buf_bytes(&first) };
+
+        result = pump_run(&ends, e);
+    }
+    buf_free(&first);
+    if (far.fd >= 0)
+        close(far.fd);
+    mux_close(far.mux);
+    return result < 0 ? -1 : EXIT_WELL;
 }
 
 const struct command cmd_bridge = {

@@ -8,15 +8,12 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "client/query/jobinfo.h"
 #include "client/query/pages.h"
 #include "client/query/selector.h"
 #include "client/query/targets.h"
 #include "client/session/session.h"
-#include "client/term/confirm.h"
-#include "client/term/opt_state.h"
 #include "client/term/output.h"
 #include "client/term/progress.h"
 
@@ -31,14 +28,6 @@ struct options {
     bool drain;
     bool failed;
     struct list states;
-};
-
-struct change {
-    enum msg_type type;
-    unsigned states;  /* bits: 1 << enum job_state of the jobs that it changes */
-    const char *verb; /* "cancel" */
-    const char *done; /* what was done to the jobs: "cancelled" */
-    const char *idle; /* what no job does when there is nothing to change: "waits or runs" */
 };
 
 /* Each of the messages begins with its targets. */
@@ -57,22 +46,20 @@ static_assert(offsetof(struct msg_cancel, targets) == 0 &&
 
 struct changing {
     const struct options *options;
-    struct change change;
+    enum msg_type type;
+    unsigned states;  /* bits: 1 << enum job_state of the jobs that it changes */
+    const char *verb; /* "cancel" */
+    const char *done; /* what was done to the jobs: "cancelled" */
+    const char *idle; /* what no job does when there is nothing to change: "waits or runs" */
     union change_request request;
     struct rpc *rpc;
     struct arena *arena;
-    struct where *where; /* NULL: all */
+    struct job_filter filter;
     struct list targets; /* struct target, in order */
     int64_t matched;     /* with where: jobs in targets */
 };
 
 /* ---- which jobs ---- */
-
-static struct job_filter filter_of(const struct changing *c)
-{
-    return (struct job_filter){ opt_state_names(&stateopt_jobs, c->change.states, c->arena),
-                                c->where, c->options->quiet };
-}
 
 static int take_matches(void *context, const struct job_info *jobs, size_t n, struct err *e)
 {
@@ -91,14 +78,13 @@ static int take_matches(void *context, const struct job_info *jobs, size_t n, st
 static int find_targets(struct changing *c, const struct opt_words *words, struct err *e)
 {
     struct targets found = { .arena = c->arena };
-    struct job_filter filter = filter_of(c);
 
     if (selector_targets(c->rpc, c->options->user, words, c->arena, &c->targets, e) < 0 ||
         selector_check_jobs(c->rpc, &c->targets, e) < 0)
         return -1;
-    if (c->where == NULL || c->targets.n == 0)
+    if (c->filter.where == NULL || c->targets.n == 0)
         return 0;
-    if (pages_jobs(c->rpc, &c->targets, &filter, take_matches, &found, e) < 0)
+    if (pages_jobs(c->rpc, &c->targets, &c->filter, take_matches, &found, e) < 0)
         return -1;
     c->targets = (struct list){ found.items, found.n };
     for (size_t i = 0; i < found.n; i++)
@@ -116,52 +102,45 @@ static int take_count(void *context, const struct job_info *jobs, size_t n, stru
     return 0;
 }
 
-static int count_one(const struct changing *c, const struct target *t, int64_t *n, struct err *e)
+static int count_jobs(const struct changing *c, struct target *t, int64_t *n, struct err *e)
 {
-    const struct list one = { (void *)t, 1 };
-    struct job_filter filter = filter_of(c);
+    const struct list one = { t, 1 };
     struct sweep_info info;
-    int64_t most = 0;
+    int64_t most = 0, named = t->last - t->first + 1;
 
     if (pages_sweep(c->rpc, t->sweep, &info, e) < 0)
         return -1;
     for (int i = 0; i < JOB_STATE_COUNT; i++)
-        most += (c->change.states >> i & 1) != 0 ? info.jobs.of[i] : 0;
-    if (target_is_whole(t) || most == 0) {
-        *n += most;
-        return 0;
-    }
-    if (t->last - t->first < CONFIRM_ABOVE) {
-        *n += most <= t->last - t->first ? most : t->last - t->first + 1;
-        return 0;
-    }
-    return pages_jobs(c->rpc, &one, &filter, take_count, n, e);
+        most += (c->states >> i & 1) != 0 ? info.jobs.of[i] : 0;
+    if (!target_is_whole(t) && most > 0 && named > CONFIRM_ABOVE)
+        return pages_jobs(c->rpc, &one, &c->filter, take_count, n, e);
+    *n += target_is_whole(t) || most < named ? most : named;
+    return 0;
 }
 
 /* 1 to go on, 0 when the answer was no, -1. */
 static int confirm(const struct changing *c, struct err *e)
 {
-    const struct target *items = c->targets.items;
+    struct target *items = c->targets.items;
     int64_t n_sweeps = 0, n_jobs = c->matched;
-    struct buf question = { 0 };
+    char *question;
     bool yes;
 
-    if (c->options->yes || !confirm_is_possible())
+    if (c->options->yes || !output_can_ask())
         return 1;
     for (size_t i = 0; i < c->targets.n; i++) {
         n_sweeps += i == 0 || items[i].sweep != items[i - 1].sweep;
-        if (c->where == NULL && count_one(c, &items[i], &n_jobs, e) < 0)
+        if (c->filter.where == NULL && count_jobs(c, &items[i], &n_jobs, e) < 0)
             return -1;
     }
     if (n_jobs <= CONFIRM_ABOVE)
         return 1;
-    buf_printf(&question, "%s %" PRId64 " jobs of ", c->change.verb, n_jobs);
-    if (n_sweeps == 1)
-        buf_printf(&question, "sweep %" PRId64 "?", items[0].sweep);
-    else
-        buf_printf(&question, "%" PRId64 " sweeps?", n_sweeps);
-    yes = confirm_ask(buf_text(&question));
-    buf_free(&question);
+    question = n_sweeps == 1 ? mem_printf("%s %" PRId64 " jobs of sweep %" PRId64 "?", c->verb,
+                                          n_jobs, items[0].sweep)
+                             : mem_printf("%s %" PRId64 " jobs of %" PRId64 " sweeps?", c->verb,
+                                          n_jobs, n_sweeps);
+    yes = output_ask(question);
+    free(question);
     if (!yes)
         output_note("nothing was changed");
     return yes;
@@ -179,7 +158,7 @@ static int send_targets(struct changing *c, int64_t *jobs, struct err *e)
         struct msg_changed reply;
 
         c->request.targets = (struct list){ &items[sent], n };
-        if (rpc_call(c->rpc, c->change.type, &c->request, &reply, e) < 0)
+        if (rpc_call(c->rpc, c->type, &c->request, &reply, e) < 0)
             return sent == 0 ? -1 : err_wrap(e, "after %" PRId64 " jobs were changed", *jobs);
         *jobs += reply.jobs;
         sent += n;
@@ -189,72 +168,41 @@ static int send_targets(struct changing *c, int64_t *jobs, struct err *e)
 
 /* ---- what is said ---- */
 
-/* Jobs of a sweep that is paused wait for the sweep, whatever is done to them. */
-static bool is_held_back(const struct changing *c, const struct target *t,
-                         const struct sweep_info *info)
-{
-    return c->change.type == MSG_RESUME && info->state == SWEEP_PAUSED && !target_is_whole(t);
-}
-
 static void explain_sweep(const struct changing *c, const struct target *t,
-                          const struct sweep_info *info)
+                          const struct sweep_info *info, bool is_held_back)
 {
-    const struct change *what = &c->change;
     const char *whose = target_is_whole(t) ? "no job" : "none of these jobs";
 
-    if (progress_is_over(info) && what->type != MSG_RETRY)
-        output_note("sweep %" PRId64 " is over: nothing to %s", t->sweep, what->verb);
-    else if (info->state == SWEEP_PAUSED && what->type == MSG_PAUSE && target_is_whole(t))
+    if (progress_is_over(info) && c->type != MSG_RETRY)
+        output_note("sweep %" PRId64 " is over: nothing to %s", t->sweep, c->verb);
+    else if (info->state == SWEEP_PAUSED && c->type == MSG_PAUSE && target_is_whole(t))
         output_note("sweep %" PRId64 " is paused: there is no further job to keep back", t->sweep);
-    else if (is_held_back(c, t, info))
+    else if (is_held_back)
         output_note("sweep %" PRId64 " is paused as a whole: ludwig resume %" PRId64, t->sweep,
                     t->sweep);
     else
-        output_note("sweep %" PRId64 ": %s %s: nothing to %s", t->sweep, whose, what->idle,
-                    what->verb);
+        output_note("sweep %" PRId64 ": %s %s: nothing to %s", t->sweep, whose, c->idle, c->verb);
 }
 
-static int explain(const struct changing *c, struct err *e)
+/* Why nothing was changed, sweep by sweep or, where some jobs were, which may not run all the same:
+ * jobs of a sweep that is paused wait for the sweep, whatever is done to them. */
+static int explain(const struct changing *c, bool was_changed, struct err *e)
 {
     const struct target *items = c->targets.items;
     struct sweep_info info;
     int n = 0;
 
-    if (c->where != NULL && c->matched == 0) {
-        output_note("no job that %s is one that --where asks for: nothing to %s", c->change.idle,
-                    c->change.verb);
-        return 0;
-    }
-    if (c->targets.n == 0)
-        output_note("none of %s sweeps goes on any more: nothing to %s (name those that are over)",
-                    c->options->user != NULL ? "these" : "your", c->change.verb);
     for (size_t i = 0; i < c->targets.n && n < SWEEPS_EXPLAINED; i++) {
-        if (i > 0 && items[i].sweep == items[i - 1].sweep)
+        bool is_held_back = c->type == MSG_RESUME && !target_is_whole(&items[i]);
+
+        if ((was_changed && !is_held_back) || (i > 0 && items[i].sweep == items[i - 1].sweep))
             continue;
         if (pages_sweep(c->rpc, items[i].sweep, &info, e) < 0)
             return -1;
-        explain_sweep(c, &items[i], &info);
+        is_held_back = is_held_back && info.state == SWEEP_PAUSED;
+        if (!was_changed || is_held_back)
+            explain_sweep(c, &items[i], &info, is_held_back);
         n++;
-    }
-    return 0;
-}
-
-/* Some jobs were changed, and yet may not run. */
-static int say_held_back(const struct changing *c, struct err *e)
-{
-    const struct target *items = c->targets.items;
-    struct sweep_info info;
-    int n = 0;
-
-    for (size_t i = 0; c->change.type == MSG_RESUME && i < c->targets.n; i++) {
-        if (target_is_whole(&items[i]) || (i > 0 && items[i].sweep == items[i - 1].sweep))
-            continue;
-        if (n++ == SWEEPS_EXPLAINED)
-            break;
-        if (pages_sweep(c->rpc, items[i].sweep, &info, e) < 0)
-            return -1;
-        if (is_held_back(c, &items[i], &info))
-            explain_sweep(c, &items[i], &info);
     }
     return 0;
 }
@@ -262,20 +210,19 @@ static int say_held_back(const struct changing *c, struct err *e)
 static int say_changes(const struct changing *c, int64_t jobs, struct err *e)
 {
     const struct msg_changed changed = { jobs };
-    struct buf out = { 0 };
-    int result = 0;
+    bool is_none = c->filter.where != NULL && c->matched == 0;
 
-    if (!c->options->quiet && jobs == 0) {
-        result = explain(c, e);
-    } else if (!c->options->quiet) {
-        output_note("%" PRId64 " job%s %s", jobs, jobs == 1 ? "" : "s", c->change.done);
-        result = say_held_back(c, e);
-    }
-    if (result < 0 || !c->options->json)
-        return result;
-    output_add_versioned(&out, proto.messages[MSG_CHANGED].schema, &changed);
-    buf_add_char(&out, '\n');
-    return output_write(&out, e);
+    if (!c->options->quiet && jobs > 0)
+        output_note("%" PRId64 " job%s %s", jobs, jobs == 1 ? "" : "s", c->done);
+    else if (!c->options->quiet && is_none)
+        output_note("no job that %s is one that --where asks for: nothing to %s", c->idle, c->verb);
+    else if (!c->options->quiet && c->targets.n == 0)
+        output_note("none of %s sweeps goes on any more: nothing to %s (name those that are over)",
+                    c->options->user != NULL ? "these" : "your", c->verb);
+    if (!c->options->quiet && (jobs > 0 || !is_none) && explain(c, jobs > 0, e) < 0)
+        return -1;
+    return c->options->json ? output_write_json(proto.messages[MSG_CHANGED].schema, &changed, e)
+                            : 0;
 }
 
 /* Does to the jobs that the arguments name what c says. */
@@ -286,11 +233,13 @@ static int change_jobs(struct cli *cli, struct changing *c, struct err *e)
     int result;
 
     c->arena = cli->arena;
+    c->filter.states = opt_state_names(&stateopt_jobs, c->states, c->arena);
+    c->filter.is_quiet = c->options->quiet;
     if (selector_check(&cli->args, e) < 0)
         return -1;
     if (c->options->where != NULL) {
-        c->where = jobinfo_parse_where(c->options->where, cli->arena, e);
-        if (c->where == NULL)
+        c->filter.where = jobinfo_parse_where(c->options->where, cli->arena, e);
+        if (c->filter.where == NULL)
             return -1;
     }
     if (session_open(cli, &s, e) < 0)
@@ -301,35 +250,27 @@ static int change_jobs(struct cli *cli, struct changing *c, struct err *e)
         result = EXIT_FAILED;
     else if (result > 0)
         result = send_targets(c, &jobs, e) < 0 || say_changes(c, jobs, e) < 0 ? -1 : EXIT_WELL;
-    c->rpc = NULL;
     session_close(&s);
     return result;
 }
 
 /* ---- the commands ---- */
 
-enum { WAITS = 1 << JOB_QUEUED | 1 << JOB_STAGING, FAILED = 1 << JOB_FAILED };
-
-static unsigned states_that_run_again(void)
-{
-    unsigned states = 0;
-
-    for (int i = 0; i < JOB_STATE_COUNT; i++)
-        states |= job_runs_again((enum job_state)i) ? 1u << i : 0;
-    return states;
-}
-
 static int cancel_jobs(struct cli *cli, struct err *e)
 {
-    struct changing c = { .options = cli->options,
-                          .change = { MSG_CANCEL, 0, "cancel", "cancelled", "waits or runs" } };
+    const struct options *o = cli->options;
+    struct changing c = { .options = o,
+                          .type = MSG_CANCEL,
+                          .verb = "cancel",
+                          .done = "cancelled",
+                          .idle = "waits or runs",
+                          .request.cancel.drain = o->drain };
 
     for (int i = 0; i < JOB_STATE_COUNT; i++)
-        c.change.states |= job_is_ended((enum job_state)i) ? 0 : 1u << i;
-    c.request.cancel.drain = c.options->drain;
-    if (c.options->drain) {
-        c.change.done = "drained: what waited is cancelled, what runs may finish";
-        c.change.idle = "waits";
+        c.states |= job_is_ended((enum job_state)i) ? 0 : 1u << i;
+    if (o->drain) {
+        c.done = "drained: what waited is cancelled, what runs may finish";
+        c.idle = "waits";
     }
     return change_jobs(cli, &c, e);
 }
@@ -337,7 +278,11 @@ static int cancel_jobs(struct cli *cli, struct err *e)
 static int pause_jobs(struct cli *cli, struct err *e)
 {
     struct changing c = { .options = cli->options,
-                          .change = { MSG_PAUSE, WAITS, "pause", "paused", "waits" } };
+                          .type = MSG_PAUSE,
+                          .states = 1 << JOB_QUEUED | 1 << JOB_STAGING,
+                          .verb = "pause",
+                          .done = "paused",
+                          .idle = "waits" };
 
     return change_jobs(cli, &c, e);
 }
@@ -345,31 +290,41 @@ static int pause_jobs(struct cli *cli, struct err *e)
 static int resume_jobs(struct cli *cli, struct err *e)
 {
     struct changing c = { .options = cli->options,
-                          .change = { MSG_RESUME, 1 << JOB_QUEUED, "resume", "resumed",
-                                      "is paused" } };
+                          .type = MSG_RESUME,
+                          .states = 1 << JOB_QUEUED,
+                          .verb = "resume",
+                          .done = "resumed",
+                          .idle = "is paused" };
 
     return change_jobs(cli, &c, e);
 }
 
 static int retry_jobs(struct cli *cli, struct err *e)
 {
-    struct changing c = { .options = cli->options,
-                          .change = { MSG_RETRY, 0, "retry", "queued again",
-                                      "failed or was cancelled" } };
+    const struct options *o = cli->options;
+    struct changing c = {
+        .options = o, .type = MSG_RETRY, .verb = "retry", .done = "queued again"
+    };
     struct opt_state retried = stateopt_jobs;
+    struct buf idle = { 0 }; /* "failed or was cancelled" */
 
-    retried.allowed = states_that_run_again();
+    retried.allowed = 0;
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        retried.allowed |= job_runs_again((enum job_state)i) ? 1u << i : 0;
     retried.refusal = "retry takes no jobs that are";
     retried.mistaken = NULL;
-    if (opt_state_read(&retried, &c.options->states, &c.change.states, e) < 0)
+    if (opt_state_read(&retried, &o->states, &c.states, e) < 0)
         return -1;
-    if (c.options->failed)
-        c.change.states |= FAILED;
-    if (c.change.states == 0)
-        c.change.states = retried.allowed;
-    else if (c.change.states != retried.allowed)
-        c.change.idle = c.change.states == FAILED ? "failed" : "was cancelled";
-    c.request.retry.states = opt_state_names(&stateopt_jobs, c.change.states, cli->arena);
+    if (o->failed)
+        c.states |= 1 << JOB_FAILED;
+    if (c.states == 0)
+        c.states = retried.allowed;
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        if ((c.states >> i & 1) != 0)
+            buf_printf(&idle, "%s%s%s", idle.n > 0 ? " or " : "", i == JOB_FAILED ? "" : "was ",
+                       job_state_names[i]);
+    c.idle = buf_to_arena(&idle, cli->arena);
+    c.request.retry.states = opt_state_names(&stateopt_jobs, c.states, cli->arena);
     return change_jobs(cli, &c, e);
 }
 

@@ -50,64 +50,46 @@ struct data {
 
 /* ---- ls ---- */
 
-static bool is_there(const struct datasets_stored *p, const struct digest *id)
-{
-    for (size_t i = 0; i < p->n_sets; i++)
-        if (digest_equal(&p->sets[i].id, id))
-            return true;
-    return false;
-}
-
-/* What was removed is listed only while a sweep needs it all the same. */
-static void drop_removed(struct datasets *d, const char *project, const struct datasets_stored *p)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < d->n; i++)
-        if (strcmp(d->rows[i].project, project) != 0 || d->rows[i].unfinished > 0 ||
-            is_there(p, &d->rows[i].set.id))
-            d->rows[n++] = d->rows[i];
-    d->n = n;
-}
-
-static bool is_listed(const struct datasets *d, const char *project, const struct digest *tree)
-{
-    for (size_t i = 0; i < d->n; i++)
-        if (strcmp(d->rows[i].project, project) == 0 && digest_equal(&d->rows[i].set.tree, tree))
-            return true;
-    return false;
-}
-
-/* Sent ahead, and no sweep has named it yet. */
-static void add_unnamed(struct datasets *d, const char *project, const struct datasets_stored *p)
-{
-    for (size_t i = 0; i < p->n_sets; i++) {
-        const struct packed *set = &p->sets[i];
-        const struct pack_totals *t = &set->manifest.totals;
-
-        if (!set->is_read || is_listed(d, project, &set->manifest.tree))
-            continue;
-        *datasets_add(d) = (struct dataset_info){
-            .project = project,
-            .set = { set->manifest.tree, set->id, t->files + t->links, t->bytes },
-            .added_at = set->mtime_s * 1000,
-        };
-    }
-}
-
 /* Where we may not look, what the server knows has to do. */
 static int look_at_project(struct data *d, const char *project, struct err *e)
 {
     struct place to = { .drive = session_drive(&d->session, e), .project = project };
+    struct datasets *sets = &d->sets;
     struct err why = { 0 };
     struct datasets_stored p;
+    size_t n = 0;
 
     if (to.drive == NULL)
         return -1;
     if (datasets_stored_open(&p, &to, &why) < 0)
         return why.kind == ERR_DENIED ? 0 : err_set(e, why.kind, "%s", why.text);
-    drop_removed(&d->sets, project, &p);
-    add_unnamed(&d->sets, project, &p);
+    /* What was removed is listed only while a sweep needs it all the same. */
+    for (size_t i = 0; i < sets->n; i++) {
+        const struct dataset_info *row = &sets->rows[i];
+        bool stays = strcmp(row->project, project) != 0 || row->unfinished > 0;
+
+        for (size_t k = 0; k < p.n_sets && !stays; k++)
+            stays = digest_equal(&p.sets[k].id, &row->set.id);
+        if (stays)
+            sets->rows[n++] = *row;
+    }
+    sets->n = n;
+    /* What was sent ahead, and no sweep has named yet. */
+    for (size_t i = 0; i < p.n_sets; i++) {
+        const struct packed *set = &p.sets[i];
+        const struct pack_totals *t = &set->manifest.totals;
+        bool is_listed = false;
+
+        for (size_t k = 0; k < sets->n && !is_listed; k++)
+            is_listed = strcmp(sets->rows[k].project, project) == 0 &&
+                        digest_equal(&sets->rows[k].set.tree, &set->manifest.tree);
+        if (set->is_read && !is_listed)
+            *datasets_add(sets) = (struct dataset_info){
+                .project = project,
+                .set = { set->manifest.tree, set->id, t->files + t->links, t->bytes },
+                .added_at = set->mtime_s * 1000,
+            };
+    }
     datasets_stored_close(&p);
     return 0;
 }
@@ -118,72 +100,41 @@ static void add_time(struct table *t, int64_t at_ms)
 
     if (at_ms > 0)
         units_add_time_local(&text, at_ms);
-    table_add(t, TONE_PLAIN, buf_text(&text));
-    buf_free(&text);
-}
-
-static void add_nodes(struct table *t, const struct list *nodes)
-{
-    struct buf text = { 0 };
-
-    for (size_t i = 0; i < nodes->n; i++)
-        buf_printf(&text, "%s%s", i > 0 ? " " : "", ((const char *const *)nodes->items)[i]);
-    table_add(t, TONE_PLAIN, buf_text(&text));
-    buf_free(&text);
+    table_add_buf(t, TONE_PLAIN, &text);
 }
 
 static void add_row(struct table *t, const struct dataset_info *row)
 {
     char hex[DIGEST_HEX];
-    struct buf size = { 0 };
+    struct buf text = { 0 };
 
     digest_hex(&row->set.id, hex);
-    units_add_size(&size, row->set.bytes);
     table_add(t, TONE_STRONG,
               row->name != NULL ? row->name
               : row->sweep != 0 ? "(source)"
                                 : "(sent ahead)");
     table_add(t, TONE_PLAIN, row->project);
     table_printf(t, TONE_PLAIN, "%" PRId64, row->set.files);
-    table_add(t, TONE_PLAIN, buf_text(&size));
+    units_add_size(&text, row->set.bytes);
+    table_add_buf(t, TONE_PLAIN, &text);
     add_time(t, row->added_at);
     add_time(t, row->used_at);
     if (row->sweep != 0)
         table_printf(t, row->unfinished > 0 ? TONE_BUSY : TONE_PLAIN, "%" PRId64, row->sweep);
     else
         table_add(t, TONE_PLAIN, "-");
-    add_nodes(t, &row->nodes);
+    for (size_t i = 0; i < row->nodes.n; i++)
+        buf_printf(&text, "%s%s", i > 0 ? " " : "", ((const char *const *)row->nodes.items)[i]);
+    table_add_buf(t, TONE_PLAIN, &text);
     table_printf(t, TONE_DIM, "%.*s", SHOWN_ID, hex);
-    buf_free(&size);
-}
-
-static int show_rows(const struct data *d, struct err *e)
-{
-    struct table *t = table_for_stdout(columns, N_COLUMNS);
-    struct jsonlist list = { 0 };
-    struct buf out = { 0 };
-    int result;
-
-    if (d->options->json)
-        jsonlist_begin(&list, "data");
-    for (size_t i = 0; i < d->sets.n; i++) {
-        if (d->options->json)
-            jsonlist_add(&list, &dataset_info_schema, &d->sets.rows[i]);
-        else
-            add_row(t, &d->sets.rows[i]);
-    }
-    if (!d->options->json)
-        table_flush(t, &out);
-    result = d->options->json ? jsonlist_end(&list, e) : output_write(&out, e);
-    jsonlist_drop(&list);
-    table_destroy(t);
-    return result;
 }
 
 static int run_ls(struct data *d, struct err *e)
 {
     const struct datasets_project *projects;
+    struct table *t;
     size_t n;
+    int result;
 
     if (datasets_fetch(&d->sets, e) < 0)
         return -1;
@@ -191,22 +142,18 @@ static int run_ls(struct data *d, struct err *e)
     for (size_t i = 0; i < n; i++)
         if (look_at_project(d, projects[i].name, e) < 0)
             return -1;
-    return show_rows(d, e);
+    if (d->options->json)
+        return jsonlist_write("data", &dataset_info_schema,
+                              &(struct list){ d->sets.rows, d->sets.n }, e);
+    t = table_for_stdout(columns, N_COLUMNS);
+    for (size_t i = 0; i < d->sets.n; i++)
+        add_row(t, &d->sets.rows[i]);
+    result = table_print(t, e);
+    table_destroy(t);
+    return result;
 }
 
 /* ---- push ---- */
-
-static const char *name_project(const struct data *d, struct err *e)
-{
-    const char *project = d->options->project;
-
-    if (project == NULL)
-        return datasets_here(&d->sets, e);
-    if (path_is_portable_name(project) && project[0] != '.')
-        return project;
-    err_set(e, ERR_USAGE, "'%s' cannot be a project's name", project);
-    return NULL;
-}
 
 static const char **real_paths(struct data *d, size_t n, struct err *e)
 {
@@ -223,109 +170,81 @@ static const char **real_paths(struct data *d, size_t n, struct err *e)
     return paths;
 }
 
-static int open_project(struct data *d, const struct place *to, struct err *e)
+static int run_push(struct data *d, struct err *e)
 {
-    struct msg_open_project request = { .project = to->project };
+    size_t n = d->cli->args.n - 1;
+    struct place to = { .project = d->options->project };
+    struct msg_open_project request;
     struct msg_project_open answer;
+    const char **paths;
 
-    if (rpc_call(&d->session.rpc, MSG_OPEN_PROJECT, &request, &answer, e) < 0)
+    if (to.project == NULL)
+        to.project = datasets_here(&d->sets, e);
+    else if (!path_is_portable_name(to.project) || to.project[0] == '.')
+        return err_set(e, ERR_USAGE, "'%s' cannot be a project's name", to.project);
+    paths = to.project != NULL ? real_paths(d, n, e) : NULL;
+    if (paths == NULL)
         return -1;
-    return answer.folder.mode == 0 ? 0 : upload_make_project(to, &answer.folder, e);
-}
-
-static void say_pushed(const struct inputs *c, const struct place *to)
-{
-    for (size_t i = 0; i < c->n_data; i++) {
-        const struct tree *t = &c->data[i];
+    to.drive = session_drive(&d->session, e);
+    request = (struct msg_open_project){ .project = to.project };
+    if (to.drive == NULL || rpc_call(&d->session.rpc, MSG_OPEN_PROJECT, &request, &answer, e) < 0 ||
+        (answer.folder.mode != 0 && upload_make_project(&to, &answer.folder, e) < 0))
+        return -1;
+    inputs_plan_paths(&d->cargo, paths, n, &to);
+    if (inputs_send(&d->cargo, e) < 0)
+        return -1;
+    for (size_t i = 0; i < d->cargo.n_data; i++) {
+        const struct tree *t = &d->cargo.data[i];
         struct buf size = { 0 }, new_size = { 0 };
 
         units_add_size(&size, t->set.bytes);
         units_add_size(&new_size, t->new_bytes);
         output_note("%s: %" PRId64 " file%s, %s, in project %s; %s were new",
                     path_basename(t->plan.top), t->set.files, t->set.files == 1 ? "" : "s",
-                    buf_text(&size), to->project, t->new_bytes > 0 ? buf_text(&new_size) : "none");
+                    buf_text(&size), to.project, t->new_bytes > 0 ? buf_text(&new_size) : "none");
         buf_free(&size);
         buf_free(&new_size);
     }
-}
-
-static int run_push(struct data *d, struct err *e)
-{
-    struct place to = { .project = name_project(d, e) };
-    const char **paths = to.project != NULL ? real_paths(d, d->cli->args.n - 1, e) : NULL;
-
-    if (paths == NULL)
-        return -1;
-    to.drive = session_drive(&d->session, e);
-    if (to.drive == NULL || open_project(d, &to, e) < 0)
-        return -1;
-    inputs_plan_paths(&d->cargo, paths, d->cli->args.n - 1, &to);
-    if (inputs_send(&d->cargo, e) < 0)
-        return -1;
-    say_pushed(&d->cargo, &to);
     return 0;
-}
-
-/* ---- rm and gc ---- */
-
-static int run_rm(struct data *d, struct err *e)
-{
-    const char *const *words = (const char *const *)d->cli->args.words;
-
-    return datasets_prune_remove(&d->sets, words + 1, d->cli->args.n - 1, e);
-}
-
-static int run_gc(struct data *d, struct err *e)
-{
-    return datasets_prune_collect(&d->sets, d->options->yes, e);
 }
 
 /* ---- the command ---- */
 
-static const struct {
-    const char *name;
-    bool takes_words;
-    int (*run)(struct data *d, struct err *e);
-} deeds[] = {
-    { "ls", false, run_ls },
-    { "push", true, run_push },
-    { "rm", true, run_rm },
-    { "gc", false, run_gc },
-};
-
-enum { N_DEEDS = sizeof deeds / sizeof deeds[0] };
-
-static int start_pushing(struct data *d, struct err *e)
-{
-    size_t n = d->cli->args.n - 1;
-    const char **paths = real_paths(d, n, NULL);
-    struct session_wants wants = { .sends_files = true };
-
-    if (paths != NULL)
-        wants.files_bytes = inputs_glance_paths(paths, n);
-    return session_start(d->cli, &d->session, &wants, e);
-}
+enum { LS, PUSH, RM, GC, N_DEEDS };
 
 static int run(struct cli *cli, struct err *e)
 {
+    static const char *const deeds[N_DEEDS] = { "ls", "push", "rm", "gc" };
     struct data d = { .cli = cli, .options = cli->options };
-    size_t i = 0;
-    int result = -1;
+    const char *const *words = (const char *const *)cli->args.words;
+    size_t n = cli->args.n - 1;
+    int deed = 0, result;
 
     d.sets = (struct datasets){ .session = &d.session, .project = d.options->project };
-    while (i < N_DEEDS && strcmp(deeds[i].name, cli->args.words[0]) != 0)
-        i++;
-    if (i == N_DEEDS)
-        return err_set(e, ERR_USAGE, "ludwig data takes ls, push, rm or gc, not '%s'",
-                       cli->args.words[0]);
-    if (deeds[i].takes_words != (cli->args.n > 1))
-        return err_set(e, ERR_USAGE, "ludwig data %s takes %s", deeds[i].name,
-                       !deeds[i].takes_words ? "no arguments"
-                       : i == 1              ? "files and folders"
-                                             : "names or ids, as ludwig data ls lists them");
-    result = i == 1 ? start_pushing(&d, e) : session_open(cli, &d.session, e);
+    while (deed < N_DEEDS && strcmp(deeds[deed], words[0]) != 0)
+        deed++;
+    if (deed == N_DEEDS)
+        return err_set(e, ERR_USAGE, "ludwig data takes ls, push, rm or gc, not '%s'", words[0]);
+    if ((deed == PUSH || deed == RM) != (n > 0))
+        return err_set(e, ERR_USAGE, "ludwig data %s takes %s", words[0],
+                       n > 0          ? "no arguments"
+                       : deed == PUSH ? "files and folders"
+                                      : "names or ids, as ludwig data ls lists them");
+    if (deed == PUSH) {
+        const char **paths = real_paths(&d, n, NULL);
+        struct session_wants wants = { .sends_files = true };
+
+        if (paths != NULL)
+            wants.files_bytes = inputs_glance_paths(paths, n);
+        result = session_start(cli, &d.session, &wants, e);
+    } else {
+        result = session_open(cli, &d.session, e);
+    }
     if (result == 0)
-        result = deeds[i].run(&d, e);
+        result = deed == LS     ? run_ls(&d, e)
+                 : deed == PUSH ? run_push(&d, e)
+                 : deed == RM   ? datasets_prune_remove(&d.sets, words + 1, n, e)
+                                : datasets_prune_collect(&d.sets, d.options->yes, e);
     inputs_free(&d.cargo);
     datasets_free(&d.sets);
     session_close(&d.session);

@@ -28,12 +28,12 @@ static void add_finding(struct buf *out, const struct finding *f)
     static const char *const colours[CHECK_VERDICTS] = { "32", "36", "31" };
     const char *verdict = check_verdict_names[f->verdict];
     size_t columns = output_columns(STDOUT_FILENO);
-    struct buf line = { 0 }, harmless = { 0 };
+    struct buf line = { 0 };
 
     buf_printf(&line, "%s: %s", f->check, f->found);
     if (f->advice != NULL)
         buf_printf(&line, "; %s", f->advice);
-    safe_text_add_harmless(&harmless, buf_text(&line), line.n, "");
+    safe_text_clean(&line, "");
     if (output_has_colour(STDOUT_FILENO))
         buf_printf(out, "\033[%sm%s\033[0m", colours[f->verdict], verdict);
     else
@@ -42,37 +42,25 @@ static void add_finding(struct buf *out, const struct finding *f)
     /* Long lines are hard to read on a wide terminal too. */
     if (output_is_terminal(STDOUT_FILENO))
         opt_add_wrapped_to(out, columns < WIDTH_MAX ? columns : WIDTH_MAX, INDENT, INDENT,
-                           buf_text(&harmless));
+                           buf_text(&line));
     else
-        buf_printf(out, "%s\n", buf_text(&harmless));
+        buf_printf(out, "%s\n", buf_text(&line));
     buf_free(&line);
-    buf_free(&harmless);
-}
-
-static int show(const struct doctor *d, bool json, struct err *e)
-{
-    struct buf out = { 0 };
-    struct jsonlist l;
-
-    if (json) {
-        jsonlist_begin(&l, "checks");
-        for (size_t i = 0; i < d->n; i++)
-            jsonlist_add(&l, &finding_schema, &d->findings[i]);
-        return jsonlist_end(&l, e);
-    }
-    for (size_t i = 0; i < d->n; i++)
-        add_finding(&out, &d->findings[i]);
-    return output_write(&out, e);
 }
 
 static int diagnose(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
     struct doctor d = { .arena = cli->arena, .server_option = cli->server };
+    struct buf out = { 0 };
     int result;
 
     doctor_run(&d);
-    result = show(&d, o->json, e);
+    for (size_t i = 0; i < d.n && !o->json; i++)
+        add_finding(&out, &d.findings[i]);
+    result = o->json
+                 ? jsonlist_write("checks", &finding_schema, &(struct list){ d.findings, d.n }, e)
+                 : output_write(&out, e);
     for (size_t i = 0; i < d.n && result == EXIT_WELL; i++)
         if (d.findings[i].verdict == CHECK_PROBLEM)
             result = EXIT_FAILED;

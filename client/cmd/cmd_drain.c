@@ -20,28 +20,21 @@ static const struct opt options[] = {
 
 enum { NOT_KNOWN = -1 };
 
-/* What is said of a node or a group. */
-struct outcome {
-    const char *name;
-    bool is_undone;
-    bool is_news;    /* it was not so before */
-    int64_t running; /* or NOT_KNOWN */
-};
-
-static void say(const struct outcome *o)
+/* running: jobs there, or NOT_KNOWN. */
+static void say(const char *name, bool is_undone, bool is_news, int64_t running)
 {
-    const char *drained = o->is_news ? "drained" : "was drained already";
+    const char *drained = is_news ? "drained" : "was drained already";
 
-    if (o->is_undone)
-        output_note("%s: %s", o->name, o->is_news ? "takes jobs again" : "was not drained");
-    else if (o->running == NOT_KNOWN)
-        output_note("%s: %s", o->name, drained);
-    else if (o->running == 0)
-        output_note("%s: %s; nothing runs there", o->name, drained);
-    else if (o->running == 1)
-        output_note("%s: %s; 1 job runs on to its end", o->name, drained);
+    if (is_undone)
+        output_note("%s: %s", name, is_news ? "takes jobs again" : "was not drained");
+    else if (running == NOT_KNOWN)
+        output_note("%s: %s", name, drained);
+    else if (running == 0)
+        output_note("%s: %s; nothing runs there", name, drained);
+    else if (running == 1)
+        output_note("%s: %s; 1 job runs on to its end", name, drained);
     else
-        output_note("%s: %s; %" PRId64 " jobs run on to their end", o->name, drained, o->running);
+        output_note("%s: %s; %" PRId64 " jobs run on to their end", name, drained, running);
 }
 
 /* The answer counts them all together, so the nodes are asked for; who is in a group only the
@@ -54,41 +47,22 @@ static int say_each(struct cli *cli, struct rpc *rpc, bool undo, struct err *e)
     if (rpc_call(rpc, MSG_GET_NODES, &request, &page, e) < 0)
         return -1;
     for (size_t i = 0; i < cli->args.n; i++) {
-        struct outcome outcome = { cli->args.words[i], undo, true, 0 };
+        const char *name = cli->args.words[i];
+        int64_t running = 0;
 
         for (size_t k = 0; k < page.nodes.n; k++) {
             const struct node_info *node = (const struct node_info *)page.nodes.items + k;
 
-            outcome.running += strcmp(node->node, outcome.name) == 0 ? node->running : 0;
+            running += strcmp(node->node, name) == 0 ? node->running : 0;
         }
-        if (outcome.name[0] == '@')
-            outcome.running = NOT_KNOWN;
-        say(&outcome);
+        say(name, undo, true, name[0] == '@' ? NOT_KNOWN : running);
     }
-    return 0;
-}
-
-static int tell(struct cli *cli, struct rpc *rpc, const struct msg_drained *all, bool undo,
-                struct err *e)
-{
-    const struct options *o = cli->options;
-    struct buf out = { 0 };
-
-    if (o->json) {
-        output_add_versioned(&out, proto.messages[MSG_DRAINED].schema, all);
-        buf_add_char(&out, '\n');
-        return output_write(&out, e);
-    }
-    if (o->quiet)
-        return 0;
-    if (cli->args.n > 1)
-        return say_each(cli, rpc, undo, e);
-    say(&(struct outcome){ cli->args.words[0], undo, all->nodes > 0, all->running });
     return 0;
 }
 
 static int change(struct cli *cli, bool undo, struct err *e)
 {
+    const struct options *o = cli->options;
     struct msg_drain request = { { cli->args.words, cli->args.n }, undo };
     struct msg_drained reply;
     struct session s;
@@ -99,8 +73,12 @@ static int change(struct cli *cli, bool undo, struct err *e)
     if (session_open(cli, &s, e) < 0)
         return -1;
     result = rpc_call(&s.rpc, MSG_DRAIN, &request, &reply, e);
-    if (result == 0)
-        result = tell(cli, &s.rpc, &reply, undo, e);
+    if (result == 0 && o->json)
+        result = output_write_json(proto.messages[MSG_DRAINED].schema, &reply, e);
+    else if (result == 0 && !o->quiet && cli->args.n > 1)
+        result = say_each(cli, &s.rpc, undo, e);
+    else if (result == 0 && !o->quiet)
+        say(cli->args.words[0], undo, reply.nodes > 0, reply.running);
     session_close(&s);
     return result < 0 ? -1 : EXIT_WELL;
 }

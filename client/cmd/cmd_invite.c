@@ -56,176 +56,115 @@ static const char *find_dir(const struct options *o, struct arena *a, struct err
     return NULL;
 }
 
-/* ---- the key ---- */
-
-static int read_text(const char *word, struct buf *text, struct err *e)
-{
-    ssize_t n;
-
-    if (strcmp(word, "-") != 0)
-        return io_read_file(word, KEY_MAX_BYTES, text, e);
-    n = io_read_all(STDIN_FILENO, buf_reserve(text, KEY_MAX_BYTES), KEY_MAX_BYTES);
-    if (n < 0)
-        return err_sys(e, "standard input");
-    buf_added(text, (size_t)n);
-    return 0;
-}
-
 /* The text of a key has blanks in it; so may the name of a file that is there. */
-static bool is_file(const char *word)
-{
-    return strchr(word, ' ') == NULL || access(word, F_OK) == 0;
-}
-
-/* Of a file, of standard input, or the words themselves. */
 static int read_key(struct cli *cli, struct public_key *key, struct err *e)
 {
+    const char *word = cli->args.words[0];
     struct buf text = { 0 };
-    int rc = 0;
+    int result = 0;
 
-    if (cli->args.n == 1 && is_file(cli->args.words[0]))
-        rc = read_text(cli->args.words[0], &text, e);
-    else
+    if (cli->args.n == 1 && strcmp(word, "-") == 0) {
+        ssize_t n = io_read_all(STDIN_FILENO, buf_reserve(&text, KEY_MAX_BYTES), KEY_MAX_BYTES);
+
+        if (n < 0)
+            result = err_sys(e, "standard input");
+        else
+            buf_added(&text, (size_t)n);
+    } else if (cli->args.n == 1 && (strchr(word, ' ') == NULL || access(word, F_OK) == 0)) {
+        result = io_read_file(word, KEY_MAX_BYTES, &text, e);
+    } else {
         for (size_t i = 0; i < cli->args.n; i++)
             buf_printf(&text, "%s%s", i > 0 ? " " : "", cli->args.words[i]);
-    if (rc == 0)
-        rc = invited_keys_parse_key(buf_text(&text), cli->arena, key, e);
+    }
+    if (result == 0)
+        result = invited_keys_parse_key(buf_text(&text), cli->arena, key, e);
     buf_free(&text);
-    return rc;
+    return result;
 }
 
-static const char *choose_name(const struct options *o, const struct public_key *key,
-                               struct arena *a, struct err *e)
-{
-    const char *name = o->name != NULL ? o->name : invited_keys_name_of(key->comment, a);
-
-    if (name == NULL)
-        err_set(e, ERR_USAGE, "the key has no comment to name it by; say --name NAME");
-    return name;
-}
-
-/* ---- the invitation ---- */
-
-/* Its state folder may be seen on several login nodes: the server runs on one of them. */
+/* The whole name of the machine where the server runs: its state folder may be seen on several login
+ * nodes. */
 static const char *servers_host(const struct options *o, struct arena *a)
 {
+    struct addrinfo hints = { .ai_flags = AI_CANONNAME, .ai_socktype = SOCK_STREAM }, *found = NULL;
     char *state = conf_state_dir(), *here = unixsocket_host();
     struct endpoint to = { 0 };
-    bool is_there =
-        o->state == NULL && address_read(state, &to, a, NULL) == 0 && to.kind == ENDPOINT_SSH;
-    const char *host = is_there ? to.host : arena_strdup(a, here);
+    const char *host = arena_strdup(a, here);
 
+    if (o->state == NULL && address_read(state, &to, a, NULL) == 0 && to.kind == ENDPOINT_SSH)
+        host = to.host;
+    if (getaddrinfo(host, NULL, &hints, &found) == 0 && found->ai_canonname != NULL)
+        host = arena_strdup(a, found->ai_canonname);
+    if (found != NULL)
+        freeaddrinfo(found);
     free(here);
     free(state);
     return host;
 }
 
-static const char *full_name(const char *host, struct arena *a)
-{
-    struct addrinfo hints = { .ai_flags = AI_CANONNAME, .ai_socktype = SOCK_STREAM }, *found = NULL;
-    const char *name = host;
-
-    if (getaddrinfo(host, NULL, &hints, &found) == 0 && found->ai_canonname != NULL)
-        name = arena_strdup(a, found->ai_canonname);
-    if (found != NULL)
-        freeaddrinfo(found);
-    return name;
-}
-
-static const char *choose_host(const struct options *o, const char *dir, struct arena *a)
-{
-    const char *address = o->host != NULL ? o->host : invitation_address(dir, a);
-
-    return address != NULL ? address : full_name(servers_host(o, a), a);
-}
-
-static const char *own_user(struct arena *a, struct err *e)
-{
-    const struct passwd *entry = getpwuid(geteuid());
-
-    if (entry != NULL)
-        return arena_strdup(a, entry->pw_name);
-    err_set(e, ERR_FAILED, "uid %u has no name here", geteuid());
-    return NULL;
-}
-
-static int print(const struct options *o, const struct invitation *i, struct err *e)
-{
-    struct buf out = { 0 };
-
-    if (o->json) {
-        output_add_versioned(&out, &invitation_schema, i);
-        buf_add_char(&out, '\n');
-        return output_write(&out, e);
-    }
-    output_note(
-        "%s may come in. On that machine, this line goes into ~/.config/ludwig/config.yaml, "
-        "and the second into ~/.ssh/known_hosts:",
-        i->name);
-    buf_printf(&out, "server: %s\n%s\n", i->server, i->known_hosts);
-    return output_write(&out, e);
-}
-
 static int invite(struct cli *cli, const char *dir, struct err *e)
 {
     const struct options *o = cli->options;
+    const struct passwd *entry = getpwuid(geteuid());
     struct invitation i = { 0 };
     struct public_key key = { 0 };
     struct guest guest;
-    const char *name, *user = own_user(cli->arena, e);
+    const char *name = o->name, *host = o->host, *user;
+    struct buf out = { 0 };
 
-    if (user == NULL || read_key(cli, &key, e) < 0)
+    if (entry == NULL)
+        return err_set(e, ERR_FAILED, "uid %u has no name here", geteuid());
+    user = arena_strdup(cli->arena, entry->pw_name);
+    if (read_key(cli, &key, e) < 0)
         return -1;
-    name = choose_name(o, &key, cli->arena, e);
-    if (name == NULL ||
-        invitation_make(&i, dir, user, choose_host(o, dir, cli->arena), cli->arena, e) < 0 ||
+    if (name == NULL)
+        name = invited_keys_name_of(key.comment, cli->arena);
+    if (name == NULL)
+        return err_set(e, ERR_USAGE, "the key has no comment to name it by; say --name NAME");
+    if (host == NULL)
+        host = invitation_address(dir, cli->arena);
+    if (host == NULL)
+        host = servers_host(o, cli->arena);
+    if (invitation_make(&i, dir, user, host, cli->arena, e) < 0 ||
         invited_keys_add(dir, &key, name, cli->arena, &guest, e) < 0)
         return -1;
     i.name = guest.name;
     i.fingerprint = guest.fingerprint;
-    return print(o, &i, e);
-}
-
-/* ---- the others ---- */
-
-static int list_json(const struct list *guests, struct err *e)
-{
-    const struct guest *items = guests->items;
-    struct jsonlist l;
-
-    jsonlist_begin(&l, "guests");
-    for (size_t i = 0; i < guests->n; i++)
-        jsonlist_add(&l, &guest_schema, &items[i]);
-    return jsonlist_end(&l, e);
-}
-
-static int list_table(const struct list *guests, struct err *e)
-{
-    static const struct column columns[] = { { "NAME", false, true },
-                                             { "TYPE", false, true },
-                                             { "FINGERPRINT", false, true } };
-    const struct guest *items = guests->items;
-    struct table *t = table_for_stdout(columns, 3);
-    struct buf out = { 0 };
-
-    for (size_t i = 0; i < guests->n; i++) {
-        table_add(t, TONE_STRONG, items[i].name);
-        table_add(t, TONE_PLAIN, items[i].type);
-        table_add(t, TONE_PLAIN, items[i].fingerprint);
-    }
-    table_flush(t, &out);
-    table_destroy(t);
+    if (o->json)
+        return output_write_json(&invitation_schema, &i, e);
+    output_note(
+        "%s may come in. On that machine, this line goes into ~/.config/ludwig/config.yaml, "
+        "and the second into ~/.ssh/known_hosts:",
+        i.name);
+    buf_printf(&out, "server: %s\n%s\n", i.server, i.known_hosts);
     return output_write(&out, e);
 }
 
 static int list(struct cli *cli, const char *dir, struct err *e)
 {
+    static const struct column columns[] = { { "NAME", false, true },
+                                             { "TYPE", false, true },
+                                             { "FINGERPRINT", false, true } };
     const struct options *o = cli->options;
+    const struct guest *items;
     struct list guests;
+    struct table *t;
+    int result;
 
     if (invited_keys_read(dir, cli->arena, &guests, e) < 0)
         return -1;
-    return o->json ? list_json(&guests, e) : list_table(&guests, e);
+    if (o->json)
+        return jsonlist_write("guests", &guest_schema, &guests, e);
+    items = guests.items;
+    t = table_for_stdout(columns, 3);
+    for (size_t i = 0; i < guests.n; i++) {
+        table_add(t, TONE_STRONG, items[i].name);
+        table_add(t, TONE_PLAIN, items[i].type);
+        table_add(t, TONE_PLAIN, items[i].fingerprint);
+    }
+    result = table_print(t, e);
+    table_destroy(t);
+    return result;
 }
 
 static int invite_machine(struct cli *cli, struct err *e)

@@ -11,7 +11,6 @@
 #include "client/query/targets.h"
 #include "client/session/session.h"
 #include "client/term/jsonlist.h"
-#include "client/term/opt_state.h"
 #include "client/term/output.h"
 #include "client/term/progress.h"
 #include "client/term/safe_text.h"
@@ -67,59 +66,39 @@ static size_t place_of(const struct listing *l, size_t column)
     return column - (column > ATTEMPT && !l->has_attempts ? 1 : 0);
 }
 
-static struct table *make_table(const struct listing *l)
-{
-    static const size_t may_go[] = { NODE, TIME, CONFIGURATION, REP };
-    struct column shown[N_COLUMNS];
-    struct table *t;
-    size_t n = 0;
-
-    for (size_t i = 0; i < N_COLUMNS; i++)
-        if (i != ATTEMPT || l->has_attempts)
-            shown[n++] = columns[i];
-    t = table_for_stdout(shown, n);
-    table_may_leave_out(t, place_of(l, REASON), NEED_ROOM);
-    table_may_leave_out(t, place_of(l, PARAMETERS), NEED_ROOM);
-    for (size_t i = 0; i < sizeof may_go / sizeof may_go[0]; i++)
-        table_may_leave_out(t, place_of(l, may_go[i]), NEED_COMFORT);
-    return t;
-}
-
-static bool all_have(const struct job_info *jobs, size_t n, const struct member *m)
-{
-    for (size_t i = 0; i < n; i++) {
-        const struct value *v =
-            jobs[i].params.type == VALUE_MAP ? value_get(&jobs[i].params, m->key.str.s) : NULL;
-
-        if (v == NULL || !value_equal(v, &m->value))
-            return false;
-    }
-    return true;
-}
-
-static struct value find_same(struct arena *a, const struct job_info *jobs, size_t n)
-{
-    struct value kept = value_copy(a, &jobs[0].params);
-    size_t n_same = 0;
-
-    if (kept.type != VALUE_MAP)
-        return value_null();
-    for (size_t i = 0; i < kept.map.n; i++)
-        if (all_have(jobs, n, &kept.map.members[i]))
-            kept.map.members[n_same++] = kept.map.members[i];
-    kept.map.n = n_same;
-    return kept;
-}
-
 /* A listing is printed page by page, so its first jobs decide. */
 static void begin_table(struct listing *l, const struct job_info *jobs, size_t n)
 {
+    static const size_t may_go[] = { NODE, TIME, CONFIGURATION, REP };
+    struct column shown[N_COLUMNS];
+    size_t n_shown = 0, n_same = 0;
+
     l->has_attempts = n == PAGE_MAX;
     for (size_t i = 0; i < n; i++)
         l->has_attempts |= jobs[i].attempt > 1;
-    if (l->for_terminal && n > 1)
-        l->same = find_same(l->arena, jobs, n);
-    l->table = make_table(l);
+    if (l->for_terminal && n > 1 && jobs[0].params.type == VALUE_MAP)
+        l->same = value_copy(l->arena, &jobs[0].params);
+    for (size_t i = 0; i < l->same.map.n; i++) {
+        const struct member *m = &l->same.map.members[i];
+        bool is_same = true;
+
+        for (size_t k = 1; k < n && is_same; k++) {
+            const struct value *v = value_get(&jobs[k].params, m->key.str.s);
+
+            is_same = v != NULL && value_equal(v, &m->value);
+        }
+        if (is_same)
+            l->same.map.members[n_same++] = *m;
+    }
+    l->same.map.n = n_same;
+    for (size_t i = 0; i < N_COLUMNS; i++)
+        if (i != ATTEMPT || l->has_attempts)
+            shown[n_shown++] = columns[i];
+    l->table = table_for_stdout(shown, n_shown);
+    table_may_leave_out(l->table, place_of(l, REASON), NEED_ROOM);
+    table_may_leave_out(l->table, place_of(l, PARAMETERS), NEED_ROOM);
+    for (size_t i = 0; i < sizeof may_go / sizeof may_go[0]; i++)
+        table_may_leave_out(l->table, place_of(l, may_go[i]), NEED_COMFORT);
 }
 
 /* ---- a row ---- */
@@ -149,37 +128,10 @@ static struct value shorter(struct arena *a, const struct value *v)
     }
 }
 
-/* Without those that all have alike. */
-static struct value own_params(struct listing *l, const struct value *params)
-{
-    struct value own = shorter(l->row_arena, params);
-    size_t n = 0;
-
-    if (own.type != VALUE_MAP)
-        return own;
-    for (size_t i = 0; i < params->map.n; i++) {
-        const struct value *same = l->same.type == VALUE_MAP
-                                       ? value_get(&l->same, params->map.members[i].key.str.s)
-                                       : NULL;
-
-        if (same != NULL && value_equal(same, &params->map.members[i].value))
-            continue;
-        l->has_others |= same != NULL;
-        own.map.members[n++] = own.map.members[i];
-    }
-    own.map.n = n;
-    return own;
-}
-
-static void add_text(struct table *t, struct buf *text)
-{
-    table_add(t, TONE_PLAIN, buf_text(text));
-    buf_clear(text);
-}
-
 static void add_row(struct listing *l, const struct job_info *j, int64_t now_ms)
 {
     struct table *t = l->table;
+    struct value own = j->params;
     struct buf text = { 0 };
 
     table_add(t, TONE_PLAIN, j->job);
@@ -189,21 +141,29 @@ static void add_row(struct listing *l, const struct job_info *j, int64_t now_ms)
         table_printf(t, TONE_PLAIN, "%" PRId64, j->attempt);
     table_add(t, TONE_PLAIN, j->node);
     jobinfo_add_time(&text, j, now_ms);
-    add_text(t, &text);
+    table_add_buf(t, TONE_PLAIN, &text);
     table_add(t, TONE_PLAIN, j->param_name);
-    if (l->for_terminal) {
-        struct value own;
+    /* Without those that all have alike. */
+    if (l->for_terminal && own.type == VALUE_MAP) {
+        size_t n = 0;
 
         arena_reset(l->row_arena);
-        own = own_params(l, &j->params);
-        jobinfo_add_params(&text, &own);
-    } else {
-        jobinfo_add_params(&text, &j->params);
+        own = shorter(l->row_arena, &j->params);
+        for (size_t i = 0; i < own.map.n; i++) {
+            const struct member *m = &j->params.map.members[i];
+            const struct value *same = value_get(&l->same, m->key.str.s);
+
+            if (same == NULL || !value_equal(same, &m->value)) {
+                l->has_others |= same != NULL;
+                own.map.members[n++] = own.map.members[i];
+            }
+        }
+        own.map.n = n;
     }
-    add_text(t, &text);
+    jobinfo_add_params(&text, &own);
+    table_add_buf(t, TONE_PLAIN, &text);
     jobinfo_add_reason(&text, j);
-    add_text(t, &text);
-    buf_free(&text);
+    table_add_buf(t, TONE_PLAIN, &text);
 }
 
 /* ---- the listing ---- */
@@ -240,105 +200,60 @@ static int show_page(void *context, const struct job_info *jobs, size_t n, struc
 /* What is not in the column of parameters, as long as the line is. */
 static int say_same(struct listing *l, struct err *e)
 {
-    struct buf params = { 0 }, text = { 0 }, line = { 0 };
+    struct buf text = { 0 }, line = { 0 };
     struct value same = shorter(l->arena, &l->same);
     size_t width = output_columns(STDOUT_FILENO), n;
 
     if (same.type != VALUE_MAP || same.map.n == 0)
         return 0;
-    jobinfo_add_params(&params, &same);
     buf_add_str(&text, l->has_others ? "where not shown: " : "the same in all: ");
-    safe_text_add_harmless(&text, buf_text(&params), params.n, "");
+    jobinfo_add_params(&text, &same);
+    safe_text_clean(&text, "");
     n = safe_text_fitting(buf_text(&text), text.n, width);
     if (n < text.n)
         n = safe_text_fitting(buf_text(&text), text.n, width - 1);
     buf_add(&line, text.bytes, n);
     buf_add_str(&line, n < text.n ? "…\n" : "\n");
-    buf_free(&params);
     buf_free(&text);
     return output_write(&line, e);
 }
 
-static bool is_filtered(const struct job_filter *f)
-{
-    return f->states.n > 0 || f->where != NULL;
-}
-
-/* ---- what the listing does not have ---- */
-
-static void say_none(const struct list *targets)
-{
-    const struct target *items = targets->items;
-    bool is_one = targets->n > 0 && items[0].sweep == items[targets->n - 1].sweep;
-
-    if (targets->n == 0)
-        output_note("none of your sweeps goes on any more (name those that are over)");
-    else if (is_one)
-        output_note("no job of sweep %" PRId64 " matches", items[0].sweep);
-    else
-        output_note("no job of these sweeps matches");
-}
-
-/* Jobs that were done before have no row of their own. */
-static void say_reused(const struct sweep_info *s)
-{
-    if (progress_jobs(&s->jobs) == 0)
-        output_note("sweep %" PRId64 " has no jobs of its own: all %" PRId64
-                    " were done before, in earlier sweeps (ludwig results %" PRId64 " shows them)",
-                    s->sweep, s->reused, s->sweep);
-    else
-        output_note("%" PRId64 " more job%s of sweep %" PRId64
-                    " %s done before, in earlier sweeps (ludwig results %" PRId64 " shows %s)",
-                    s->reused, s->reused == 1 ? "" : "s", s->sweep, s->reused == 1 ? "was" : "were",
-                    s->sweep, s->reused == 1 ? "it" : "them");
-}
-
+/* What the listing does not have: jobs that were done before have no row of their own. */
 static int say_rest(struct rpc *rpc, const struct list *targets, const struct job_filter *filter,
                     size_t n, struct err *e)
 {
+    bool is_filtered = filter->states.n > 0 || filter->where != NULL, has_reused = false;
     const struct target *items = targets->items;
-    bool has_reused = false;
-    struct sweep_info info;
+    struct sweep_info s;
 
     for (size_t i = 0; i < targets->n; i++) {
-        if (!target_is_whole(&items[i]) || (n > 0 && is_filtered(filter)))
+        if (!target_is_whole(&items[i]) || (n > 0 && is_filtered))
             continue;
-        if (pages_sweep(rpc, items[i].sweep, &info, e) < 0)
+        if (pages_sweep(rpc, items[i].sweep, &s, e) < 0)
             return -1;
-        if (info.reused > 0 && (!is_filtered(filter) || progress_jobs(&info.jobs) == 0)) {
-            say_reused(&info);
-            has_reused = true;
-        }
+        if (s.reused == 0 || (is_filtered && progress_jobs(&s.jobs) > 0))
+            continue;
+        has_reused = true;
+        if (progress_jobs(&s.jobs) == 0)
+            output_note("sweep %" PRId64 " has no jobs of its own: all %" PRId64
+                        " were done before, in earlier sweeps (ludwig results %" PRId64
+                        " shows them)",
+                        s.sweep, s.reused, s.sweep);
+        else
+            output_note("%" PRId64 " more job%s of sweep %" PRId64
+                        " %s done before, in earlier sweeps (ludwig results %" PRId64 " shows %s)",
+                        s.reused, s.reused == 1 ? "" : "s", s.sweep, s.reused == 1 ? "was" : "were",
+                        s.sweep, s.reused == 1 ? "it" : "them");
     }
-    if (n == 0 && !has_reused)
-        say_none(targets);
+    if (n > 0 || has_reused)
+        return 0;
+    if (targets->n == 0)
+        output_note("none of your sweeps goes on any more (name those that are over)");
+    else if (items[0].sweep == items[targets->n - 1].sweep)
+        output_note("no job of sweep %" PRId64 " matches", items[0].sweep);
+    else
+        output_note("no job of these sweeps matches");
     return 0;
-}
-
-static int show(struct cli *cli, struct session *s, const struct list *targets,
-                const struct job_filter *filter, struct err *e)
-{
-    const struct options *o = cli->options;
-    struct jsonlist json = { 0 };
-    struct listing l = { .session = s,
-                         .json = o->json ? &json : NULL,
-                         .has_table = !o->json && !o->quiet,
-                         .for_terminal = output_is_terminal(STDOUT_FILENO),
-                         .arena = cli->arena,
-                         .row_arena = arena_create() };
-    int result;
-
-    if (o->json)
-        jsonlist_begin(&json, "jobs");
-    result = pages_jobs(&s->rpc, targets, filter, show_page, &l, e);
-    if (result == 0 && o->json)
-        result = jsonlist_end(&json, e);
-    else if (result == 0 && l.has_table)
-        result = say_same(&l, e) < 0 ? -1 : say_rest(&s->rpc, targets, filter, l.n, e);
-    jsonlist_drop(&json);
-    table_destroy(l.table);
-    arena_destroy(l.row_arena);
-    return result;
 }
 
 static int list_jobs(struct cli *cli, struct err *e)
@@ -346,6 +261,12 @@ static int list_jobs(struct cli *cli, struct err *e)
     const struct options *o = cli->options;
     struct job_filter filter = { .is_quiet = o->quiet };
     struct session s;
+    struct jsonlist json = { 0 };
+    struct listing l = { .session = &s,
+                         .json = o->json ? &json : NULL,
+                         .has_table = !o->json && !o->quiet,
+                         .for_terminal = output_is_terminal(STDOUT_FILENO),
+                         .arena = cli->arena };
     struct list targets;
     unsigned states;
     int result;
@@ -360,11 +281,21 @@ static int list_jobs(struct cli *cli, struct err *e)
     }
     if (selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
+    l.row_arena = arena_create();
+    if (o->json)
+        jsonlist_begin(&json, "jobs");
     result = selector_targets(&s.rpc, NULL, &cli->args, cli->arena, &targets, e);
     if (result == 0)
         result = selector_check_jobs(&s.rpc, &targets, e);
     if (result == 0)
-        result = show(cli, &s, &targets, &filter, e);
+        result = pages_jobs(&s.rpc, &targets, &filter, show_page, &l, e);
+    if (result == 0 && o->json)
+        result = jsonlist_end(&json, e);
+    else if (result == 0 && l.has_table)
+        result = say_same(&l, e) < 0 ? -1 : say_rest(&s.rpc, &targets, &filter, l.n, e);
+    jsonlist_drop(&json);
+    table_destroy(l.table);
+    arena_destroy(l.row_arena);
     session_close(&s);
     return result < 0 ? -1 : EXIT_WELL;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/query/pages.h"
 #include "client/query/selector.h"
 #include "client/session/session.h"
 #include "client/session/subscription.h"
@@ -46,11 +47,11 @@ struct viewer {
     bool harmless;   /* what a terminal would obey is written out */
     struct logfile file;
     int watch_fd;
-    bool is_told;      /* the server says how long the newest attempt's log is, */
-    int64_t log_bytes; /* and that is how long */
-    bool is_newest;    /* that attempt is the one that is shown */
-    char *path;        /* of the attempt's log on the drive, NULL before the first */
-    bool ended;        /* the job, or the attempt that is shown */
+    int64_t
+        log_bytes;  /* how long the newest attempt's log is, as the server says if it was asked */
+    bool is_newest; /* that attempt is the one that is shown */
+    char *path;     /* of the attempt's log on the drive, NULL before the first */
+    bool ended;     /* the job, or the attempt that is shown */
 };
 
 static void close_file(struct viewer *v)
@@ -67,19 +68,6 @@ static bool is_short(const struct viewer *v)
     return v->watch_fd < 0 && (v->ended || v->file.offset < v->log_bytes);
 }
 
-static int copy_all(struct viewer *v, struct err *e)
-{
-    if (v->file.file == NULL)
-        return 0;
-    if (logfile_copy(&v->file, e) < 0)
-        return -1;
-    if (!is_short(v))
-        return 0;
-    if (logfile_reopen(&v->file, v->fs, v->path, e) < 0)
-        return -1;
-    return logfile_copy(&v->file, e);
-}
-
 /* Opens the log once it is there, and copies what is new. */
 static int copy_new(struct viewer *v, struct err *e)
 {
@@ -93,34 +81,45 @@ static int copy_new(struct viewer *v, struct err *e)
             return -1;
         v->lines = OPT_UNSET;
     }
-    return copy_all(v, e);
-}
-
-/* Over a new connection, from where the last one ended. */
-static int reach_again(struct viewer *v, struct err *e)
-{
-    bool was_open = v->file.file != NULL;
-    const struct share_connection *drive;
-
-    logfile_pause(&v->file);
-    share_close(v->fs);
-    drive = session_drive(v->session, e);
-    v->fs = drive != NULL ? share_connection_read(drive, e) : NULL;
-    if (v->fs == NULL)
+    if (v->file.file == NULL)
+        return 0;
+    if (logfile_copy(&v->file, e) < 0)
         return -1;
-    v->is_cut = false;
-    return was_open ? logfile_reopen(&v->file, v->fs, v->path, e) : 0;
+    if (!is_short(v))
+        return 0;
+    if (logfile_reopen(&v->file, v->fs, v->path, e) < 0)
+        return -1;
+    return logfile_copy(&v->file, e);
 }
 
-/* The subscription makes a connection that is lost again; until then there is nothing to read. */
+static int open_drive(struct viewer *v, struct err *e)
+{
+    const struct share_connection *drive = session_drive(v->session, e);
+
+    v->fs = drive != NULL ? share_connection_read(drive, e) : NULL;
+    return v->fs != NULL ? 0 : -1;
+}
+
+/* The subscription makes a connection that is lost again; until then there is nothing to read, and
+ * then the log goes on from where the last connection ended. */
 static int copy_or_wait(struct viewer *v, struct err *e)
 {
     for (int tries = 1;; tries++) {
+        bool was_open = v->file.file != NULL;
         struct err why = { 0 };
+        int result = 0;
 
         if (v->is_cut && !session_is_connected(v->session))
             return 0;
-        if ((!v->is_cut || reach_again(v, &why) == 0) && copy_new(v, &why) == 0)
+        if (v->is_cut) {
+            logfile_pause(&v->file);
+            share_close(v->fs);
+            result = open_drive(v, &why);
+            v->is_cut = result < 0;
+            if (result == 0 && was_open)
+                result = logfile_reopen(&v->file, v->fs, v->path, &why);
+        }
+        if (result == 0 && copy_new(v, &why) == 0)
             return 0;
         v->is_cut = true;
         if (why.kind != ERR_UNREACHABLE || tries == REACH_TRIES)
@@ -172,66 +171,44 @@ static int take_info(struct viewer *v, const struct job_info *info, struct err *
     return 0;
 }
 
-static int take_changes(struct viewer *v, const struct msg_changes *changes, struct err *e)
+static int follow(struct viewer *v, struct rpc *rpc, const struct target *t, struct err *e)
 {
-    const struct job_info *jobs = changes->jobs.items;
-
-    for (size_t i = 0; i < changes->jobs.n; i++) {
-        if (strcmp(jobs[i].job, v->job) != 0)
-            continue;
-        v->is_newest = v->attempt == OPT_UNSET || v->attempt == jobs[i].attempt;
-        if (take_info(v, &jobs[i], e) < 0)
-            return -1;
-    }
-    v->log_bytes = v->is_newest ? changes->log_bytes : 0;
-    return 0;
-}
-
-static int wait_ms(const struct viewer *v)
-{
-    bool can_wait = v->watch_fd >= 0 || (v->is_told && !is_short(v));
-
-    return can_wait ? -1 : LOOK_EVERY_MS;
-}
-
-static int follow(struct viewer *v, struct subscription *sub, struct err *e)
-{
+    struct msg_subscribe what = {
+        .sweep = t->sweep, .job = t->first, .jobs = true, .log = v->watch_fd < 0
+    };
+    enum event event = EVENT_OTHER;
     struct msg_changes changes;
-
-    while (!v->ended || v->is_cut) {
-        enum event event;
-
-        sub->other_fd = v->watch_fd;
-        event = subscription_wait(sub, wait_ms(v), &changes, e);
-        if (event == EVENT_ERROR)
-            return -1;
-        if (event == EVENT_INTERRUPT)
-            break;
-        if (event == EVENT_OTHER)
-            share_watch_drain(v->watch_fd);
-        if (event == EVENT_CHANGES && take_changes(v, &changes, e) < 0)
-            return -1;
-        if (copy_or_wait(v, e) < 0)
-            return -1;
-    }
-    if (!v->ended || v->is_cut)
-        output_note("job %s goes on; `ludwig logs -f %s` comes back to it", v->job, v->job);
-    return EXIT_WELL;
-}
-
-static int follow_job(struct viewer *v, struct rpc *rpc, const struct target *t, struct err *e)
-{
-    struct msg_subscribe what = { .sweep = t->sweep, .job = t->first, .jobs = true };
     struct subscription sub;
-    int result;
+    int result = 0;
 
     if (v->ended)
-        return EXIT_WELL;
-    v->is_told = what.log = v->watch_fd < 0;
+        return 0;
     if (subscription_begin(&sub, rpc, &what, e) < 0)
         return -1;
     v->session->is_subscribed = true;
-    result = follow(v, &sub, e);
+    while (result == 0 && event != EVENT_INTERRUPT && (!v->ended || v->is_cut)) {
+        bool can_wait = v->watch_fd >= 0 || (what.log && !is_short(v));
+        const struct job_info *jobs;
+
+        sub.other_fd = v->watch_fd;
+        event = subscription_wait(&sub, can_wait ? -1 : LOOK_EVERY_MS, &changes, e);
+        if (event == EVENT_ERROR)
+            result = -1;
+        if (event == EVENT_OTHER)
+            share_watch_drain(v->watch_fd);
+        jobs = event == EVENT_CHANGES ? changes.jobs.items : NULL;
+        for (size_t i = 0; jobs != NULL && i < changes.jobs.n && result == 0; i++)
+            if (strcmp(jobs[i].job, v->job) == 0) {
+                v->is_newest = v->attempt == OPT_UNSET || v->attempt == jobs[i].attempt;
+                result = take_info(v, &jobs[i], e);
+            }
+        if (event == EVENT_CHANGES)
+            v->log_bytes = v->is_newest ? changes.log_bytes : 0;
+        if (result == 0 && event != EVENT_INTERRUPT)
+            result = copy_or_wait(v, e);
+    }
+    if (event == EVENT_INTERRUPT)
+        output_note("job %s goes on; `ludwig logs -f %s` comes back to it", v->job, v->job);
     v->session->is_subscribed = false;
     subscription_end(&sub);
     return result;
@@ -240,36 +217,26 @@ static int follow_job(struct viewer *v, struct rpc *rpc, const struct target *t,
 static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool follows,
                 struct err *e)
 {
-    struct msg_get_jobs request = {
-        .sweep = t->sweep, .after = t->first - 1, .last = t->first, .limit = 1
-    };
-    struct msg_job_page page;
-    const struct job_info *info;
+    struct job_info info;
     const char *state;
     char *where;
 
-    if (rpc_call(rpc, MSG_GET_JOBS, &request, &page, e) < 0)
+    if (open_drive(v, e) < 0 || pages_job(rpc, t, &info, e) < 0 || take_info(v, &info, e) < 0)
         return -1;
-    if (page.jobs.n == 0)
-        return err_set(e, ERR_NOT_FOUND, "there is no job %" PRId64 ".%" PRId64, t->sweep,
-                       t->first);
-    info = page.jobs.items;
-    state = job_state_names[info->state];
-    if (take_info(v, info, e) < 0)
-        return -1;
-    if (v->attempt != OPT_UNSET && v->attempt > info->attempt && (!follows || v->ended))
+    state = job_state_names[info.state];
+    if (v->attempt != OPT_UNSET && v->attempt > info.attempt && (!follows || v->ended))
         return err_set(e, ERR_NOT_FOUND, "job %s is %s and has had %" PRId64 " attempt%s", v->job,
-                       state, info->attempt, info->attempt == 1 ? "" : "s");
+                       state, info.attempt, info.attempt == 1 ? "" : "s");
     /* A person may look for why it was tried again. */
-    if (v->attempt == OPT_UNSET && info->attempt >= 2 && v->path != NULL &&
+    if (v->attempt == OPT_UNSET && info.attempt >= 2 && v->path != NULL &&
         output_is_terminal(STDOUT_FILENO) && output_is_terminal(STDERR_FILENO))
         output_note("attempt %" PRId64 "; ludwig logs %s --attempt %" PRId64
                     " shows the one before",
-                    info->attempt, v->job, info->attempt - 1);
+                    info.attempt, v->job, info.attempt - 1);
     if (copy_new(v, e) < 0)
         return -1;
     if (v->file.file != NULL || (follows && !v->ended))
-        return follows ? follow_job(v, rpc, t, e) : EXIT_WELL;
+        return follows ? follow(v, rpc, t, e) : 0;
     if (v->path == NULL)
         return err_set(e, ERR_NOT_FOUND, "job %s is %s and has no log yet (-f waits for it)",
                        v->job, state);
@@ -279,33 +246,15 @@ static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool 
     return -1;
 }
 
-static int view_job(struct viewer *v, struct session *s, const struct target *t, bool follows,
-                    struct err *e)
-{
-    const struct share_connection *drive = session_drive(s, e);
-    int result;
-
-    v->session = s;
-    v->fs = drive != NULL ? share_connection_read(drive, e) : NULL;
-    if (v->fs == NULL)
-        return -1;
-    result = view(v, &s->rpc, t, follows, e);
-    if (result >= 0 && v->file.file != NULL && logfile_finish(&v->file, e) < 0)
-        result = -1;
-    close_file(v);
-    share_close(v->fs);
-    free(v->path);
-    return result;
-}
-
 static int show_logs(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
-    struct viewer v = { .lines = o->lines,
+    struct session s;
+    struct viewer v = { .session = &s,
+                        .lines = o->lines,
                         .attempt = o->attempt,
                         .harmless = !o->raw && output_is_terminal(STDOUT_FILENO),
                         .watch_fd = -1 };
-    struct session s;
     struct target t;
     int result;
 
@@ -315,10 +264,15 @@ static int show_logs(struct cli *cli, struct err *e)
     if (result == 0) {
         v.sweep = t.sweep;
         v.job = arena_printf(cli->arena, "%" PRId64 ".%" PRId64, t.sweep, t.first);
-        result = view_job(&v, &s, &t, o->follow, e);
+        result = view(&v, &s.rpc, &t, o->follow, e);
+        if (result == 0 && v.file.file != NULL)
+            result = logfile_finish(&v.file, e);
+        close_file(&v);
+        share_close(v.fs);
+        free(v.path);
     }
     session_close(&s);
-    return result;
+    return result < 0 ? -1 : EXIT_WELL;
 }
 
 const struct command cmd_logs = {

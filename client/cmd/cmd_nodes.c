@@ -7,7 +7,6 @@
 
 #include "client/session/session.h"
 #include "client/term/jsonlist.h"
-#include "client/term/opt_state.h"
 #include "client/term/output.h"
 #include "client/term/safe_text.h"
 #include "client/term/table.h"
@@ -57,31 +56,6 @@ static unsigned state_of(const struct node_info *n)
     return i;
 }
 
-static void keep_wanted(struct list *nodes, unsigned states)
-{
-    struct node_info *items = nodes->items;
-    size_t n = 0;
-
-    for (size_t i = 0; i < nodes->n; i++)
-        if (states == 0 || (states >> state_of(&items[i]) & 1) != 0)
-            items[n++] = items[i];
-    nodes->n = n;
-}
-
-static bool is_among_first(const char *const *texts, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (strcmp(texts[k], texts[i]) == 0)
-            return true;
-    return false;
-}
-
-static void add_text(struct table *t, struct buf *text)
-{
-    table_add(t, TONE_PLAIN, buf_text(text));
-    buf_clear(text);
-}
-
 /* Each model of a GPU is named once. */
 static void add_row(struct table *t, const struct node_info *n)
 {
@@ -101,64 +75,46 @@ static void add_row(struct table *t, const struct node_info *n)
         table_add(t, TONE_PLAIN, "0");
     else
         table_printf(t, TONE_PLAIN, "%" PRId64 " (%g free)", n->gpus, n->gpus_free);
-    for (size_t i = 0; i < n->gpu_models.n; i++)
-        if (*models[i] != '\0' && !is_among_first(models, i))
+    for (size_t i = 0; i < n->gpu_models.n; i++) {
+        size_t first = 0;
+
+        while (strcmp(models[first], models[i]) != 0)
+            first++;
+        if (*models[i] != '\0' && first == i)
             buf_printf(&text, "%s%s", text.n > 0 ? ", " : "", models[i]);
-    add_text(t, &text);
-    units_add_size(&text, n->memory);
-    add_text(t, &text);
-    if (n->held > 0) {
-        units_add_size(&text, n->held_bytes);
-        buf_printf(&text, " (%" PRId64 ")", n->held);
-    } else {
-        buf_add_char(&text, '-');
     }
-    add_text(t, &text);
+    table_add_buf(t, TONE_PLAIN, &text);
+    units_add_size(&text, n->memory);
+    table_add_buf(t, TONE_PLAIN, &text);
+    if (n->held > 0)
+        units_add_size(&text, n->held_bytes);
+    if (n->held > 0)
+        buf_printf(&text, " (%" PRId64 ")", n->held);
+    else
+        buf_add_char(&text, '-');
+    table_add_buf(t, TONE_PLAIN, &text);
     table_add(t, TONE_PLAIN, n->user);
     table_printf(t, TONE_PLAIN, "%" PRId64, n->running);
     for (size_t i = 0; i < n->jobs.n; i++)
         buf_printf(&text, "%s%s", i > 0 ? " " : "", jobs[i]);
     if (n->running > (int64_t)n->jobs.n)
         buf_printf(&text, " and %" PRId64 " more", n->running - (int64_t)n->jobs.n);
-    add_text(t, &text);
-    buf_free(&text);
+    table_add_buf(t, TONE_PLAIN, &text);
 }
 
-static int show_json(const struct list *nodes, struct err *e)
-{
-    const struct node_info *items = nodes->items;
-    struct jsonlist l;
-
-    jsonlist_begin(&l, "nodes");
-    for (size_t i = 0; i < nodes->n; i++)
-        jsonlist_add(&l, &node_info_schema, &items[i]);
-    return jsonlist_end(&l, e);
-}
-
-static int show_table(const struct list *nodes, struct err *e)
+static int show(const struct options *o, const struct list *nodes, struct err *e)
 {
     static const size_t may_go[] = { RUNNING, CPUS, GPUS,  LOAD, MEMORY,
                                      DATA,    JOBS, MODEL, USER, KIND };
     const struct node_info *items = nodes->items;
-    struct table *t = table_for_stdout(columns, N_COLUMNS);
     struct buf out = { 0 };
+    struct table *t;
+    int result;
 
-    for (size_t i = 0; i < sizeof may_go / sizeof may_go[0]; i++)
-        table_may_leave_out(t, may_go[i], NEED_COMFORT);
-    for (size_t i = 0; i < nodes->n; i++)
-        add_row(t, &items[i]);
-    table_flush(t, &out);
-    table_destroy(t);
-    return output_write(&out, e);
-}
-
-/* A node on which several people have a worker is listed for each of them, and named once. */
-static int show_names(const struct list *nodes, struct err *e)
-{
-    const struct node_info *items = nodes->items;
-    struct buf out = { 0 };
-
-    for (size_t i = 0; i < nodes->n; i++) {
+    if (o->json)
+        return jsonlist_write("nodes", &node_info_schema, nodes, e);
+    /* A node on which several people have a worker is listed for each of them, and named once. */
+    for (size_t i = 0; i < nodes->n && o->quiet; i++) {
         size_t first = 0;
 
         while (strcmp(items[first].node, items[i].node) != 0)
@@ -168,39 +124,45 @@ static int show_names(const struct list *nodes, struct err *e)
         safe_text_add_harmless(&out, items[i].node, strlen(items[i].node), "");
         buf_add_char(&out, '\n');
     }
-    return output_write(&out, e);
-}
-
-/* Names are known at once; how busy the nodes are, they are asked when somebody looks. */
-static int get_nodes(struct rpc *rpc, bool with_load, struct msg_node_page *page, struct err *e)
-{
-    struct msg_get_nodes request = { .limit = PAGE_MAX };
-    int64_t deadline_ms = units_monotonic_ms() + ASK_AT_MOST_MS;
-    int result = rpc_call(rpc, MSG_GET_NODES, &request, page, e);
-
-    while (with_load && result == 0 && page->asked > 0 && units_monotonic_ms() < deadline_ms) {
-        (void)poll(NULL, 0, ASK_AGAIN_MS);
-        result = rpc_call(rpc, MSG_GET_NODES, &request, page, e);
-    }
+    if (o->quiet)
+        return output_write(&out, e);
+    t = table_for_stdout(columns, N_COLUMNS);
+    for (size_t i = 0; i < sizeof may_go / sizeof may_go[0]; i++)
+        table_may_leave_out(t, may_go[i], NEED_COMFORT);
+    for (size_t i = 0; i < nodes->n; i++)
+        add_row(t, &items[i]);
+    result = table_print(t, e);
+    table_destroy(t);
     return result;
 }
 
 static int list_nodes(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
+    const struct msg_get_nodes request = { .limit = PAGE_MAX };
+    int64_t deadline_ms = units_monotonic_ms() + ASK_AT_MOST_MS;
     struct msg_node_page page;
+    struct node_info *nodes;
     struct session s;
     unsigned states;
+    size_t n = 0;
     int result;
 
     if (opt_state_read(&node_states, &o->states, &states, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
-    result = get_nodes(&s.rpc, !o->quiet, &page, e);
+    result = rpc_call(&s.rpc, MSG_GET_NODES, &request, &page, e);
+    /* Names are known at once; how busy the nodes are, they are asked when somebody looks. */
+    while (!o->quiet && result == 0 && page.asked > 0 && units_monotonic_ms() < deadline_ms) {
+        (void)poll(NULL, 0, ASK_AGAIN_MS);
+        result = rpc_call(&s.rpc, MSG_GET_NODES, &request, &page, e);
+    }
     if (result == 0) {
-        keep_wanted(&page.nodes, states);
-        result = o->json    ? show_json(&page.nodes, e)
-                 : o->quiet ? show_names(&page.nodes, e)
-                            : show_table(&page.nodes, e);
+        nodes = page.nodes.items;
+        for (size_t i = 0; i < page.nodes.n; i++)
+            if (states == 0 || (states >> state_of(&nodes[i]) & 1) != 0)
+                nodes[n++] = nodes[i];
+        page.nodes.n = n;
+        result = show(o, &page.nodes, e);
     }
     session_close(&s);
     return result < 0 ? -1 : EXIT_WELL;

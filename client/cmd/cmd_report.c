@@ -38,81 +38,45 @@ static const size_t CHUNK_MAX_BYTES = (size_t)BATCH_MAX * (PARAM2VAL_MAX_BYTES +
 
 /* ---- measures ---- */
 
-static bool read_whole(const char *text, struct value *v)
+static bool read_number(const char *text, struct value *v)
 {
     char *end;
 
     errno = 0;
     *v = value_int(strtoll(text, &end, 10));
-    return end != text && *end == '\0' && errno == 0;
-}
-
-static bool read_decimal(const char *text, struct value *v)
-{
-    char *end;
-
+    if (end != text && *end == '\0' && errno == 0)
+        return true;
     *v = value_float(strtod(text, &end));
     return end != text && *end == '\0';
 }
 
-static int read_number(const char *name, const char *text, struct value *v, struct err *e)
-{
-    bool is_step = strcmp(name, "step") == 0;
-
-    if (read_whole(text, v) && (!is_step || v->i >= 0))
-        return 0;
-    if (is_step)
-        return err_set(e, ERR_USAGE, "step=%s: expected a whole number from 0", text);
-    if (!read_decimal(text, v))
-        return err_set(e, ERR_USAGE, "%s=%s: expected a number", name, text);
-    return 0;
-}
-
-/* What lines say beside measures, where several jobs share a file. */
-static bool is_reserved(const char *name)
-{
-    return strcmp(name, "job") == 0 || strcmp(name, "done") == 0 || strcmp(name, "failed") == 0;
-}
-
 static int add_measure(struct buf *line, const char *word, struct arena *a, struct err *e)
 {
+    /* What lines say beside measures, where several jobs share a file. */
+    static const char *const reserved[] = { "job", "done", "failed" };
     size_t n = strcspn(word, "=");
     char *name = arena_strndup(a, word, n);
+    const char *text = word + n + 1;
     struct value v;
+    bool is_number;
 
     if (word[n] != '=' || n == 0)
         return err_set(e, ERR_USAGE, "expected NAME=VALUE, not '%s'", word);
     if (n > NAME_MAX_BYTES)
         return err_set(e, ERR_USAGE, "a name has at most %d bytes", NAME_MAX_BYTES);
-    if (read_number(name, word + n + 1, &v, e) < 0)
-        return -1;
-    if (is_reserved(name))
-        return err_set(e, ERR_USAGE, "'%s' cannot be the name of a measure", name);
+    is_number = read_number(text, &v);
+    if (strcmp(name, "step") == 0 && (!is_number || v.type != VALUE_INT || v.i < 0))
+        return err_set(e, ERR_USAGE, "step=%s: expected a whole number from 0", text);
+    if (!is_number)
+        return err_set(e, ERR_USAGE, "%s=%s: expected a number", name, text);
+    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
+        if (strcmp(name, reserved[i]) == 0)
+            return err_set(e, ERR_USAGE, "'%s' cannot be the name of a measure", name);
     buf_add_str(line, line->n > 1 ? ", " : "");
     quote_add(line, name, n);
     buf_add_str(line, ": ");
     json_add_value(line, &v);
     return 0;
-}
-
-/* One write, so that lines of several processes do not mix. */
-static int append(const char *path, const struct buf *line, struct err *e)
-{
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    ssize_t n;
-    int result = 0;
-
-    if (fd < 0)
-        return err_sys(e, "open %s", path);
-    do
-        n = write(fd, line->bytes, line->n);
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-        result = err_sys(e, "write to %s", path);
-    else if ((size_t)n < line->n)
-        result = err_set(e, ERR_NO_SPACE, "write to %s: only a part could be written", path);
-    close(fd);
-    return result;
 }
 
 /* ---- what is said about a job ---- */
@@ -142,39 +106,31 @@ static const char *job_of(const struct value *item)
     return job != NULL && job->type == VALUE_STR ? job->str.s : "";
 }
 
-/* Whether job is one of the list; an error names those that are. */
-static int find_in_chunk(const struct value *jobs, const char *path, const char *job, struct err *e)
-{
-    struct buf names = { 0 };
-
-    if (jobs->type != VALUE_LIST)
-        return err_set(e, ERR_FAILED, "%s: it is no list of jobs", path);
-    for (size_t i = 0; i < jobs->list.n; i++)
-        if (strcmp(job_of(&jobs->list.items[i]), job) == 0)
-            return 0;
-    for (size_t i = 0; i < jobs->list.n && i < NAMED_MAX; i++)
-        buf_printf(&names, "%s%s", i > 0 ? ", " : "", job_of(&jobs->list.items[i]));
-    if (jobs->list.n > NAMED_MAX)
-        buf_printf(&names, " and %zu more", jobs->list.n - NAMED_MAX);
-    err_set(e, ERR_USAGE, "--job: %s is none of this chunk's jobs, which are %s", job,
-            buf_text(&names));
-    buf_free(&names);
-    return -1;
-}
-
-/* "chunk.json" beside "chunk.msgpack" has the jobs. */
+/* "chunk.json" beside "chunk.msgpack" has the jobs; an error names them. */
 static int check_in_chunk(const char *job, struct err *e)
 {
     char *dir = path_dirname(chunk_path()), *path = path_join(dir, "chunk.json");
     struct arena *a = arena_create();
-    struct buf text = { 0 };
-    struct value jobs;
+    struct buf text = { 0 }, names = { 0 };
+    struct value jobs = { 0 };
+    bool is_there = false;
     int result = io_read_file(path, CHUNK_MAX_BYTES, &text, e);
 
     if (result == 0 && json_read(buf_text(&text), text.n, a, &jobs, e) < 0)
         result = err_wrap(e, "%s", path);
-    if (result == 0)
-        result = find_in_chunk(&jobs, path, job, e);
+    else if (result == 0 && jobs.type != VALUE_LIST)
+        result = err_set(e, ERR_FAILED, "%s: it is no list of jobs", path);
+    for (size_t i = 0; result == 0 && i < jobs.list.n; i++) {
+        is_there = is_there || strcmp(job_of(&jobs.list.items[i]), job) == 0;
+        if (i < NAMED_MAX)
+            buf_printf(&names, "%s%s", i > 0 ? ", " : "", job_of(&jobs.list.items[i]));
+    }
+    if (result == 0 && jobs.list.n > NAMED_MAX)
+        buf_printf(&names, " and %zu more", jobs.list.n - NAMED_MAX);
+    if (result == 0 && !is_there)
+        result = err_set(e, ERR_USAGE, "--job: %s is none of this chunk's jobs, which are %s", job,
+                         buf_text(&names));
+    buf_free(&names);
     buf_free(&text);
     arena_destroy(a);
     free(path);
@@ -183,10 +139,20 @@ static int check_in_chunk(const char *job, struct err *e)
 }
 
 /* A job that has its process to itself is done, or has failed, when that ends. */
-static int check_alone(const struct options *o, struct err *e)
+static int check_job(const struct options *o, struct err *e)
 {
     const char *own = getenv(job_envvars[ENV_JOB].name);
 
+    if (o->job != NULL && !is_job(o->job))
+        return err_set(e, ERR_USAGE, "--job takes the id of a job, as 7.13, not '%s'", o->job);
+    if (o->done && o->failed != NULL)
+        return err_set(e, ERR_USAGE, "a job is either --done or --failed");
+    if (chunk_path() != NULL && o->job == NULL)
+        return err_set(e, ERR_USAGE,
+                       "this process works through several jobs: --job ID says "
+                       "which one is meant");
+    if (chunk_path() != NULL)
+        return check_in_chunk(o->job, e);
     if (o->done || o->failed != NULL)
         return err_set(e, ERR_USAGE,
                        "--%s is for jobs that share a process (batch: in the sweep); this one is "
@@ -198,61 +164,10 @@ static int check_alone(const struct options *o, struct err *e)
     return 0;
 }
 
-static int check_job(const struct options *o, struct err *e)
-{
-    if (o->job != NULL && !is_job(o->job))
-        return err_set(e, ERR_USAGE, "--job takes the id of a job, as 7.13, not '%s'", o->job);
-    if (o->done && o->failed != NULL)
-        return err_set(e, ERR_USAGE, "a job is either --done or --failed");
-    if (chunk_path() == NULL)
-        return check_alone(o, e);
-    if (o->job == NULL)
-        return err_set(e, ERR_USAGE,
-                       "this process works through several jobs: --job ID says "
-                       "which one is meant");
-    return check_in_chunk(o->job, e);
-}
-
-static void begin_line(struct buf *line, const struct options *o)
-{
-    buf_add_char(line, '{');
-    if (o->job == NULL || chunk_path() == NULL)
-        return;
-    buf_add_str(line, "\"job\": ");
-    quote_add(line, o->job, strlen(o->job));
-}
-
-static void add_end(struct buf *lines, const struct options *o, const char *reason)
-{
-    size_t n;
-
-    if (!o->done && o->failed == NULL)
-        return;
-    begin_line(lines, o);
-    if (o->done) {
-        buf_add_str(lines, ", \"done\": true}\n");
-        return;
-    }
-    /* Cut between characters to what a reason may have. */
-    n = strlen(reason);
-    buf_add_str(lines, ", \"failed\": ");
-    quote_add(lines, reason, n <= REASON_MAX_BYTES ? n : utf8_cut(reason, REASON_MAX_BYTES));
-    buf_add_str(lines, "}\n");
-}
-
 /* ---- the command ---- */
 
-/* "loss=0.5"; what has blanks in it, or no number, is rather a reason: "loss = nan", "rc=SIGSEGV". */
-static bool is_measure(const char *word)
-{
-    const char *number = strchr(word, '=');
-    struct value v;
-
-    return number != NULL && number > word && word[strcspn(word, " \t\n")] == '\0' &&
-           (read_whole(number + 1, &v) || read_decimal(number + 1, &v));
-}
-
-/* With --failed, a word that is no measure is the reason. */
+/* With --failed, a word that is no measure is the reason: "loss=0.5" is one; what has blanks in it, or
+ * no number, is rather a reason: "loss = nan", "rc=SIGSEGV". */
 static int sort_words(const struct cli *cli, struct opt_words *measures, const char **reason,
                       struct err *e)
 {
@@ -263,8 +178,12 @@ static int sort_words(const struct cli *cli, struct opt_words *measures, const c
     *measures = (struct opt_words){ arena_alloc(cli->arena, cli->args.n * sizeof(char *)), 0 };
     for (size_t i = 0; i < cli->args.n; i++) {
         char *word = cli->args.words[i];
+        const char *number = strchr(word, '=');
+        struct value v;
 
-        if (o->failed == NULL || is_measure(word)) {
+        if (o->failed == NULL ||
+            (number != NULL && number > word && word[strcspn(word, " \t\n")] == '\0' &&
+             read_number(number + 1, &v))) {
             measures->words[measures->n++] = word;
             continue;
         }
@@ -278,40 +197,79 @@ static int sort_words(const struct cli *cli, struct opt_words *measures, const c
     return 0;
 }
 
-static int add_measures(struct buf *lines, const struct cli *cli, const struct opt_words *measures,
-                        struct err *e)
+static void begin_line(struct buf *line, const struct options *o)
 {
+    buf_add_char(line, '{');
+    if (o->job == NULL || chunk_path() == NULL)
+        return;
+    buf_add_str(line, "\"job\": ");
+    quote_add(line, o->job, strlen(o->job));
+}
+
+/* A line with the measures, if there are some, and one that says that the job is over, if it is. */
+static int add_lines(struct buf *lines, const struct cli *cli, struct err *e)
+{
+    const struct options *o = cli->options;
+    struct opt_words measures;
     struct buf line = { 0 };
+    const char *reason;
     int result = 0;
 
-    begin_line(&line, cli->options);
-    for (size_t i = 0; i < measures->n && result == 0; i++)
-        result = add_measure(&line, measures->words[i], cli->arena, e);
-    buf_add_str(&line, "}\n");
-    if (result == 0 && measures->n > 0)
-        buf_add(lines, line.bytes, line.n);
+    if (sort_words(cli, &measures, &reason, e) < 0 || check_job(o, e) < 0)
+        return -1;
+    begin_line(&line, o);
+    for (size_t i = 0; i < measures.n && result == 0; i++)
+        result = add_measure(&line, measures.words[i], cli->arena, e);
+    if (measures.n > 0)
+        buf_printf(lines, "%s}\n", buf_text(&line));
     buf_free(&line);
+    if (!o->done && o->failed == NULL)
+        return result;
+    begin_line(lines, o);
+    if (o->done) {
+        buf_add_str(lines, ", \"done\": true}\n");
+    } else {
+        /* Cut between characters to what a reason may have. */
+        size_t n = strlen(reason);
+
+        buf_add_str(lines, ", \"failed\": ");
+        quote_add(lines, reason, n <= REASON_MAX_BYTES ? n : utf8_cut(reason, REASON_MAX_BYTES));
+        buf_add_str(lines, "}\n");
+    }
     return result;
 }
 
+/* One write, so that lines of several processes do not mix. */
 static int report_measures(struct cli *cli, struct err *e)
 {
-    const char *path = getenv(job_envvars[ENV_METRICS].name), *reason;
-    struct opt_words measures;
+    const char *path = getenv(job_envvars[ENV_METRICS].name);
     struct buf lines = { 0 };
-    int result;
+    int result = -1, fd;
+    ssize_t n;
 
     if (path == NULL || path[0] == '\0')
         return err_set(e, ERR_USAGE, "report works inside of a job only ($%s is not set)",
                        job_envvars[ENV_METRICS].name);
-    if (sort_words(cli, &measures, &reason, e) < 0 || check_job(cli->options, e) < 0)
-        return -1;
-    result = add_measures(&lines, cli, &measures, e);
-    add_end(&lines, cli->options, reason);
-    if (result == 0)
-        result = append(path, &lines, e);
+    if (add_lines(&lines, cli, e) < 0)
+        goto out;
+    fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        err_sys(e, "open %s", path);
+        goto out;
+    }
+    do
+        n = write(fd, lines.bytes, lines.n);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        err_sys(e, "write to %s", path);
+    else if ((size_t)n < lines.n)
+        err_set(e, ERR_NO_SPACE, "write to %s: only a part could be written", path);
+    else
+        result = EXIT_WELL;
+    close(fd);
+out:
     buf_free(&lines);
-    return result < 0 ? -1 : EXIT_WELL;
+    return result;
 }
 
 const struct command cmd_report = {

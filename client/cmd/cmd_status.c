@@ -9,7 +9,6 @@
 #include "client/query/sweepview.h"
 #include "client/session/session.h"
 #include "client/term/jsonlist.h"
-#include "client/term/opt_state.h"
 #include "client/term/output.h"
 #include "client/term/progress.h"
 #include "common/base/units.h"
@@ -46,54 +45,36 @@ struct listing {
     int64_t slurm_calls; /* SCHEMA_NONE: the server has no pilots */
 };
 
-static void add_sweep(struct listing *l, const struct sweep_info *s)
+static void take_sweeps(struct listing *l, const struct sweep_info *sweeps, size_t n)
 {
-    l->n_over += progress_is_over(s);
-    if (l->over_max > 0 && progress_is_over(s) && l->n_over > l->over_max)
-        return;
-    if (l->json != NULL)
-        jsonlist_add(l->json, &sweep_info_schema, s);
-    else if (l->table != NULL)
-        sweepview_add_row(l->table, s, units_now_ms());
-    else
-        buf_printf(&l->names, "%" PRId64 "\n", s->sweep);
+    for (size_t i = 0; i < n; i++) {
+        const struct sweep_info *s = &sweeps[i];
+
+        l->n_over += progress_is_over(s);
+        if (l->over_max > 0 && progress_is_over(s) && l->n_over > l->over_max)
+            continue;
+        if (l->json != NULL)
+            jsonlist_add(l->json, &sweep_info_schema, s);
+        else if (l->table != NULL)
+            sweepview_add_row(l->table, s, units_now_ms());
+        else
+            buf_printf(&l->names, "%" PRId64 "\n", s->sweep);
+    }
 }
 
 static int flush(struct listing *l, struct err *e)
 {
-    struct buf out = { 0 };
-
     if (l->json != NULL)
         return jsonlist_flush(l->json, e);
-    if (l->table == NULL)
-        return output_write(&l->names, e);
-    table_flush(l->table, &out);
-    return output_write(&out, e);
+    return l->table != NULL ? table_print(l->table, e) : output_write(&l->names, e);
 }
 
 static int show_page(void *context, const struct msg_sweep_page *page, struct err *e)
 {
-    const struct sweep_info *sweeps = page->sweeps.items;
     struct listing *l = context;
 
     l->slurm_calls = page->slurm_calls;
-    for (size_t i = 0; i < page->sweeps.n; i++)
-        add_sweep(l, &sweeps[i]);
-    return flush(l, e);
-}
-
-static int show_named(struct rpc *rpc, const struct list *targets,
-                      const struct sweep_filter *filter, struct listing *l, struct err *e)
-{
-    const struct target *items = targets->items;
-    struct sweep_info info;
-
-    for (size_t i = 0; i < targets->n; i++) {
-        if (pages_sweep(rpc, items[i].sweep, &info, e) < 0)
-            return -1;
-        if (pages_is_wanted(filter, &info))
-            add_sweep(l, &info);
-    }
+    take_sweeps(l, page->sweeps.items, page->sweeps.n);
     return flush(l, e);
 }
 
@@ -101,9 +82,11 @@ static int show_named(struct rpc *rpc, const struct list *targets,
 static int show_list(struct rpc *rpc, const struct list *targets, const struct sweep_filter *filter,
                      const struct options *o, struct err *e)
 {
+    const struct target *items = targets != NULL ? targets->items : NULL;
     struct jsonlist json = { 0 };
     struct listing l = { .json = o->json ? &json : NULL, .slurm_calls = SCHEMA_NONE };
-    int result;
+    struct sweep_info info;
+    int result = 0;
 
     if (o->json)
         jsonlist_begin(&json, "sweeps");
@@ -112,8 +95,13 @@ static int show_list(struct rpc *rpc, const struct list *targets, const struct s
     if (targets == NULL && l.table != NULL && filter->states == 0 &&
         output_is_terminal(STDOUT_FILENO))
         l.over_max = OVER_SHOWN;
-    result = targets != NULL ? show_named(rpc, targets, filter, &l, e)
-                             : pages_sweeps(rpc, filter, show_page, &l, e);
+    for (size_t i = 0; targets != NULL && result == 0 && i < targets->n; i++) {
+        result = pages_sweep(rpc, items[i].sweep, &info, e);
+        if (result == 0 && pages_is_wanted(filter, &info))
+            take_sweeps(&l, &info, 1);
+    }
+    if (result == 0)
+        result = targets != NULL ? flush(&l, e) : pages_sweeps(rpc, filter, show_page, &l, e);
     if (result == 0 && o->json)
         result = l.slurm_calls == SCHEMA_NONE
                      ? jsonlist_end(&json, e)
@@ -132,7 +120,7 @@ static int show_list(struct rpc *rpc, const struct list *targets, const struct s
 
 /* ---- one, with all about it ---- */
 
-static int show_view(struct rpc *rpc, int64_t sweep, struct err *e)
+static int show_one(struct rpc *rpc, int64_t sweep, bool json, struct err *e)
 {
     struct failures failures = { 0 };
     struct queue queue = { 0 };
@@ -140,31 +128,20 @@ static int show_view(struct rpc *rpc, int64_t sweep, struct err *e)
     struct buf out = { 0 };
     int result = -1;
 
-    if (failures_read(rpc, sweep, &failures, e) < 0 || pages_sweep(rpc, sweep, &info, e) < 0 ||
-        queue_read(rpc, &info, &queue, e) < 0)
-        goto out;
-    /* The texts of info lasted until the question about the queue. */
-    if (pages_sweep(rpc, sweep, &info, e) < 0)
-        goto out;
-    sweepview_add(&out, &info, &failures, &queue, units_now_ms(), output_columns(STDOUT_FILENO),
-                  output_has_colour(STDOUT_FILENO));
-    result = output_write(&out, e);
-out:
+    if (json)
+        return pages_sweep(rpc, sweep, &info, e) < 0
+                   ? -1
+                   : output_write_json(&sweep_info_schema, &info, e);
+    /* The texts of info last until the next question. */
+    if (failures_read(rpc, sweep, &failures, e) == 0 && pages_sweep(rpc, sweep, &info, e) == 0 &&
+        queue_read(rpc, &info, &queue, e) == 0 && pages_sweep(rpc, sweep, &info, e) == 0) {
+        sweepview_add(&out, &info, &failures, &queue, units_now_ms(), output_columns(STDOUT_FILENO),
+                      output_has_colour(STDOUT_FILENO));
+        result = output_write(&out, e);
+    }
     failures_free(&failures);
     queue_free(&queue);
     return result;
-}
-
-static int show_json(struct rpc *rpc, int64_t sweep, struct err *e)
-{
-    struct sweep_info info;
-    struct buf out = { 0 };
-
-    if (pages_sweep(rpc, sweep, &info, e) < 0)
-        return -1;
-    output_add_versioned(&out, &sweep_info_schema, &info);
-    buf_add_char(&out, '\n');
-    return output_write(&out, e);
 }
 
 /* ---- all of it ---- */
@@ -174,7 +151,6 @@ static int show(struct cli *cli, struct rpc *rpc, const struct sweep_filter *fil
     const struct options *o = cli->options;
     bool is_filtered = filter->states != 0 || filter->user != NULL;
     struct list targets;
-    int64_t sweep;
 
     if (cli->args.n == 0)
         return show_list(rpc, NULL, filter, o, e);
@@ -183,8 +159,7 @@ static int show(struct cli *cli, struct rpc *rpc, const struct sweep_filter *fil
     if (targets.n != 1 || cli->args.n != 1 || is_filtered || o->quiet ||
         strcmp(cli->args.words[0], "all") == 0)
         return show_list(rpc, &targets, filter, o, e);
-    sweep = ((const struct target *)targets.items)->sweep;
-    return o->json ? show_json(rpc, sweep, e) : show_view(rpc, sweep, e);
+    return show_one(rpc, ((const struct target *)targets.items)->sweep, o->json, e);
 }
 
 static int show_status(struct cli *cli, struct err *e)

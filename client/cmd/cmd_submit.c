@@ -56,20 +56,6 @@ static const struct opt options[] = {
     { 0 },
 };
 
-static int parse_reuse(const char *word, int *reuse, struct err *e)
-{
-    *reuse = REUSE_ALL;
-    for (int i = 0; word != NULL && i < REUSE_COUNT; i++) {
-        if (strcmp(reuse_names[i], word) == 0) {
-            *reuse = i;
-            return 0;
-        }
-    }
-    if (word == NULL)
-        return 0;
-    return err_set(e, ERR_USAGE, "--reuse takes all, params or none, not '%s'", word);
-}
-
 static void say_notes(const struct points *p)
 {
     struct buf notes = { 0 };
@@ -84,69 +70,49 @@ static void say_notes(const struct points *p)
     buf_free(&notes);
 }
 
-static void count_configs(struct submit_request *o, bool first_only)
-{
-    o->configs = 1;
-    if (first_only)
-        return;
-    o->configs = points_count(&o->points);
-    say_notes(&o->points);
-}
-
-static int64_t points_max(const struct options *opts)
-{
-    return opts->yes ? POINTS_WITH_YES : POINTS_MAX;
-}
-
-static int expand(struct submit_request *o, const struct options *opts, struct err *e)
-{
-    const struct spec *s = &o->spec;
-
-    o->points.expand = opts->first_only ? expand_create_first(&s->plan, s->file, e)
-                                        : expand_create(&s->plan, s->file, points_max(opts), e);
-    if (o->points.expand != NULL)
-        return 0;
-    excerpt_add(e, s->file, (const char *)s->text.data);
-    return -1;
-}
-
-/* What --minimal runs is made from the first one, as if the sweep file had it. */
-static void take_first(struct submit_request *o)
-{
-    o->spec.plan.params = param2vals_first(o->points.list, o->cli->arena);
-    points_free(&o->points);
-}
-
-static int read_list(struct submit_request *o, const struct options *opts, struct err *e)
-{
-    struct param2vals_wanted wanted = { .path = opts->param2vals,
-                                        .command = o->spec.work.command,
-                                        .points_max = points_max(opts) };
-
-    if (opts->param2vals == NULL)
-        return 0;
-    o->points.list = param2vals_read(&wanted, e);
-    if (o->points.list == NULL)
-        return -1;
-    if (opts->over.minimal)
-        take_first(o);
-    return 0;
-}
-
 static int read_order(struct submit_request *o, const struct options *opts, struct err *e)
 {
-    const char *file = o->cli->args.words[0], *list = opts->param2vals;
+    const char *file = o->cli->args.words[0], *list = opts->param2vals, *reuse = opts->reuse;
     struct arena *a = o->cli->arena;
+    struct spec *s = &o->spec;
+    int64_t points_max = opts->yes ? POINTS_WITH_YES : POINTS_MAX;
 
     if (list != NULL && strcmp(list, "-") == 0 && strcmp(file, "-") == 0)
         return err_set(e, ERR_USAGE, "only one of the sweep file and --param2vals can be -");
-    if (parse_reuse(opts->reuse, &o->reuse, e) < 0 ||
-        spec_read_listed(file, list, a, &o->spec, e) < 0 || read_list(o, opts, e) < 0 ||
-        spec_override(&o->spec, &opts->over, a, e) < 0)
+    o->reuse = reuse == NULL ? REUSE_ALL : 0;
+    while (reuse != NULL && o->reuse < REUSE_COUNT && strcmp(reuse_names[o->reuse], reuse) != 0)
+        o->reuse++;
+    if (o->reuse == REUSE_COUNT)
+        return err_set(e, ERR_USAGE, "--reuse takes all, params or none, not '%s'", reuse);
+    if (spec_read_listed(file, list, a, s, e) < 0)
         return -1;
-    if (o->points.list == NULL && expand(o, opts, e) < 0)
+    if (list != NULL) {
+        struct param2vals_wanted wanted = { .path = list,
+                                            .command = s->work.command,
+                                            .points_max = points_max };
+
+        o->points.list = param2vals_read(&wanted, e);
+        if (o->points.list == NULL)
+            return -1;
+    }
+    /* What --minimal runs is made from the first one, as if the sweep file had it. */
+    if (list != NULL && opts->over.minimal) {
+        s->plan.params = param2vals_first(o->points.list, a);
+        points_free(&o->points);
+    }
+    if (spec_override(s, &opts->over, a, e) < 0)
         return -1;
-    count_configs(o, opts->first_only);
+    if (o->points.list == NULL) {
+        o->points.expand = opts->first_only ? expand_create_first(&s->plan, s->file, e)
+                                            : expand_create(&s->plan, s->file, points_max, e);
+        if (o->points.expand == NULL) {
+            excerpt_add(e, s->file, (const char *)s->text.data);
+            return -1;
+        }
+    }
+    o->configs = opts->first_only ? 1 : points_count(&o->points);
+    if (!opts->first_only)
+        say_notes(&o->points);
     return 0;
 }
 
@@ -155,41 +121,24 @@ static int read_order(struct submit_request *o, const struct options *opts, stru
 static int say_submitted(const struct msg_submitted *done, bool json, struct err *e)
 {
     struct buf out = { 0 };
+    int64_t n = done->done_otherwise;
 
+    if (n > 0)
+        output_note("note: %" PRId64
+                    " of its jobs %s done before with the same parameters, but with "
+                    "another command, source or data: --reuse params takes %s",
+                    n, n == 1 ? "was" : "were", n == 1 ? "it" : "them");
     output_note("sweep %" PRId64 ": %" PRId64 " configuration%s x %" PRId64 " = %" PRId64
                 " job%s (%" PRId64 " reused, %" PRId64 " queued) in project %s",
                 done->sweep, done->configs, done->configs == 1 ? "" : "s", done->reps, done->jobs,
                 done->jobs == 1 ? "" : "s", done->reused, done->queued, done->project);
     if (done->note != NULL)
         output_note("note: no worker can run it, so it waits: %s", done->note);
-    if (json) {
-        output_add_versioned(&out, &submitted_schema, done);
-        buf_add_char(&out, '\n');
-    } else if (!output_is_terminal(STDOUT_FILENO)) { /* on one, the line above says it */
+    if (json)
+        return output_write_json(&submitted_schema, done, e);
+    if (!output_is_terminal(STDOUT_FILENO)) /* on one, the line above says it */
         buf_printf(&out, "%" PRId64 "\n", done->sweep);
-    }
     return output_write(&out, e);
-}
-
-static void note_done_otherwise(int64_t n_jobs)
-{
-    if (n_jobs > 0)
-        output_note("note: %" PRId64
-                    " of its jobs %s done before with the same parameters, but with "
-                    "another command, source or data: --reuse params takes %s",
-                    n_jobs, n_jobs == 1 ? "was" : "were", n_jobs == 1 ? "it" : "them");
-}
-
-/* Before anything is sent: a client that waits would wait for ever. */
-static int check_wait(const struct submit_request *o, const struct session *s, struct err *e)
-{
-    if (!s->has_no_worker || o->spec.pools.n > 0)
-        return 0;
-    return err_set(e, ERR_USAGE,
-                   "nothing was submitted, as --wait would wait for ever: no worker is connected, "
-                   "and the sweep names no partition of Slurm. --local starts a worker on this "
-                   "login node; --partition NAME, or slurm: in the sweep's file, has Slurm run the "
-                   "jobs. Without --wait the sweep waits for a worker");
 }
 
 static int submit(const struct submit_request *o, const struct options *opts, struct err *e)
@@ -203,15 +152,19 @@ static int submit(const struct submit_request *o, const struct options *opts, st
 
     git_begin(o->git, o->spec.folder);
     result = session_start(o->cli, &s, &wants, e);
-    if (result == 0 && opts->wait)
-        result = check_wait(o, &s, e);
+    /* Before anything is sent: a client that waits would wait for ever. */
+    if (result == 0 && opts->wait && s.has_no_worker && o->spec.pools.n == 0)
+        result = err_set(
+            e, ERR_USAGE,
+            "nothing was submitted, as --wait would wait for ever: no worker is connected, "
+            "and the sweep names no partition of Slurm. --local starts a worker on this "
+            "login node; --partition NAME, or slurm: in the sweep's file, has Slurm run the "
+            "jobs. Without --wait the sweep waits for a worker");
     if (result == 0)
         result = submit_sweep(o, &s, &done, e);
     git_stop(o->git);
-    if (result == 0) {
-        note_done_otherwise(done.done_otherwise);
+    if (result == 0)
         result = say_submitted(&done, opts->json, e);
-    }
     if (result == 0 && opts->wait)
         result = sweep_wait(&s.rpc, done.sweep, e);
     session_close(&s);

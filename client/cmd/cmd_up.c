@@ -34,7 +34,7 @@ static const struct opt options[] = {
 static int change_sshd(struct cli *cli, const char *option, const char *state, const char *before,
                        struct err *e)
 {
-    const char *listen = before != NULL ? before : "*";
+    const char *listen = option[0] != '\0' ? option : before != NULL ? before : "*";
     char *made = address_make_state_dir(e);
     struct conf c;
     int result = made == NULL ? -1 : 0;
@@ -42,8 +42,6 @@ static int change_sshd(struct cli *cli, const char *option, const char *state, c
     free(made);
     if (strcmp(option, "off") == 0)
         listen = NULL;
-    else if (option[0] != '\0')
-        listen = option;
     if (result < 0 || listen == before ||
         (listen != NULL && before != NULL && strcmp(listen, before) == 0))
         return result;
@@ -81,18 +79,30 @@ static void say_sshd(const struct session *s, const char *state)
     free(dir);
 }
 
-/* An sshd that cannot be shall not keep the server from starting, nor end one that ran. */
-static int start_with_sshd(struct cli *cli, struct session *s, const char *option,
-                           const char *state, struct err *e)
+/* `up --sshd ADDRESS:PORT` means what `up --sshd=ADDRESS:PORT` says.  An sshd that cannot be shall not
+ * keep the server from starting, nor end one that ran. */
+static int start(struct cli *cli, struct session *s, const char *state, struct err *e)
 {
     const struct options *o = cli->options;
-    char *before = sshd_address_listen(state);
-    int changed = check_own_server(cli, "--sshd is for", e) < 0
-                      ? -1
-                      : change_sshd(cli, option, state, before, e);
-    int result =
-        changed < 0 ? -1 : session_start(cli, s, &(struct session_wants){ .worker = o->local }, e);
+    const struct session_wants wants = { .worker = o->local };
+    const char *option = o->sshd;
+    int changed, result = -1;
+    char *before;
 
+    if (cli->args.n > 0) {
+        if (option == NULL || option[0] != '\0')
+            return err_set(e, ERR_USAGE, "up takes no '%s' (see ludwig help up)",
+                           cli->args.words[0]);
+        option = cli->args.words[0];
+    }
+    if (option == NULL)
+        return session_start(cli, s, &wants, e);
+    if (check_own_server(cli, "--sshd is for", e) < 0)
+        return -1;
+    before = sshd_address_listen(state);
+    changed = change_sshd(cli, option, state, before, e);
+    if (changed >= 0)
+        result = session_start(cli, s, &wants, e);
     if (changed >= 0 && result < 0) {
         struct session again = { 0 };
 
@@ -104,27 +114,11 @@ static int start_with_sshd(struct cli *cli, struct session *s, const char *optio
     return result;
 }
 
-/* `up --sshd ADDRESS:PORT` means what `up --sshd=ADDRESS:PORT` says. */
-static int start_chosen(struct cli *cli, struct session *s, const char *state, struct err *e)
-{
-    const struct options *o = cli->options;
-    const char *option = o->sshd;
-
-    if (cli->args.n > 0) {
-        if (option == NULL || option[0] != '\0')
-            return err_set(e, ERR_USAGE, "up takes no '%s' (see ludwig help up)",
-                           cli->args.words[0]);
-        option = cli->args.words[0];
-    }
-    return option == NULL ? session_start(cli, s, &(struct session_wants){ .worker = o->local }, e)
-                          : start_with_sshd(cli, s, option, state, e);
-}
-
 static int start_server(struct cli *cli, struct err *e)
 {
     struct session s = { 0 };
     char *state = conf_state_dir();
-    int result = start_chosen(cli, &s, state, e);
+    int result = start(cli, &s, state, e);
 
     if (result == 0 && s.choice.embedded) {
         output_note("up; results go to %s", s.share);

@@ -47,11 +47,9 @@ static const struct column sweep_columns[] = {
 /* One run of the command. */
 struct usage {
     bool by_sweep;
-    int64_t since_ms;
-    struct arena *arena;
     struct usage_sums sums;
-    struct jsonlist *json; /* or else the table */
-    struct table *table;
+    struct jsonlist json;
+    struct table *table; /* NULL: JSON */
 };
 
 /* For people less than an hour is told in minutes and seconds, or all of it would be 0.00. */
@@ -65,8 +63,7 @@ static void add_number(struct table *t, enum tone tone, double hours)
         buf_add_str(&text, "<0.01");
     else
         buf_printf(&text, "%.2f", hours);
-    table_add(t, tone, buf_text(&text));
-    buf_free(&text);
+    table_add_buf(t, tone, &text);
 }
 
 static void add_hours(struct table *t, enum tone tone, const struct usage_sum *sum)
@@ -96,122 +93,97 @@ static void add_sweep(struct table *t, const struct usage_info *row)
     table_add(t, TONE_PLAIN, row->project);
     table_add(t, TONE_PLAIN, row->name);
     table_add(t, TONE_PLAIN, row->user);
-    table_add(t, TONE_PLAIN, buf_text(&when));
+    table_add_buf(t, TONE_PLAIN, &when);
     add_hours(t, TONE_PLAIN, &sum);
-    buf_free(&when);
 }
 
-/* Pages are written as they come; the table keeps its columns. */
-static int flush_page(struct usage *u, struct err *e)
+/* Pages of sweeps are written as they come; a table keeps its columns. */
+static int show_sweeps(struct usage *u, struct rpc *rpc, int64_t since_ms, struct arena *a,
+                       struct err *e)
 {
-    struct buf out = { 0 };
-
-    if (!u->by_sweep)
-        return 0;
-    if (u->json != NULL)
-        return jsonlist_flush(u->json, e);
-    table_flush(u->table, &out);
-    return output_write(&out, e);
-}
-
-static int fetch_usage(struct usage *u, struct rpc *rpc, struct err *e)
-{
-    struct msg_get_usage request = { .since = u->since_ms, .limit = PAGE_MAX };
+    struct msg_get_usage request = { .since = since_ms, .limit = PAGE_MAX };
     struct msg_usage_page page;
+    int result;
 
     do {
         const struct usage_info *rows;
 
-        if (rpc_call(rpc, MSG_GET_USAGE, &request, &page, e) < 0)
+        result = rpc_call(rpc, MSG_GET_USAGE, &request, &page, e);
+        if (result < 0)
             return -1;
         rows = page.rows.items;
         for (size_t i = 0; i < page.rows.n; i++) {
-            usage_add(&u->sums, &rows[i], u->arena);
-            if (u->by_sweep && u->json != NULL)
-                jsonlist_add(u->json, &usage_info_schema, &rows[i]);
+            usage_add(&u->sums, &rows[i], a);
+            if (u->by_sweep && u->table == NULL)
+                jsonlist_add(&u->json, &usage_info_schema, &rows[i]);
             else if (u->by_sweep)
                 add_sweep(u->table, &rows[i]);
             request.before = rows[i].sweep;
         }
-        if (flush_page(u, e) < 0)
-            return -1;
-    } while (page.more && page.rows.n > 0);
+        if (u->by_sweep)
+            result = u->table == NULL ? jsonlist_flush(&u->json, e) : table_print(u->table, e);
+    } while (result == 0 && page.more && page.rows.n > 0);
     usage_sort(&u->sums);
-    return 0;
+    return result;
 }
 
-/* ---- table ---- */
-
-static int show_table(struct usage *u, struct rpc *rpc, struct err *e)
+/* The users, if it is by user, and the total. */
+static int show_sums(struct usage *u, struct err *e)
 {
-    struct buf out = { 0 };
+    const struct usage_sums *sums = &u->sums;
+    struct jsonlist *json = &u->json;
+    struct table *t = u->table;
 
-    if (fetch_usage(u, rpc, e) < 0)
-        return -1;
-    for (size_t i = 0; i < u->sums.n && !u->by_sweep; i++) {
-        table_add(u->table, TONE_PLAIN, u->sums.users[i].user);
-        table_printf(u->table, TONE_PLAIN, "%" PRId64, u->sums.users[i].sweeps);
-        add_hours(u->table, TONE_PLAIN, &u->sums.users[i]);
+    for (size_t i = 0; i < sums->n && !u->by_sweep; i++) {
+        const struct usage_sum *user = &sums->users[i];
+
+        if (t == NULL) {
+            jsonlist_add(json, &usage_sum_schema, user);
+            continue;
+        }
+        table_add(t, TONE_PLAIN, user->user);
+        table_printf(t, TONE_PLAIN, "%" PRId64, user->sweeps);
+        add_hours(t, TONE_PLAIN, user);
     }
-    table_add(u->table, TONE_STRONG, "total");
+    if (t == NULL) {
+        buf_add_str(&json->out, "\n],\"total\":");
+        schema_add_json(&usage_sum_schema, &sums->total, &json->out);
+        buf_add_str(&json->out, "}\n");
+        return output_write(&json->out, e);
+    }
+    table_add(t, TONE_STRONG, "total");
     for (int i = 0; i < 4 && u->by_sweep; i++)
-        table_add(u->table, TONE_STRONG, NULL);
+        table_add(t, TONE_STRONG, NULL);
     if (!u->by_sweep)
-        table_printf(u->table, TONE_STRONG, "%" PRId64, u->sums.total.sweeps);
-    add_hours(u->table, TONE_STRONG, &u->sums.total);
-    table_flush(u->table, &out);
-    return output_write(&out, e);
-}
-
-/* ---- JSON ---- */
-
-static int show_json(struct usage *u, struct rpc *rpc, struct err *e)
-{
-    jsonlist_begin(u->json, u->by_sweep ? "sweeps" : "users");
-    if (fetch_usage(u, rpc, e) < 0)
-        return -1;
-    for (size_t i = 0; i < u->sums.n && !u->by_sweep; i++)
-        jsonlist_add(u->json, &usage_sum_schema, &u->sums.users[i]);
-    buf_add_str(&u->json->out, "\n],\"total\":");
-    schema_add_json(&usage_sum_schema, &u->sums.total, &u->json->out);
-    buf_add_str(&u->json->out, "}\n");
-    return output_write(&u->json->out, e);
-}
-
-/* ---- the command ---- */
-
-static int read_options(struct usage *u, const struct options *o, struct err *e)
-{
-    const char *by = o->by != NULL ? o->by : "user";
-
-    u->by_sweep = strcmp(by, "sweep") == 0;
-    if (!u->by_sweep && strcmp(by, "user") != 0)
-        return err_set(e, ERR_USAGE, "--by takes user or sweep, not '%s'", by);
-    if (o->since == NULL)
-        return 0;
-    return usage_parse_since(o->since, units_now_ms(), &u->since_ms, e);
+        table_printf(t, TONE_STRONG, "%" PRId64, sums->total.sweeps);
+    add_hours(t, TONE_STRONG, &sums->total);
+    return table_print(t, e);
 }
 
 static int show_usage(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
-    struct usage u = { .arena = cli->arena };
-    struct jsonlist list = { 0 };
+    const char *by = o->by != NULL ? o->by : "user";
+    struct usage u = { .by_sweep = strcmp(by, "sweep") == 0 };
     struct session s;
+    int64_t since_ms = 0;
     int result;
 
-    if (read_options(&u, o, e) < 0 || session_open(cli, &s, e) < 0)
+    if (!u.by_sweep && strcmp(by, "user") != 0)
+        return err_set(e, ERR_USAGE, "--by takes user or sweep, not '%s'", by);
+    if ((o->since != NULL && usage_parse_since(o->since, units_now_ms(), &since_ms, e) < 0) ||
+        session_open(cli, &s, e) < 0)
         return -1;
-    if (o->json) {
-        u.json = &list;
-        result = show_json(&u, &s.rpc, e);
-    } else {
+    if (o->json)
+        jsonlist_begin(&u.json, u.by_sweep ? "sweeps" : "users");
+    else
         u.table = u.by_sweep ? table_for_stdout(sweep_columns, N_COLUMNS(sweep_columns))
                              : table_for_stdout(user_columns, N_COLUMNS(user_columns));
-        result = show_table(&u, &s.rpc, e);
-        table_destroy(u.table);
-    }
-    buf_free(&list.out);
+    result = show_sweeps(&u, &s.rpc, since_ms, cli->arena, e);
+    if (result == 0)
+        result = show_sums(&u, e);
+    table_destroy(u.table);
+    jsonlist_drop(&u.json);
     usage_free(&u.sums);
     session_close(&s);
     return result < 0 ? -1 : EXIT_WELL;

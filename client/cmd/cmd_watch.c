@@ -15,7 +15,6 @@
 #include "client/term/output.h"
 #include "client/term/progress.h"
 #include "client/term/safe_text.h"
-#include "client/term/screen.h"
 #include "common/base/units.h"
 
 enum {
@@ -80,14 +79,13 @@ static const char *keep_text(struct arena *a, const char *text)
 /* Its numbers change; its names do not, and are kept once. */
 static void keep(struct watch *w, struct sweep_info *s, const struct sweep_info *news)
 {
-    struct sweep_info names;
+    struct sweep_info names = *s;
 
     if (!is_known(s)) {
-        s->project = keep_text(w->arena, news->project);
-        s->name = keep_text(w->arena, news->name);
-        s->user = keep_text(w->arena, news->user);
+        names.project = keep_text(w->arena, news->project);
+        names.name = keep_text(w->arena, news->name);
+        names.user = keep_text(w->arena, news->user);
     }
-    names = *s;
     *s = *news;
     s->project = names.project;
     s->name = names.name;
@@ -95,17 +93,9 @@ static void keep(struct watch *w, struct sweep_info *s, const struct sweep_info 
     s->ranking.metric = s->refused = NULL;
 }
 
-static struct watched *find(const struct watch *w, int64_t sweep)
-{
-    for (size_t i = 0; i < w->n; i++)
-        if (w->sweeps[i].info.sweep == sweep)
-            return &w->sweeps[i];
-    return NULL;
-}
-
 static char *line_of(const struct job_info *j)
 {
-    struct buf text = { 0 }, harmless = { 0 };
+    struct buf text = { 0 };
 
     buf_printf(&text, "%s %s", j->job, job_state_names[j->state]);
     if (j->node != NULL && j->node[0] != '\0')
@@ -118,46 +108,45 @@ static char *line_of(const struct job_info *j)
         buf_add_str(&text, ": ");
         jobinfo_add_reason(&text, j);
     }
-    safe_text_add_harmless(&harmless, buf_text(&text), text.n, "");
-    buf_free(&text);
-    return buf_take(&harmless);
+    safe_text_clean(&text, "");
+    return buf_take(&text);
 }
 
 /* Owns line.  A job that has ended may be told twice. */
 static void remember(struct recent *r, char *line)
 {
+    bool was_told = false;
+
     for (size_t i = 0; i < r->n; i++)
-        if (strcmp(r->lines[i], line) == 0) {
-            free(line);
-            return;
-        }
-    if (r->n == RECENT_MAX) {
+        was_told = was_told || strcmp(r->lines[i], line) == 0;
+    if (!was_told && r->n == RECENT_MAX) {
         free(r->lines[0]);
         memmove(r->lines, r->lines + 1, --r->n * sizeof *r->lines);
     }
-    r->lines[r->n++] = line;
+    if (was_told)
+        free(line);
+    else
+        r->lines[r->n++] = line;
 }
 
 /* ---- what runs: on a terminal, where there is room for it ---- */
 
-static void drop_running(struct watch *w, const char *job)
+static void drop_running(struct watch *w, size_t i)
 {
-    for (size_t i = 0; i < w->n_running; i++) {
-        if (strcmp(w->running[i].job, job) != 0)
-            continue;
-        free(w->running[i].job);
-        free(w->running[i].node);
-        memmove(&w->running[i], &w->running[i + 1], (--w->n_running - i) * sizeof *w->running);
-        return;
-    }
+    free(w->running[i].job);
+    free(w->running[i].node);
+    memmove(&w->running[i], &w->running[i + 1], (--w->n_running - i) * sizeof *w->running);
 }
 
 /* A job may be told twice. */
 static void note_running(struct watch *w, const struct job_info *j)
 {
-    size_t i;
+    size_t i = 0;
 
-    drop_running(w, j->job);
+    while (i < w->n_running && strcmp(w->running[i].job, j->job) != 0)
+        i++;
+    if (i < w->n_running)
+        drop_running(w, i);
     if (j->state != JOB_RUNNING)
         return;
     mem_grow((void **)&w->running, &w->running_capacity, w->n_running, sizeof *w->running);
@@ -192,29 +181,6 @@ static int read_running(struct watch *w, struct msg_subscribe *what, struct err 
     return 0;
 }
 
-static void add_running(struct buf *out, const struct watch *w, size_t columns)
-{
-    int64_t now_ms = units_now_ms();
-
-    for (size_t i = 0; i < w->n_running && i < RUNNING_SHOWN; i++) {
-        const struct runs *r = &w->running[i];
-        struct buf text = { 0 }, line = { 0 };
-
-        buf_printf(&text, "%s running", r->job);
-        if (r->node[0] != '\0')
-            buf_printf(&text, " on %s", r->node);
-        if (r->started_at != 0 && now_ms >= r->started_at) {
-            buf_add_str(&text, " for ");
-            units_add_duration(&text, (now_ms - r->started_at) / 1000 * 1000);
-        }
-        safe_text_add_harmless(&line, buf_text(&text), text.n, "");
-        buf_add(out, line.bytes, safe_text_fitting(buf_text(&line), line.n, columns));
-        buf_add_char(out, '\n');
-        buf_free(&line);
-        buf_free(&text);
-    }
-}
-
 /* ---- on a terminal ---- */
 
 /* Running ones first, then the newest. */
@@ -228,39 +194,56 @@ static int compare(const void *x, const void *y)
     return a->sweep > b->sweep ? -1 : a->sweep < b->sweep;
 }
 
-static void add_view(const struct watch *w, struct buf *out, const struct failures *f)
+static void add_cut(struct buf *out, const char *line, size_t columns)
 {
-    size_t columns = output_columns(STDOUT_FILENO);
-    bool colour = output_has_colour(STDOUT_FILENO);
-    struct table *t;
-
-    if (w->n == 1) {
-        sweepview_add(out, &w->sweeps[0].info, f, NULL, units_now_ms(), columns, colour);
-        return;
-    }
-    t = sweepview_table(columns, colour);
-    qsort(w->sweeps, w->n, sizeof *w->sweeps, compare);
-    for (size_t i = 0; i < w->n; i++)
-        sweepview_add_row(t, &w->sweeps[i].info, units_now_ms());
-    table_flush(t, out);
-    table_destroy(t);
+    buf_add(out, line, safe_text_fitting(line, strlen(line), columns));
+    buf_add_char(out, '\n');
 }
 
+static void add_running(struct buf *out, const struct watch *w, size_t columns)
+{
+    int64_t now_ms = units_now_ms();
+
+    for (size_t i = 0; i < w->n_running && i < RUNNING_SHOWN; i++) {
+        const struct runs *r = &w->running[i];
+        struct buf line = { 0 };
+
+        buf_printf(&line, "%s running", r->job);
+        if (r->node[0] != '\0')
+            buf_printf(&line, " on %s", r->node);
+        if (r->started_at != 0 && now_ms >= r->started_at) {
+            buf_add_str(&line, " for ");
+            units_add_duration(&line, (now_ms - r->started_at) / 1000 * 1000);
+        }
+        safe_text_clean(&line, "");
+        add_cut(out, buf_text(&line), columns);
+        buf_free(&line);
+    }
+}
+
+/* f: why jobs failed, in the last picture; else NULL. */
 static int paint(struct watch *w, const struct failures *f, struct err *e)
 {
     size_t columns = output_columns(STDOUT_FILENO);
+    bool colour = output_has_colour(STDOUT_FILENO);
     struct buf text = { 0 };
     int result;
 
-    add_view(w, &text, f);
+    if (w->n == 1) {
+        sweepview_add(&text, &w->sweeps[0].info, f, NULL, units_now_ms(), columns, colour);
+    } else {
+        struct table *t = sweepview_table(columns, colour);
+
+        qsort(w->sweeps, w->n, sizeof *w->sweeps, compare);
+        for (size_t i = 0; i < w->n; i++)
+            sweepview_add_row(t, &w->sweeps[i].info, units_now_ms());
+        table_flush(t, &text);
+        table_destroy(t);
+    }
     if (f == NULL)
         add_running(&text, w, columns);
-    for (size_t i = 0; i < w->recent.n && f == NULL; i++) {
-        const char *line = w->recent.lines[i];
-
-        buf_add(&text, line, safe_text_fitting(line, strlen(line), columns));
-        buf_add_char(&text, '\n');
-    }
+    for (size_t i = 0; i < w->recent.n && f == NULL; i++)
+        add_cut(&text, w->recent.lines[i], columns);
     result = screen_paint(&w->screen, &text, e);
     buf_free(&text);
     w->is_stale = false;
@@ -278,26 +261,6 @@ static int patience_ms(const struct watch *w)
     if (!w->is_stale && (!w->has_screen || w->n_running == 0))
         return -1;
     return left_ms < 0 ? 0 : (int)left_ms;
-}
-
-/* ---- elsewhere ---- */
-
-/* What is told again, as after a lost connection, is printed once. */
-static int print_sweep(struct watched *watched, struct err *e)
-{
-    const struct sweep_info *s = &watched->info;
-    struct buf line = { 0 };
-
-    buf_printf(&line, "sweep %" PRId64 " %s: ", s->sweep, sweep_state_names[s->state]);
-    sweepview_add_counts(&line, s);
-    buf_add_char(&line, '\n');
-    if (strcmp(buf_text(&line), buf_text(&watched->line)) == 0) {
-        buf_free(&line);
-        return 0;
-    }
-    buf_clear(&watched->line);
-    buf_add(&watched->line, line.bytes, line.n);
-    return output_write(&line, e);
 }
 
 /* ---- changes ---- */
@@ -325,18 +288,33 @@ static int take_job(struct watch *w, const struct job_info *j, struct err *e)
 static int take_changes(struct watch *w, const struct msg_changes *changes, struct err *e)
 {
     const struct job_info *jobs = changes->jobs.items;
-    struct watched *watched = find(w, changes->sweep.sweep);
+    const struct sweep_info *s = &changes->sweep;
+    struct watched *watched = w->sweeps;
+    struct buf line = { 0 };
 
-    if (watched == NULL)
+    while (watched < w->sweeps + w->n && watched->info.sweep != s->sweep)
+        watched++;
+    if (watched == w->sweeps + w->n)
         return err_set(e, ERR_PROTOCOL,
-                       "the server told of sweep %" PRId64 ", which is not watched",
-                       changes->sweep.sweep);
-    keep(w, &watched->info, &changes->sweep);
+                       "the server told of sweep %" PRId64 ", which is not watched", s->sweep);
+    keep(w, &watched->info, s);
     for (size_t i = 0; i < changes->jobs.n; i++)
         if (take_job(w, &jobs[i], e) < 0)
             return -1;
     w->is_stale = w->has_screen;
-    return w->has_screen ? 0 : print_sweep(watched, e);
+    if (w->has_screen)
+        return 0;
+    buf_printf(&line, "sweep %" PRId64 " %s: ", s->sweep, sweep_state_names[s->state]);
+    sweepview_add_counts(&line, s);
+    buf_add_char(&line, '\n');
+    /* What is told again, as after a lost connection, is printed once. */
+    if (strcmp(buf_text(&line), buf_text(&watched->line)) == 0) {
+        buf_free(&line);
+        return 0;
+    }
+    buf_clear(&watched->line);
+    buf_add(&watched->line, line.bytes, line.n);
+    return output_write(&line, e);
 }
 
 /* Until all are over: 1, or 0 when the user has seen enough. */
@@ -359,33 +337,6 @@ static int follow(struct watch *w, struct subscription *sub, struct err *e)
 
 /* ---- beginning and end ---- */
 
-/* The last picture also tells why jobs failed. */
-static int paint_end(struct watch *w, struct err *e)
-{
-    struct failures failures = { 0 };
-    int result;
-
-    /* Anything may still lie in the old connection. */
-    if (w->n == 1 && (rpc_reopen(w->rpc, e) < 0 ||
-                      failures_read(w->rpc, w->sweeps[0].info.sweep, &failures, e) < 0))
-        return -1;
-    result = paint(w, &failures, e);
-    failures_free(&failures);
-    return result;
-}
-
-static int show_end(struct watch *w, struct err *e)
-{
-    int code = EXIT_WELL;
-
-    if (w->has_screen && paint_end(w, e) < 0)
-        return -1;
-    for (size_t i = 0; i < w->n; i++)
-        if (sweep_wait_say_end(&w->sweeps[i].info) != EXIT_WELL)
-            code = EXIT_FAILED;
-    return code;
-}
-
 /* Who may not see a sweep's jobs is told its numbers. */
 static int subscribe(struct watch *w, struct subscription *sub, struct err *e)
 {
@@ -407,10 +358,12 @@ static int subscribe(struct watch *w, struct subscription *sub, struct err *e)
     return subscription_begin_all(sub, w->rpc, what, w->n, e);
 }
 
+/* An exit code, or -1. */
 static int watch(struct watch *w, struct err *e)
 {
+    struct failures failures = { 0 };
     struct subscription sub;
-    int result;
+    int result, code = EXIT_WELL;
 
     if (subscribe(w, &sub, e) < 0)
         return -1;
@@ -418,59 +371,56 @@ static int watch(struct watch *w, struct err *e)
     subscription_end(&sub);
     if (result < 0)
         return -1;
-    if (result > 0)
-        return show_end(w, e);
-    output_note("the jobs go on");
-    return EXIT_FAILED;
-}
-
-/* What the words name; without any, all of one's own that are not over. */
-static int choose(struct watch *w, const struct opt_words *named, struct err *e)
-{
-    char all[] = "all", *one = all;
-    struct opt_words words = named->n > 0 ? *named : (struct opt_words){ &one, 1 };
-    const struct target *items;
-    struct list targets;
-
-    if (selector_sweeps(w->rpc, &words, w->arena, &targets, e) < 0)
+    if (result == 0) {
+        output_note("the jobs go on");
+        return EXIT_FAILED;
+    }
+    /* The last picture also tells why jobs failed.  Anything may still lie in the old connection. */
+    if (w->has_screen && w->n == 1 &&
+        (rpc_reopen(w->rpc, e) < 0 ||
+         failures_read(w->rpc, w->sweeps[0].info.sweep, &failures, e) < 0))
         return -1;
-    if (targets.n > WATCHED_MAX)
-        return err_set(e, ERR_USAGE, "%zu sweeps are too many to watch at once; name at most %d",
-                       targets.n, WATCHED_MAX);
-    items = targets.items;
-    w->n = targets.n;
-    w->sweeps = arena_alloc(w->arena, w->n * sizeof *w->sweeps);
-    for (size_t i = 0; i < w->n; i++)
-        w->sweeps[i].info.sweep = items[i].sweep;
-    return 0;
-}
-
-static void forget(struct watch *w)
-{
-    for (size_t i = 0; i < w->recent.n; i++)
-        free(w->recent.lines[i]);
-    while (w->n_running > 0)
-        drop_running(w, w->running[0].job);
-    free(w->running);
-    for (size_t i = 0; i < w->n; i++)
-        buf_free(&w->sweeps[i].line);
+    result = w->has_screen ? paint(w, &failures, e) : 0;
+    failures_free(&failures);
+    for (size_t i = 0; i < w->n && result == 0; i++)
+        if (sweep_wait_say_end(&w->sweeps[i].info) != EXIT_WELL)
+            code = EXIT_FAILED;
+    return result < 0 ? -1 : code;
 }
 
 static int watch_sweeps(struct cli *cli, struct err *e)
 {
+    char all[] = "all", *one = all; /* without words: all of one's own that are not over */
+    struct opt_words words = cli->args.n > 0 ? cli->args : (struct opt_words){ &one, 1 };
     struct watch w = { .arena = cli->arena, .has_screen = screen_is_there() };
+    struct list targets;
     struct session s;
     int result;
 
     if (selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
     w.rpc = &s.rpc;
-    result = choose(&w, &cli->args, e);
+    result = selector_sweeps(w.rpc, &words, w.arena, &targets, e);
+    if (result == 0 && targets.n > WATCHED_MAX)
+        result = err_set(e, ERR_USAGE, "%zu sweeps are too many to watch at once; name at most %d",
+                         targets.n, WATCHED_MAX);
+    if (result == 0) {
+        w.n = targets.n;
+        w.sweeps = arena_alloc(w.arena, w.n * sizeof *w.sweeps);
+        for (size_t i = 0; i < w.n; i++)
+            w.sweeps[i].info.sweep = ((const struct target *)targets.items)[i].sweep;
+    }
     if (result == 0 && w.n == 0)
         output_note("none of your sweeps goes on any more");
     else if (result == 0)
         result = watch(&w, e);
-    forget(&w);
+    for (size_t i = 0; i < w.recent.n; i++)
+        free(w.recent.lines[i]);
+    while (w.n_running > 0)
+        drop_running(&w, 0);
+    free(w.running);
+    for (size_t i = 0; i < w.n; i++)
+        buf_free(&w.sweeps[i].line);
     session_close(&s);
     return result;
 }

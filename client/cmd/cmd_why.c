@@ -9,7 +9,6 @@
 #include "client/session/session.h"
 #include "client/share/logfile.h"
 #include "client/term/output.h"
-#include "client/term/relative_time.h"
 #include "client/term/safe_text.h"
 #include "common/base/units.h"
 
@@ -24,20 +23,20 @@ static const struct opt options[] = {
     { 0 },
 };
 
-static void add_line(struct buf *out, const char *indent, const char *text)
+static void add_line(struct buf *out, const char *text)
 {
-    buf_add_str(out, indent);
+    buf_add_str(out, "  ");
     safe_text_add_harmless(out, text, strlen(text), "");
     buf_add_char(out, '\n');
 }
 
 /* Where the share is seen, paths on it are made whole. */
-static void add_place(struct buf *out, const struct session *s, const char *before,
+static void add_place(struct buf *out, const struct session *s, const char *before, size_t n,
                       const char *path)
 {
     struct arena *a = arena_create();
 
-    add_line(out, "  ", arena_printf(a, "%s%s", before, session_shown_path(s, a, path)));
+    add_line(out, arena_printf(a, "%.*s%s", (int)n, before, session_shown_path(s, a, path)));
     arena_destroy(a);
 }
 
@@ -53,27 +52,24 @@ static size_t before_path(const struct job_info *j, const char *text)
 }
 
 /* "attempt 2 on hoff: began 5 min ago (2026-11-21 10:15:00), ran for 3m2s" */
-static void add_times(struct buf *out, const struct job_info *j, int64_t now_ms)
+static void add_times(struct buf *line, const struct job_info *j)
 {
-    struct buf line = { 0 };
+    int64_t now_ms = units_now_ms();
 
-    if (j->attempt == 0 || j->started_at == 0)
-        return;
-    buf_printf(&line, "attempt %" PRId64, j->attempt);
+    buf_printf(line, "attempt %" PRId64, j->attempt);
     if (j->node != NULL && j->node[0] != '\0')
-        buf_printf(&line, " on %s", j->node);
-    buf_add_str(&line, ": began ");
-    relative_time_add(&line, j->started_at, now_ms);
-    buf_add_str(&line, " (");
-    units_add_time_local(&line, j->started_at);
-    buf_add_str(&line, job_is_ended((enum job_state)j->state) ? "), ran for " : "), has run for ");
-    jobinfo_add_time(&line, j, now_ms);
-    add_line(out, "  ", buf_text(&line));
-    buf_free(&line);
+        buf_printf(line, " on %s", j->node);
+    buf_add_str(line, ": began ");
+    jobinfo_add_ago(line, j->started_at, now_ms);
+    buf_add_str(line, " (");
+    units_add_time_local(line, j->started_at);
+    buf_add_str(line, job_is_ended((enum job_state)j->state) ? "), ran for " : "), has run for ");
+    jobinfo_add_time(line, j, now_ms);
 }
 
 static int show_answer(const struct session *s, const struct msg_why *why, struct err *e)
 {
+    static const char log[] = "its log: ";
     const char *const *lines = why->lines.items;
     const struct job_info *j = &why->job;
     struct buf out = { 0 }, line = { 0 };
@@ -81,72 +77,61 @@ static int show_answer(const struct session *s, const struct msg_why *why, struc
     buf_printf(&out, "job %s: %s\n", j->job, job_state_names[j->state]);
     jobinfo_add_params(&line, &j->params);
     if (line.n > 0)
-        add_line(&out, "  ", buf_text(&line));
+        add_line(&out, buf_text(&line));
     for (size_t i = 0; i < why->lines.n; i++) {
         size_t n = before_path(j, lines[i]);
 
-        buf_clear(&line);
-        buf_add(&line, lines[i], n);
         if (n == 0)
-            add_line(&out, "  ", lines[i]);
+            add_line(&out, lines[i]);
         else
-            add_place(&out, s, buf_text(&line), j->run_path);
+            add_place(&out, s, lines[i], n, j->run_path);
     }
     buf_clear(&line);
     if (j->state == JOB_FAILED) {
         if (j->exit_code != SCHEMA_NONE && jobinfo_add_exit_words(&line, j->exit_code))
-            add_line(&out, "  ", buf_text(&line));
-        add_line(&out, "  ",
-                 "a retry runs the source as submitted; after a change of it, submit again "
-                 "(--reuse params keeps what is done)");
+            add_line(&out, buf_text(&line));
+        add_line(&out, "a retry runs the source as submitted; after a change of it, submit again "
+                       "(--reuse params keeps what is done)");
     }
-    add_times(&out, j, units_now_ms());
-    /* A job that waits again tells of its attempt before. */
-    if (j->state == JOB_QUEUED && j->attempt > 0 && j->started_at == 0 && j->reason != NULL &&
-        !jobinfo_is_paused(j)) {
-        buf_clear(&line);
+    buf_clear(&line);
+    if (j->attempt > 0 && j->started_at != 0)
+        add_times(&line, j);
+    else if (j->state == JOB_QUEUED && j->attempt > 0 && j->reason != NULL && !jobinfo_is_paused(j))
+        /* A job that waits again tells of its attempt before. */
         buf_printf(&line, "attempt %" PRId64 " came to nothing: %s", j->attempt, j->reason);
-        add_line(&out, "  ", buf_text(&line));
-    }
+    if (line.n > 0)
+        add_line(&out, buf_text(&line));
     if (j->log_path != NULL && j->started_at != 0)
-        add_place(&out, s, "its log: ", j->log_path);
+        add_place(&out, s, log, strlen(log), j->log_path);
     buf_free(&line);
     return output_write(&out, e);
-}
-
-static int show_tail(struct logfile *log, const char *where, struct err *e)
-{
-    struct buf head = { 0 };
-
-    buf_add_str(&head, "\nThe end of its log (");
-    safe_text_add_harmless(&head, where, strlen(where), "");
-    buf_add_str(&head, "):\n");
-    if (output_write(&head, e) < 0 || logfile_seek_lines(log, LOG_LINES, e) < 0 ||
-        logfile_copy(log, e) < 0)
-        return -1;
-    return logfile_finish(log, e);
 }
 
 /* Not every machine gets to see the share, and that says nothing about the job. */
 static int show_log(struct session *s, const struct job_info *j, struct err *e)
 {
     const struct share_connection *drive;
-    struct share_dir *fs = NULL;
+    struct share_dir *fs;
     struct logfile log;
+    struct buf head = { 0 };
     char *where;
     int result = 0;
 
     if (j->state != JOB_FAILED || j->log_path == NULL)
         return 0;
     drive = session_drive(s, NULL);
-    if (drive != NULL)
-        fs = share_connection_read(drive, NULL);
+    fs = drive != NULL ? share_connection_read(drive, NULL) : NULL;
     if (fs == NULL)
         return 0;
     if (logfile_open(&log, fs, j->log_path, true, NULL) > 0) {
         where = share_where(fs, j->log_path);
-        result = show_tail(&log, where, e);
+        buf_add_str(&head, "\nThe end of its log (");
+        safe_text_add_harmless(&head, where, strlen(where), "");
+        buf_add_str(&head, "):\n");
         free(where);
+        if (output_write(&head, e) < 0 || logfile_seek_lines(&log, LOG_LINES, e) < 0 ||
+            logfile_copy(&log, e) < 0 || logfile_finish(&log, e) < 0)
+            result = -1;
         logfile_close(&log);
     }
     share_close(fs);
@@ -154,10 +139,12 @@ static int show_log(struct session *s, const struct job_info *j, struct err *e)
 }
 
 /* With paths as they are below the shared drive. */
-static struct msg_why on_drive(const struct session *s, struct arena *a, const struct msg_why *why)
+static int show_json(const struct session *s, const struct msg_why *why, struct err *e)
 {
+    struct arena *a = arena_create();
     const char **lines = arena_alloc(a, why->lines.n * sizeof *lines);
     struct msg_why shown = { why->job, { lines, why->lines.n } };
+    int result;
 
     session_job_paths(s, a, &shown.job);
     for (size_t i = 0; i < why->lines.n; i++) {
@@ -166,46 +153,28 @@ static struct msg_why on_drive(const struct session *s, struct arena *a, const s
 
         lines[i] = n == 0 ? line : arena_printf(a, "%.*s%s", (int)n, line, shown.job.run_path);
     }
-    return shown;
-}
-
-static int show_json(const struct session *s, const struct msg_why *why, struct err *e)
-{
-    struct arena *a = arena_create();
-    struct msg_why shown = on_drive(s, a, why);
-    struct buf out = { 0 };
-
-    output_add_versioned(&out, proto.messages[MSG_WHY].schema, &shown);
+    result = output_write_json(proto.messages[MSG_WHY].schema, &shown, e);
     arena_destroy(a);
-    buf_add_char(&out, '\n');
-    return output_write(&out, e);
-}
-
-static int ask(struct session *s, const char *word, bool json, struct err *e)
-{
-    struct target t;
-    struct msg_ask_why request;
-    struct msg_why why;
-
-    if (selector_job(&s->rpc, word, &t, e) < 0)
-        return -1;
-    request = (struct msg_ask_why){ t.sweep, t.first };
-    if (rpc_call(&s->rpc, MSG_ASK_WHY, &request, &why, e) < 0)
-        return -1;
-    if (json)
-        return show_json(s, &why, e);
-    return show_answer(s, &why, e) < 0 ? -1 : show_log(s, &why.job, e);
+    return result;
 }
 
 static int explain_job(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
+    struct msg_why why;
     struct session s;
+    struct target t;
     int result;
 
     if (selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
-    result = ask(&s, cli->args.words[0], o->json, e);
+    result = selector_job(&s.rpc, cli->args.words[0], &t, e);
+    if (result == 0)
+        result = rpc_call(&s.rpc, MSG_ASK_WHY, &(struct msg_ask_why){ t.sweep, t.first }, &why, e);
+    if (result == 0)
+        result = o->json ? show_json(&s, &why, e) : show_answer(&s, &why, e);
+    if (result == 0 && !o->json)
+        result = show_log(&s, &why.job, e);
     session_close(&s);
     return result < 0 ? -1 : EXIT_WELL;
 }

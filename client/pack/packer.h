@@ -12,7 +12,7 @@
 
 #include "client/pack/tree.h"
 #include "client/share/store.h"
-#include "client/term/uploadbar.h"
+#include "client/term/progress.h"
 
 struct packer_target {
     struct pack_inventory *inventory; /* of the store */

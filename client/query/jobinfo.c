@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "client/query/jobinfo.h"
-#include "client/term/opt_state.h"
+#include "client/term/opt.h"
 #include "common/base/units.h"
 #include "common/data/json.h"
 
@@ -99,6 +99,34 @@ void jobinfo_add_time(struct buf *out, const struct job_info *j, int64_t now_ms)
 
     if (j->started_at != 0 && end_ms >= j->started_at)
         units_add_duration(out, end_ms - j->started_at);
+}
+
+void jobinfo_add_ago(struct buf *out, int64_t at_ms, int64_t now_ms)
+{
+    static const struct {
+        int64_t end_s, unit_s;
+        const char *unit;
+    } steps[] = { { 60, 1, "s" },
+                  { 3600, 60, "min" },
+                  { 86400, 3600, "h" },
+                  { INT64_C(7) * 86400, 86400, "d" } };
+    int64_t ago_s = (now_ms - at_ms) / 1000;
+    size_t begin = out->n;
+
+    /* Another machine's clock may be ahead of this one's. */
+    if (ago_s <= 0) {
+        buf_add_str(out, "now");
+        return;
+    }
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
+        if (ago_s < steps[i].end_s) {
+            buf_printf(out, "%" PRId64 " %s ago", ago_s / steps[i].unit_s, steps[i].unit);
+            return;
+        }
+    units_add_time_local(out, at_ms);
+    if (out->n > begin + strlen("2026-11-21"))
+        out->n = begin + strlen("2026-11-21");
+    out->bytes[out->n] = '\0';
 }
 
 bool jobinfo_add_exit_words(struct buf *out, int64_t exit_code)

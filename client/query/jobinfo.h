@@ -31,6 +31,8 @@ void jobinfo_add_reason(struct buf *out, const struct job_info *j);
 /* What shells mean by exit code 126, 127 or 128 and a signal's number; false, and nothing, for other
  * codes.  out is empty. */
 bool jobinfo_add_exit_words(struct buf *out, int64_t exit_code);
+/* "now", "12 s ago", "3 min ago", "5 h ago", "6 d ago", then the local date: "2026-11-21". */
+void jobinfo_add_ago(struct buf *out, int64_t at_ms, int64_t now_ms);
 /* How long it ran or has been running; nothing before that. */
 void jobinfo_add_time(struct buf *out, const struct job_info *j, int64_t now_ms);
 

@@ -172,6 +172,22 @@ int pages_jobs(struct rpc *rpc, const struct list *targets, const struct job_fil
     return walk(&w, targets, e) < 0 ? -1 : 0;
 }
 
+int pages_job(struct rpc *rpc, const struct target *t, struct job_info *info, struct err *e)
+{
+    const struct msg_get_jobs request = {
+        .sweep = t->sweep, .after = t->first - 1, .last = t->first, .limit = 1
+    };
+    struct msg_job_page page;
+
+    if (rpc_call(rpc, MSG_GET_JOBS, &request, &page, e) < 0)
+        return -1;
+    if (page.jobs.n == 0)
+        return err_set(e, ERR_NOT_FOUND, "there is no job %" PRId64 ".%" PRId64, t->sweep,
+                       t->first);
+    *info = *(const struct job_info *)page.jobs.items;
+    return 0;
+}
+
 /* ---- results ---- */
 
 int pages_results(struct rpc *rpc, int64_t sweep, results_fn take, void *context, struct err *e)

@@ -43,7 +43,8 @@ typedef int (*results_fn)(void *context, const struct job_result *results, size_
 /* Of all jobs of a sweep, in their order. */
 int pages_results(struct rpc *rpc, int64_t sweep, results_fn take, void *context, struct err *e);
 
-/* One sweep; its texts last until the next call on rpc. */
+/* One sweep, or one job; its texts last until the next call on rpc. */
 int pages_sweep(struct rpc *rpc, int64_t sweep, struct sweep_info *info, struct err *e);
+int pages_job(struct rpc *rpc, const struct target *t, struct job_info *info, struct err *e);
 
 #endif

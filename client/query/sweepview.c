@@ -8,7 +8,6 @@
 #include "client/query/pages.h"
 #include "client/query/sweepview.h"
 #include "client/term/progress.h"
-#include "client/term/relative_time.h"
 #include "common/base/units.h"
 
 enum { FAILURES_LOOKED_AT = 5000, REASONS_KEPT = 200, BAR_NEEDS = 60 };
@@ -174,7 +173,7 @@ void sweepview_add_row(struct table *t, const struct sweep_info *s, int64_t now_
     table_printf(t, TONE_PLAIN, "%" PRId64, count_started(c));
     table_printf(t, TONE_PLAIN, "%" PRId64, c->queued);
     table_printf(t, c->failed > 0 ? TONE_BAD : TONE_PLAIN, "%" PRId64, c->failed);
-    relative_time_add(&time, s->submitted_at, now_ms);
+    jobinfo_add_ago(&time, s->submitted_at, now_ms);
     table_add(t, TONE_DIM, buf_text(&time));
     buf_free(&time);
 }
@@ -236,13 +235,13 @@ static void add_description(struct table *t, const struct sweep_info *s, int64_t
         buf_add_str(&text, s->refused);
         add_line(t, "Slurm", TONE_BAD, &text);
     }
-    relative_time_add(&text, s->submitted_at, now_ms);
+    jobinfo_add_ago(&text, s->submitted_at, now_ms);
     buf_add_str(&text, " (");
     units_add_time_local(&text, s->submitted_at);
     buf_add_char(&text, ')');
     add_line(t, "submitted", TONE_PLAIN, &text);
     if (s->ended_at != 0) {
-        relative_time_add(&text, s->ended_at, now_ms);
+        jobinfo_add_ago(&text, s->ended_at, now_ms);
         buf_add_str(&text, ", after ");
         units_add_duration(&text, s->ended_at - s->submitted_at);
         add_line(t, "ended", TONE_PLAIN, &text);

@@ -65,11 +65,7 @@ void csv_next_param(struct buf *out, const char *name)
 
 int csv_write(struct buf *out, struct err *e)
 {
-    struct buf harmless = { 0 };
-
-    if (!output_is_terminal(STDOUT_FILENO))
-        return output_write(out, e);
-    safe_text_add_harmless(&harmless, buf_text(out), out->n, "\n");
-    buf_free(out);
-    return output_write(&harmless, e);
+    if (output_is_terminal(STDOUT_FILENO))
+        safe_text_clean(out, "\n");
+    return output_write(out, e);
 }

@@ -38,3 +38,14 @@ void jsonlist_drop(struct jsonlist *l)
 {
     buf_free(&l->out);
 }
+
+int jsonlist_write(const char *name, const struct schema *s, const struct list *items,
+                   struct err *e)
+{
+    struct jsonlist l;
+
+    jsonlist_begin(&l, name);
+    for (size_t i = 0; i < items->n; i++)
+        jsonlist_add(&l, s, (const char *)items->items + i * s->size);
+    return jsonlist_end(&l, e);
+}

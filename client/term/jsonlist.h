@@ -21,5 +21,8 @@ int jsonlist_end(struct jsonlist *l, struct err *e);
 int jsonlist_end_with(struct jsonlist *l, const char *name, int64_t number, struct err *e);
 /* Frees what an error has left; also after jsonlist_end, and zero-initialised. */
 void jsonlist_drop(struct jsonlist *l);
+/* A list of structs of that schema at once. */
+int jsonlist_write(const char *name, const struct schema *s, const struct list *items,
+                   struct err *e);
 
 #endif

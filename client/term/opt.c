@@ -8,7 +8,7 @@
 
 #include "client/term/opt.h"
 #include "common/base/suggest.h"
-#include "common/data/schema.h"
+#include "common/proto/states.h"
 
 enum { WIDTH = 79, HELP_COLUMN = 24 };
 
@@ -18,7 +18,6 @@ struct parser {
     const struct opt_words *words;
     size_t next; /* word to read */
     struct arena *arena;
-    struct opt_words *rest;
     struct err *e;
 };
 
@@ -27,28 +26,24 @@ struct found {
     void *to;
 };
 
-static void set_defaults(const struct opt_group *group)
+const struct opt *opt_find(const struct opt *rows, const char *name, size_t n, char letter)
 {
-    for (const struct opt *row = group->rows; row->name != NULL; row++)
-        if (row->type == OPT_INT)
-            *(int64_t *)(void *)((char *)group->to + row->offset) = OPT_UNSET;
+    for (const struct opt *row = rows; row != NULL && row->name != NULL; row++)
+        if (name != NULL ? strlen(row->name) == n && strncmp(row->name, name, n) == 0
+                         : row->letter == letter)
+            return row;
+    return NULL;
 }
 
-static bool is_row(const struct opt *row, const char *name, size_t n, char letter)
-{
-    if (name != NULL)
-        return strlen(row->name) == n && strncmp(row->name, name, n) == 0;
-    return row->letter == letter;
-}
-
-/* By its name of n bytes or, when that is NULL, by its letter. */
 static struct found find(const struct parser *p, const char *name, size_t n, char letter)
 {
-    for (size_t i = 0; i < p->n_groups; i++)
-        for (const struct opt *row = p->groups[i].rows; row->name != NULL; row++)
-            if (is_row(row, name, n, letter))
-                return (struct found){ row, (char *)p->groups[i].to + row->offset };
-    return (struct found){ NULL, NULL };
+    struct found f = { 0 };
+
+    for (size_t i = 0; i < p->n_groups && f.row == NULL; i++) {
+        f.row = opt_find(p->groups[i].rows, name, n, letter);
+        f.to = f.row != NULL ? (char *)p->groups[i].to + f.row->offset : NULL;
+    }
+    return f;
 }
 
 static int refuse_unknown(const struct parser *p, const char *word, size_t n)
@@ -65,39 +60,32 @@ static int refuse_unknown(const struct parser *p, const char *word, size_t n)
     return err_set(p->e, ERR_USAGE, "unknown option --%s", name);
 }
 
-static int read_int(const struct parser *p, const struct opt *row, const char *text, int64_t *to)
-{
-    char *end;
-    long long number;
-
-    errno = 0;
-    number = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || number < row->min || number > row->max)
-        return err_set(p->e, ERR_USAGE,
-                       "--%s takes a whole number from %" PRId64 " to %" PRId64 ", not '%s'",
-                       row->name, row->min, row->max, text);
-    *to = number;
-    return 0;
-}
-
-static void append(struct arena *a, struct list *list, const char *text)
-{
-    const char **items = arena_alloc(a, (list->n + 1) * sizeof *items);
-
-    if (list->n > 0)
-        memcpy(items, list->items, list->n * sizeof *items);
-    items[list->n++] = text;
-    list->items = items;
-}
-
 static int set_value(const struct parser *p, struct found f, const char *text)
 {
-    if (f.row->type == OPT_INT)
-        return read_int(p, f.row, text, f.to);
-    if (f.row->type == OPT_STRS)
-        append(p->arena, f.to, text);
-    else
+    const struct opt *row = f.row;
+
+    if (row->type == OPT_INT) {
+        long long number;
+        char *end;
+
+        errno = 0;
+        number = strtoll(text, &end, 10);
+        if (end == text || *end != '\0' || errno != 0 || number < row->min || number > row->max)
+            return err_set(p->e, ERR_USAGE,
+                           "--%s takes a whole number from %" PRId64 " to %" PRId64 ", not '%s'",
+                           row->name, row->min, row->max, text);
+        *(int64_t *)f.to = number;
+    } else if (row->type == OPT_STRS) {
+        struct list *list = f.to;
+        const char **items = arena_alloc(p->arena, (list->n + 1) * sizeof *items);
+
+        if (list->n > 0)
+            memcpy(items, list->items, list->n * sizeof *items);
+        items[list->n++] = text;
+        list->items = items;
+    } else {
         *(const char **)f.to = text;
+    }
     return 0;
 }
 
@@ -141,37 +129,28 @@ static int take_letters(struct parser *p, const char *letters)
     return 0;
 }
 
-static int take_word(struct parser *p, char *word, bool *ended)
-{
-    if (*ended || word[0] != '-' || word[1] == '\0') {
-        p->rest->words[p->rest->n++] = word;
-        return 0;
-    }
-    if (strcmp(word, "--") == 0) {
-        *ended = true;
-        return 0;
-    }
-    return word[1] == '-' ? take_long(p, word + 2) : take_letters(p, word + 1);
-}
-
 int opt_parse(const struct opt_group *groups, size_t n_groups, const struct opt_words *words,
               struct arena *a, struct opt_words *rest, struct err *e)
 {
-    struct parser p = { groups, n_groups, words, 0, a, rest, e };
+    struct parser p = { groups, n_groups, words, 0, a, e };
     bool ended = false;
 
     for (size_t i = 0; i < n_groups; i++)
-        set_defaults(&groups[i]);
+        for (const struct opt *row = groups[i].rows; row->name != NULL; row++)
+            if (row->type == OPT_INT)
+                *(int64_t *)(void *)((char *)groups[i].to + row->offset) = OPT_UNSET;
     *rest = (struct opt_words){ arena_alloc(a, (words->n + 1) * sizeof *rest->words), 0 };
-    while (p.next < words->n)
-        if (take_word(&p, words->words[p.next++], &ended) < 0)
-            return -1;
-    return 0;
-}
+    while (p.next < words->n) {
+        char *word = words->words[p.next++];
 
-static void add_blanks(struct buf *out, size_t n)
-{
-    buf_printf(out, "%*s", (int)n, "");
+        if (ended || word[0] != '-' || word[1] == '\0')
+            rest->words[rest->n++] = word;
+        else if (strcmp(word, "--") == 0)
+            ended = true;
+        else if ((word[1] == '-' ? take_long(&p, word + 2) : take_letters(&p, word + 1)) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 void opt_add_wrapped_to(struct buf *out, size_t width, size_t column, size_t indent,
@@ -183,8 +162,7 @@ void opt_add_wrapped_to(struct buf *out, size_t width, size_t column, size_t ind
         size_t n = strcspn(text, " ");
 
         if (!first && column + 1 + n > width) {
-            buf_add_char(out, '\n');
-            add_blanks(out, indent);
+            buf_printf(out, "\n%*s", (int)indent, "");
             column = indent;
             first = true;
         }
@@ -219,7 +197,76 @@ void opt_add_help(struct buf *out, const struct opt *rows)
             buf_add_char(out, '\n');
             n = 0;
         }
-        add_blanks(out, HELP_COLUMN - n);
+        buf_printf(out, "%*s", (int)(HELP_COLUMN - n), "");
         opt_add_wrapped(out, HELP_COLUMN, HELP_COLUMN, row->help);
     }
+}
+
+/* ---- --state ---- */
+
+const struct opt_state stateopt_jobs = { job_state_names,  JOB_STATE_COUNT, ~0u,
+                                         "no job is ever", "paused",        OPT_STATE_PAUSED };
+const struct opt_state stateopt_sweeps = { .names = sweep_state_names,
+                                           .n = SWEEP_STATE_COUNT,
+                                           .allowed = ~(1u << SWEEP_OPEN),
+                                           .refusal = "no sweep is ever" };
+
+static int read_state(const struct opt_state *o, const char *word, unsigned *states, struct err *e)
+{
+    struct suggest nearest = { .word = word };
+    struct buf names = { 0 };
+
+    for (unsigned i = 0; i < o->n; i++) {
+        if ((o->allowed >> i & 1) == 0)
+            continue;
+        if (strcmp(o->names[i], word) == 0) {
+            *states |= 1u << i;
+            buf_free(&names);
+            return 0;
+        }
+        suggest_try(&nearest, o->names[i]);
+        buf_printf(&names, "%s%s", names.n > 0 ? ", " : "", o->names[i]);
+    }
+    if (o->mistaken != NULL && strcmp(word, o->mistaken) == 0)
+        err_set(e, ERR_USAGE, "--state: %s", o->hint);
+    else if (nearest.best != NULL)
+        err_set(e, ERR_USAGE, "--state: %s '%s' (did you mean '%s'?)", o->refusal, word,
+                nearest.best);
+    else
+        err_set(e, ERR_USAGE, "--state: %s '%s' (there are %s)", o->refusal, word,
+                buf_text(&names));
+    buf_free(&names);
+    return -1;
+}
+
+int opt_state_read(const struct opt_state *o, const struct list *words, unsigned *states,
+                   struct err *e)
+{
+    const char *const *items = words->items;
+    int result = 0;
+
+    *states = 0;
+    for (size_t i = 0; result == 0 && i < words->n; i++) {
+        const char *at = items[i];
+
+        do {
+            char *word = mem_strndup(at, strcspn(at, ","));
+
+            at += strlen(word);
+            result = read_state(o, word, states, e);
+            free(word);
+        } while (result == 0 && *at++ == ',');
+    }
+    return result;
+}
+
+struct list opt_state_names(const struct opt_state *o, unsigned states, struct arena *a)
+{
+    const char **items = arena_alloc(a, o->n * sizeof *items);
+    size_t n = 0;
+
+    for (unsigned i = 0; i < o->n; i++)
+        if ((states >> i & 1) != 0)
+            items[n++] = o->names[i];
+    return (struct list){ items, n };
 }

@@ -15,6 +15,7 @@
 #include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/mem.h"
+#include "common/data/schema.h"
 
 enum opt_type {
     OPT_FLAG, /* bool */
@@ -51,6 +52,10 @@ struct opt_words {
 int opt_parse(const struct opt_group *groups, size_t n_groups, const struct opt_words *words,
               struct arena *a, struct opt_words *rest, struct err *e);
 
+/* The row of that name, which has n bytes, or for NULL the one with that letter; NULL: there is none,
+ * or there are no rows. */
+const struct opt *opt_find(const struct opt *rows, const char *name, size_t n, char letter);
+
 /* One or more lines of at most 79 columns for each row. */
 void opt_add_help(struct buf *out, const struct opt *rows);
 /* Words wrapped at column width; later lines begin at column indent. */
@@ -58,5 +63,28 @@ void opt_add_wrapped_to(struct buf *out, size_t width, size_t column, size_t ind
                         const char *text);
 /* The same at column 79. */
 void opt_add_wrapped(struct buf *out, size_t column, size_t indent, const char *text);
+
+/* What --state takes: names of states, with commas between or one at a time.  Which states there
+ * are, and how others are refused. */
+struct opt_state {
+    const char *const *names;
+    unsigned n;
+    unsigned allowed;    /* bits: 1 << index of a name */
+    const char *refusal; /* "no job is ever": stands before 'nme' */
+    /* A word that people take for a name, and what they are told; NULL: none. */
+    const char *mistaken, *hint;
+};
+
+/* words: const char *; none: 0, else the bits of the states they name. */
+int opt_state_read(const struct opt_state *o, const struct list *words, unsigned *states,
+                   struct err *e);
+/* The names of these states; none for 0. */
+struct list opt_state_names(const struct opt_state *o, unsigned states, struct arena *a);
+
+/* The answer to 'state = paused' of a job, for --state and --where. */
+#define OPT_STATE_PAUSED \
+    "paused is no state of a job; paused jobs are queued: --where 'reason = paused'"
+
+extern const struct opt_state stateopt_jobs, stateopt_sweeps;
 
 #endif

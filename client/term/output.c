@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* output.c - results on stdout, messages on stderr */
+/* output.c - results on stdout, messages and questions on stderr */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -11,6 +12,8 @@
 #include "client/term/safe_text.h"
 #include "common/base/io.h"
 #include "common/base/mem.h"
+
+enum { ANSWER_BYTES = 80, ROWS_USUAL = 24 };
 
 int output_write(struct buf *b, struct err *e)
 {
@@ -38,15 +41,13 @@ void output_note(const char *format, ...)
 {
     struct buf line = { 0 };
     va_list ap;
-    char *text;
 
     va_start(ap, format);
-    text = mem_vprintf(format, ap);
+    buf_vprintf(&line, format, ap);
     va_end(ap);
-    safe_text_add_harmless(&line, text, strlen(text), "\n\t");
+    safe_text_clean(&line, "\n\t");
     buf_add_char(&line, '\n');
     say(&line);
-    free(text);
 }
 
 void output_error(const struct err *e)
@@ -84,21 +85,82 @@ size_t output_columns(int fd)
     return size.ws_col;
 }
 
+/* Its cursor can be moved, and it knows colours. */
+static bool is_able(int fd)
+{
+    const char *term = getenv("TERM");
+
+    return output_is_terminal(fd) && term != NULL && strcmp(term, "dumb") != 0;
+}
+
 bool output_has_colour(int fd)
 {
     const char *no_color = getenv("NO_COLOR");
-    const char *term = getenv("TERM");
 
-    if (!output_is_terminal(fd) || (no_color != NULL && no_color[0] != '\0'))
-        return false;
-    return term != NULL && strcmp(term, "dumb") != 0;
+    return is_able(fd) && (no_color == NULL || no_color[0] == '\0');
 }
 
-void output_add_versioned(struct buf *out, const struct schema *s, const void *from)
+int output_write_json(const struct schema *s, const void *from, struct err *e)
 {
-    struct buf fields = { 0 };
+    struct buf fields = { 0 }, out = { 0 };
 
     schema_add_json(s, from, &fields);
-    buf_printf(out, "{\"v\":1,%s", buf_text(&fields) + 1);
+    buf_printf(&out, "{\"v\":1,%s\n", buf_text(&fields) + 1);
     buf_free(&fields);
+    return output_write(&out, e);
+}
+
+bool output_can_ask(void)
+{
+    return output_is_terminal(STDIN_FILENO) && output_is_terminal(STDERR_FILENO);
+}
+
+/* Reads up to the end of the line; what does not fit is dropped. */
+bool output_ask(const char *question)
+{
+    char answer[ANSWER_BYTES], c;
+    struct buf text = { 0 };
+    size_t n = 0;
+    ssize_t got;
+
+    buf_printf(&text, "%s [y/N] ", question);
+    say(&text);
+    while ((got = read(STDIN_FILENO, &c, 1)) != 0 && (got > 0 || errno == EINTR)) {
+        if (got > 0 && c == '\n')
+            break;
+        if (got > 0 && n + 1 < sizeof answer)
+            answer[n++] = c;
+    }
+    while (n > 0 && (answer[n - 1] == ' ' || answer[n - 1] == '\r'))
+        n--;
+    answer[n] = '\0';
+    return strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0;
+}
+
+bool screen_is_there(void)
+{
+    return is_able(STDOUT_FILENO);
+}
+
+int screen_paint(struct screen *s, struct buf *text, struct err *e)
+{
+    const char *at = buf_text(text);
+    struct winsize size;
+    struct buf out = { 0 };
+    bool is_known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0;
+    size_t n = 0, n_max = (is_known ? size.ws_row : ROWS_USUAL) - 1u;
+
+    if (s->n_lines > 0)
+        buf_printf(&out, "\033[%zuA\r", s->n_lines);
+    for (; *at != '\0' && n < n_max; n++) {
+        size_t length = strcspn(at, "\n");
+
+        buf_add(&out, at, length);
+        buf_add_str(&out, "\033[K\n");
+        at += length + (at[length] == '\n');
+    }
+    buf_add_str(&out, "\033[J");
+    s->n_lines = n;
+    buf_clear(text);
+    return output_write(&out, e);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output.h - results on stdout, messages on stderr
+ * output.h - results on stdout, messages and questions on stderr
  *
  * A reader that closed stdout early (as head does) ends the program quietly:
  * the functions then fail with kind ERR_NONE, which exits 0 and prints nothing.
@@ -25,7 +25,24 @@ bool output_is_terminal(int fd);
 size_t output_columns(int fd); /* of a terminal; SIZE_MAX for anything else */
 bool output_has_colour(int fd);
 
-/* Appends {"v":1, and the struct's fields }. */
-void output_add_versioned(struct buf *out, const struct schema *s, const void *from);
+/* Writes {"v":1, and the struct's fields } to stdout, on a line. */
+int output_write_json(const struct schema *s, const void *from, struct err *e);
+
+/* More jobs than these are changed only after a question. */
+enum { CONFIRM_ABOVE = 100 };
+/* Somebody sits there: both stdin and stderr are terminals.  Scripts are never asked. */
+bool output_can_ask(void);
+/* Asks "QUESTION [y/N] "; only y and yes are a yes. */
+bool output_ask(const char *question);
+
+/* Lines of a terminal that are painted anew.  Zero-initialised: nothing is painted yet. */
+struct screen {
+    size_t n_lines; /* painted, above the cursor */
+};
+/* stdout is a terminal whose cursor can be moved. */
+bool screen_is_there(void);
+/* Puts whole lines, each no wider than the terminal, in the place of those painted before; as many
+ * of the first ones as the terminal has room for.  Empties text. */
+int screen_paint(struct screen *s, struct buf *text, struct err *e);
 
 #endif

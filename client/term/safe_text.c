@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* safe_text.c - text that others wrote, made harmless for a terminal */
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "client/term/safe_text.h"
 #include "common/base/utf8.h"
-
-/* Direction marks and the like, which make text look like other text. */
-static bool is_deceiving(uint32_t c)
-{
-    return (c >= 0x80 && c < 0xa0) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
-}
 
 void safe_text_add_harmless(struct buf *out, const char *s, size_t n, const char *keep)
 {
@@ -25,7 +18,9 @@ void safe_text_add_harmless(struct buf *out, const char *s, size_t n, const char
                 buf_add_char(out, (char)*at);
             else
                 buf_printf(out, "^%c", *at ^ 0x40);
-        } else if (length == 0 || is_deceiving(c)) {
+        } else if (length == 0 || (c >= 0x80 && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
+                   (c >= 0x2066 && c <= 0x2069)) {
+            /* Direction marks and the like make text look like other text. */
             length = length == 0 ? 1 : length;
             for (size_t k = 0; k < length; k++)
                 buf_printf(out, "\\x%02x", at[k]);
@@ -34,6 +29,15 @@ void safe_text_add_harmless(struct buf *out, const char *s, size_t n, const char
         }
         i += length;
     }
+}
+
+void safe_text_clean(struct buf *text, const char *keep)
+{
+    struct buf clean = { 0 };
+
+    safe_text_add_harmless(&clean, buf_text(text), text->n, keep);
+    buf_free(text);
+    *text = clean;
 }
 
 int safe_text_make_harmless(struct err *e)

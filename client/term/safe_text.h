@@ -15,6 +15,8 @@
  */
 void safe_text_add_harmless(struct buf *out, const char *s, size_t n, const char *keep);
 
+/* The same in place. */
+void safe_text_clean(struct buf *text, const char *keep);
 /* Makes an error's text one harmless line, whatever names files in it have; -1. */
 int safe_text_make_harmless(struct err *e);
 

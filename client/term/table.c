@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* table.c - aligned columns for people */
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +15,6 @@ enum { GAP = 2, SHRUNK_MIN = 8, COMFORTABLE = 16 };
 
 struct cell {
     char *text;
-    size_t n;
     enum tone tone;
 };
 
@@ -22,6 +22,7 @@ struct cell {
 struct extra {
     size_t column;
     size_t shrunk_max; /* when lines do not fit although the columns that shrink take only that */
+    bool goes_along;   /* with the one before it in the list */
 };
 
 struct table {
@@ -38,6 +39,15 @@ struct table {
     size_t n_cells, capacity;
 };
 
+static char *harmless(const char *text)
+{
+    struct buf out = { 0 };
+
+    if (text != NULL)
+        safe_text_add_harmless(&out, text, strlen(text), "");
+    return buf_take(&out);
+}
+
 struct table *table_create(const struct column *columns, size_t n, size_t width, bool colour)
 {
     struct table *t = mem_alloc(sizeof *t);
@@ -50,9 +60,11 @@ struct table *table_create(const struct column *columns, size_t n, size_t width,
                          .width = width,
                          .colour = colour };
     for (size_t i = 0; i < n; i++) {
+        char *head = harmless(columns[i].head);
+
         t->columns[i] = columns[i];
-        t->columns[i].head = mem_strdup(columns[i].head);
-        t->widths[i] = safe_text_width(columns[i].head, strlen(columns[i].head));
+        t->columns[i].head = head;
+        t->widths[i] = safe_text_width(head, strlen(head));
     }
     return t;
 }
@@ -66,7 +78,13 @@ struct table *table_for_stdout(const struct column *columns, size_t n)
 void table_may_leave_out(struct table *t, size_t column, enum table_need need)
 {
     t->may_go[t->n_may_go++] =
-        (struct extra){ column, need == NEED_ROOM ? SHRUNK_MIN : COMFORTABLE };
+        (struct extra){ column, need == NEED_ROOM ? SHRUNK_MIN : COMFORTABLE, false };
+}
+
+void table_leave_out_too(struct table *t, size_t column)
+{
+    t->may_go[t->n_may_go] = (struct extra){ column, t->may_go[t->n_may_go - 1].shrunk_max, true };
+    t->n_may_go++;
 }
 
 static void forget_cells(struct table *t)
@@ -93,16 +111,14 @@ void table_destroy(struct table *t)
 
 void table_add(struct table *t, enum tone tone, const char *text)
 {
-    struct buf harmless = { 0 };
-    struct cell cell = { .tone = tone };
-
-    safe_text_add_harmless(&harmless, text != NULL ? text : "", text != NULL ? strlen(text) : 0,
-                           "");
-    cell.n = harmless.n;
-    cell.text = mem_strdup(buf_text(&harmless));
-    buf_free(&harmless);
     mem_grow((void **)&t->cells, &t->capacity, t->n_cells, sizeof *t->cells);
-    t->cells[t->n_cells++] = cell;
+    t->cells[t->n_cells++] = (struct cell){ harmless(text), tone };
+}
+
+void table_add_buf(struct table *t, enum tone tone, struct buf *text)
+{
+    table_add(t, tone, buf_text(text));
+    buf_free(text);
 }
 
 void table_printf(struct table *t, enum tone tone, const char *format, ...)
@@ -115,11 +131,6 @@ void table_printf(struct table *t, enum tone tone, const char *format, ...)
     va_end(ap);
     table_add(t, tone, text);
     free(text);
-}
-
-size_t table_rows(const struct table *t)
-{
-    return t->n_cells / t->n;
 }
 
 /* Of a line in which the columns that shrink take at most so much. */
@@ -136,36 +147,24 @@ static size_t line_width(const struct table *t, size_t shrunk_max)
     return total - GAP;
 }
 
-/* The widest column that may still lose a character, or n. */
-static size_t widest(const struct table *t)
-{
-    size_t found = t->n;
-
-    for (size_t i = 0; i < t->n; i++)
-        if (t->columns[i].shrinks && !t->is_out[i] && t->widths[i] > SHRUNK_MIN &&
-            (found == t->n || t->widths[i] > t->widths[found]))
-            found = i;
-    return found;
-}
-
-static void fit_widths(struct table *t)
+void table_fit(struct table *t)
 {
     for (size_t i = 0; i < t->n_cells; i++) {
-        size_t width = safe_text_width(t->cells[i].text, t->cells[i].n);
+        size_t width = safe_text_width(t->cells[i].text, strlen(t->cells[i].text));
 
         if (width > t->widths[i % t->n])
             t->widths[i % t->n] = width;
     }
     while (!t->has_head && t->n_may_go > 0 &&
            line_width(t, t->may_go[t->n_may_go - 1].shrunk_max) > t->width)
-        t->is_out[t->may_go[--t->n_may_go].column] = true;
-    for (size_t i = 0; line_width(t, SIZE_MAX) > t->width && (i = widest(t)) < t->n;)
-        t->widths[i]--;
+        do
+            t->is_out[t->may_go[--t->n_may_go].column] = true;
+        while (t->may_go[t->n_may_go].goes_along);
 }
 
-static void add_blanks(struct buf *out, size_t n)
+bool table_leaves_out(const struct table *t, size_t column)
 {
-    buf_printf(out, "%*s", (int)n, "");
+    return t->is_out[column];
 }
 
 static void add_toned(const struct table *t, struct buf *out, enum tone tone, const char *text,
@@ -187,58 +186,53 @@ static void add_toned(const struct table *t, struct buf *out, enum tone tone, co
 }
 
 static void add_cell(const struct table *t, struct buf *out, size_t column, enum tone tone,
-                     const char *text, size_t n)
+                     const char *text)
 {
-    size_t width = t->widths[column], taken = safe_text_width(text, n);
+    size_t n = strlen(text), width = t->widths[column], taken = safe_text_width(text, n);
+    int blanks = taken < width ? (int)(width - taken) : 0;
     bool is_right = t->columns[column].right;
 
-    if (t->is_out[column])
-        return;
-    if (is_right && taken < width)
-        add_blanks(out, width - taken);
-    if (taken > width) {
-        add_toned(t, out, tone, text, safe_text_fitting(text, n, width - 1));
-        buf_add_str(out, "…");
-    } else {
-        add_toned(t, out, tone, text, n);
+    if (!t->is_out[column]) {
+        buf_printf(out, "%*s", is_right ? blanks : 0, "");
+        add_toned(t, out, tone, text, taken > width ? safe_text_fitting(text, n, width - 1) : n);
+        buf_printf(out, "%s%*s", taken > width ? "…" : "", GAP + (is_right ? 0 : blanks), "");
     }
-    if (!is_right && taken < width)
-        add_blanks(out, width - taken);
-    add_blanks(out, GAP);
-}
-
-static void end_line(struct buf *out)
-{
-    while (out->n > 0 && out->bytes[out->n - 1] == ' ')
-        out->n--;
-    buf_add_char(out, '\n');
-}
-
-/* A table whose heads are all empty has no line of them. */
-static void add_head(struct table *t, struct buf *out)
-{
-    bool has_any = false;
-
-    t->has_head = true;
-    for (size_t i = 0; i < t->n; i++)
-        has_any = has_any || t->columns[i].head[0] != '\0';
-    for (size_t i = 0; i < t->n && has_any; i++)
-        add_cell(t, out, i, TONE_STRONG, t->columns[i].head, strlen(t->columns[i].head));
-    if (has_any)
-        end_line(out);
+    if (column == t->n - 1) {
+        while (out->n > 0 && out->bytes[out->n - 1] == ' ')
+            out->n--;
+        buf_add_char(out, '\n');
+    }
 }
 
 void table_flush(struct table *t, struct buf *out)
 {
-    fit_widths(t);
-    if (!t->has_head)
-        add_head(t, out);
-    for (size_t i = 0; i < t->n_cells; i++) {
-        const struct cell *c = &t->cells[i];
+    bool has_heads = false;
 
-        add_cell(t, out, i % t->n, c->tone, c->text, c->n);
-        if (i % t->n == t->n - 1)
-            end_line(out);
+    table_fit(t);
+    /* The widest column that may still lose a character loses one, until lines fit. */
+    for (size_t widest = 0; widest < t->n && line_width(t, SIZE_MAX) > t->width;) {
+        widest = t->n;
+        for (size_t i = 0; i < t->n; i++)
+            if (t->columns[i].shrinks && !t->is_out[i] && t->widths[i] > SHRUNK_MIN &&
+                (widest == t->n || t->widths[i] > t->widths[widest]))
+                widest = i;
+        if (widest < t->n)
+            t->widths[widest]--;
     }
+    for (size_t i = 0; i < t->n && !t->has_head; i++)
+        has_heads = has_heads || t->columns[i].head[0] != '\0';
+    for (size_t i = 0; i < t->n && has_heads; i++)
+        add_cell(t, out, i, TONE_STRONG, t->columns[i].head);
+    t->has_head = true;
+    for (size_t i = 0; i < t->n_cells; i++)
+        add_cell(t, out, i % t->n, t->cells[i].tone, t->cells[i].text);
     forget_cells(t);
+}
+
+int table_print(struct table *t, struct err *e)
+{
+    struct buf out = { 0 };
+
+    table_flush(t, &out);
+    return output_write(&out, e);
 }

@@ -2,7 +2,7 @@
 /*
  * table.h - aligned columns for people
  *
- * Text in cells is made harmless.  On a terminal the columns that may be left out
+ * Text in heads and cells is made harmless.  On a terminal the columns that may be left out
  * are when there is too little room, and those that may shrink do so until a line
  * fits; elsewhere nothing is cut.  A long listing is printed in parts: columns stay
  * at least as wide as they were, and what was left out of the first part stays out.
@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "common/base/buf.h"
+#include "common/base/err.h"
 
 enum tone { TONE_PLAIN, TONE_STRONG, TONE_GOOD, TONE_BAD, TONE_BUSY, TONE_DIM };
 
@@ -34,15 +35,22 @@ struct table *table_for_stdout(const struct column *columns, size_t n);
 enum table_need { NEED_COMFORT, NEED_ROOM };
 /* The column may be left out; of several the one named last is the first to go. */
 void table_may_leave_out(struct table *t, size_t column, enum table_need need);
+/* The column goes together with the one that was named before. */
+void table_leave_out_too(struct table *t, size_t column);
+/* Which columns go is decided once: by the rows there are when the first ones are flushed, or now. */
+void table_fit(struct table *t);
+bool table_leaves_out(const struct table *t, size_t column);
 void table_destroy(struct table *t); /* NULL is fine */
 
 /* Fills the next cell; after the last one of a row comes the first of the next. */
 void table_add(struct table *t, enum tone tone, const char *text); /* NULL: "" */
 void table_printf(struct table *t, enum tone tone, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-size_t table_rows(const struct table *t);
+void table_add_buf(struct table *t, enum tone tone, struct buf *text); /* which is emptied */
 
 /* Appends the rows there are, with the head the first time, and forgets them. */
 void table_flush(struct table *t, struct buf *out);
+/* The same to stdout. */
+int table_print(struct table *t, struct err *e);
 
 #endif

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "client/cli/commands.h"
-#include "client/cli/complete.h"
 #include "common/base/mem.h"
 
 /* Puts a `ludwig` into PATH that knows two sweeps, two jobs of each and some nodes. */

@@ -184,7 +184,7 @@ static void the_overview_has_every_command_in_a_group_and_fits_80_columns(void *
     const char *line, *heading;
 
     (void)state;
-    command_add_overview(&text);
+    command_add_help(&text, NULL);
     for (line = buf_text(&text); *line != '\0'; line += strcspn(line, "\n") + 1)
         assert_in_range(strcspn(line, "\n"), 0, 79);
     heading = strstr(buf_text(&text), "\nRun:\n");

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "client/query/jobinfo.h"
 #include "client/query/sweepview.h"
 #include "client/term/progress.h"
-#include "client/term/relative_time.h"
 #include "client/term/safe_text.h"
 #include "client/term/table.h"
 
@@ -52,7 +52,6 @@ static void later_parts_keep_the_widths_and_have_no_head(void **state)
         table_flush(t, &out);
     }
     assert_string_equal(buf_text(&out), "1  x            up\n");
-    assert_int_equal(table_rows(t), 0);
     table_destroy(t);
     buf_free(&out);
 }
@@ -299,11 +298,11 @@ static void moments_are_told_by_how_long_they_are_ago(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         buf_clear(&out);
-        relative_time_add(&out, now_ms - cases[i].ago_ms, now_ms);
+        jobinfo_add_ago(&out, now_ms - cases[i].ago_ms, now_ms);
         assert_string_equal(buf_text(&out), cases[i].text);
     }
     buf_clear(&out);
-    relative_time_add(&out, now_ms - INT64_C(8) * 86400000, now_ms);
+    jobinfo_add_ago(&out, now_ms - INT64_C(8) * 86400000, now_ms);
     assert_int_equal(out.n, strlen("2026-11-13"));
     assert_memory_equal(buf_text(&out), "2026-11-1", 9);
     buf_free(&out);
