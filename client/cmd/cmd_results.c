@@ -9,9 +9,8 @@
 #include "client/query/pages.h"
 #include "client/query/selector.h"
 #include "client/query/where.h"
-#include "client/results/results_measures.h"
 #include "client/results/results_out.h"
-#include "client/results/results_series.h"
+#include "client/results/series.h"
 #include "client/session/session.h"
 #include "client/term/output.h"
 #include "client/term/progress.h"
@@ -62,17 +61,6 @@ struct results {
 
 /* ---- asking ---- */
 
-static int find_sweep(struct results *r, struct err *e)
-{
-    if (pages_sweep(&r->session.rpc, r->sweep, &r->info, e) < 0)
-        return -1;
-    r->info.name = r->info.user = NULL;
-    r->info.project = arena_strdup(r->arena, r->info.project != NULL ? r->info.project : "");
-    if (r->info.ranking.metric != NULL)
-        r->info.ranking.metric = arena_strdup(r->arena, r->info.ranking.metric);
-    return 0;
-}
-
 static int take_results(void *context, const struct job_result *results, size_t n, struct err *e)
 {
     struct results *r = context;
@@ -93,14 +81,15 @@ static int take_results(void *context, const struct job_result *results, size_t 
 static bool matches(struct results *r, const struct config_result *c)
 {
     const struct aggregate *g = &r->aggregate;
-    struct member *fields = mem_resize(NULL, 6 + g->n_metrics, sizeof *fields);
+    struct member *fields = mem_resize(NULL, 4 + JOB_STATE_COUNT + g->n_metrics, sizeof *fields);
     struct where_row row = { .fields = fields, .params = &c->params };
     bool result;
 
     fields[row.n_fields++] = value_member("param_name", value_str(c->param_name));
     fields[row.n_fields++] = value_member("n", value_int(c->n_done));
-    fields[row.n_fields++] = value_member("failed", value_int(c->n_failed));
-    fields[row.n_fields++] = value_member("cancelled", value_int(c->n_cancelled));
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        if (aggregate_counts((enum job_state)i))
+            fields[row.n_fields++] = value_member(job_state_names[i], value_int(c->counts.of[i]));
     fields[row.n_fields++] = value_member("left", value_int(c->n_left));
     fields[row.n_fields++] =
         value_member("reason", c->reason != NULL ? value_str(c->reason) : value_null());
@@ -119,125 +108,85 @@ static bool matches(struct results *r, const struct config_result *c)
 /* Fetches everything, computes, leaves out, sorts. */
 static int prepare(struct results *r, struct err *e)
 {
-    const struct measures_said *said = &r->options->measures;
-    struct results_view *v = &r->view;
-    bool *keep;
-
-    v->aggregate = &r->aggregate;
-    if (pages_results(&r->session.rpc, r->sweep, take_results, r, e) < 0 ||
-        measures_rank(&r->aggregate, said, &r->info.ranking, r->arena, &v->ranked_by, e) < 0)
-        return -1;
-    if (v->ranked_by < 0 && r->options->top != OPT_UNSET && r->aggregate.n_metrics > 0)
-        return err_set(e, ERR_USAGE, "--top: the best by which measure? (--sort names it)");
-    aggregate_finish(&r->aggregate);
-    r->n_configs = r->aggregate.n;
-    v->varying = aggregate_varying(&r->aggregate); /* of all, also when only one is listed */
-    if (measures_choose(v, said, r->arena, e) < 0)
-        return -1;
-    if (r->where == NULL)
-        return 0;
-    keep = mem_resize(NULL, r->aggregate.n, sizeof *keep);
-    for (size_t i = 0; i < r->aggregate.n; i++)
-        keep[i] = matches(r, &r->aggregate.configs[i]);
-    aggregate_keep(&r->aggregate, keep);
-    free(keep);
-    return where_check_names(r->where, e);
-}
-
-/* Only a measure that was named says in which order configurations are listed. */
-static void rank(struct results *r)
-{
     const struct options *o = r->options;
+    struct aggregate *g = &r->aggregate;
     struct results_view *v = &r->view;
-    bool is_named =
-        o->measures.sort != NULL || o->top != OPT_UNSET || r->info.ranking.metric != NULL;
 
-    v->n = r->aggregate.n;
-    v->best = -1;
-    if (o->top != OPT_UNSET && (size_t)o->top < v->n)
-        v->n = (size_t)o->top;
-    if (v->ranked_by < 0) {
-        if (o->top != OPT_UNSET)
-            output_note(
-                "note: no job has reported a measure to rank by; these come first in the sweep");
-        return;
+    v->aggregate = g;
+    if (pages_results(&r->session.rpc, r->sweep, take_results, r, e) < 0 ||
+        measures_rank(g, &o->measures, &r->info.ranking, r->arena, &v->ranked_by, e) < 0)
+        return -1;
+    if (v->ranked_by < 0 && o->top != OPT_UNSET && g->n_metrics > 0)
+        return err_set(e, ERR_USAGE, "--top: the best by which measure? (--sort names it)");
+    aggregate_finish(g);
+    r->n_configs = g->n;
+    v->varying = aggregate_varying(g); /* of all, also when only one is listed */
+    if (measures_choose(v, &o->measures, r->arena, e) < 0)
+        return -1;
+    if (r->where != NULL) {
+        bool *keep = mem_resize(NULL, g->n, sizeof *keep);
+
+        for (size_t i = 0; i < g->n; i++)
+            keep[i] = matches(r, &g->configs[i]);
+        aggregate_keep(g, keep);
+        free(keep);
+        if (where_check_names(r->where, e) < 0)
+            return -1;
     }
-    if (is_named)
-        aggregate_sort(&r->aggregate, (size_t)v->ranked_by);
-    v->best = aggregate_best(&r->aggregate, (size_t)v->ranked_by);
+    v->n = o->top != OPT_UNSET && (size_t)o->top < g->n ? (size_t)o->top : g->n;
+    v->best = -1;
+    if (v->ranked_by < 0 && o->top != OPT_UNSET)
+        output_note(
+            "note: no job has reported a measure to rank by; these come first in the sweep");
+    if (v->ranked_by < 0)
+        return 0;
+    /* Only a measure that was named says in which order configurations are listed. */
+    if (o->measures.sort != NULL || o->top != OPT_UNSET || r->info.ranking.metric != NULL)
+        aggregate_sort(g, (size_t)v->ranked_by);
+    v->best = aggregate_best(g, (size_t)v->ranked_by);
+    return 0;
 }
 
 /* ---- the table and what stands below it ---- */
 
-static void add_places(struct buf *out, const struct results *r)
-{
-    const char *project = session_shown_path(&r->session, r->session.arena, r->info.project);
-    bool is_here = session_sees_drive(&r->session);
-
-    buf_printf(out, "results  %s/runs/\n", project);
-    if (r->has_own)
-        buf_printf(out, "logs     %s/logs/%" PRId64 "/\n", project, r->sweep);
-    if (r->info.jobs.failed > 0)
-        buf_printf(out, "failed   %s/failed/\n", project);
-    if (!is_here)
-        buf_printf(out,
-                   "These are on the shared drive; `ludwig fetch %" PRId64 "` copies them here.\n",
-                   r->sweep);
-}
-
-static void add_unfinished(struct buf *out, const struct results *r)
-{
-    const struct job_counts *c = &r->info.jobs;
-    int64_t left = progress_jobs(c) - progress_ended(c);
-
-    if (left > 0)
-        buf_printf(out, "%" PRId64 " job%s not over yet\n", left, left == 1 ? " is" : "s are");
-    if (c->failed > 0)
-        buf_printf(out, "%" PRId64 " job%s failed (`ludwig jobs %" PRId64 " --state failed`)\n",
-                   c->failed, c->failed == 1 ? "" : "s", r->sweep);
-}
-
-/* "best: jobs 1.7, 1.8 (ludwig logs 1.7)" */
-static void add_best(struct buf *out, const struct results *r)
-{
-    const struct results_view *v = &r->view;
-    const struct config_result *c = &r->aggregate.configs[v->best];
-    bool is_lowest = aggregate_goal(&r->aggregate, (size_t)v->ranked_by) == GOAL_MIN;
-    const char *first = NULL;
-    size_t n = 0;
-
-    buf_printf(out, "* best by mean %s (%s)\n", r->aggregate.metrics[v->ranked_by],
-               is_lowest ? "lowest" : "highest");
-    buf_printf(out, "best: job%s ", c->n_done == 1 ? "" : "s");
-    for (size_t i = 0; i < c->n_jobs; i++) {
-        if (!c->jobs[i].done || n++ >= JOBS_SHOWN)
-            continue;
-        buf_printf(out, "%s%s", first == NULL ? "" : ", ", c->jobs[i].job);
-        first = first == NULL ? c->jobs[i].job : first;
-    }
-    if (n > JOBS_SHOWN)
-        buf_printf(out, " and %zu more", n - JOBS_SHOWN);
-    buf_printf(out, " (ludwig logs %s)\n", first);
-}
-
 static void add_ranking(struct buf *out, const struct results *r)
 {
     const struct results_view *v = &r->view;
-    const char *said = r->info.ranking.metric;
+    const struct aggregate *g = &r->aggregate;
+    const char *said = r->info.ranking.metric, *first = NULL;
+    size_t n = 0;
 
-    if (said != NULL && aggregate_find_metric(&r->aggregate, said) < 0 &&
-        r->aggregate.n_metrics > 0)
+    if (said != NULL && aggregate_find_metric(g, said) < 0 && g->n_metrics > 0)
         buf_printf(out, "no job has reported %s, which results: names\n", said);
-    if (v->best >= 0)
-        add_best(out, r);
+    /* "best: jobs 1.7, 1.8 (ludwig logs 1.7)" */
+    if (v->best >= 0) {
+        const struct config_result *c = &g->configs[v->best];
+        bool is_lowest = aggregate_goal(g, (size_t)v->ranked_by) == GOAL_MIN;
+
+        buf_printf(out, "* best by mean %s (%s)\n", g->metrics[v->ranked_by],
+                   is_lowest ? "lowest" : "highest");
+        buf_printf(out, "best: job%s ", c->n_done == 1 ? "" : "s");
+        for (size_t i = 0; i < c->n_jobs; i++) {
+            if (!c->jobs[i].done || n++ >= JOBS_SHOWN)
+                continue;
+            buf_printf(out, "%s%s", first == NULL ? "" : ", ", c->jobs[i].job);
+            first = first == NULL ? c->jobs[i].job : first;
+        }
+        if (n > JOBS_SHOWN)
+            buf_printf(out, " and %zu more", n - JOBS_SHOWN);
+        buf_printf(out, " (ludwig logs %s)\n", first);
+    }
     if (v->n < r->n_configs)
         buf_printf(out, "%zu of %zu configurations\n", v->n, r->n_configs);
-    if (r->aggregate.n_metrics == 0)
+    if (g->n_metrics == 0)
         buf_add_str(out, "no job has reported a measure (see ludwig help report)\n");
 }
 
 static int show_table(const struct results *r, struct err *e)
 {
+    const struct job_counts *c = &r->info.jobs;
+    const char *project = session_shown_path(&r->session, r->session.arena, r->info.project);
+    int64_t left = progress_jobs(c) - progress_ended(c);
     struct buf out = { 0 }, below = { 0 };
 
     if (r->view.n > 0)
@@ -247,8 +196,20 @@ static int show_table(const struct results *r, struct err *e)
         buf_printf(&out, "no configuration%s\n", r->where != NULL ? " matches" : "");
     buf_add_char(&out, '\n');
     add_ranking(&below, r);
-    add_unfinished(&below, r);
-    add_places(&below, r);
+    if (left > 0)
+        buf_printf(&below, "%" PRId64 " job%s not over yet\n", left, left == 1 ? " is" : "s are");
+    if (c->failed > 0)
+        buf_printf(&below, "%" PRId64 " job%s failed (`ludwig jobs %" PRId64 " --state failed`)\n",
+                   c->failed, c->failed == 1 ? "" : "s", r->sweep);
+    buf_printf(&below, "results  %s/runs/\n", project);
+    if (r->has_own)
+        buf_printf(&below, "logs     %s/logs/%" PRId64 "/\n", project, r->sweep);
+    if (c->failed > 0)
+        buf_printf(&below, "failed   %s/failed/\n", project);
+    if (!session_sees_drive(&r->session))
+        buf_printf(&below,
+                   "These are on the shared drive; `ludwig fetch %" PRId64 "` copies them here.\n",
+                   r->sweep);
     safe_text_add_harmless(&out, buf_text(&below), below.n, "\n");
     buf_free(&below);
     return output_write(&out, e);
@@ -258,22 +219,31 @@ static int show_table(const struct results *r, struct err *e)
 
 static int show(struct results *r, struct err *e)
 {
-    if (find_sweep(r, e) < 0)
+    const struct options *o = r->options;
+    struct sweep_info *info = &r->info;
+
+    if (pages_sweep(&r->session.rpc, r->sweep, info, e) < 0)
         return -1;
-    if (r->options->series != NULL)
-        return results_series_show(
-            &r->session, r->sweep,
-            &(struct results_series){ r->options->series, r->where, r->options->json }, e);
+    info->name = info->user = NULL;
+    info->project = arena_strdup(r->arena, info->project != NULL ? info->project : "");
+    if (info->ranking.metric != NULL)
+        info->ranking.metric = arena_strdup(r->arena, info->ranking.metric);
+    if (o->series != NULL)
+        return results_series_show(&r->session, r->sweep,
+                                   &(struct results_series){ o->series, r->where, o->json }, e);
     if (prepare(r, e) < 0)
         return -1;
-    rank(r);
-    if (r->options->json)
+    if (o->json)
         return results_write_json(&r->view, e);
-    return r->options->csv ? results_write_csv(&r->view, e) : show_table(r, e);
+    return o->csv ? results_write_csv(&r->view, e) : show_table(r, e);
 }
 
-static int check_options(const struct options *o, struct err *e)
+static int show_results(struct cli *cli, struct err *e)
 {
+    struct results r = { .options = cli->options, .arena = cli->arena };
+    const struct options *o = r.options;
+    int result;
+
     if (o->json && o->csv)
         return err_set(e, ERR_USAGE, "either --json or --csv");
     if (o->series != NULL &&
@@ -283,18 +253,10 @@ static int check_options(const struct options *o, struct err *e)
                        "--goal and --top");
     if (o->series != NULL && o->measures.shown.n > 0)
         return err_set(e, ERR_USAGE, "--series names the measure itself: without --metric");
-    return 0;
-}
-
-static int show_results(struct cli *cli, struct err *e)
-{
-    struct results r = { .options = cli->options, .arena = cli->arena };
-    int result;
-
-    if (check_options(r.options, e) < 0 || selector_check(&cli->args, e) < 0)
+    if (selector_check(&cli->args, e) < 0)
         return -1;
-    if (r.options->where != NULL) {
-        r.where = where_parse(r.options->where, cli->arena, e);
+    if (o->where != NULL) {
+        r.where = where_parse(o->where, cli->arena, e);
         if (r.where == NULL)
             return -1;
     }

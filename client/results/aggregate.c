@@ -9,26 +9,11 @@
 
 /* ---- statistics ---- */
 
-static int compare_numbers(const void *x, const void *y)
+int stats_compare(const void *x, const void *y)
 {
     double a = *(const double *)x, b = *(const double *)y;
 
     return (a > b) - (a < b);
-}
-
-/* Welford's way: no large sums, so that nothing cancels. */
-static void add_moments(struct stats *s, const double *values, size_t n)
-{
-    double mean = 0, sum_of_squares = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        double distance = values[i] - mean;
-
-        mean += distance / (double)(i + 1);
-        sum_of_squares += distance * (values[i] - mean);
-    }
-    s->mean = mean;
-    s->std = n < 2 ? (double)NAN : sqrt(sum_of_squares / (double)(n - 1));
 }
 
 static double quantile(const double *sorted, size_t n, double q)
@@ -44,6 +29,7 @@ static double quantile(const double *sorted, size_t n, double q)
 void stats_of(struct stats *s, double *values, size_t n)
 {
     const double none = (double)NAN;
+    double mean = 0, sum_of_squares = 0;
 
     *s = (struct stats){ (int64_t)n, none, none, none, none, none, none, none };
     for (size_t i = 0; i < n; i++)
@@ -51,8 +37,17 @@ void stats_of(struct stats *s, double *values, size_t n)
             return;
     if (n == 0)
         return;
-    qsort(values, n, sizeof *values, compare_numbers);
-    add_moments(s, values, n);
+    qsort(values, n, sizeof *values, stats_compare);
+    /* Welford's way: no large sums, so that nothing cancels. */
+    for (size_t i = 0; i < n; i++) {
+        double distance = values[i] - mean;
+
+        mean += distance / (double)(i + 1);
+        sum_of_squares += distance * (values[i] - mean);
+    }
+    s->mean = mean;
+    if (n > 1)
+        s->std = sqrt(sum_of_squares / (double)(n - 1));
     s->min = values[0];
     s->q1 = quantile(values, n, 0.25);
     s->median = quantile(values, n, 0.5);
@@ -64,7 +59,8 @@ void stats_of(struct stats *s, double *values, size_t n)
 
 void aggregate_init(struct aggregate *g)
 {
-    *g = (struct aggregate){ .arena = arena_create() };
+    *g =
+        (struct aggregate){ .arena = arena_create(), .by_name = hash_table_create(UINT32_MAX - 1) };
 }
 
 static void free_config(struct config_result *c)
@@ -81,57 +77,25 @@ void aggregate_free(struct aggregate *g)
         free_config(&g->configs[i]);
     free(g->configs);
     free(g->metrics);
-    free(g->slots);
+    hash_table_destroy(g->by_name);
     arena_destroy(g->arena);
     *g = (struct aggregate){ 0 };
 }
 
-/* FNV-1a */
-static size_t hash_of(const char *name)
-{
-    uint64_t h = UINT64_C(14695981039346656037);
-
-    for (; *name != '\0'; name++)
-        h = (h ^ (unsigned char)*name) * UINT64_C(1099511628211);
-    return (size_t)h;
-}
-
-/* Where the name is, or would be put. */
-static size_t *find_slot(struct aggregate *g, const char *name)
-{
-    size_t i = hash_of(name) & (g->n_slots - 1);
-
-    while (g->slots[i] != 0 && strcmp(g->configs[g->slots[i] - 1].param_name, name) != 0)
-        i = (i + 1) & (g->n_slots - 1);
-    return &g->slots[i];
-}
-
-/* Room for one more than there are, and where each of them is. */
-static void make_slots(struct aggregate *g)
-{
-    free(g->slots);
-    for (g->n_slots = 64; g->n_slots <= 2 * g->n; g->n_slots *= 2)
-        ;
-    g->slots = mem_alloc(g->n_slots * sizeof *g->slots);
-    for (size_t i = 0; i < g->n; i++)
-        *find_slot(g, g->configs[i].param_name) = i + 1;
-}
-
 static struct config_result *find_config(struct aggregate *g, const struct job_result *r)
 {
-    size_t *slot;
+    struct digest d;
+    uint32_t i = (uint32_t)g->n;
 
-    if (2 * g->n >= g->n_slots)
-        make_slots(g);
-    slot = find_slot(g, r->param_name);
-    if (*slot == 0) {
-        mem_grow((void **)&g->configs, &g->capacity, g->n, sizeof *g->configs);
-        g->configs[g->n++] =
-            (struct config_result){ .param_name = arena_strdup(g->arena, r->param_name),
-                                    .params = value_copy(g->arena, &r->params) };
-        *slot = g->n;
+    digest_of(r->param_name, strlen(r->param_name), &d);
+    if (!hash_table_add(g->by_name, &d, i)) {
+        hash_table_find(g->by_name, &d, &i);
+        return &g->configs[i];
     }
-    return &g->configs[*slot - 1];
+    mem_grow((void **)&g->configs, &g->capacity, g->n, sizeof *g->configs);
+    g->configs[g->n] = (struct config_result){ .param_name = arena_strdup(g->arena, r->param_name),
+                                               .params = value_copy(g->arena, &r->params) };
+    return &g->configs[g->n++];
 }
 
 int aggregate_find_metric(const struct aggregate *g, const char *name)
@@ -142,21 +106,16 @@ int aggregate_find_metric(const struct aggregate *g, const char *name)
     return -1;
 }
 
-static size_t make_metric(struct aggregate *g, const char *name)
+/* Of a configuration; both it and the aggregate may not know the metric yet. */
+static struct measure *find_measure(struct aggregate *g, struct config_result *c, const char *name)
 {
     int found = aggregate_find_metric(g, name);
+    size_t metric = found >= 0 ? (size_t)found : g->n_metrics, n = c->n_measures;
 
-    if (found >= 0)
-        return (size_t)found;
-    mem_grow((void **)&g->metrics, &g->metrics_capacity, g->n_metrics, sizeof *g->metrics);
-    g->metrics[g->n_metrics] = arena_strdup(g->arena, name);
-    return g->n_metrics++;
-}
-
-static struct measure *make_measure(struct config_result *c, size_t metric)
-{
-    size_t n = c->n_measures;
-
+    if (found < 0) {
+        mem_grow((void **)&g->metrics, &g->metrics_capacity, g->n_metrics, sizeof *g->metrics);
+        g->metrics[g->n_metrics++] = arena_strdup(g->arena, name);
+    }
     if (metric >= n) {
         c->measures = mem_resize(c->measures, metric + 1, sizeof *c->measures);
         memset(c->measures + n, 0, (metric + 1 - n) * sizeof *c->measures);
@@ -165,40 +124,40 @@ static struct measure *make_measure(struct config_result *c, size_t metric)
     return &c->measures[metric];
 }
 
-/* Of a job that told no range the last value is all there is. */
-static void add_sample(struct measure *m, const struct metric *value)
-{
-    bool has_range = !isnan(value->min) && !isnan(value->max) && value->n > 0;
-
-    mem_grow((void **)&m->samples, &m->capacity, m->n, sizeof *m->samples);
-    m->n_nan += !isfinite(value->value);
-    m->samples[m->n++] = (struct sample){ .last = value->value,
-                                          .min = has_range ? value->min : value->value,
-                                          .max = has_range ? value->max : value->value };
-}
-
 void aggregate_add(struct aggregate *g, const struct job_result *r)
 {
+    const enum job_state state = (enum job_state)r->state;
+    const bool is_done = job_has_published(state);
     struct config_result *c = find_config(g, r);
     const struct metric *metrics = r->metrics.items;
     bool has_nan = false;
 
     mem_grow((void **)&c->jobs, &c->jobs_capacity, c->n_jobs, sizeof *c->jobs);
-    c->jobs[c->n_jobs++] =
-        (struct config_job){ arena_strdup(g->arena, r->job), r->state == JOB_DONE };
-    c->n_done += r->state == JOB_DONE;
-    c->n_failed += r->state == JOB_FAILED;
-    c->n_cancelled += r->state == JOB_CANCELLED;
-    c->n_left += !job_is_ended((enum job_state)r->state);
-    if (r->state == JOB_FAILED && c->reason == NULL && r->reason != NULL)
+    c->jobs[c->n_jobs++] = (struct config_job){ arena_strdup(g->arena, r->job), is_done };
+    c->counts.of[state]++;
+    c->n_done += is_done;
+    c->n_left += !job_is_ended(state);
+    if (job_look(state) == JOB_LOOKS_BAD && c->reason == NULL && r->reason != NULL)
         c->reason = arena_strdup(g->arena, r->reason);
-    if (r->state != JOB_DONE)
-        return;
-    for (size_t i = 0; i < r->metrics.n; i++) {
-        has_nan = has_nan || !isfinite(metrics[i].value);
-        add_sample(make_measure(c, make_metric(g, metrics[i].name)), &metrics[i]);
+    for (size_t i = 0; is_done && i < r->metrics.n; i++) {
+        const struct metric *v = &metrics[i];
+        struct measure *m = find_measure(g, c, v->name);
+        /* Of a job that told no range the last value is all there is. */
+        bool has_range = !isnan(v->min) && !isnan(v->max) && v->n > 0;
+
+        has_nan = has_nan || !isfinite(v->value);
+        m->n_nan += !isfinite(v->value);
+        mem_grow((void **)&m->samples, &m->capacity, m->n, sizeof *m->samples);
+        m->samples[m->n++] = (struct sample){ .last = v->value,
+                                              .min = has_range ? v->min : v->value,
+                                              .max = has_range ? v->max : v->value };
     }
     c->n_nan += has_nan;
+}
+
+bool aggregate_counts(enum job_state state)
+{
+    return job_is_ended(state) && !job_has_published(state);
 }
 
 void aggregate_keep(struct aggregate *g, const bool *keep)
@@ -212,7 +171,6 @@ void aggregate_keep(struct aggregate *g, const bool *keep)
             free_config(&g->configs[i]);
     }
     g->n = n;
-    make_slots(g);
 }
 
 void aggregate_set_goal(struct aggregate *g, const char *metric, enum goal goal)
@@ -228,24 +186,22 @@ enum goal aggregate_goal(const struct aggregate *g, size_t metric)
     return goal_of(g->metrics[metric]);
 }
 
-static void finish_measure(struct measure *m, enum goal goal)
-{
-    double *values = mem_resize(NULL, m->n, sizeof *values);
-
-    for (size_t i = 0; i < m->n; i++)
-        values[i] = m->samples[i].last;
-    stats_of(&m->last, values, m->n);
-    for (size_t i = 0; i < m->n; i++)
-        values[i] = goal == GOAL_MIN ? m->samples[i].min : m->samples[i].max;
-    stats_of(&m->best, values, m->n);
-    free(values);
-}
-
 void aggregate_finish(struct aggregate *g)
 {
     for (size_t i = 0; i < g->n; i++)
-        for (size_t k = 0; k < g->configs[i].n_measures; k++)
-            finish_measure(&g->configs[i].measures[k], aggregate_goal(g, k));
+        for (size_t k = 0; k < g->configs[i].n_measures; k++) {
+            struct measure *m = &g->configs[i].measures[k];
+            double *values = mem_resize(NULL, m->n, sizeof *values);
+            m->goal = (int)aggregate_goal(g, k);
+
+            for (size_t j = 0; j < m->n; j++)
+                values[j] = m->samples[j].last;
+            stats_of(&m->last, values, m->n);
+            for (size_t j = 0; j < m->n; j++)
+                values[j] = m->goal == GOAL_MIN ? m->samples[j].min : m->samples[j].max;
+            stats_of(&m->best, values, m->n);
+            free(values);
+        }
 }
 
 const struct measure *aggregate_measure(const struct config_result *c, size_t metric)
@@ -268,42 +224,28 @@ static bool varies(const struct aggregate *g, const char *name)
     return false;
 }
 
-static bool is_listed(const char *const *names, size_t n, const char *name)
+struct list aggregate_varying(struct aggregate *g)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
+    const char **names = NULL, **varying;
+    size_t n = 0, capacity = 0, n_varying = 0;
 
-/* All names of parameters, in the order they appear; the caller frees it. */
-static const char **list_names(const struct aggregate *g, size_t *n)
-{
-    const char **names = NULL;
-    size_t capacity = 0;
-
-    *n = 0;
+    /* All names, in the order they appear. */
     for (size_t i = 0; i < g->n; i++) {
         const struct value *params = &g->configs[i].params;
 
         for (size_t k = 0; params->type == VALUE_MAP && k < params->map.n; k++) {
             const char *name = params->map.members[k].key.str.s;
+            size_t j = 0;
 
-            if (is_listed(names, *n, name))
+            while (j < n && strcmp(names[j], name) != 0)
+                j++;
+            if (j < n)
                 continue;
-            mem_grow((void **)&names, &capacity, *n, sizeof *names);
-            names[(*n)++] = name;
+            mem_grow((void **)&names, &capacity, n, sizeof *names);
+            names[n++] = name;
         }
     }
-    return names;
-}
-
-struct list aggregate_varying(struct aggregate *g)
-{
-    size_t n, n_varying = 0;
-    const char **names = list_names(g, &n);
-    const char **varying = arena_alloc(g->arena, n * sizeof *varying);
-
+    varying = arena_alloc(g->arena, n * sizeof *varying);
     for (size_t i = 0; i < n; i++)
         if (varies(g, names[i]))
             varying[n_varying++] = names[i];
@@ -392,5 +334,4 @@ void aggregate_sort(struct aggregate *g, size_t metric)
 
     sort_configs(g->configs, spare, g->n, metric, aggregate_goal(g, metric));
     free(spare);
-    make_slots(g);
 }

@@ -2,13 +2,15 @@
 /*
  * aggregate.h - what the replications of each configuration have in common
  *
- * Add all results, then call aggregate_finish; the statistics are there after it.
+ * Add all results, then call aggregate_finish; the statistics are there after it.  Once configurations
+ * were left out or sorted no result can be added.
  */
 #ifndef LUDWIG_CLIENT_RESULTS_AGGREGATE_H
 #define LUDWIG_CLIENT_RESULTS_AGGREGATE_H
 
 #include <stdbool.h>
 
+#include "common/base/hash_table.h"
 #include "common/proto/proto.h"
 
 /* Of n values.  NAN: not defined, as the deviation of one value, or all of no value at all. */
@@ -25,6 +27,7 @@ struct stats {
 
 /* Sorts values.  One that is not finite leaves all of it undefined. */
 void stats_of(struct stats *s, double *values, size_t n);
+int stats_compare(const void *x, const void *y); /* doubles, for qsort */
 
 /* What one job reported of a measure. */
 struct sample {
@@ -37,6 +40,7 @@ struct measure {
     int64_t n_nan;     /* whose last value is not finite */
     struct stats last; /* of the last value of each job */
     struct stats best; /* of the best value of each job, by the measure's goal */
+    int goal;          /* enum goal */
 };
 
 struct config_job {
@@ -47,9 +51,11 @@ struct config_job {
 struct config_result {
     const char *param_name;
     struct value params;
-    int64_t n_done, n_failed, n_cancelled, n_left; /* jobs; left: not over yet */
-    int64_t n_nan;           /* of those that are done, with a last value that is not finite */
-    struct config_job *jobs; /* in the order they came */
+    int64_t n_done;           /* jobs with results */
+    int64_t n_left;           /* that are not over yet */
+    struct job_counts counts; /* by state */
+    int64_t n_nan;            /* of those that are done, with a last value that is not finite */
+    struct config_job *jobs;  /* in the order they came */
     size_t n_jobs, jobs_capacity;
     const char *reason;       /* of the first that failed, or NULL */
     struct measure *measures; /* one for each of the aggregate's metrics; n may be 0 */
@@ -62,9 +68,8 @@ struct aggregate {
     size_t n, capacity;
     const char **metrics; /* names, in the order they came */
     size_t n_metrics, metrics_capacity;
-    size_t *slots; /* of a hash table: index + 1 of a configuration by its name */
-    size_t n_slots;
-    const char *goal_metric; /* whose goal is known, or NULL */
+    struct hash_table *by_name; /* indices of configurations */
+    const char *goal_metric;    /* whose goal is known, or NULL */
     enum goal goal;
 };
 
@@ -73,6 +78,8 @@ void aggregate_free(struct aggregate *g);
 /* Said by the user, where others follow from their names. */
 void aggregate_set_goal(struct aggregate *g, const char *metric, enum goal goal);
 void aggregate_add(struct aggregate *g, const struct job_result *r);
+/* A state in which a job ends without a result: how many did is told by the name of the state. */
+bool aggregate_counts(enum job_state state);
 /* Only those configurations stay for which keep[i] is true. */
 void aggregate_keep(struct aggregate *g, const bool *keep);
 /* Computes the statistics of what was added. */

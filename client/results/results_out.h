@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * results_out.h - the results of a sweep as a table, as JSON and as CSV
+ * results_out.h - which measures of a sweep are shown, as a table, as JSON and as CSV
  */
 #ifndef LUDWIG_CLIENT_RESULTS_RESULTS_OUT_H
 #define LUDWIG_CLIENT_RESULTS_RESULTS_OUT_H
@@ -20,6 +20,24 @@ struct results_view {
     size_t *n_cells;     /* how many cells of a table were made, is added here; NULL: nobody asks */
 };
 
+/* What the command line says; NULL or empty: nothing. */
+struct measures_said {
+    const char *sort, *goal; /* --sort, --goal */
+    struct list shown;       /* --metric: const char *, "accuracy,loss" */
+};
+
+/* The index of the measure that ranks, -1 when none does: what was said, by --sort or by results: of the
+ * sweep, else the first that is to be shown, else a guess.  The aggregate, which has all results, learns
+ * its goal. */
+int measures_rank(struct aggregate *g, const struct measures_said *said,
+                  const struct ranking *results, struct arena *a, int *ranked_by, struct err *e);
+/* Fills v->metrics, in a, and v->in_detail: those that were said, else all, the one that ranks first. */
+int measures_choose(struct results_view *v, const struct measures_said *said, struct arena *a,
+                    struct err *e);
+/* "--OPTION: no job reported 'NAME'", with those there are.  Always -1. */
+int measures_refuse(const struct aggregate *g, enum err_kind kind, const char *option,
+                    const char *name, struct err *e);
+
 /* Appends the table: as much of it as fits into so many columns, and what does not; SIZE_MAX: all,
  * with all digits of parameters. */
 void results_add_table(struct buf *out, const struct results_view *v, size_t columns, bool colour);
@@ -27,6 +45,7 @@ int results_write_json(const struct results_view *v, struct err *e);
 int results_write_csv(const struct results_view *v, struct err *e);
 
 /* The JSON of a configuration, and of each of its measures (docs/json.md). */
-extern const struct schema result_schema, measure_schema;
+const struct schema *results_schema(void);
+extern const struct schema measure_schema;
 
 #endif

@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* series.c - all values of a measure that a job reported */
+/* series.c - all values of a measure that jobs reported: results --series */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/query/pages.h"
+#include "client/results/results_out.h"
 #include "client/results/series.h"
+#include "client/term/csv.h"
+#include "client/term/jsonlist.h"
+#include "client/term/output.h"
 #include "common/base/path.h"
 #include "common/data/json.h"
 #include "common/proto/jobspec.h"
 #include "common/proto/layout.h"
 
-enum { LINE_MAX_BYTES = 64 * 1024 };
+enum {
+    LINE_MAX_BYTES = 64 * 1024,
+    FLUSH_BYTES = 64 * 1024,
+    AHEAD = 64 /* files of so many jobs are on their way while one is read */
+};
 
 static const struct field series_row_fields[] = {
     FIELD(struct series_row, job, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
@@ -225,17 +235,6 @@ static char *csv_path(const char *run_path, const char *metric)
     return strchr(metric, '/') == NULL ? mem_printf("%s/%s.csv", run_path, metric) : NULL;
 }
 
-void series_ahead(struct share_dir *fs, const char *run_path, const char *metric)
-{
-    char *lines = path_join(run_path, LAYOUT_METRICS), *csv = csv_path(run_path, metric);
-
-    share_ahead(fs, lines, NULL, NULL);
-    if (csv != NULL)
-        share_ahead(fs, csv, NULL, NULL);
-    free(csv);
-    free(lines);
-}
-
 int series_read(struct share_dir *fs, const char *run_path, const char *metric, series_fn take,
                 void *context, struct err *e)
 {
@@ -256,4 +255,185 @@ int series_read(struct share_dir *fs, const char *run_path, const char *metric, 
     arena_destroy(r.arena);
     free(r.lines);
     return result < 0 ? -1 : r.found;
+}
+
+/* ---- of all jobs, on their way to stdout ---- */
+
+struct series_out {
+    const struct results_series *said;
+    struct share_dir *fs;
+    struct list varying;          /* names of parameters */
+    struct jsonlist list;         /* of JSON */
+    struct buf csv;               /* or this */
+    const struct job_result *job; /* whose points come */
+    int64_t n_jobs, n_missing;    /* that are done, and of these without a series */
+    char *missing;                /* the first one, and why */
+    bool has_trouble;             /* a file could not be read */
+};
+
+/* JSON has no word for what is no number. */
+static struct value number_or_null(const struct value *v)
+{
+    return v->type == VALUE_FLOAT && !isfinite(v->f) ? value_null() : *v;
+}
+
+static int add_point(void *context, const struct series_point *point, struct err *e)
+{
+    struct series_out *o = context;
+    const char *const *names = o->varying.items;
+    const struct job_result *r = o->job;
+
+    if (o->said->json) {
+        struct series_row row = { .job = r->job,
+                                  .param_name = r->param_name,
+                                  .rep = r->rep,
+                                  .params = r->params,
+                                  .step = number_or_null(&point->step),
+                                  .value = number_or_null(&point->value) };
+
+        jsonlist_add(&o->list, &series_row_schema, &row);
+        return o->list.out.n < FLUSH_BYTES ? 0 : jsonlist_flush(&o->list, e);
+    }
+    csv_add(&o->csv, r->job);
+    csv_next(&o->csv, r->param_name);
+    buf_printf(&o->csv, ",%" PRId64, r->rep);
+    for (size_t i = 0; i < o->varying.n; i++)
+        csv_next_value(&o->csv, value_get(&r->params, names[i]));
+    csv_next_value(&o->csv, point->step.type != VALUE_NULL ? &point->step : NULL);
+    csv_next_value(&o->csv, &point->value);
+    buf_add_char(&o->csv, '\n');
+    return o->csv.n < FLUSH_BYTES ? 0 : csv_write(&o->csv, e);
+}
+
+static int add_job(struct series_out *o, const struct job_result *r, struct err *e)
+{
+    const char *metric = o->said->metric;
+    struct err why = { 0 };
+    int found;
+
+    o->job = r;
+    o->n_jobs++;
+    found = series_read(o->fs, r->run_path, metric, add_point, o, &why);
+    if (found < 0)
+        return err_set(e, why.kind, "%s", why.text);
+    if (found > 0)
+        return 0;
+    o->has_trouble = o->has_trouble || why.kind != ERR_NONE;
+    if (o->n_missing++ == 0)
+        o->missing = why.kind != ERR_NONE ? mem_printf("job %s: %s", r->job, why.text)
+                                          : mem_printf("job %s has no series '%s' in %s", r->job,
+                                                       metric, r->run_path);
+    return 0;
+}
+
+/* Whether --where has it, and it has results. */
+static bool is_wanted(const struct series_out *o, const struct job_result *r)
+{
+    const struct metric *metrics = r->metrics.items;
+    struct member *fields = mem_resize(NULL, 3 + r->metrics.n, sizeof *fields);
+    struct where_row row = { fields, 3, &r->params };
+    bool matches;
+
+    fields[0] = value_member("job", value_str(r->job));
+    fields[1] = value_member("param_name", value_str(r->param_name));
+    fields[2] = value_member("rep", value_int(r->rep));
+    for (size_t i = 0; i < r->metrics.n; i++)
+        fields[row.n_fields++] =
+            value_member(metrics[i].name,
+                         isfinite(metrics[i].value) ? value_float(metrics[i].value) : value_null());
+    matches = o->said->where == NULL || where_matches(o->said->where, &row);
+    free(fields);
+    return matches && job_has_published((enum job_state)r->state) && r->run_path != NULL;
+}
+
+static int add_page(void *context, const struct job_result *results, size_t n, struct err *e)
+{
+    struct series_out *o = context;
+    size_t n_ahead = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        for (; n_ahead < n && n_ahead < i + AHEAD; n_ahead++) {
+            const char *run_path = results[n_ahead].run_path;
+            char *lines, *csv;
+
+            if (!is_wanted(o, &results[n_ahead]))
+                continue;
+            lines = path_join(run_path, LAYOUT_METRICS);
+            csv = csv_path(run_path, o->said->metric);
+            share_ahead(o->fs, lines, NULL, NULL);
+            if (csv != NULL)
+                share_ahead(o->fs, csv, NULL, NULL);
+            free(csv);
+            free(lines);
+        }
+        if (is_wanted(o, &results[i]) && add_job(o, &results[i], e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int write_all(struct series_out *o, struct rpc *rpc, int64_t sweep,
+                     const struct aggregate *g, struct err *e)
+{
+    const struct results_series *said = o->said;
+    const char *const *names = o->varying.items;
+    int result;
+
+    if (said->json) {
+        jsonlist_begin(&o->list, "series");
+    } else {
+        buf_add_str(&o->csv, "job,param_name,rep");
+        for (size_t i = 0; i < o->varying.n; i++)
+            csv_next_param(&o->csv, names[i]);
+        buf_add_str(&o->csv, ",step,value\n");
+    }
+    result = pages_results(rpc, sweep, add_page, o, e);
+    if (result == 0 && said->where != NULL)
+        result = where_check_names(said->where, e);
+    /* Jobs are done, and none has such a series: nothing is written yet. */
+    if (result == 0 && o->n_jobs > 0 && o->n_missing == o->n_jobs && !o->has_trouble &&
+        aggregate_find_metric(g, said->metric) < 0)
+        result = measures_refuse(g, ERR_NOT_FOUND, "series", said->metric, e);
+    if (result == 0)
+        result = said->json ? jsonlist_end(&o->list, e) : csv_write(&o->csv, e);
+    if (result == 0 && o->n_missing > 1)
+        output_note("note: %s, nor ha%s %" PRId64 " other%s of the %" PRId64 " jobs that are done",
+                    o->missing, o->n_missing == 2 ? "s" : "ve", o->n_missing - 1,
+                    o->n_missing == 2 ? "" : "s", o->n_jobs);
+    else if (result == 0 && o->n_missing == 1)
+        output_note("note: %s", o->missing);
+    return result;
+}
+
+static int add_results(void *context, const struct job_result *results, size_t n, struct err *e)
+{
+    (void)e;
+    for (size_t i = 0; i < n; i++)
+        aggregate_add(context, &results[i]);
+    return 0;
+}
+
+/* A first pass learns which parameters vary, a second one streams. */
+int results_series_show(struct session *session, int64_t sweep, const struct results_series *said,
+                        struct err *e)
+{
+    const struct share_connection *drive = session_drive(session, e);
+    struct series_out o = { .said = said,
+                            .fs = drive != NULL ? share_connection_read(drive, e) : NULL };
+    struct aggregate g;
+    int result;
+
+    if (o.fs == NULL)
+        return -1;
+    aggregate_init(&g);
+    result = pages_results(&session->rpc, sweep, add_results, &g, e);
+    o.varying = aggregate_varying(&g);
+    if (result == 0)
+        result = write_all(&o, &session->rpc, sweep, &g, e);
+    jsonlist_drop(&o.list);
+    buf_free(&o.csv);
+    free(o.missing);
+    aggregate_free(&g);
+    share_close(o.fs);
+    return result;
 }

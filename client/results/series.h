@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * series.h - all values of a measure that a job reported, from the files of its run
+ * series.h - all values of a measure that jobs reported, from the files of their runs: results --series
  *
  * They lie in metrics.jsonl ({"accuracy": 0.9, "step": 3}) or, for a job that saved a series of
  * its own, in accuracy.csv (index, value, as pandas writes them).  Read in bounded memory.
@@ -8,10 +8,9 @@
 #ifndef LUDWIG_CLIENT_RESULTS_SERIES_H
 #define LUDWIG_CLIENT_RESULTS_SERIES_H
 
-#include <stdbool.h>
-
+#include "client/query/where.h"
+#include "client/session/session.h"
 #include "common/share/share.h"
-#include "common/data/value.h"
 
 struct series_point {
     struct value step;  /* a number, a text of the CSV's index, or null */
@@ -28,9 +27,6 @@ typedef int (*series_fn)(void *context, const struct series_point *point, struct
 int series_read(struct share_dir *fs, const char *run_path, const char *metric, series_fn take,
                 void *context, struct err *e);
 
-/* They will be read soon: see share_ahead. */
-void series_ahead(struct share_dir *fs, const char *run_path, const char *metric);
-
 /* A point with the job it belongs to, as `results --series --json` prints it (docs/json.md). */
 struct series_row {
     const char *job;
@@ -41,5 +37,15 @@ struct series_row {
     struct value value;
 };
 extern const struct schema series_row_schema;
+
+struct results_series {
+    const char *metric;
+    struct where *where; /* only of jobs that match; NULL: all */
+    bool json;           /* else CSV */
+};
+
+/* Reads the series from the shared drive and writes them to stdout.  ERR_NOT_FOUND: there is none. */
+int results_series_show(struct session *session, int64_t sweep, const struct results_series *said,
+                        struct err *e);
 
 #endif

@@ -10,6 +10,7 @@
 #include "client/term/safe_text.h"
 #include "common/base/mem.h"
 #include "common/data/json.h"
+#include "common/proto/states.h"
 
 void csv_add(struct buf *out, const char *text)
 {
@@ -51,15 +52,18 @@ void csv_next_value(struct buf *out, const struct value *v)
 
 void csv_next_param(struct buf *out, const char *name)
 {
-    static const char *const taken[] = { "param_name", "n",      "failed", "cancelled",
-                                         "left",       "reason", "jobs",   "job",
-                                         "rep",        "step",   "value" };
+    static const char *const taken[] = { "param_name", "n",   "left", "reason", "jobs",
+                                         "job",        "rep", "step", "value" };
     char *longer = mem_printf("params.%s", name);
+    bool is_taken = false;
 
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
-        if (strcmp(name, taken[i]) == 0)
-            name = longer;
-    csv_next(out, name);
+        is_taken = is_taken || strcmp(name, taken[i]) == 0;
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        is_taken =
+            is_taken || (strcmp(name, job_state_names[i]) == 0 && job_is_ended((enum job_state)i) &&
+                         !job_has_published((enum job_state)i));
+    csv_next(out, is_taken ? longer : name);
     free(longer);
 }
 

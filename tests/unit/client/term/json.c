@@ -22,7 +22,7 @@ static const char path[] = "docs/json.md";
 /* What commands print.  Those of messages are found below. */
 static const struct schema *const shapes[] = {
     &submitted_schema,  &sweep_info_schema, &job_counts_schema, &ranking_schema,
-    &job_info_schema,   &result_schema,     &measure_schema,    &series_row_schema,
+    &job_info_schema,   NULL /* results */, &measure_schema,    &series_row_schema,
     &node_info_schema,  &usage_sum_schema,  &usage_info_schema, &finding_schema,
     &invitation_schema, &guest_schema,      &held_tree_schema,  &dataset_info_schema,
     &dataset_schema,
@@ -34,12 +34,14 @@ enum { N_MESSAGES = sizeof messages / sizeof messages[0] };
 
 static const struct schema *shape(size_t i)
 {
-    return i < N_SHAPES ? shapes[i] : proto.messages[messages[i - N_SHAPES]].schema;
+    if (i >= N_SHAPES)
+        return proto.messages[messages[i - N_SHAPES]].schema;
+    return shapes[i] != NULL ? shapes[i] : results_schema();
 }
 
 static const char *shape_name(size_t i)
 {
-    return i < N_SHAPES ? shapes[i]->name : proto.messages[messages[i - N_SHAPES]].name;
+    return i < N_SHAPES ? shape(i)->name : proto.messages[messages[i - N_SHAPES]].name;
 }
 
 static void add_type(struct buf *out, const struct field *f)
