@@ -7,8 +7,7 @@
 
 #include "common/base/privileges.h"
 #include "common/connect/mux.h"
-#include "worker/agent/gpu_poll.h"
-#include "worker/agent/share_probe.h"
+#include "worker/agent/probes.h"
 #include "worker/base/child_start.h"
 #include "worker/janitor/janitor.h"
 #include "worker/janitor/user_scratch.h"
@@ -54,7 +53,7 @@ static const struct part {
     { CHILD_JANITOR, "ludwig-janitor", 1, janitor_main },
     { CHILD_PACKER, "ludwig-packer", 1, share_packer_main },
     { CHILD_ACCOUNT, "ludwig-account", 4, user_scratch_main },
-    { CHILD_GPUS, "ludwig-gpus", 0, gpu_poll_main },
+    { CHILD_GPUS, "ludwig-gpus", 0, gpu_probe_main },
     { CHILD_SHARE, "ludwig-share", 2, share_probe_main },
     { CHILD_LEFTOVERS, "ludwig-leftover", 2, pilot_cleanup_main },
     { CHILD_MUX, "ludwig-ssh", 1, mux_part_main },

@@ -23,7 +23,7 @@ struct agent *agent_create(struct err *e)
     ring_init(&ag->young);
     ring_init(&ag->settled);
     ring_init(&ag->orphans);
-    ring_init(&ag->strangers);
+    ring_init(&ag->foreign_attempts);
     attempts_init(&ag->attempts);
     return ag;
 }
@@ -37,15 +37,13 @@ static void close_rest(uv_handle_t *handle, void *context)
 
 void agent_close(struct agent *ag)
 {
-    struct ring *at, *after;
-
     if (ag->registry != NULL)
         registry_flush(ag->registry, NULL);
     server_link_destroy(ag->link);
     runners_close(&ag->runners);
-    for (RING_EACH(&ag->users, at, after))
-        user_close(RING_ITEM(at, struct user, ring));
-    gpu_poll_close(&ag->gpuwatch);
+    for (RING_EACH(struct user, u, &ag->users, ring))
+        user_close(u);
+    child_question_close(&ag->gpu_question);
     child_question_close(&ag->share_question);
     outbox_close(&ag->outbox);
     uv_walk(&ag->loop, close_rest, NULL);
@@ -62,12 +60,10 @@ static void close_fd(int fd)
 
 void agent_free(struct agent *ag)
 {
-    struct ring *at, *after;
-
     registry_close(ag->registry);
     attempts_free(&ag->attempts);
-    for (RING_EACH(&ag->users, at, after))
-        user_free(RING_ITEM(at, struct user, ring));
+    for (RING_EACH(struct user, u, &ag->users, ring))
+        user_free(u);
     slots_destroy(ag->slots);
     gpu_list_free(&ag->gpus);
     close_fd(ag->home_fd);
@@ -77,7 +73,7 @@ void agent_free(struct agent *ag)
     slurm_job_free(&ag->slurm);
     node_free(&ag->node);
     conf_free(&ag->conf);
-    free(ag->retire);
+    free(ag->pilot_end);
     free(ag->server_id);
     free(ag->share);
     free(ag->drive);

@@ -13,7 +13,6 @@
 #include <uv.h>
 
 #include "worker/agent/attempts.h"
-#include "worker/agent/gpu_poll.h"
 #include "worker/agent/outbox.h"
 #include "worker/agent/registry.h"
 #include "worker/agent/runners.h"
@@ -22,6 +21,7 @@
 #include "worker/base/conf.h"
 #include "worker/base/folders.h"
 #include "worker/base/options.h"
+#include "worker/node/gpu.h"
 #include "worker/node/node.h"
 #include "worker/node/slurmjob.h"
 
@@ -33,8 +33,8 @@ struct agent {
     uv_loop_t loop;
     struct conf conf;
     struct node node;
-    struct slurm_job slurm;   /* of a pilot */
-    struct pilot_end *retire; /* likewise */
+    struct slurm_job slurm;      /* of a pilot */
+    struct pilot_end *pilot_end; /* likewise; see pilot_end.h */
     struct folders folders;
     struct token worker;      /* who we are, over restarts */
     struct token incarnation; /* this process */
@@ -58,7 +58,8 @@ struct agent {
     struct gpu_list gpus;
     struct outbox outbox;
     struct runners runners;
-    struct gpu_poll gpuwatch;
+    struct child_question gpu_question; /* see gpus.h */
+    uint64_t gpus_answered_at;
     void (*on_gpus_known)(struct agent *ag);
     struct server_link *link;
     struct child_question share_question; /* whether ludwigd's share is mounted here */
@@ -67,6 +68,7 @@ struct agent {
     bool changes_uid; /* each job runs as its owner */
     bool is_in_slurm; /* a pilot, or started by somebody inside a Slurm job */
     bool gpus_can_be_asked;
+    bool gpus_are_wanted;   /* they are asked for again as soon as the last child is gone */
     bool is_registry_stuck; /* it cannot be written: nothing is sent meanwhile */
     bool is_greeted;        /* ludwigd has said welcome, */
     bool is_welcome;        /* we know where its share is, */
@@ -83,11 +85,11 @@ struct agent {
     struct ring settled; /* attempts to be discarded once the registry says they are gone */
     struct ring orphans; /* batches whose processes are being killed */
     uint64_t orphan_ms;
-    struct ring strangers; /* running attempts of a server that is gone, see flow_recover.c */
+    struct ring foreign_attempts; /* running ones of a server that is gone, see flow_recover.c */
 
     uv_signal_t sigchld, sigterm, sigint;
     uv_prepare_t prepare;
-    uv_timer_t orphan_timer, young_timer, adopt_timer, write_timer;
+    uv_timer_t orphan_timer, young_timer, adopt_timer, write_timer, gpu_timer;
 };
 
 /* A new one, whose loop is ready; NULL with e set. */

@@ -84,21 +84,17 @@ static void attempt_destroy(struct attempt *a)
 
 void attempts_free(struct attempts *t)
 {
-    struct ring *at, *after;
-
     if (t->buckets == NULL)
         return;
-    for (RING_EACH(&t->all, at, after)) {
-        struct attempt *a = RING_ITEM(at, struct attempt, ring);
-
+    for (RING_EACH(struct attempt, a, &t->all, ring)) {
         if (a->batch != NULL) { /* runners go on without it */
             a->batch->runner = NULL;
             a->batch->phase = PROCESS_NONE;
         }
         attempt_destroy(a);
     }
-    for (RING_EACH(&t->batches, at, after))
-        batch_destroy(RING_ITEM(at, struct batch, ring));
+    for (RING_EACH(struct batch, b, &t->batches, ring))
+        batch_destroy(b);
     free(t->buckets);
     *t = (struct attempts){ .n = 0 };
 }
@@ -131,11 +127,7 @@ struct attempt *attempts_find(const struct attempts *t, const struct token *toke
 
 struct batch *attempts_find_batch(const struct attempts *t, const struct token *token)
 {
-    struct ring *at, *after;
-
-    for (RING_EACH(&t->batches, at, after)) {
-        struct batch *b = RING_ITEM(at, struct batch, ring);
-
+    for (RING_EACH(struct batch, b, &t->batches, ring)) {
         if (token_equal(&b->token, token))
             return b;
     }
@@ -167,7 +159,6 @@ struct attempt *attempts_add(struct attempts *t, struct arena *arena, const stru
 {
     const struct assignment *is = &order->assignment;
     const struct resources *needs = &order->work.work.resources;
-    struct ring *at, *after;
     struct attempt *a;
 
     if (attempts_find(t, &is->token) != NULL) {
@@ -193,8 +184,8 @@ struct attempt *attempts_add(struct attempts *t, struct arena *arena, const stru
         free(t->buckets);
         t->n_buckets *= 2;
         t->buckets = mem_alloc(t->n_buckets * sizeof(struct attempt *));
-        for (RING_EACH(&t->all, at, after))
-            put_in_bucket(t, RING_ITEM(at, struct attempt, ring));
+        for (RING_EACH(struct attempt, other, &t->all, ring))
+            put_in_bucket(t, other);
     }
     ring_add_last(&t->all, &a->ring);
     put_in_bucket(t, a);

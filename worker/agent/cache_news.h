@@ -9,35 +9,26 @@
 
 #include "worker/base/child_protocol.h"
 
-struct cache_trees {
-    struct cache_trees_tree {
-        struct digest tree;
-        int64_t files, bytes;
-        int64_t used_at; /* ms since 1970 */
-    } * trees;
-    size_t n, capacity;
-};
-
-void cache_trees_free(struct cache_trees *h);
-/* true: that is news, not the last use alone. */
-bool cache_trees_take(struct cache_trees *h, const struct note_cached *note);
-/* It was used a moment ago. */
-void cache_trees_use(struct cache_trees *h, const struct digest *tree, int64_t now_ms);
-
 /* Begins as all zeroes. */
 struct cache_news {
-    struct held_tree *there;
-    struct digest_entry *gone;
-    size_t n_there, n_gone, there_capacity, gone_capacity;
-    size_t n_told; /* of those that are there, by messages that were taken already */
-    bool all;      /* what was told before is over */
+    struct cached_tree {
+        struct digest tree;
+        int64_t files, bytes;
+        bool is_told;
+        bool is_gone; /* it is forgotten when that is told */
+    } * trees;
+    size_t n, capacity;
+    struct held_tree *there;   /* of the last message */
+    struct digest_entry *gone; /* likewise */
+    bool is_due;               /* something is not told yet */
+    bool all;                  /* what was told before is over */
 };
 
 void cache_news_free(struct cache_news *h);
-/* A tree came, or went. */
-void cache_news_add(struct cache_news *h, const struct note_cached *note);
+/* A tree came, or went, or was used. */
+void cache_news_take(struct cache_news *h, const struct note_cached *note);
 /* All of it is told from the beginning. */
-void cache_news_begin(struct cache_news *h, const struct cache_trees *cached);
+void cache_news_begin(struct cache_news *h);
 /* The next message, whose lists are valid until h is changed; false: there is nothing to tell.
  * Without user, whom the caller knows. */
 bool cache_news_next(struct cache_news *h, struct msg_holds *m);

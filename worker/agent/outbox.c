@@ -11,16 +11,6 @@
 
 enum { REFUSED_DELAY_MS = 1000 };
 
-static struct telling *telling_at(struct ring *at)
-{
-    return RING_ITEM(at, struct telling, ring);
-}
-
-static struct attempt *attempt_at(struct ring *at)
-{
-    return RING_ITEM(telling_at(at), struct attempt, telling);
-}
-
 static void on_timer(uv_timer_t *timer)
 {
     struct outbox *o = timer->data;
@@ -52,14 +42,6 @@ void outbox_close(struct outbox *o)
 
 /* ---- what there is to tell ---- */
 
-/* Beyond what it was before, and before an earlier process of ours was killed. */
-static int64_t next_seq(const struct telling *t)
-{
-    int64_t now = units_now_ms();
-
-    return t->seq < now ? now : t->seq + 1;
-}
-
 static void queue(struct outbox *o, struct telling *t)
 {
     ring_remove(&t->ring);
@@ -67,11 +49,13 @@ static void queue(struct outbox *o, struct telling *t)
     ring_add_last(t->outcome != NULL ? &o->outcomes : &o->hints, &t->ring);
 }
 
+/* Its number is beyond what it was before, and before an earlier process of ours was killed. */
 static void tell(struct outbox *o, struct attempt *a, enum attempt_event event, int64_t at)
 {
     struct telling *t = &a->telling;
+    int64_t now = units_now_ms();
 
-    t->seq = next_seq(t);
+    t->seq = t->seq < now ? now : t->seq + 1;
     t->event = (int)event;
     t->at = at;
     if (t->where == TOLD)
@@ -86,26 +70,19 @@ void outbox_hint(struct outbox *o, struct attempt *a, enum attempt_event event, 
         tell(o, a, event, at);
 }
 
-/* Between two characters, should it be UTF-8. */
-static const char *cut(struct arena *a, const char *text)
-{
-    size_t n = strnlen(text, REASON_MAX_BYTES + 1);
-
-    if (n > REASON_MAX_BYTES)
-        n = utf8_cut(text, REASON_MAX_BYTES);
-    return arena_strndup(a, text, n);
-}
-
 struct report *outbox_report(struct attempt *a, enum attempt_event event, const char *reason)
 {
     struct report *r = arena_alloc(a->arena, sizeof *r);
+    size_t n = reason == NULL ? 0 : strnlen(reason, REASON_MAX_BYTES + 1);
 
+    if (n > REASON_MAX_BYTES) /* between two characters, should it be UTF-8 */
+        n = utf8_cut(reason, REASON_MAX_BYTES);
     r->exit_code = r->signal = SCHEMA_NONE;
     r->event = (int)event;
     r->at = units_now_ms();
     r->started_at = a->started_at;
     r->ended_at = a->started_at > 0 ? r->at : 0;
-    r->reason = reason == NULL ? NULL : cut(a->arena, reason);
+    r->reason = reason == NULL ? NULL : arena_strndup(a->arena, reason, n);
     return r;
 }
 
@@ -123,28 +100,19 @@ void outbox_forget(struct attempt *a)
 
 /* ---- sending ---- */
 
-static struct report make_report(const struct attempt *a)
+static void put_in_batch(struct outbox *o, struct telling *t, size_t *n)
 {
-    const struct telling *t = &a->telling;
-    struct report r = { .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE };
+    const struct attempt *a = RING_ITEM(t, struct attempt, telling);
+    struct report *r = &o->batch[(*n)++];
 
-    if (t->outcome != NULL)
-        r = *t->outcome;
-    r.token = a->token;
-    r.seq = t->seq;
-    r.event = t->event;
-    r.at = t->at;
-    if (r.started_at == 0)
-        r.started_at = a->started_at;
-    return r;
-}
-
-static void put_in_batch(struct outbox *o, struct ring *at, size_t *n)
-{
-    struct telling *t = telling_at(at);
-
-    o->batch[(*n)++] = make_report(attempt_at(at));
-    t->sent_seq = t->seq;
+    *r = t->outcome != NULL ? *t->outcome
+                            : (struct report){ .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE };
+    r->token = a->token;
+    r->seq = t->sent_seq = t->seq;
+    r->event = t->event;
+    r->at = t->at;
+    if (r->started_at == 0)
+        r->started_at = a->started_at;
     t->where = SENT;
     ring_remove(&t->ring);
     ring_add_last(&o->sent, &t->ring);
@@ -152,56 +120,46 @@ static void put_in_batch(struct outbox *o, struct ring *at, size_t *n)
 
 static size_t fill_batch(struct outbox *o)
 {
-    struct ring *at, *after;
     size_t n = 0;
 
-    for (RING_EACH(&o->outcomes, at, after)) {
+    for (RING_EACH(struct telling, t, &o->outcomes, ring)) {
         if (n == REPORTS_MAX)
             return n;
-        put_in_batch(o, at, &n);
+        put_in_batch(o, t, &n);
     }
-    for (RING_EACH(&o->hints, at, after)) {
-        if (n == REPORTS_MAX || telling_at(at)->due_at > uv_now(o->loop))
+    for (RING_EACH(struct telling, t, &o->hints, ring)) {
+        if (n == REPORTS_MAX || t->due_at > uv_now(o->loop))
             return n;
-        put_in_batch(o, at, &n);
+        put_in_batch(o, t, &n);
     }
     return n;
-}
-
-static void wait_for_hints(struct outbox *o)
-{
-    uint64_t due_at;
-
-    if (ring_is_empty(&o->hints) || uv_is_active((uv_handle_t *)&o->timer))
-        return;
-    due_at = telling_at(o->hints.next)->due_at;
-    uv_timer_start(&o->timer, on_timer, due_at > uv_now(o->loop) ? due_at - uv_now(o->loop) : 0, 0);
 }
 
 /* Sent once, but not acknowledged: it waits again, and what is newer of it instead. */
 static void take_back(struct outbox *o)
 {
-    struct ring *at, *after;
-
-    for (RING_EACH(&o->sent, at, after))
-        queue(o, telling_at(at));
+    for (RING_EACH(struct telling, t, &o->sent, ring))
+        queue(o, t);
     o->batch_seq = 0;
 }
 
 void outbox_pump(struct outbox *o)
 {
     struct msg_report m = { .reports = { o->batch, 0 } };
+    const struct telling *first;
+    uint64_t now = uv_now(o->loop);
 
     if (!o->is_open || o->is_paused || o->batch_seq != 0)
         return;
     m.reports.n = fill_batch(o);
-    if (m.reports.n == 0) {
-        wait_for_hints(o);
-        return;
+    if (m.reports.n > 0) {
+        o->batch_seq = o->events.send(o->context, &m);
+        if (o->batch_seq < 0)
+            take_back(o);
+    } else if (!ring_is_empty(&o->hints) && !uv_is_active((uv_handle_t *)&o->timer)) {
+        first = RING_ITEM(o->hints.next, struct telling, ring);
+        uv_timer_start(&o->timer, on_timer, first->due_at > now ? first->due_at - now : 0, 0);
     }
-    o->batch_seq = o->events.send(o->context, &m);
-    if (o->batch_seq < 0)
-        take_back(o);
 }
 
 void outbox_connected(struct outbox *o)

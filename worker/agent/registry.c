@@ -160,76 +160,65 @@ static int read_record(struct reading *in, struct bytes frame, struct arena *a, 
     body = message_take_body(&records, &m, a, e);
     if (body == NULL)
         return -1;
-    switch ((enum record)m.type) {
-    case RECORD_BOOT: events->boot(in->context, ((const struct boot *)body)->id); break;
-    case RECORD_ASSIGNED:
+    if (m.type == RECORD_BOOT && events->boot != NULL) {
+        events->boot(in->context, ((const struct boot *)body)->id);
+    } else if (m.type == RECORD_ASSIGNED) {
         assigned = body;
         in->n_assigned++;
+        if (events->assigned == NULL)
+            return 0;
         events->assigned(in->context, a, &assigned->order, assigned->is_stale);
         return 1;
-    case RECORD_GONE:
+    } else if (m.type == RECORD_GONE) {
         gone = body;
         entries = gone->tokens.items;
         for (size_t i = 0; i < gone->tokens.n; i++)
             events->gone(in->context, &entries[i].token);
         in->n_gone += gone->tokens.n;
-        break;
-    case RECORD_GIVEN: events->given(in->context, body); break;
-    case RECORD_COUNT: return -1;
+    } else if (m.type == RECORD_GIVEN) {
+        events->given(in->context, body);
     }
     return 0;
 }
 
-/* How many bytes at the front are whole, sound records. */
-static size_t read_records(struct reading *in, const struct buf *text)
+/* *good: how many bytes at the front are whole, sound records, of *n. */
+static int read_records(const char *path, struct reading *in, size_t *good, size_t *n,
+                        struct err *e)
 {
     struct frame_reader frames = { .used = 0 };
+    struct buf text = { 0 };
     struct bytes frame;
-    size_t good = 0;
     int rc = 0;
 
-    frame_feed(&frames, text->bytes, text->n);
+    *good = 0;
+    if (io_read_file(path, FILE_MAX_BYTES, &text, e) < 0) {
+        buf_free(&text);
+        return -1;
+    }
+    *n = text.n;
+    frame_feed(&frames, text.bytes, text.n);
     while (rc >= 0 && frame_next(&frames, &frame, NULL) == 1) {
         struct arena *a = arena_create();
-        size_t n = FRAME_HEAD_BYTES + frame.n;
+        size_t frame_n = FRAME_HEAD_BYTES + frame.n;
 
         rc = read_record(in, frame, a, NULL);
         if (rc != 1)
             arena_destroy(a);
         if (rc >= 0)
-            good += n;
+            *good += frame_n;
     }
     frame_reader_free(&frames);
-    return good;
-}
-
-static int read_all(struct registry *r, struct reading *in, struct err *e)
-{
-    struct buf text = { 0 };
-    int rc = io_read_file(r->path, FILE_MAX_BYTES, &text, e);
-
-    if (rc == 0) {
-        r->size = (off_t)read_records(in, &text);
-        r->n_assigned = in->n_assigned;
-        r->n_gone = in->n_gone;
-        if ((size_t)r->size < text.n && ftruncate(r->fd, r->size) < 0)
-            rc = err_sys(e, "truncate %s", r->path);
-    }
     buf_free(&text);
-    return rc;
+    return 0;
 }
 
 int registry_scan(const char *path, const struct registry_events *events, void *context,
                   struct err *e)
 {
     struct reading in = { .events = events, .context = context };
-    struct buf text = { 0 };
-    int rc = io_read_file(path, FILE_MAX_BYTES, &text, e);
+    size_t good, n;
 
-    if (rc == 0)
-        (void)read_records(&in, &text);
-    buf_free(&text);
-    return rc;
+    return read_records(path, &in, &good, &n, e);
 }
 
 struct registry *registry_open(const char *path, const struct registry_events *events,
@@ -237,16 +226,25 @@ struct registry *registry_open(const char *path, const struct registry_events *e
 {
     struct registry *r = mem_alloc(sizeof *r);
     struct reading in = { .events = events, .context = context };
+    size_t good, n;
 
     r->path = mem_strdup(path);
     r->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    if (r->fd < 0)
+    if (r->fd < 0) {
         err_sys(e, "open %s", path);
-    if (r->fd < 0 || read_all(r, &in, e) < 0) {
-        registry_close(r);
-        return NULL;
+        goto fail;
     }
-    return r;
+    if (read_records(path, &in, &good, &n, e) < 0)
+        goto fail;
+    r->size = (off_t)good;
+    r->n_assigned = in.n_assigned;
+    r->n_gone = in.n_gone;
+    if (good == n || ftruncate(r->fd, r->size) == 0)
+        return r;
+    err_sys(e, "truncate %s", path);
+fail:
+    registry_close(r);
+    return NULL;
 }
 
 void registry_close(struct registry *r)
@@ -263,50 +261,41 @@ void registry_close(struct registry *r)
 /* ---- writing anew ---- */
 
 /* The new file takes the old one's place only when it is whole. */
-static int replace(struct registry *r, struct err *e)
-{
-    char *temporary = mem_printf("%s.new", r->path);
-    int fd = open(temporary, O_WRONLY | O_APPEND | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    int rc = -1;
-
-    if (fd < 0)
-        err_sys(e, "open %s", temporary);
-    else if (io_write_all(fd, r->added.bytes, r->added.n) < 0)
-        err_sys(e, "write %s", temporary);
-    else if (rename(temporary, r->path) < 0)
-        err_sys(e, "rename %s", temporary);
-    else
-        rc = 0;
-    if (rc == 0) {
-        close(r->fd);
-        r->fd = fd;
-        r->is_torn = false;
-    } else if (fd >= 0) {
-        close(fd);
-    }
-    free(temporary);
-    return rc;
-}
-
 int registry_rewrite(struct registry *r, const char *boot_id,
                      int (*add)(void *context, struct registry *r, struct err *e), void *context,
                      struct err *e)
 {
     struct boot boot = { boot_id };
-    int rc;
+    char *temporary;
+    int fd = -1, rc = -1;
 
     if (registry_flush(r, e) < 0)
         return -1;
-    rc = add_record(r, RECORD_BOOT, &boot, e);
-    if (rc == 0)
-        rc = add(context, r, e);
-    if (rc == 0)
-        rc = replace(r, e);
-    if (rc == 0) {
+    temporary = mem_printf("%s.new", r->path);
+    if (add_record(r, RECORD_BOOT, &boot, e) < 0 || add(context, r, e) < 0)
+        goto end;
+    fd = open(temporary, O_WRONLY | O_APPEND | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        err_sys(e, "open %s", temporary);
+    } else if (io_write_all(fd, r->added.bytes, r->added.n) < 0) {
+        err_sys(e, "write %s", temporary);
+    } else if (rename(temporary, r->path) < 0) {
+        err_sys(e, "rename %s", temporary);
+    } else {
+        int old_fd = r->fd;
+
+        r->fd = fd;
+        fd = old_fd;
+        r->is_torn = false;
         r->size = (off_t)r->added.n;
         r->n_assigned = r->n_added_assigned;
         r->n_gone = 0;
+        rc = 0;
     }
+end:
+    if (fd >= 0)
+        close(fd);
     registry_drop(r);
+    free(temporary);
     return rc;
 }

@@ -28,7 +28,8 @@ struct given {
     bool in_slurm;    /* no gpus: all that Slurm gave */
 };
 
-/* What the journal says, in its order; what they are told lasts until they return. */
+/* What the journal says, in its order; what they are told lasts until they return.  boot and assigned
+ * may be NULL. */
 struct registry_events {
     void (*boot)(void *context, const char *boot_id);
     /* order is in the arena, which is the receiver's from here on.  is_stale: of a time before the

@@ -35,7 +35,7 @@ struct runner {
     struct runners *all;
     char *name; /* runner.N */
     char *user; /* whose jobs it runs, as in struct owner */
-    char *cage; /* see cage.h; NULL: it is in none */
+    char *cage; /* its control group, see job_cgroup.h; NULL: none */
     int dir_fd;
     pid_t pid;            /* 0: not a child of ours, or reaped */
     struct chan *chan;    /* NULL: being looked for, or leaving */
@@ -50,6 +50,14 @@ struct runner {
 
 /* There is no connection: is it gone, or does it listen again?  Looks until one is certain. */
 static void look_for_runner(struct runner *r);
+
+static void lose_connection(struct runner *r)
+{
+    ring_remove(&r->idle);
+    chan_destroy(r->chan);
+    r->chan = NULL;
+    look_for_runner(r);
+}
 
 /* ---- idle ones leave ---- */
 
@@ -68,26 +76,16 @@ static void watch_idle(struct runners *rs)
                    0);
 }
 
-/* It leaves when its connection ends; its lock says when it is gone. */
-static void let_go(struct runner *r)
-{
-    ring_remove(&r->idle);
-    chan_destroy(r->chan);
-    r->chan = NULL;
-    r->is_leaving = true;
-    look_for_runner(r);
-}
-
 static void on_idle_timer(uv_timer_t *timer)
 {
     struct runners *rs = timer->data;
-    struct ring *at, *after;
 
-    for (RING_EACH(&rs->idle, at, after)) {
-        struct runner *r = RING_ITEM(at, struct runner, idle);
-
-        if (uv_now(rs->loop) - r->idle_since >= RUNNER_IDLE_MS)
-            let_go(r);
+    for (RING_EACH(struct runner, r, &rs->idle, idle)) {
+        if (uv_now(rs->loop) - r->idle_since < RUNNER_IDLE_MS)
+            continue;
+        /* It leaves when its connection ends; its lock says when it is gone. */
+        r->is_leaving = true;
+        lose_connection(r);
     }
     watch_idle(rs);
 }
@@ -103,53 +101,10 @@ static void set_idle(struct runner *r)
 
 /* ---- what they say ---- */
 
-static void break_off(struct runner *r, const struct err *why)
-{
-    log_event(LOG_ERROR, "runner-refused", "runner", "%s", r->name, "why", "%s", why->text, NULL);
-    chan_destroy(r->chan);
-    r->chan = NULL;
-    ring_remove(&r->idle);
-    look_for_runner(r);
-}
-
-/* It is idle: what it had ended while nobody was connected. */
-static void miss_batch(struct runner *r)
-{
-    struct batch *b = r->batch;
-
-    set_idle(r);
-    if (b != NULL) {
-        b->runner = NULL;
-        r->all->events.lost(r->all->context, b);
-    }
-}
-
-/* A new runner's first hello says nothing; one that was looked for tells what it runs. */
-static void take_hello(struct runner *r, const struct note_hello *hello)
-{
-    if (!r->is_unknown)
-        return;
-    r->is_unknown = false;
-    r->all->n_unknown--;
-    r->process = hello->token;
-    if (token_is_zero(&hello->token))
-        miss_batch(r);
-    r->all->events.adopted(r->all->context, r, hello);
-}
-
-/* One of a batch leaves it busy with the others. */
-static void take_ended(struct runner *r, const struct note_ended *note)
-{
-    if (token_equal(&r->process, &note->token)) {
-        if (r->batch != NULL)
-            r->batch->runner = NULL;
-        set_idle(r);
-    }
-    r->all->events.ended(r->all->context, r, &note->token, note->trouble);
-}
-
 static int take_note(struct runner *r, const struct envelope *m, struct arena *a, struct err *e)
 {
+    struct runners *rs = r->all;
+    struct batch *b = r->batch;
     union {
         struct note_hello hello;
         struct note_started started;
@@ -160,12 +115,28 @@ static int take_note(struct runner *r, const struct envelope *m, struct arena *a
         return err_set(e, ERR_PROTOCOL, "unexpected %s", orders.messages[m->type].name);
     if (message_body(&orders, m, a, &note, e) < 0)
         return -1;
-    if (m->type == NOTE_HELLO)
-        take_hello(r, &note.hello);
-    else if (m->type == NOTE_STARTED)
-        r->all->events.started(r->all->context, r, &note.started);
-    else
-        take_ended(r, &note.ended);
+    if (m->type == NOTE_STARTED) {
+        rs->events.started(rs->context, r, &note.started);
+    } else if (m->type == NOTE_ENDED) {
+        if (token_equal(&r->process, &note.ended.token)) { /* else the others of a batch go on */
+            set_idle(r);
+            if (b != NULL)
+                b->runner = NULL;
+        }
+        rs->events.ended(rs->context, r, &note.ended.token, note.ended.trouble);
+    } else if (r->is_unknown) { /* a new runner's first hello says nothing */
+        r->is_unknown = false;
+        rs->n_unknown--;
+        r->process = note.hello.token;
+        if (token_is_zero(&note.hello.token)) { /* what it had ended while nobody was connected */
+            set_idle(r);
+            if (b != NULL) {
+                b->runner = NULL;
+                rs->events.lost(rs->context, b);
+            }
+        }
+        rs->events.adopted(rs->context, r, &note.hello);
+    }
     return 0;
 }
 
@@ -182,7 +153,9 @@ static void on_readable(void *context, struct chan *c)
             rc = take_note(r, &m, a, &e);
         arena_reset(a);
         if (rc < 0) {
-            break_off(r, &e);
+            log_event(LOG_ERROR, "runner-refused", "runner", "%s", r->name, "why", "%s", e.text,
+                      NULL);
+            lose_connection(r);
             return;
         }
     }
@@ -190,30 +163,21 @@ static void on_readable(void *context, struct chan *c)
 
 static void on_closed(void *context, struct chan *c, const struct err *why)
 {
-    struct runner *r = context;
-
-    (void)why;
-    chan_destroy(c);
-    r->chan = NULL;
-    ring_remove(&r->idle);
-    look_for_runner(r);
+    (void)c, (void)why;
+    lose_connection(context);
 }
 
 static const struct chan_events runner_chan_events = { on_readable, NULL, on_closed };
 
 void runners_reaped(struct runners *rs, pid_t pid)
 {
-    struct ring *at, *after;
-
-    for (RING_EACH(&rs->all, at, after)) {
-        struct runner *r = RING_ITEM(at, struct runner, ring);
-
-        if (r->pid != pid)
-            continue;
-        r->pid = 0;
-        if (r->chan == NULL)
-            look_for_runner(r);
-        return;
+    for (RING_EACH(struct runner, r, &rs->all, ring)) {
+        if (r->pid == pid) {
+            r->pid = 0;
+            if (r->chan == NULL)
+                look_for_runner(r);
+            return;
+        }
     }
 }
 
@@ -255,12 +219,6 @@ static struct runner *runner_create(struct runners *rs, const char *name)
     return r;
 }
 
-static int connect_chan(struct runner *r, int fd, struct err *e)
-{
-    r->chan = chan_create(r->all->loop, fd, &orders, &runner_chan_events, r, QUEUED_MAX_BYTES, e);
-    return r->chan == NULL ? -1 : 0;
-}
-
 /* ---- does it live? ---- */
 
 static void remove_folder(const struct runner *r)
@@ -269,36 +227,6 @@ static void remove_folder(const struct runner *r)
 
     if (io_remove_tree_at(r->all->dir_fd, r->name, &e) < 0)
         log_event(LOG_WARN, "runner-folder", "why", "%s", e.text, NULL);
-}
-
-static void on_gone(struct runner *r)
-{
-    struct runners *rs = r->all;
-    struct batch *b = r->batch;
-    bool was_asked_to = r->is_leaving;
-
-    remove_folder(r);
-    forget_runner(r);
-    if (b != NULL)
-        b->runner = NULL;
-    if (!was_asked_to)
-        rs->events.lost(rs->context, b);
-}
-
-static bool is_gone(const struct runner *r)
-{
-    struct err e = { 0 };
-    int lock_fd;
-
-    if (r->dir_fd < 0)
-        return true;
-    if (child_lock(r->dir_fd, "lock", &lock_fd, &e) == 0) {
-        close(lock_fd);
-        return true;
-    }
-    if (e.kind != ERR_BUSY)
-        log_event(LOG_WARN, "runner-lock", "runner", "%s", r->name, "why", "%s", e.text, NULL);
-    return false;
 }
 
 static void on_check(uv_timer_t *timer)
@@ -310,19 +238,35 @@ static void on_check(uv_timer_t *timer)
  * listens again. */
 static void look_for_runner(struct runner *r)
 {
+    struct runners *rs = r->all;
+    struct batch *b = r->batch;
+    bool is_gone = r->dir_fd < 0, was_asked_to = r->is_leaving;
     struct err e = { 0 };
     int fd;
 
-    if (is_gone(r)) {
-        if (r->cage == NULL || job_cgroup_end(r->cage)) {
-            on_gone(r);
-            return;
-        }
-    } else if (!r->is_leaving) {
+    if (!is_gone) {
+        is_gone = child_lock(r->dir_fd, "lock", &fd, &e) == 0;
+        if (is_gone)
+            close(fd);
+        else if (e.kind != ERR_BUSY)
+            log_event(LOG_WARN, "runner-lock", "runner", "%s", r->name, "why", "%s", e.text, NULL);
+    }
+    if (is_gone && (r->cage == NULL || job_cgroup_end(r->cage))) {
+        remove_folder(r);
+        forget_runner(r);
+        if (b != NULL)
+            b->runner = NULL;
+        if (!was_asked_to)
+            rs->events.lost(rs->context, b);
+        return;
+    }
+    if (!is_gone && !r->is_leaving) {
         fd = unix_socket_connect_at(r->dir_fd, "sock", &e);
-        if (fd >= 0 && connect_chan(r, fd, &e) == 0) {
-            if (!r->is_unknown)
-                r->all->n_unknown++;
+        if (fd >= 0)
+            r->chan =
+                chan_create(rs->loop, fd, &orders, &runner_chan_events, r, QUEUED_MAX_BYTES, &e);
+        if (r->chan != NULL) {
+            rs->n_unknown += !r->is_unknown;
             r->is_unknown = true;
             return;
         }
@@ -347,19 +291,67 @@ static int open_folder(struct runner *r, struct err *e)
     return st.st_uid == geteuid() ? 0 : err_set(e, ERR_DENIED, "%s is not ours", r->name);
 }
 
-static int make_folder(struct runner *r, struct err *e)
+static void drop_cage(struct runner *r)
 {
-    if (mkdirat(r->all->dir_fd, r->name, 0700) < 0)
-        return err_sys(e, "create %s", r->name);
-    return open_folder(r, e);
+    if (r->cage != NULL)
+        (void)job_cgroup_end(r->cage);
+    free(r->cage);
+    r->cage = NULL;
 }
 
-/* So that a later agent knows whose it is. */
-static int write_user(const struct runner *r, struct err *e)
+/* It is handed its lock and the socket at which later agents find it: the folder stays ours.  The
+ * name of its control group is noted down first, so that a later agent finds it. */
+static int start_in_folder(struct runner *r, const struct owner *owner, struct err *e)
 {
-    return r->user == NULL
-               ? 0
-               : io_write_file_at(r->dir_fd, USER_FILE, r->user, strlen(r->user), 0600, e);
+    uid_t uid = owner->rights == NULL ? geteuid() : (uid_t)strtoul(owner->rights, NULL, 10);
+    struct child child = { .owner = owner, .args = { CHILD_RUNNER, owner->scratch } };
+    struct err why = { 0 };
+    int rc = child_lock(r->dir_fd, "lock", &child.lock_fd, e);
+
+    if (rc == 0)
+        rc = child.listen_fd = unix_socket_listen_at(r->dir_fd, "sock", e);
+    if (rc >= 0) {
+        r->cage = job_cgroup_name();
+        if (r->cage != NULL &&
+            io_write_file_at(r->dir_fd, CAGE_FILE, r->cage, strlen(r->cage), 0600, &why) < 0)
+            log_event(LOG_WARN, "runner-folder", "why", "%s", why.text, NULL);
+        if (r->cage != NULL && !job_cgroup_make(r->cage, uid, &child.limit_fd))
+            drop_cage(r);
+        rc = child_connect(r->all->loop, &child, &runner_chan_events, r, QUEUED_MAX_BYTES, &r->pid,
+                           &r->chan, e);
+    }
+    if (child.lock_fd > 0)
+        close(child.lock_fd);
+    if (child.listen_fd > 0)
+        close(child.listen_fd);
+    if (child.limit_fd > 0)
+        close(child.limit_fd);
+    return rc;
+}
+
+static struct runner *start_runner(struct runners *rs, const struct owner *owner, struct err *e)
+{
+    char *name = mem_printf("runner.%u", rs->next_number++);
+    struct runner *r = runner_create(rs, name);
+
+    free(name);
+    r->user = owner->name == NULL ? NULL : mem_strdup(owner->name);
+    if (mkdirat(rs->dir_fd, r->name, 0700) < 0)
+        err_sys(e, "create %s", r->name);
+    else if (open_folder(r, e) == 0 &&
+             (r->user == NULL ||
+              io_write_file_at(r->dir_fd, USER_FILE, r->user, strlen(r->user), 0600, e) == 0) &&
+             start_in_folder(r, owner, e) == 0) {
+        /* Before it is told to start anything. */
+        if (r->cage != NULL && !job_cgroup_put(r->cage, r->pid))
+            drop_cage(r);
+        return r;
+    }
+    drop_cage(r);
+    remove_folder(r);
+    forget_runner(r);
+    err_wrap(e, "runner");
+    return NULL;
 }
 
 static char *read_text(const struct runner *r, const char *name, size_t max_bytes)
@@ -372,151 +364,40 @@ static char *read_text(const struct runner *r, const char *name, size_t max_byte
     return NULL;
 }
 
-static uid_t uid_of(const struct owner *owner)
-{
-    return owner->rights == NULL ? geteuid() : (uid_t)strtoul(owner->rights, NULL, 10);
-}
-
-static void drop_cage(struct runner *r)
-{
-    if (r->cage != NULL)
-        (void)job_cgroup_end(r->cage);
-    free(r->cage);
-    r->cage = NULL;
-}
-
-/* First its name, so that whoever comes after us finds it. */
-static void make_cage(struct runner *r, const struct owner *owner, int *limit_fd)
-{
-    struct err e = { 0 };
-
-    *limit_fd = -1;
-    r->cage = job_cgroup_name();
-    if (r->cage == NULL)
-        return;
-    if (io_write_file_at(r->dir_fd, CAGE_FILE, r->cage, strlen(r->cage), 0600, &e) < 0)
-        log_event(LOG_WARN, "runner-folder", "why", "%s", e.text, NULL);
-    if (!job_cgroup_make(r->cage, uid_of(owner), limit_fd))
-        drop_cage(r);
-}
-
-/* Before it is told to start anything. */
-static void enter_cage(struct runner *r)
-{
-    if (r->cage != NULL && !job_cgroup_put(r->cage, r->pid))
-        drop_cage(r);
-}
-
-static int start_process(struct runner *r, const struct owner *owner, int fds[3], struct err *e)
-{
-    struct child child = { .owner = owner,
-                           .args = { CHILD_RUNNER, owner->scratch },
-                           .stdout_fd = -1,
-                           .lock_fd = fds[0],
-                           .listen_fd = fds[1],
-                           .limit_fd = fds[2] };
-
-    return child_connect(r->all->loop, &child, &runner_chan_events, r, QUEUED_MAX_BYTES, &r->pid,
-                         &r->chan, e);
-}
-
-/* It is handed its lock and the socket at which later agents find it: the folder stays ours. */
-static int start_in_folder(struct runner *r, const struct owner *owner, struct err *e)
-{
-    int fds[3] = { -1, -1, -1 }; /* lock, socket, limit */
-    int rc = child_lock(r->dir_fd, "lock", &fds[0], e);
-
-    if (rc == 0)
-        rc = fds[1] = unix_socket_listen_at(r->dir_fd, "sock", e);
-    if (rc >= 0) {
-        make_cage(r, owner, &fds[2]);
-        rc = start_process(r, owner, fds, e);
-    }
-    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
-    return rc;
-}
-
-static struct runner *start_runner(struct runners *rs, const struct owner *owner, struct err *e)
-{
-    char *name = mem_printf("runner.%u", rs->next_number++);
-    struct runner *r = runner_create(rs, name);
-
-    free(name);
-    r->user = owner->name == NULL ? NULL : mem_strdup(owner->name);
-    if (make_folder(r, e) == 0 && write_user(r, e) == 0 && start_in_folder(r, owner, e) == 0) {
-        enter_cage(r);
-        return r;
-    }
-    drop_cage(r);
-    remove_folder(r);
-    forget_runner(r);
-    err_wrap(e, "runner");
-    return NULL;
-}
-
-static void read_records(struct runner *r)
-{
-    r->user = read_text(r, USER_FILE, NAME_MAX_BYTES);
-    r->cage = read_text(r, CAGE_FILE, CAGE_MAX_BYTES);
-}
-
-static void find_runner(struct runners *rs, const char *name)
-{
-    struct runner *r = runner_create(rs, name);
-    unsigned number = (unsigned)strtoul(name + strlen("runner."), NULL, 10);
-    struct err e = { 0 };
-
-    if (number >= rs->next_number)
-        rs->next_number = number + 1;
-    r->is_unknown = true;
-    rs->n_unknown++;
-    if (open_folder(r, &e) < 0)
-        log_event(LOG_WARN, "runner-folder", "why", "%s", e.text, NULL);
-    else
-        read_records(r);
-}
-
 int runners_adopt(struct runners *rs, struct err *e)
 {
-    int fd = fcntl(rs->dir_fd, F_DUPFD_CLOEXEC, 0);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
-    struct ring *at, *after;
+    DIR *d = io_list_dir_at(rs->dir_fd, ".", e);
     const struct dirent *entry;
+    struct err why = { 0 };
 
-    if (d == NULL) {
-        err_sys(e, "list the runners");
-        if (fd >= 0)
-            close(fd);
-        return -1;
+    if (d == NULL)
+        return err_wrap(e, "list the runners");
+    while ((entry = readdir(d)) != NULL) {
+        unsigned number;
+        struct runner *r;
+
+        if (strncmp(entry->d_name, "runner.", strlen("runner.")) != 0)
+            continue;
+        r = runner_create(rs, entry->d_name);
+        number = (unsigned)strtoul(entry->d_name + strlen("runner."), NULL, 10);
+        if (number >= rs->next_number)
+            rs->next_number = number + 1;
+        r->is_unknown = true;
+        rs->n_unknown++;
+        if (open_folder(r, &why) < 0) {
+            log_event(LOG_WARN, "runner-folder", "why", "%s", why.text, NULL);
+            continue;
+        }
+        r->user = read_text(r, USER_FILE, NAME_MAX_BYTES);
+        r->cage = read_text(r, CAGE_FILE, CAGE_MAX_BYTES);
     }
-    rewinddir(d);
-    while ((entry = readdir(d)) != NULL)
-        if (strncmp(entry->d_name, "runner.", strlen("runner.")) == 0)
-            find_runner(rs, entry->d_name);
     closedir(d);
-    for (RING_EACH(&rs->all, at, after))
-        look_for_runner(RING_ITEM(at, struct runner, ring));
+    for (RING_EACH(struct runner, r, &rs->all, ring))
+        look_for_runner(r);
     return 0;
 }
 
 /* ---- orders ---- */
-
-static struct runner *take_idle(struct runners *rs, const struct owner *owner)
-{
-    struct ring *at, *after;
-
-    for (RING_EACH(&rs->idle, at, after)) {
-        struct runner *r = RING_ITEM(at, struct runner, idle);
-
-        if (!owner_is(owner, r->user))
-            continue;
-        ring_remove(&r->idle);
-        return r;
-    }
-    return NULL;
-}
 
 bool runner_is_of(const struct runner *r, const struct owner *owner)
 {
@@ -540,39 +421,34 @@ void runner_assign(struct runner *r, struct batch *b)
     b->runner = r;
 }
 
-/* Its first member's order, and what the others have of their own. */
-static int64_t send_run(struct runner *r, const struct batch *b, struct err *e)
-{
-    struct order_run run = { batch_first(b)->order, { NULL, 0 } };
-    struct assignment *mates = NULL;
-    size_t capacity = 0;
-    struct ring *at, *after;
-    int64_t seq;
-
-    for (RING_EACH(&b->members, at, after)) {
-        if (at == b->members.next)
-            continue;
-        mem_grow((void **)&mates, &capacity, run.mates.n, sizeof *mates);
-        mates[run.mates.n++] = RING_ITEM(at, struct attempt, mate)->order.assignment;
-    }
-    run.mates.items = mates;
-    seq = chan_send(r->chan, ORDER_RUN, 0, NULL, &run, e);
-    free(mates);
-    return seq;
-}
-
 int runners_run(struct runners *rs, struct batch *b, const struct owner *owner, struct err *e)
 {
-    struct runner *r = take_idle(rs, owner);
+    /* Its first member's order, and what the others have of their own. */
+    struct order_run run = { batch_first(b)->order, { NULL, 0 } };
+    struct assignment *mates = NULL;
+    struct runner *r = NULL;
+    size_t capacity = 0;
+    int64_t seq;
 
+    for (RING_EACH(struct runner, idle, &rs->idle, idle))
+        if (r == NULL && owner_is(owner, idle->user))
+            r = idle;
     if (r == NULL)
         r = start_runner(rs, owner, e);
     if (r == NULL)
         return -1;
-    if (send_run(r, b, e) < 0) {
-        chan_destroy(r->chan);
-        r->chan = NULL;
-        look_for_runner(r);
+    ring_remove(&r->idle);
+    for (RING_EACH(const struct attempt, a, &b->members, mate)) {
+        if (a == batch_first(b))
+            continue;
+        mem_grow((void **)&mates, &capacity, run.mates.n, sizeof *mates);
+        mates[run.mates.n++] = a->order.assignment;
+    }
+    run.mates.items = mates;
+    seq = chan_send(r->chan, ORDER_RUN, 0, NULL, &run, e);
+    free(mates);
+    if (seq < 0) {
+        lose_connection(r);
         return -1;
     }
     runner_assign(r, b);
@@ -613,12 +489,10 @@ void runners_init(struct runners *rs, uv_loop_t *loop, int dir_fd,
 
 void runners_close(struct runners *rs)
 {
-    struct ring *at, *after;
-
     if (rs->loop == NULL)
         return;
-    for (RING_EACH(&rs->all, at, after))
-        forget_runner(RING_ITEM(at, struct runner, ring));
+    for (RING_EACH(struct runner, r, &rs->all, ring))
+        forget_runner(r);
     uv_close((uv_handle_t *)&rs->idle_timer, NULL);
     arena_destroy(rs->arena);
     rs->loop = NULL;

@@ -96,21 +96,6 @@ int runtime_dir_read_worker_id(struct agent *ag, struct err *e)
 
 /* ---- lock ---- */
 
-static int open_home(struct agent *ag, struct err *e)
-{
-    char *path;
-    int rc;
-
-    if (!path_is_portable_name(ag->server_id))
-        return err_set(e, ERR_PROTOCOL, "'%s' cannot be a server's id", ag->server_id);
-    path = path_join(ag->folders.runtime, ag->server_id);
-    rc = folders_own(path, e);
-    if (rc == 0)
-        ag->home_fd = io_open_dir(path, e);
-    free(path);
-    return rc < 0 || ag->home_fd < 0 ? -1 : 0;
-}
-
 static int lock_patiently(int dir_fd, const char *name, int *lock_fd, struct err *e)
 {
     const struct timespec pause = { 0, LOCK_PAUSE_NS };
@@ -125,18 +110,7 @@ static int lock_patiently(int dir_fd, const char *name, int *lock_fd, struct err
     return -1;
 }
 
-static int lock_home(struct agent *ag, struct err *e)
-{
-    if (lock_patiently(ag->home_fd, AGENT_LOCK, &ag->lock_fd, e) == 0)
-        return 0;
-    if (e->kind != ERR_BUSY)
-        return -1;
-    return err_set(e, ERR_BUSY,
-                   "another ludwig-worker of this user works for server %s on this machine",
-                   ag->server_id);
-}
-
-/* What comes before the users' names in the pattern.  In a folder that others may write, anybody
+/* What comes before the users' names in the pattern.  -2: in a folder that others may write, anybody
  * could hold a lock. */
 static int open_common_scratch(const struct agent *ag, struct err *e)
 {
@@ -158,16 +132,6 @@ static int open_common_scratch(const struct agent *ag, struct err *e)
     return fd;
 }
 
-static int refuse_scratch(const struct agent *ag, struct err *e)
-{
-    return err_set(e, ERR_BUSY,
-                   "another ludwig-worker works for server %s on the scratch folder %s, with "
-                   "another state folder than %s: stop one of them, or give it a scratch of "
-                   "its own",
-                   ag->server_id, ag->changes_uid ? ag->folders.pattern : ag->folders.scratch,
-                   ag->folders.runtime);
-}
-
 /* An agent with another runtime folder would take our jobs for remains, and kill them. A scratch
  * that is full, or whose file system knows no locks, must not keep us from working. */
 static int lock_scratch(struct agent *ag, struct err *e)
@@ -182,7 +146,12 @@ static int lock_scratch(struct agent *ag, struct err *e)
         close(dir_fd);
     free(name);
     if (rc < 0 && why.kind == ERR_BUSY)
-        return refuse_scratch(ag, e);
+        return err_set(e, ERR_BUSY,
+                       "another ludwig-worker works for server %s on the scratch folder %s, with "
+                       "another state folder than %s: stop one of them, or give it a scratch of "
+                       "its own",
+                       ag->server_id, ag->changes_uid ? ag->folders.pattern : ag->folders.scratch,
+                       ag->folders.runtime);
     if (rc < 0 && why.kind != ERR_NONE)
         log_event(LOG_WARN, "scratch-not-locked", "why", "%s", why.text, NULL);
     return 0;
@@ -258,15 +227,6 @@ bool runtime_dir_has_runner(const struct agent *ag, const char *server_id)
 
 /* ---- registry ---- */
 
-static size_t find_gpu(const struct gpu_list *l, const char *id)
-{
-    size_t i = 0;
-
-    while (i < l->n && strcmp(l->gpus[i].id, id) != 0)
-        i++;
-    return i;
-}
-
 /* GPUs that are not here any more are passed over. */
 static void fill_slot(const struct agent *ag, const struct given *g, struct slot_item *slot)
 {
@@ -280,8 +240,10 @@ static void fill_slot(const struct agent *ag, const struct given *g, struct slot
         slot->cpus[slot->n_cpus++] = (unsigned)cpus[i].number;
     slot->gpus = mem_alloc(g->gpus.n * sizeof *slot->gpus);
     for (size_t i = 0; i < g->gpus.n; i++) {
-        size_t gpu = find_gpu(&ag->gpus, gpus[i].id);
+        size_t gpu = 0;
 
+        while (gpu < ag->gpus.n && strcmp(ag->gpus.gpus[gpu].id, gpus[i].id) != 0)
+            gpu++;
         if (gpu < ag->gpus.n)
             slot->gpus[slot->n_gpus++] = (unsigned)gpu;
     }
@@ -341,12 +303,6 @@ static void on_gone(void *context, const struct token *token)
         batch_destroy(b);
 }
 
-/* What is settled, or was told without having started, is not in the registry any more. */
-static bool is_registered(const struct attempt *a)
-{
-    return a->phase != PHASE_DISCARDING && (a->phase != PHASE_OUTCOME || a->may_be_on_scratch);
-}
-
 /* What Slurm set stays as it is for a job that has all of it. */
 void runtime_dir_describe_given(const struct agent *ag, const struct batch *b, struct arena *arena,
                                 struct given *g)
@@ -385,26 +341,21 @@ static int add_given(const struct agent *ag, const struct batch *b, struct regis
     return rc;
 }
 
-static bool is_given_alone(const struct attempt *a)
-{
-    return a->batch != NULL && !a->batch->is_shared && a->batch->phase == PROCESS_GIVEN;
-}
-
 static int add_all(void *context, struct registry *r, struct err *e)
 {
     struct agent *ag = context;
-    struct ring *at, *after;
 
-    for (RING_EACH(&ag->attempts.all, at, after)) {
-        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
+    for (RING_EACH(const struct attempt, a, &ag->attempts.all, ring)) {
+        const struct batch *b = a->batch;
 
-        if (is_registered(a) && (registry_assigned(r, &a->order, a->is_stale, e) < 0 ||
-                                 (is_given_alone(a) && add_given(ag, a->batch, r, e) < 0)))
+        /* What is settled, or was told without having started, is not in the registry any more. */
+        if (a->phase == PHASE_DISCARDING || (a->phase == PHASE_OUTCOME && !a->may_be_on_scratch))
+            continue;
+        if (registry_assigned(r, &a->order, a->is_stale, e) < 0 ||
+            (b != NULL && !b->is_shared && b->phase == PROCESS_GIVEN && add_given(ag, b, r, e) < 0))
             return -1;
     }
-    for (RING_EACH(&ag->attempts.batches, at, after)) {
-        const struct batch *b = RING_ITEM(at, struct batch, ring);
-
+    for (RING_EACH(const struct batch, b, &ag->attempts.batches, ring)) {
         if (b->phase != PROCESS_NONE && add_given(ag, b, r, e) < 0)
             return -1;
     }
@@ -416,17 +367,6 @@ int runtime_dir_compact(struct agent *ag, struct err *e)
     return registry_rewrite(ag->registry, ag->node.boot_id, add_all, ag, e);
 }
 
-static int open_registry(struct agent *ag, struct err *e)
-{
-    static const struct registry_events events = { on_boot, on_assigned, on_given, on_gone };
-    char *path = mem_printf("%s/%s/registry", ag->folders.runtime, ag->server_id);
-    struct opening o = { ag, false };
-
-    ag->registry = registry_open(path, &events, &o, e);
-    free(path);
-    return ag->registry == NULL ? -1 : runtime_dir_compact(ag, e);
-}
-
 /* ---- another server's ---- */
 
 struct finding {
@@ -435,18 +375,6 @@ struct finding {
     struct slot_item *slot;
     bool is_found;
 };
-
-static void pass_boot(void *context, const char *boot_id)
-{
-    (void)context, (void)boot_id;
-}
-
-static void pass_assigned(void *context, struct arena *arena, const struct order *order,
-                          bool is_stale)
-{
-    (void)context, (void)order, (void)is_stale;
-    arena_destroy(arena);
-}
 
 static void look_at_given(void *context, const struct given *g)
 {
@@ -468,8 +396,7 @@ static void look_at_gone(void *context, const struct token *token)
 bool runtime_dir_find_given(const struct agent *ag, const char *server_id,
                             const struct token *process, struct slot_item *slot)
 {
-    static const struct registry_events events = { pass_boot, pass_assigned, look_at_given,
-                                                   look_at_gone };
+    static const struct registry_events events = { .given = look_at_given, .gone = look_at_gone };
     char *path = mem_printf("%s/%s/registry", ag->folders.runtime, server_id);
     struct finding f = { ag, process, slot, false };
 
@@ -482,10 +409,39 @@ bool runtime_dir_find_given(const struct agent *ag, const char *server_id,
 
 int runtime_dir_settle(struct agent *ag, const char *server_id, struct err *e)
 {
+    static const struct registry_events events = { on_boot, on_assigned, on_given, on_gone };
+    struct opening o = { ag, false };
+    char *home, *path;
+    int rc;
+
     ag->server_id = mem_strdup(server_id);
-    if (open_home(ag, e) < 0 || lock_home(ag, e) < 0 || lock_scratch(ag, e) < 0)
-        return -1;
+    if (!path_is_portable_name(ag->server_id))
+        return err_set(e, ERR_PROTOCOL, "'%s' cannot be a server's id", ag->server_id);
+    home = path_join(ag->folders.runtime, ag->server_id);
+    rc = folders_own(home, e);
+    if (rc == 0)
+        ag->home_fd = io_open_dir(home, e);
+    path = path_join(home, "registry");
+    free(home);
+    if (rc < 0 || ag->home_fd < 0)
+        goto fail;
+    if (lock_patiently(ag->home_fd, AGENT_LOCK, &ag->lock_fd, e) < 0) {
+        if (e->kind == ERR_BUSY)
+            err_set(e, ERR_BUSY,
+                    "another ludwig-worker of this user works for server %s on this machine",
+                    ag->server_id);
+        goto fail;
+    }
+    if (lock_scratch(ag, e) < 0)
+        goto fail;
     if (!ag->changes_uid)
         service_need(&user_create_self(ag, ag->folders.scratch)->stager);
-    return open_registry(ag, e) < 0 ? -1 : runtime_dir_remember_server(ag, e);
+    ag->registry = registry_open(path, &events, &o, e);
+    if (ag->registry == NULL || runtime_dir_compact(ag, e) < 0)
+        goto fail;
+    free(path);
+    return runtime_dir_remember_server(ag, e);
+fail:
+    free(path);
+    return -1;
 }

@@ -21,177 +21,13 @@ enum {
         60 * 1000 /* servers keep out for long whoever comes with a wrong key often */
 };
 
-/* ---- a connected descriptor ---- */
-
-/* fd (non-blocking, the callee's), or -1 with why. */
-typedef void server_connect_fn(void *context, int fd, enum way way, const struct err *why);
-
-/* A socket of this machine is connected to at once; over SSH a child keeps the session (see
- * common/connect/mux.h), and is started again when that is lost. */
-struct server_connect;
-
-/* It lasts until libuv has let go of its descriptor. */
+/* An SSH session, which a child keeps (see common/connect/mux.h); it lasts until libuv has let go of its
+ * descriptor. */
 struct session {
     uv_poll_t poll;
     struct mux *mux;
-    struct server_connect *reach; /* NULL: nobody wants it any more */
+    struct server_link *link; /* NULL: nobody wants it any more */
 };
-
-struct server_connect {
-    uv_loop_t *loop;
-    struct arena *arena;
-    struct endpoint to;
-    server_connect_fn *done;
-    void *context;
-    struct session *session; /* NULL: there is none */
-    bool is_busy;
-};
-
-static struct server_connect *server_connect_create(uv_loop_t *loop, const struct endpoint *to,
-                                                    server_connect_fn *done, void *context)
-{
-    struct server_connect *r = mem_alloc(sizeof *r);
-
-    r->loop = loop;
-    r->arena = arena_create();
-    r->done = done;
-    r->context = context;
-    /* It was read once, so it can be read again. */
-    (void)endpoint_parse(&r->to, to->text, r->arena, NULL);
-    return r;
-}
-
-/* ---- the session ---- */
-
-static void on_poll_closed(uv_handle_t *handle)
-{
-    struct session *s = handle->data;
-
-    mux_close(s->mux);
-    free(s);
-}
-
-static void drop_session(struct server_connect *r)
-{
-    struct session *s = r->session;
-
-    if (s == NULL)
-        return;
-    s->reach = NULL;
-    r->session = NULL;
-    uv_close((uv_handle_t *)&s->poll, on_poll_closed);
-}
-
-static void server_connect_destroy(struct server_connect *r)
-{
-    if (r == NULL)
-        return;
-    drop_session(r);
-    arena_destroy(r->arena);
-    free(r);
-}
-
-static void end_connect(struct server_connect *r, int fd, enum way way, const struct err *why)
-{
-    if (r->session != NULL && !mux_is_alive(r->session->mux))
-        drop_session(r);
-    r->is_busy = false;
-    r->done(r->context, fd, way, why);
-}
-
-static void on_control(uv_poll_t *poll, int status, int events)
-{
-    struct session *s = poll->data;
-    struct err e = { 0 };
-    enum way way = WAY_UNIX;
-    int fd = -1, rc;
-
-    (void)status, (void)events;
-    if (s->reach == NULL)
-        return;
-    rc = mux_take(s->mux, &fd, &way, &e);
-    if (rc == 0)
-        return;
-    if (s->reach->is_busy)
-        end_connect(s->reach, rc > 0 ? fd : -1, way, &e);
-    else if (rc > 0)
-        close(fd);
-    else
-        uv_poll_stop(poll); /* whoever has a descriptor of it hears of it there */
-}
-
-static int start_session(struct server_connect *r, struct err *e)
-{
-    struct child child = {
-        .args = { CHILD_MUX, r->to.text }, .stdout_fd = -1, .lock_fd = -1, .listen_fd = -1
-    };
-    struct session *s;
-    int control_fd, rc;
-    pid_t pid;
-
-    if (unix_socket_pair(&control_fd, &child.channel_fd, e) < 0)
-        return -1;
-    rc = child_start(&child, &pid, e);
-    close(child.channel_fd);
-    if (rc < 0) {
-        close(control_fd);
-        return -1;
-    }
-    s = mem_alloc(sizeof *s);
-    s->mux = mux_attach(control_fd);
-    s->poll.data = s;
-    rc = uv_poll_init(r->loop, &s->poll, control_fd);
-    if (rc < 0) {
-        mux_close(s->mux);
-        free(s);
-        return err_set(e, ERR_FAILED, "event loop: %s", uv_strerror(rc));
-    }
-    s->reach = r;
-    r->session = s;
-    return 0;
-}
-
-static int ask_session(struct server_connect *r, struct err *e)
-{
-    if (r->session != NULL && !mux_is_alive(r->session->mux))
-        drop_session(r);
-    if (r->session == NULL && start_session(r, e) < 0)
-        return -1;
-    if (mux_ask_server(r->session->mux, e) < 0)
-        return -1;
-    uv_poll_start(&r->session->poll, UV_READABLE, on_control);
-    return 0;
-}
-
-static void server_connect_begin(struct server_connect *r)
-{
-    struct err e = { 0 };
-    int fd;
-
-    if (r->is_busy)
-        return;
-    r->is_busy = true;
-    if (r->to.kind == ENDPOINT_UNIX) {
-        fd = unix_socket_connect(r->to.path, &e);
-        end_connect(r, fd, WAY_UNIX, &e);
-    } else if (ask_session(r, &e) < 0) {
-        end_connect(r, -1, WAY_UNIX, &e);
-    }
-}
-
-/* The session says why it ends before it closes what came of it. */
-static int server_connect_why_lost(struct server_connect *r, struct err *e)
-{
-    int fd = -1, rc;
-
-    if (r->session == NULL)
-        return -1;
-    while ((rc = mux_take(r->session->mux, &fd, NULL, e)) > 0)
-        close(fd);
-    return rc < 0 && !mux_is_alive(r->session->mux) ? 0 : -1;
-}
-
-/* ---- the connection ---- */
 
 struct server_link {
     uv_loop_t *loop;
@@ -200,7 +36,8 @@ struct server_link {
     size_t at;           /* which of them is tried, or has let us in */
     uint64_t *rest_ends; /* of each: it is not tried before, by the loop's clock */
     struct server_link_self self;
-    struct server_connect *reach;
+    struct session *session; /* NULL: there is none */
+    size_t session_at;       /* which server it leads to */
     struct server_link_events events;
     void *context;
     struct chan *chan; /* NULL: not connected */
@@ -211,7 +48,7 @@ struct server_link {
     unsigned failures;
     uint64_t welcome_at; /* by the loop's clock */
     bool is_welcome;
-    bool is_other;   /* reach leads to the one before */
+    bool is_connecting;
     bool is_missing; /* there is no socket at all: waiting costs nobody anything */
     bool is_refused; /* sshd or ludwigd does not let us in */
     char *last_why;  /* what was logged last, so that it is not said again and again */
@@ -232,26 +69,6 @@ static bool is_local(const struct server_link *l)
     return l->servers[l->at].kind == ENDPOINT_UNIX;
 }
 
-static double random_fraction(void)
-{
-    struct token t;
-    uint32_t bits;
-
-    token_make(&t);
-    memcpy(&bits, t.bytes, sizeof bits);
-    return (double)bits / (double)UINT32_MAX;
-}
-
-static void log_down(struct server_link *l, const char *why)
-{
-    if (l->last_why != NULL && strcmp(l->last_why, why) == 0)
-        return;
-    free(l->last_why);
-    l->last_why = mem_strdup(why);
-    log_event(LOG_WARN, "disconnected", "server", "%s", server_link_server(l)->text, "why", "%s",
-              why, NULL);
-}
-
 static void on_retry(uv_timer_t *timer)
 {
     server_link_start(timer->data);
@@ -262,11 +79,6 @@ void server_link_settled(struct server_link *l)
     l->failures = 0;
     free(l->last_why);
     l->last_why = NULL;
-}
-
-static bool has_lasted(const struct server_link *l)
-{
-    return l->is_welcome && uv_now(l->loop) - l->welcome_at > DELAY_AT_MOST_MS;
 }
 
 static void on_alive(uv_timer_t *timer)
@@ -294,43 +106,34 @@ static uint64_t rest_left_ms(const struct server_link *l, size_t i)
 }
 
 /* Behind the last one comes the first that does not rest; if they all do, the one whose rest ends
- * first. */
-static size_t first_server(const struct server_link *l)
-{
-    size_t first = 0;
-
-    for (size_t i = 1; i < l->n_servers && rest_left_ms(l, first) > 0; i++)
-        if (rest_left_ms(l, i) < rest_left_ms(l, first))
-            first = i;
-    return first;
-}
-
-/* Not yet, as we may have been called by the one there is.  True: all of them were tried. */
+ * first.  True: all of them were tried. */
 static bool turn_to_next(struct server_link *l)
 {
-    size_t next = l->at + 1;
+    size_t next = l->at + 1, first = 0;
 
     while (next < l->n_servers && rest_left_ms(l, next) > 0)
         next++;
-    l->at = next < l->n_servers ? next : first_server(l);
-    l->is_other = l->n_servers > 1;
+    for (size_t i = 1; i < l->n_servers && rest_left_ms(l, first) > 0; i++)
+        if (rest_left_ms(l, i) < rest_left_ms(l, first))
+            first = i;
+    l->at = next < l->n_servers ? next : first;
     return next == l->n_servers;
-}
-
-/* ludwigd has taken us in. */
-static bool is_kept(const struct server_link *l)
-{
-    return uv_is_active((const uv_handle_t *)&l->alive);
 }
 
 static uint64_t next_delay_ms(struct server_link *l)
 {
-    double random = random_fraction();
     bool has_failed = !l->is_welcome;
     /* One that had taken us in was stopped, and is likely to be back soon. */
-    bool is_quick = is_local(l) && (l->is_missing || is_kept(l));
-    uint64_t delay = server_link_delay_ms(l->failures, is_quick, random), rest;
+    bool is_quick = is_local(l) && (l->is_missing || uv_is_active((const uv_handle_t *)&l->alive));
+    uint64_t delay, rest;
+    struct token t;
+    uint32_t bits;
+    double random;
 
+    token_make(&t);
+    memcpy(&bits, t.bytes, sizeof bits);
+    random = (double)bits / (double)UINT32_MAX;
+    delay = server_link_delay_ms(l->failures, is_quick, random);
     if (l->is_refused)
         l->rest_ends[l->at] = uv_now(l->loop) + (uint64_t)(DELAY_REFUSED_MS * (1 + random));
     if (has_failed && !turn_to_next(l))
@@ -342,26 +145,20 @@ static uint64_t next_delay_ms(struct server_link *l)
 
 void server_link_drop(struct server_link *l, const char *why)
 {
-    if (has_lasted(l))
+    if (l->is_welcome && uv_now(l->loop) - l->welcome_at > DELAY_AT_MOST_MS) /* it has lasted */
         server_link_settled(l);
-    log_down(l, why);
+    if (l->last_why == NULL || strcmp(l->last_why, why) != 0) {
+        free(l->last_why);
+        l->last_why = mem_strdup(why);
+        log_event(LOG_WARN, "disconnected", "server", "%s", server_link_server(l)->text, "why",
+                  "%s", why, NULL);
+    }
     chan_destroy(l->chan);
     l->chan = NULL;
     uv_timer_start(&l->retry, on_retry, next_delay_ms(l), 0);
     uv_timer_stop(&l->alive);
     l->is_welcome = false;
     l->events.down(l->context);
-}
-
-static void take_error(struct server_link *l, const struct msg_error *error, struct err *e)
-{
-    if (l->is_welcome) {
-        log_event(LOG_WARN, "refused", "why", "%s", error->text, NULL);
-        return;
-    }
-    err_set(e, ERR_DENIED, "refused: %s", error->text);
-    if (error->kind == ERR_DENIED)
-        l->events.denied(l->context, e);
 }
 
 static void take_message(struct server_link *l, const struct envelope *m, struct err *e)
@@ -380,7 +177,13 @@ static void take_message(struct server_link *l, const struct envelope *m, struct
     if (m->type == MSG_ERROR) {
         if (message_body(&proto, m, l->arena, &error, e) < 0)
             return;
-        take_error(l, &error, e);
+        if (l->is_welcome) {
+            log_event(LOG_WARN, "refused", "why", "%s", error.text, NULL);
+        } else {
+            err_set(e, ERR_DENIED, "refused: %s", error.text);
+            if (error.kind == ERR_DENIED)
+                l->events.denied(l->context, e);
+        }
     }
     if (e->kind == ERR_NONE)
         l->events.message(l->context, m, l->arena, e);
@@ -405,58 +208,139 @@ static void on_readable(void *context, struct chan *c)
     }
 }
 
+/* The session says why it ends before it closes what came of it. */
 static void on_closed(void *context, struct chan *c, const struct err *why)
 {
     struct server_link *l = context;
     struct err lost = { 0 };
+    int fd = -1, rc = 0;
 
     (void)c;
-    if (server_connect_why_lost(l->reach, &lost) == 0)
+    while (l->session != NULL && (rc = mux_take(l->session->mux, &fd, NULL, &lost)) > 0)
+        close(fd);
+    if (rc < 0 && !mux_is_alive(l->session->mux))
         server_link_drop(l, lost.text);
     else
         server_link_drop(l, why->kind == ERR_NONE ? "ludwigd closed the connection" : why->text);
 }
 
-static void say_hello(struct server_link *l)
+/* ---- connecting: at once to a socket of this machine, by a session over SSH ---- */
+
+static void on_poll_closed(uv_handle_t *handle)
 {
+    struct session *s = handle->data;
+
+    mux_close(s->mux);
+    free(s);
+}
+
+static void drop_session(struct server_link *l)
+{
+    struct session *s = l->session;
+
+    if (s == NULL)
+        return;
+    s->link = NULL;
+    l->session = NULL;
+    uv_close((uv_handle_t *)&s->poll, on_poll_closed);
+}
+
+/* fd: connected, does not block; -1 with e set. */
+static void take_connection(struct server_link *l, int fd, enum way way, struct err *e)
+{
+    static const struct chan_events events = { on_readable, NULL, on_closed };
     struct msg_hello hello = { .version = PROTO_VERSION,
                                .program = "ludwig-worker",
                                .host = l->self.host,
                                .pilot = l->self.pilot };
 
-    server_link_send(l, MSG_HELLO, 0, &hello);
-}
-
-static void on_reached(void *context, int fd, enum way way, const struct err *why)
-{
-    static const struct chan_events events = { on_readable, NULL, on_closed };
-    struct server_link *l = context;
-    struct err e = *why;
-
+    if (l->session != NULL && !mux_is_alive(l->session->mux))
+        drop_session(l);
+    l->is_connecting = false;
     l->is_missing = fd < 0;
-    l->is_refused = fd < 0 && why->kind == ERR_DENIED && !is_local(l);
+    l->is_refused = fd < 0 && e->kind == ERR_DENIED && !is_local(l);
     if (fd >= 0)
-        l->chan = chan_create(l->loop, fd, &proto, &events, l, QUEUED_MAX_BYTES, &e);
+        l->chan = chan_create(l->loop, fd, &proto, &events, l, QUEUED_MAX_BYTES, e);
     if (l->chan == NULL) {
-        server_link_drop(l, e.text);
+        server_link_drop(l, e->text);
         return;
     }
     if (!is_local(l))
         log_event(LOG_INFO, "connected", "server", "%s", server_link_server(l)->text, "way", "%s",
                   way_names[way], NULL);
-    say_hello(l);
+    server_link_send(l, MSG_HELLO, 0, &hello);
+}
+
+static void on_control(uv_poll_t *poll, int status, int events)
+{
+    struct session *s = poll->data;
+    struct err e = { 0 };
+    enum way way = WAY_UNIX;
+    int fd = -1, rc;
+
+    (void)status, (void)events;
+    if (s->link == NULL)
+        return;
+    rc = mux_take(s->mux, &fd, &way, &e);
+    if (rc == 0)
+        return;
+    if (s->link->is_connecting)
+        take_connection(s->link, rc > 0 ? fd : -1, way, &e);
+    else if (rc > 0)
+        close(fd);
+    else
+        uv_poll_stop(poll); /* who has a descriptor of it hears of its end there */
+}
+
+static int start_session(struct server_link *l, struct err *e)
+{
+    struct child child = { .args = { CHILD_MUX, server_link_server(l)->text } };
+    struct session *s;
+    int control_fd, rc;
+    pid_t pid;
+
+    if (unix_socket_pair(&control_fd, &child.channel_fd, e) < 0)
+        return -1;
+    rc = child_start(&child, &pid, e);
+    close(child.channel_fd);
+    if (rc < 0) {
+        close(control_fd);
+        return -1;
+    }
+    s = mem_alloc(sizeof *s);
+    s->mux = mux_attach(control_fd);
+    s->poll.data = s;
+    rc = uv_poll_init(l->loop, &s->poll, control_fd);
+    if (rc < 0) {
+        mux_close(s->mux);
+        free(s);
+        return err_set(e, ERR_FAILED, "event loop: %s", uv_strerror(rc));
+    }
+    s->link = l;
+    l->session = s;
+    l->session_at = l->at;
+    return 0;
 }
 
 void server_link_start(struct server_link *l)
 {
-    if (l->chan != NULL)
+    struct err e = { 0 };
+
+    if (l->chan != NULL || l->is_connecting)
         return;
-    if (l->is_other) {
-        server_connect_destroy(l->reach);
-        l->reach = server_connect_create(l->loop, server_link_server(l), on_reached, l);
-        l->is_other = false;
+    if (l->session != NULL && (l->session_at != l->at || !mux_is_alive(l->session->mux)))
+        drop_session(l);
+    l->is_connecting = true;
+    if (is_local(l)) {
+        int fd = unix_socket_connect(server_link_server(l)->path, &e);
+
+        take_connection(l, fd, WAY_UNIX, &e);
+    } else if ((l->session == NULL && start_session(l, &e) < 0) ||
+               mux_ask_server(l->session->mux, &e) < 0) {
+        take_connection(l, -1, WAY_UNIX, &e);
+    } else {
+        uv_poll_start(&l->session->poll, UV_READABLE, on_control);
     }
-    server_connect_begin(l->reach);
 }
 
 int64_t server_link_send(struct server_link *l, int type, int64_t re, const void *body)
@@ -484,7 +368,6 @@ struct server_link *server_link_create(uv_loop_t *loop, const struct endpoint *s
     l->n_servers = n_servers;
     l->rest_ends = mem_alloc(n_servers * sizeof *l->rest_ends);
     l->self = *self;
-    l->reach = server_connect_create(loop, server_link_server(l), on_reached, l);
     l->events = *events;
     l->context = context;
     l->arena = arena_create();
@@ -513,7 +396,7 @@ void server_link_destroy(struct server_link *l)
         return;
     chan_destroy(l->chan);
     l->chan = NULL;
-    server_connect_destroy(l->reach);
+    drop_session(l);
     uv_close((uv_handle_t *)&l->retry, on_timer_closed);
     uv_close((uv_handle_t *)&l->alive, on_timer_closed);
 }

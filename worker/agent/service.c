@@ -47,29 +47,19 @@ static void drop(struct service *s, const char *why)
         start_later(s);
 }
 
-static void take_note(struct service *s, const struct envelope *m, struct err *e)
-{
-    const void *body;
-
-    if (s->events->notes[m->type] == NULL) {
-        err_set(e, ERR_PROTOCOL, "unexpected %s", orders.messages[m->type].name);
-        return;
-    }
-    body = message_take_body(&orders, m, s->arena, e);
-    if (body != NULL)
-        s->events->notes[m->type](s->context, body, m->re);
-}
-
 static void on_readable(void *context, struct chan *c)
 {
     struct service *s = context;
     struct err e = { 0 };
     struct envelope m;
+    const void *body;
     int rc;
 
     while (s->chan == c && (rc = chan_next(c, s->arena, &m, &e)) != 0) {
-        if (rc == 1)
-            take_note(s, &m, &e);
+        if (rc == 1 && s->events->notes[m.type] == NULL)
+            err_set(&e, ERR_PROTOCOL, "unexpected %s", orders.messages[m.type].name);
+        else if (rc == 1 && (body = message_take_body(&orders, &m, s->arena, &e)) != NULL)
+            s->events->notes[m.type](s->context, body, m.re);
         arena_reset(s->arena);
         if (e.kind != ERR_NONE) {
             drop(s, e.text);
@@ -87,53 +77,39 @@ static void on_closed(void *context, struct chan *c, const struct err *why)
     drop(s, why->kind == ERR_NONE ? "it ended" : why->text);
 }
 
-static int spawn(struct service *s, int lock_fd, struct err *e)
+static void start(struct service *s)
 {
     static const struct chan_events events = { on_readable, NULL, on_closed };
     struct child child = { .owner = s->owner,
                            .args = { s->mode, s->owner->scratch, s->address },
-                           .stdout_fd = -1,
-                           .lock_fd = lock_fd,
                            .listen_fd = s->extra_fd };
-
-    return child_connect(s->loop, &child, &events, s, QUEUED_MAX_BYTES, &s->pid, &s->chan, e);
-}
-
-static int try_start(struct service *s, struct err *e)
-{
-    char *lock = s->owner->name == NULL ? mem_printf("%s.lock", s->name)
-                                        : mem_printf("%s.%s.lock", s->name, s->owner->name);
-    int lock_fd = -1;
-    int rc = child_lock(s->dir_fd, lock, &lock_fd, e);
-
-    if (rc == 0) {
-        rc = spawn(s, lock_fd, e);
-        close(lock_fd);
-    }
-    free(lock);
-    return rc;
-}
-
-static void start(struct service *s)
-{
     struct err e = { 0 };
+    char *lock;
+    int rc;
 
     if (s->chan != NULL || s->pid > 0 || !s->is_needed || s->is_closed || s->owner->scratch == NULL)
         return;
-    if (try_start(s, &e) < 0) {
-        /* The one of the agent before us may take a moment to leave. */
-        if (e.kind != ERR_BUSY || s->delay_ms > DELAY_AT_FIRST_MS)
-            log_event(LOG_WARN, "child-start", "child", "%s", s->name, "why", "%s", e.text, NULL);
-        drop(s, NULL);
+    lock = s->owner->name == NULL ? mem_printf("%s.lock", s->name)
+                                  : mem_printf("%s.%s.lock", s->name, s->owner->name);
+    rc = child_lock(s->dir_fd, lock, &child.lock_fd, &e);
+    free(lock);
+    if (rc == 0) {
+        rc = child_connect(s->loop, &child, &events, s, QUEUED_MAX_BYTES, &s->pid, &s->chan, &e);
+        close(child.lock_fd);
+    }
+    if (rc == 0) {
+        s->events->up(s->context);
         return;
     }
-    s->events->up(s->context);
+    /* The one of the agent before us may take a moment to leave. */
+    if (e.kind != ERR_BUSY || s->delay_ms > DELAY_AT_FIRST_MS)
+        log_event(LOG_WARN, "child-start", "child", "%s", s->name, "why", "%s", e.text, NULL);
+    drop(s, NULL);
 }
 
 void service_init(struct service *s, uv_loop_t *loop)
 {
     s->loop = loop;
-    s->extra_fd = -1;
     s->arena = arena_create();
     uv_timer_init(loop, &s->retry);
     s->retry.data = s;

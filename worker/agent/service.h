@@ -26,7 +26,7 @@ struct service {
     const char *mode;          /* CHILD_STAGER */
     const struct owner *owner; /* for whom it works; the caller's */
     const char *address;       /* of ludwigd, for sftplink.h; NULL: it needs none */
-    int extra_fd;              /* it finds at CHILD_LISTEN_FD; -1: nothing; the caller's */
+    int extra_fd;              /* it finds at CHILD_LISTEN_FD; 0, -1: nothing; the caller's */
     int dir_fd;                /* where its lock lies; the caller's */
     uv_loop_t *loop;
     const struct service_events *events;

@@ -138,152 +138,95 @@ static size_t find_shared_gpu(const struct slots *s, int64_t share)
     return best;
 }
 
-static int64_t count_free_gpus(const struct slots *s)
+/* ---- choosing ---- */
+
+/* Where more processors may be used than there are, some go without processors of their own. */
+static void choose(const struct slots *s, struct slot_item *item)
 {
-    int64_t n = 0;
+    size_t n = (size_t)(item->need.cpus_milli / WHOLE), n_free = 0, gpu = 0;
+    int64_t share = gpu_share(&item->need), whole = whole_gpus(&item->need);
 
-    for (size_t i = 0; i < s->n_gpus; i++)
-        n += gpu_is_free(&s->gpus[i]);
-    return n;
-}
-
-/* How many GPUs that none of ours uses it would take. */
-static int64_t fresh_gpus(const struct slots *s, const struct slot_need *need)
-{
-    int64_t share = gpu_share(need);
-
-    return whole_gpus(need) + (share > 0 && find_shared_gpu(s, share) == SIZE_MAX);
-}
-
-static void use_gpu(struct slots *s, struct slot_item *item, size_t gpu, int64_t milli)
-{
-    item->gpus = mem_resize(item->gpus, item->n_gpus + 1, sizeof *item->gpus);
-    item->gpus[item->n_gpus++] = (unsigned)gpu;
-    s->gpus[gpu].used_milli += milli;
-}
-
-static size_t find_free_gpu(const struct slots *s)
-{
-    size_t i = 0;
-
-    while (i < s->n_gpus && !gpu_is_free(&s->gpus[i]))
-        i++;
-    return i;
-}
-
-static void give_gpus(struct slots *s, struct slot_item *item)
-{
-    int64_t share = gpu_share(&item->need);
-    size_t shared;
-
-    for (int64_t i = 0; i < whole_gpus(&item->need); i++)
-        use_gpu(s, item, find_free_gpu(s), WHOLE);
+    for (size_t i = 0; i < s->n_cpus; i++)
+        n_free += !s->cpus[i].is_taken;
+    if (item->need.cpus_milli % WHOLE == 0 && n > 0 && n <= n_free) {
+        item->cpus = mem_resize(NULL, n, sizeof *item->cpus);
+        for (size_t i = 0; item->n_cpus < n; i++)
+            if (!s->cpus[i].is_taken)
+                item->cpus[item->n_cpus++] = s->cpus[i].number;
+    }
+    item->gpus = mem_resize(NULL, (size_t)whole + 1, sizeof *item->gpus);
+    for (; (int64_t)item->n_gpus < whole; gpu++)
+        if (gpu_is_free(&s->gpus[gpu]))
+            item->gpus[item->n_gpus++] = (unsigned)gpu;
     if (share == 0)
         return;
-    shared = find_shared_gpu(s, share);
-    use_gpu(s, item, shared == SIZE_MAX ? find_free_gpu(s) : shared, share);
+    if (find_shared_gpu(s, share) != SIZE_MAX)
+        gpu = find_shared_gpu(s, share);
+    else
+        while (!gpu_is_free(&s->gpus[gpu]))
+            gpu++;
+    item->gpus[item->n_gpus++] = (unsigned)gpu;
 }
 
-/* ---- processors ---- */
-
-static size_t count_free_cpus(const struct slots *s)
+/* Counts what is in its lists as used, or as used no more. */
+static void count_used(struct slots *s, struct slot_item *item, bool is_used)
 {
-    size_t n = 0;
+    int64_t sign = is_used ? 1 : -1;
 
-    for (size_t i = 0; i < s->n_cpus; i++)
-        n += !s->cpus[i].is_taken;
-    return n;
+    item->is_running = is_used;
+    s->used_cpus_milli += sign * item->need.cpus_milli;
+    s->used_memory_bytes += sign * item->need.memory_bytes;
+    for (size_t i = 0; i < item->n_cpus; i++)
+        for (size_t k = 0; k < s->n_cpus; k++)
+            if (s->cpus[k].number == item->cpus[i])
+                s->cpus[k].is_taken = is_used;
+    for (size_t i = 0; i < item->n_gpus; i++)
+        if (item->gpus[i] < s->n_gpus)
+            s->gpus[item->gpus[i]].used_milli +=
+                sign * ((int64_t)i < whole_gpus(&item->need) ? WHOLE : gpu_share(&item->need));
 }
 
-/* Where more may be used than there are, some go without processors of their own. */
-static void give_cpus(struct slots *s, struct slot_item *item)
+void slots_take(struct slots *s, struct slot_item *item)
 {
-    size_t n = (size_t)(item->need.cpus_milli / WHOLE);
-
-    if (item->need.cpus_milli % WHOLE != 0 || n == 0 || n > count_free_cpus(s))
-        return;
-    item->cpus = mem_resize(NULL, n, sizeof *item->cpus);
-    for (size_t i = 0; item->n_cpus < n; i++) {
-        if (s->cpus[i].is_taken)
-            continue;
-        s->cpus[i].is_taken = true;
-        item->cpus[item->n_cpus++] = s->cpus[i].number;
-    }
+    count_used(s, item, true);
 }
-
-static void mark_cpu(struct slots *s, unsigned number, bool is_taken)
-{
-    for (size_t i = 0; i < s->n_cpus; i++)
-        if (s->cpus[i].number == number)
-            s->cpus[i].is_taken = is_taken;
-}
-
-/* ---- choosing ---- */
 
 enum fit { FITS, FITS_NOT, FITS_NEVER, FITS_IF_GPUS_ARE_FREE };
 
-static enum fit try_item(const struct slots *s, const struct slot_need *need, bool gpus_are_known)
+static enum fit try_item(const struct slots *s, const struct slot_item *item,
+                         const struct slots_asking *asking)
 {
-    int64_t fresh;
+    const struct slot_need *need = &item->need;
+    int64_t share = gpu_share(need), n_free = 0;
+    /* How many GPUs that none of ours uses it would take. */
+    int64_t fresh = whole_gpus(need) + (share > 0 && find_shared_gpu(s, share) == SIZE_MAX);
 
-    if (need->cpus_milli > s->cpus_milli - s->used_cpus_milli ||
-        !memory_fits(s, need, s->used_memory_bytes))
-        return slots_could_fit(s, need) ? FITS_NOT : FITS_NEVER;
-    if (need->gpus_milli == 0)
-        return FITS;
-    fresh = fresh_gpus(s, need);
-    if (fresh > count_free_gpus(s))
-        return slots_could_fit(s, need) ? FITS_NOT : FITS_NEVER;
-    return fresh == 0 || gpus_are_known ? FITS : FITS_IF_GPUS_ARE_FREE;
-}
-
-static void start(struct slots *s, struct slot_item *item)
-{
-    ring_remove(&item->ring);
-    item->is_waiting = false;
-    item->is_running = true;
-    item->passed = 0;
-    s->used_cpus_milli += item->need.cpus_milli;
-    s->used_memory_bytes += item->need.memory_bytes;
-    give_cpus(s, item);
-    give_gpus(s, item);
-}
-
-static void count_passed(struct slots *s, const struct slot_item *started)
-{
-    struct ring *at, *after;
-
-    for (RING_EACH(&s->waiting, at, after)) {
-        struct slot_item *item = RING_ITEM(at, struct slot_item, ring);
-
-        if (item->number > started->number)
-            return;
-        item->passed++;
-    }
-}
-
-static enum fit look_at(const struct slots *s, const struct slot_item *item,
-                        const struct slots_asking *asking)
-{
     if (asking->may_start != NULL && !asking->may_start(item))
         return FITS_NEVER;
-    return try_item(s, &item->need, asking->gpus_are_known);
+    for (size_t i = 0; i < s->n_gpus; i++)
+        n_free += gpu_is_free(&s->gpus[i]);
+    if (need->cpus_milli > s->cpus_milli - s->used_cpus_milli ||
+        !memory_fits(s, need, s->used_memory_bytes) || fresh > n_free)
+        return slots_could_fit(s, need) ? FITS_NOT : FITS_NEVER;
+    return fresh == 0 || asking->gpus_are_known ? FITS : FITS_IF_GPUS_ARE_FREE;
 }
 
 struct slot_item *slots_next(struct slots *s, struct slots_asking *asking)
 {
     int64_t least = INT64_MAX;
-    struct ring *at, *after;
 
     if (s->least_cpus_milli > s->cpus_milli - s->used_cpus_milli)
         return NULL;
-    for (RING_EACH(&s->waiting, at, after)) {
-        struct slot_item *item = RING_ITEM(at, struct slot_item, ring);
-        enum fit fit = look_at(s, item, asking);
+    for (RING_EACH(struct slot_item, item, &s->waiting, ring)) {
+        enum fit fit = try_item(s, item, asking);
 
         if (fit == FITS) {
-            start(s, item);
-            count_passed(s, item);
+            slots_drop(s, item);
+            item->passed = 0;
+            choose(s, item);
+            slots_take(s, item);
+            for (RING_EACH(struct slot_item, passed, &s->waiting, ring))
+                passed->passed += passed->number <= item->number;
             return item;
         }
         if (fit == FITS_IF_GPUS_ARE_FREE)
@@ -308,36 +251,10 @@ void slots_list_gpus(const struct slots *s, struct slot_item *item)
         item->gpus[item->n_gpus] = (unsigned)item->n_gpus;
 }
 
-void slots_take(struct slots *s, struct slot_item *item)
-{
-    item->is_running = true;
-    s->used_cpus_milli += item->need.cpus_milli;
-    s->used_memory_bytes += item->need.memory_bytes;
-    for (size_t i = 0; i < item->n_cpus; i++)
-        mark_cpu(s, item->cpus[i], true);
-    for (size_t i = 0; i < item->n_gpus; i++)
-        if (item->gpus[i] < s->n_gpus)
-            s->gpus[item->gpus[i]].used_milli +=
-                (int64_t)i < whole_gpus(&item->need) ? WHOLE : gpu_share(&item->need);
-}
-
-static void stop(struct slots *s, struct slot_item *item)
-{
-    item->is_running = false;
-    s->used_cpus_milli -= item->need.cpus_milli;
-    s->used_memory_bytes -= item->need.memory_bytes;
-    for (size_t i = 0; i < item->n_cpus; i++)
-        mark_cpu(s, item->cpus[i], false);
-    for (size_t i = 0; i < item->n_gpus; i++)
-        if (item->gpus[i] < s->n_gpus)
-            s->gpus[item->gpus[i]].used_milli -=
-                (int64_t)i < whole_gpus(&item->need) ? WHOLE : gpu_share(&item->need);
-}
-
 void slots_release(struct slots *s, struct slot_item *item)
 {
     if (item->is_running)
-        stop(s, item);
+        count_used(s, item, false);
     free(item->cpus);
     free(item->gpus);
     item->cpus = item->gpus = NULL;

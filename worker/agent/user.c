@@ -4,13 +4,13 @@
 #include "worker/agent/user.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/base/account.h"
+#include "common/base/io.h"
 #include "common/base/log.h"
 #include "worker/agent/agent.h"
 
@@ -22,12 +22,6 @@ enum {
     AGAIN_AT_FIRST_MS = 10 * 1000,
     AGAIN_AT_MOST_MS = 10 * 60 * 1000
 };
-
-static void init_timer(struct user *u, uv_timer_t *timer)
-{
-    uv_timer_init(&u->agent->loop, timer);
-    timer->data = u;
-}
 
 static void init_service(struct user *u, struct service *s, const char *name, const char *mode,
                          const struct service_events *events)
@@ -47,17 +41,17 @@ static struct user *create_user(struct agent *ag, const char *name)
 {
     const struct user_events *events = ag->user_events;
     struct user *u = mem_alloc(sizeof *u);
+    uv_timer_t *timers[] = { &u->account_timer, &u->rest_timer,    &u->staging_timer,
+                             &u->pause_timer,   &u->janitor_timer, &u->survey_timer };
 
     u->agent = ag;
     u->name = name == NULL ? NULL : mem_strdup(name);
     u->owner.name = name == NULL ? NULL : mem_strdup(name);
     child_question_init(&u->account, &ag->loop, NOTE_ACCOUNT, ANSWER_MAX_MS, on_account, u);
-    init_timer(u, &u->account_timer);
-    init_timer(u, &u->rest_timer);
-    init_timer(u, &u->staging_timer);
-    init_timer(u, &u->pause_timer);
-    init_timer(u, &u->janitor_timer);
-    init_timer(u, &u->survey_timer);
+    for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++) {
+        uv_timer_init(&ag->loop, timers[i]);
+        timers[i]->data = u;
+    }
     init_service(u, &u->stager, "stager", CHILD_STAGER, events->stager);
     init_service(u, &u->publisher, "publisher", CHILD_PUBLISHER, events->publisher);
     u->stager.address = u->publisher.address =
@@ -81,68 +75,43 @@ struct user *user_create_self(struct agent *ag, const char *scratch)
     return u;
 }
 
-static struct user *find_user(const struct agent *ag, const char *name)
+struct user *user_of(struct agent *ag, const char *name)
 {
-    struct ring *at, *after;
+    bool is_self =
+        !ag->changes_uid && (geteuid() != 0 || name == NULL || account_is_own_name(name));
+    struct user *u;
 
-    for (RING_EACH(&ag->users, at, after)) {
-        struct user *u = RING_ITEM(at, struct user, ring);
-
-        if (u->name == NULL || name == NULL ? u->name == name : strcmp(u->name, name) == 0)
-            return u;
-    }
-    return NULL;
-}
-
-/* What root runs as itself must be its own. */
-static struct user *refuse_others(struct agent *ag, const char *name)
-{
-    struct user *u = create_user(ag, name);
-
+    for (RING_EACH(struct user, known, &ag->users, ring))
+        if (owner_is(&known->owner, is_self ? NULL : name))
+            return known;
+    u = create_user(ag, name);
+    if (ag->changes_uid)
+        return u;
+    /* What root runs as itself must be its own. */
     u->state = USER_REFUSED;
     u->why = mem_strdup("this worker runs as root, and jobs of its own account only: "
                         "kind: node is for those of others");
     return u;
 }
 
-struct user *user_of(struct agent *ag, const char *name)
-{
-    bool is_self =
-        !ag->changes_uid && (geteuid() != 0 || name == NULL || account_is_own_name(name));
-    struct user *u = find_user(ag, is_self ? NULL : name);
-
-    if (u == NULL)
-        u = ag->changes_uid ? create_user(ag, name) : refuse_others(ag, name);
-    return u;
-}
-
 /* ---- those of earlier agents ---- */
-
-/* "publisher.NAME.lock" was made when its first publisher was. */
-static char *name_of_lock(const char *entry)
-{
-    static const char begin[] = "publisher.", end[] = ".lock";
-    size_t n = strlen(entry), n_begin = sizeof begin - 1, n_end = sizeof end - 1;
-
-    if (n <= n_begin + n_end || strncmp(entry, begin, n_begin) != 0 ||
-        strcmp(entry + n - n_end, end) != 0)
-        return NULL;
-    return mem_strndup(entry + n_begin, n - n_begin - n_end);
-}
 
 void user_recall_all(struct agent *ag)
 {
-    int fd = openat(ag->home_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    DIR *d = io_list_dir_at(ag->home_fd, ".", NULL);
     const struct dirent *entry;
 
-    if (d == NULL && fd >= 0)
-        close(fd);
+    /* "publisher.NAME.lock" was made when its first publisher was. */
     while (d != NULL && (entry = readdir(d)) != NULL) {
-        char *name = name_of_lock(entry->d_name);
+        static const char begin[] = "publisher.", end[] = ".lock";
+        size_t n = strlen(entry->d_name), n_begin = sizeof begin - 1, n_end = sizeof end - 1;
+        char *name;
 
-        if (name != NULL)
-            user_lookup(user_of(ag, name));
+        if (n <= n_begin + n_end || strncmp(entry->d_name, begin, n_begin) != 0 ||
+            strcmp(entry->d_name + n - n_end, end) != 0)
+            continue;
+        name = mem_strndup(entry->d_name + n_begin, n - n_begin - n_end);
+        user_lookup(user_of(ag, name));
         free(name);
     }
     if (d != NULL)
@@ -151,59 +120,34 @@ void user_recall_all(struct agent *ag)
 
 /* ---- who one is on this machine ---- */
 
-struct env {
-    char **entries;
-    size_t n, capacity;
-};
-
-static void add_entry(struct env *env, char *entry)
-{
-    mem_grow((void **)&env->entries, &env->capacity, env->n + 1, sizeof *env->entries);
-    env->entries[env->n++] = entry;
-    env->entries[env->n] = NULL;
-}
-
 /* Of ours only how this machine speaks and what its time is. */
-static bool is_inherited(const char *entry)
-{
-    static const char *const begins[] = { "LANG=", "LC_", "TZ=" };
-
-    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
-        if (strncmp(entry, begins[i], strlen(begins[i])) == 0)
-            return true;
-    return false;
-}
-
 static char **make_env(const char *name, const struct note_account *note)
 {
-    struct env env = { .n = 0 };
+    static const char *const inherited[] = { "LANG=", "LC_", "TZ=" };
+    size_t n = 0, capacity = 4;
+    char **env;
 
-    add_entry(&env, mem_printf("HOME=%s", note->home == NULL ? "/" : note->home));
-    add_entry(&env,
-              mem_printf("SHELL=%s",
-                         note->shell == NULL || note->shell[0] == '\0' ? "/bin/sh" : note->shell));
-    add_entry(&env, mem_printf("USER=%s", name));
-    add_entry(&env, mem_printf("LOGNAME=%s", name));
     for (char **entry = environ; *entry != NULL; entry++)
-        if (is_inherited(*entry))
-            add_entry(&env, mem_strdup(*entry));
-    return env.entries;
+        capacity++;
+    env = mem_alloc((capacity + 1) * sizeof *env);
+    env[n++] = mem_printf("HOME=%s", note->home == NULL ? "/" : note->home);
+    env[n++] = mem_printf("SHELL=%s",
+                          note->shell == NULL || note->shell[0] == '\0' ? "/bin/sh" : note->shell);
+    env[n++] = mem_printf("USER=%s", name);
+    env[n++] = mem_printf("LOGNAME=%s", name);
+    for (char **entry = environ; *entry != NULL; entry++)
+        for (size_t i = 0; i < sizeof inherited / sizeof inherited[0]; i++)
+            if (strncmp(*entry, inherited[i], strlen(inherited[i])) == 0)
+                env[n++] = mem_strdup(*entry);
+    return env;
 }
 
-static void ask_account(struct user *u)
+static void ask_account(struct user *u);
+
+static void on_again(uv_timer_t *timer)
 {
-    char *min_uid = mem_printf("%" PRId64, u->agent->conf.min_uid);
-    struct child child = { .args = { CHILD_ACCOUNT, u->name, min_uid, u->agent->folders.pattern,
-                                     u->agent->node.host },
-                           .stdout_fd = -1,
-                           .lock_fd = -1,
-                           .listen_fd = -1 };
-
-    child_question_ask(&u->account, &child);
-    free(min_uid);
+    ask_account(timer->data);
 }
-
-static void on_again(uv_timer_t *timer);
 
 static void ask_again_later(struct user *u, bool is_final)
 {
@@ -214,14 +158,17 @@ static void ask_again_later(struct user *u, bool is_final)
 }
 
 /* A child that is being killed may take its time. */
-static void on_again(uv_timer_t *timer)
+static void ask_account(struct user *u)
 {
-    struct user *u = timer->data;
+    char *min_uid = mem_printf("%" PRId64, u->agent->conf.min_uid);
+    struct child child = { .args = { CHILD_ACCOUNT, u->name, min_uid, u->agent->folders.pattern,
+                                     u->agent->node.host } };
 
     if (u->account.pid > 0)
         ask_again_later(u, false);
     else
-        ask_account(u);
+        child_question_ask(&u->account, &child);
+    free(min_uid);
 }
 
 static void refuse_user(struct user *u, const char *why, bool is_final)
@@ -239,21 +186,6 @@ static void refuse_user(struct user *u, const char *why, bool is_final)
     u->agent->user_events->refused(u);
 }
 
-static void accept_user(struct user *u, const struct note_account *note)
-{
-    owner_clear(&u->owner);
-    u->owner.rights = mem_strdup(note->rights);
-    u->owner.env = make_env(u->name, note);
-    u->owner.scratch = mem_strdup(note->scratch);
-    log_event(LOG_INFO, "user", "user", "%s", u->name, "uid", "%lld", (long long)note->uid,
-              "scratch", "%s", note->scratch, NULL);
-    uv_timer_stop(&u->account_timer);
-    u->account_delay_ms = 0;
-    u->is_gone = false;
-    u->state = USER_KNOWN;
-    u->agent->user_events->known(u);
-}
-
 static void on_account(void *context, const void *body, const char *why)
 {
     const struct note_account *note = body;
@@ -269,7 +201,17 @@ static void on_account(void *context, const void *body, const char *why)
     } else if (note->rights == NULL || note->scratch == NULL || note->scratch[0] != '/') {
         refuse_user(u, "who it is on this machine was not answered well", false);
     } else {
-        accept_user(u, note);
+        owner_clear(&u->owner);
+        u->owner.rights = mem_strdup(note->rights);
+        u->owner.env = make_env(u->name, note);
+        u->owner.scratch = mem_strdup(note->scratch);
+        log_event(LOG_INFO, "user", "user", "%s", u->name, "uid", "%lld", (long long)note->uid,
+                  "scratch", "%s", note->scratch, NULL);
+        uv_timer_stop(&u->account_timer);
+        u->account_delay_ms = 0;
+        u->is_gone = false;
+        u->state = USER_KNOWN;
+        u->agent->user_events->known(u);
     }
 }
 
@@ -280,8 +222,6 @@ void user_lookup(struct user *u)
     u->state = USER_ASKED;
     if (u->name == NULL)
         refuse_user(u, "ludwigd does not say whose job it is", true);
-    else if (u->account.pid > 0)
-        ask_again_later(u, false);
     else
         ask_account(u);
 }
@@ -298,7 +238,7 @@ static void send_leftovers(struct user *u)
 {
     while (u->n_leftovers_sent < u->n_leftovers)
         service_send(&u->publisher, ORDER_DISCARD,
-                     &(struct order_discard){ u->leftovers[u->n_leftovers_sent++] });
+                     &(struct token_entry){ u->leftovers[u->n_leftovers_sent++] });
 }
 
 void user_discard_leftovers(struct user *u)
@@ -346,9 +286,18 @@ struct attempt *user_next(const struct user *u, const struct attempt *after)
 
 static bool is_busy(const struct user *u)
 {
-    return u->state != USER_KNOWN || u->is_surveying || u->n_strangers > 0 || u->n_leftovers > 0 ||
+    return u->state != USER_KNOWN || u->is_surveying || u->n_foreign > 0 || u->n_leftovers > 0 ||
            u->janitor.chan != NULL || user_next(u, NULL) != NULL ||
            u->agent->user_events->is_busy(u) || u->expected.n > 0;
+}
+
+static void forget_trees(struct user *u)
+{
+    for (size_t i = 0; i < u->n_trees; i++) {
+        free(u->trees[i].project);
+        free(u->trees[i].share);
+    }
+    u->n_trees = 0;
 }
 
 /* When it comes again it is asked anew who it is: its groups may have changed. */
@@ -363,7 +312,7 @@ static void on_rest(uv_timer_t *timer)
     }
     service_rest(&u->stager);
     service_rest(&u->publisher);
-    tree_states_free(&u->staging);
+    forget_trees(u);
     owner_clear(&u->owner);
     u->state = USER_UNKNOWN;
 }
@@ -389,13 +338,13 @@ void user_free(struct user *u)
 {
     ring_remove(&u->ring);
     u->agent->user_events->gone(u);
-    tree_states_free(&u->staging);
-    cache_trees_free(&u->cached);
-    cache_news_free(&u->holds);
+    forget_trees(u);
+    cache_news_free(&u->cached);
     if (u->guard_fd >= 0)
         close(u->guard_fd);
     owner_clear(&u->owner);
     free(u->owner.name);
+    free(u->trees);
     free(u->leftovers);
     free(u->pause_why);
     free(u->why);

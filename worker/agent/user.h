@@ -17,9 +17,25 @@
 #include "worker/agent/child_question.h"
 #include "worker/agent/service.h"
 #include "worker/base/child_start.h"
-#include "worker/base/tree_states.h"
 
 struct agent;
+
+/* A tree that jobs of this user need: whether it lies in the cache, or is on its way there. */
+enum tree_state { TREE_UNKNOWN, TREE_ASKED, TREE_THERE, TREE_LATER };
+
+struct tree {
+    struct dataset set;
+    enum tree_state state;
+    char *project; /* whose packs hold it */
+    char *share;
+    uint64_t due_at;   /* LATER: by the loop's clock */
+    uint64_t delay_ms; /* LATER */
+    bool is_held;      /* the stager takes it for used, until it is released */
+    bool is_doubted;   /* something in it may have been changed: the next order says so */
+    bool is_guarded;   /* THERE: we are told of what is changed in it */
+    uint64_t looked_at;
+    int64_t order_seq; /* of the newest order: answers to earlier ones do not count */
+};
 
 /* Datasets of a job that is likely to come, which the stager brings when it has time. */
 struct expected {
@@ -60,11 +76,11 @@ struct user {
     struct service publisher;
     struct service janitor;
     struct service packer;
-    struct tree_states staging;
+    struct tree *trees;
+    size_t n_trees, trees_capacity;
     uv_timer_t staging_timer;
     struct expected expected;
-    struct cache_trees cached;
-    struct cache_news holds; /* what ludwigd is to be told of that */
+    struct cache_news cached;
     int guard_fd; /* inotify: what is changed in trees that jobs use; -1: there is none */
     uv_poll_t guard;
 
@@ -74,7 +90,7 @@ struct user {
 
     bool is_surveying;        /* what lies on its scratch is being listed */
     bool is_surveyed;         /* it was */
-    size_t n_strangers;       /* that the list has named so far */
+    size_t n_foreign;         /* that the list has named so far */
     uv_timer_t janitor_timer; /* the janitor leaves when there is nothing more to ask */
     uv_timer_t survey_timer;
 

@@ -31,19 +31,37 @@ static const struct field order_fields[] = {
 };
 const struct schema order_schema = SCHEMA(struct order, "order", order_fields);
 
-static bool is_of_batch(const struct order *o)
+const struct dataset *order_tree(const struct order *o, size_t i)
 {
-    return !token_is_zero(&o->assignment.batch);
+    const struct jobspec *work = &o->work.work;
+    const struct data_entry *data = work->data.items;
+    bool has_source = !digest_is_zero(&work->source.tree);
+
+    if (has_source && i == 0)
+        return &work->source;
+    i -= has_source;
+    return i < work->data.n ? &data[i].set : NULL;
+}
+
+bool order_needs_tree(const struct order *o, const struct digest *tree)
+{
+    const struct dataset *set;
+
+    for (size_t i = 0; (set = order_tree(o, i)) != NULL; i++)
+        if (digest_equal(&set->tree, tree))
+            return true;
+    return false;
 }
 
 bool order_is_process(const struct order *o)
 {
-    return is_of_batch(o) && token_equal(&o->assignment.token, &o->assignment.batch);
+    return !token_is_zero(&o->assignment.batch) &&
+           token_equal(&o->assignment.token, &o->assignment.batch);
 }
 
 bool order_is_mate(const struct order *o)
 {
-    return is_of_batch(o) && !order_is_process(o);
+    return !token_is_zero(&o->assignment.batch) && !order_is_process(o);
 }
 
 static const struct field run_fields[] = {
@@ -110,7 +128,6 @@ static const struct field cached_fields[] = {
     FIELD(struct note_cached, tree, FIELD_DIGEST, FIELD_REQUIRED, 0),
     FIELD(struct note_cached, files, FIELD_INT, 0, INT64_MAX),
     FIELD(struct note_cached, bytes, FIELD_INT, 0, INT64_MAX),
-    FIELD(struct note_cached, used_at, FIELD_INT, 0, INT64_MAX),
     FIELD(struct note_cached, is_gone, FIELD_BOOL, 0, 0),
 };
 
@@ -122,9 +139,10 @@ static const struct field expect_fields[] = {
     FIELD_OF(struct order_expect, settings, FIELD_STRUCT, FIELD_REQUIRED, 0, &settings_schema),
 };
 
-static const struct field expected_fields[] = {
-    FIELD(struct note_expected, all, FIELD_BOOL, 0, 0),
+static const struct field nothing_fields[] = {
+    FIELD(struct order_nothing, all, FIELD_BOOL, 0, 0),
 };
+static const struct schema nothing_schema = SCHEMA(struct order_nothing, "nothing", nothing_fields);
 
 static const struct field restore_fields[] = {
     FIELD(struct order_restore, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
@@ -165,29 +183,9 @@ static const struct field grew_fields[] = {
     FIELD(struct note_grew, size_bytes, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
 };
 
-static const struct field publish_fields[] = {
-    FIELD(struct order_publish, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
-};
-
 static const struct field published_fields[] = {
     FIELD_OF(struct note_published, report, FIELD_STRUCT, FIELD_REQUIRED, 0, &report_schema),
     FIELD(struct note_published, error, FIELD_STR, 0, ERR_TEXT_BYTES),
-};
-
-static const struct field withdraw_fields[] = {
-    FIELD(struct order_withdraw, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
-};
-
-static const struct field withdrawn_fields[] = {
-    FIELD(struct note_withdrawn, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
-};
-
-static const struct field discard_fields[] = {
-    FIELD(struct order_discard, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
-};
-
-static const struct field discarded_fields[] = {
-    FIELD(struct note_discarded, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
 };
 
 static const char *const place_names[PLACE_COUNT] = { "nowhere", "run", "ended", "published" };
@@ -204,10 +202,6 @@ static const struct field settled_fields[] = {
     FIELD_NAMED(struct note_settled, place, FIELD_REQUIRED, place_names, PLACE_COUNT),
     FIELD(struct note_settled, has_begun, FIELD_BOOL, 0, 0),
     FIELD_OF(struct note_settled, reports, FIELD_LIST, 0, 1, &report_schema),
-};
-
-static const struct field reap_fields[] = {
-    FIELD(struct order_reap, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
 };
 
 static const struct field reaped_fields[] = {
@@ -228,19 +222,11 @@ static const struct field finished_fields[] = {
     FIELD(struct note_finished, has_ended, FIELD_BOOL, 0, 0),
 };
 
-static const struct field survey_fields[] = {
-    FIELD(struct order_survey, all, FIELD_BOOL, 0, 0),
-};
-
 static const struct field remains_fields[] = {
     FIELD(struct note_remains, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
     FIELD_NAMED(struct note_remains, place, FIELD_REQUIRED, place_names, PLACE_COUNT),
     FIELD(struct note_remains, server_id, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct note_remains, is_old, FIELD_BOOL, 0, 0),
-};
-
-static const struct field surveyed_fields[] = {
-    FIELD(struct note_surveyed, all, FIELD_BOOL, 0, 0),
 };
 
 static const struct field pack_fields[] = {
@@ -285,13 +271,15 @@ static const struct field account_fields[] = {
 #define X(constant, name, direction)           \
     static const struct schema name##_schema = \
         SCHEMA(STRUCT_OF_##direction(name), #name, name##_fields);
-ORDERS(X)
+#define NONE(constant, name, direction)
+ORDERS(X, NONE, NONE)
 #undef X
 
 static const struct message messages[ORDER_COUNT] = {
 #define X(constant, name, direction) [constant] = { #name, &name##_schema, direction, -1 },
-    ORDERS(X)
-#undef X
+#define T(constant, name, direction) [constant] = { #name, &token_entry_schema, direction, -1 },
+#define N(constant, name, direction) [constant] = { #name, &nothing_schema, direction, -1 },
+    ORDERS(X, T, N)
 };
 
 const struct protocol orders = { messages, ORDER_COUNT };

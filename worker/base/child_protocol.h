@@ -23,8 +23,11 @@
 
 #include "common/proto/proto.h"
 
-/* constant, name, direction: 1 to a child, 2 to the agent */
-#define ORDERS(X)                   \
+/*
+ * constant, name, direction: 1 to a child, 2 to the agent.  T: the body is the token of an attempt or a
+ * batch.  N: there is nothing more to say.  X: struct order_NAME or note_NAME.
+ */
+#define ORDERS(X, T, N)             \
     X(ORDER_RUN, run, 1)            \
     X(ORDER_STOP, stop, 1)          \
     X(ORDER_PREEMPT, preempt, 1)    \
@@ -36,28 +39,28 @@
     X(ORDER_RELEASE, release, 1)    \
     X(NOTE_CACHED, cached, 2)       \
     X(ORDER_EXPECT, expect, 1)      \
-    X(NOTE_EXPECTED, expected, 2)   \
+    N(NOTE_EXPECTED, expected, 2)   \
     X(ORDER_RESTORE, restore, 1)    \
     X(NOTE_RESTORED, restored, 2)   \
     X(ORDER_LOOK, look, 1)          \
     X(NOTE_FOUND, found, 2)         \
     X(ORDER_WATCH, watch, 1)        \
-    X(ORDER_PUBLISH, publish, 1)    \
+    T(ORDER_PUBLISH, publish, 1)    \
     X(NOTE_GREW, grew, 2)           \
     X(NOTE_PUBLISHED, published, 2) \
-    X(ORDER_WITHDRAW, withdraw, 1)  \
-    X(NOTE_WITHDRAWN, withdrawn, 2) \
-    X(ORDER_DISCARD, discard, 1)    \
-    X(NOTE_DISCARDED, discarded, 2) \
+    T(ORDER_WITHDRAW, withdraw, 1)  \
+    T(NOTE_WITHDRAWN, withdrawn, 2) \
+    T(ORDER_DISCARD, discard, 1)    \
+    T(NOTE_DISCARDED, discarded, 2) \
     X(ORDER_SETTLE, settle, 1)      \
     X(NOTE_SETTLED, settled, 2)     \
-    X(ORDER_REAP, reap, 1)          \
+    T(ORDER_REAP, reap, 1)          \
     X(NOTE_REAPED, reaped, 2)       \
     X(ORDER_FINISH, finish, 1)      \
     X(NOTE_FINISHED, finished, 2)   \
-    X(ORDER_SURVEY, survey, 1)      \
+    N(ORDER_SURVEY, survey, 1)      \
     X(NOTE_REMAINS, remains, 2)     \
-    X(NOTE_SURVEYED, surveyed, 2)   \
+    N(NOTE_SURVEYED, surveyed, 2)   \
     X(ORDER_PACK, pack, 1)          \
     X(NOTE_PACKED, packed, 2)       \
     X(NOTE_SHARE, share, 2)         \
@@ -66,9 +69,14 @@
 
 enum order_type {
 #define X(constant, name, direction) constant,
-    ORDERS(X)
+    ORDERS(X, X, X)
 #undef X
         ORDER_COUNT
+};
+
+/* The body of N. */
+struct order_nothing {
+    bool all; /* always true */
 };
 
 extern const struct protocol orders;
@@ -92,6 +100,10 @@ struct order {
     bool in_slurm;     /* leave CUDA_VISIBLE_DEVICES alone unless gpus says otherwise */
     bool for_another;  /* our account runs it for its owner, who reaches files by their group */
 };
+
+/* The trees that its job needs, source and data, from 0 on; NULL: there are no more. */
+const struct dataset *order_tree(const struct order *o, size_t i);
+bool order_needs_tree(const struct order *o, const struct digest *tree);
 
 struct number {
     int64_t number;
@@ -186,8 +198,7 @@ struct order_release {
 struct note_cached {
     struct digest tree;
     int64_t files, bytes;
-    int64_t used_at; /* the last time */
-    bool is_gone;    /* it is no more */
+    bool is_gone; /* it is no more */
 };
 
 /* Bring these when there is nothing else to bring, as a job that needs them is likely to come.  What
@@ -198,11 +209,6 @@ struct order_expect {
     const char *share; /* as in order_stage */
     const char *drive;
     struct settings settings;
-};
-
-/* Nothing more is done for it. */
-struct note_expected {
-    bool all; /* always true */
 };
 
 /* Bring what earlier attempts of this job left in their checkpoint folder to
@@ -248,33 +254,10 @@ struct note_grew {
     int64_t size_bytes;
 };
 
-/* ended/<token> is complete: publish it. */
-struct order_publish {
-    struct token token;
-};
-
 /* published/<token>/report holds the report for ludwigd, so that it can be sent again. */
 struct note_published {
     struct report report;
     const char *error; /* NULL: published.  Else it could not be yet and will be tried again */
-};
-
-/* Take what this attempt published out of runs/ again; its report then says so. */
-struct order_withdraw {
-    struct token token;
-};
-
-struct note_withdrawn {
-    struct token token;
-};
-
-/* ludwigd has the outcome: remove all that is left on scratch. */
-struct order_discard {
-    struct token token;
-};
-
-struct note_discarded {
-    struct token token;
 };
 
 /* Where an attempt lies on scratch. */
@@ -297,11 +280,6 @@ struct note_settled {
     struct list reports; /* struct report: that of a published one, if it could be read */
 };
 
-/* Kill every process of this attempt or batch. */
-struct order_reap {
-    struct token token;
-};
-
 struct note_reaped {
     struct token token;
     int64_t left; /* killed, but perhaps not gone yet: ask again */
@@ -320,20 +298,11 @@ struct note_finished {
     bool has_ended; /* it lies in ended/ */
 };
 
-/* List all that lies on scratch and belongs to an attempt. */
-struct order_survey {
-    bool all; /* always true */
-};
-
 struct note_remains {
     struct token token;
     int place;             /* NOWHERE: only a log or a checkpoint */
     const char *server_id; /* NULL: it does not say */
     bool is_old;           /* long untouched: whatever does not say is nobody's by now */
-};
-
-struct note_surveyed {
-    bool all;
 };
 
 /* Pack what lies there on the shared drive, into the project's packs. */

@@ -41,7 +41,7 @@ void owner_clear(struct owner *o)
 }
 
 struct move {
-    int from; /* -1: nothing */
+    int from; /* 0 or -1: nothing */
     int to;
     int copy;
 };
@@ -96,16 +96,15 @@ static int spawn_self(const struct child *c, const struct move *moves, size_t n,
 
 int child_start(const struct child *c, pid_t *pid, struct err *e)
 {
-    struct move moves[] = { { c->stdout_fd, STDOUT_FILENO, -1 },
-                            { c->channel_fd, CHILD_CHANNEL_FD, -1 },
+    struct move moves[] = { { c->channel_fd, CHILD_CHANNEL_FD, -1 },
                             { c->lock_fd, CHILD_LOCK_FD, -1 },
                             { c->listen_fd, CHILD_LISTEN_FD, -1 },
-                            { c->limit_fd > 0 ? c->limit_fd : -1, CHILD_LIMIT_FD, -1 } };
+                            { c->limit_fd, CHILD_LIMIT_FD, -1 } };
     size_t n = sizeof moves / sizeof moves[0];
     int rc = 0;
 
     for (size_t i = 0; i < n && rc == 0; i++)
-        if (moves[i].from >= 0) {
+        if (moves[i].from > 0) {
             moves[i].copy = fcntl(moves[i].from, F_DUPFD_CLOEXEC, FIRST_SAFE_FD);
             rc = moves[i].copy < 0 ? err_sys(e, "copy a descriptor") : 0;
         }

@@ -17,8 +17,8 @@
 #define CHILD_JANITOR   "--janitor"   /* SCRATCH */
 #define CHILD_PACKER    "--packer"    /* SCRATCH */
 #define CHILD_ACCOUNT   "--account"   /* NAME MIN_UID PATTERN HOST */
-#define CHILD_GPUS      "--gpus"      /* see gpu.h */
-#define CHILD_SHARE     "--share"     /* PATH SERVER_ID; see share_probe.h */
+#define CHILD_GPUS      "--gpus"      /* see probes.h */
+#define CHILD_SHARE     "--share"     /* PATH SERVER_ID; see probes.h */
 #define CHILD_LEFTOVERS "--leftovers" /* SCRATCH RUNTIME: see pilot_cleanup.h */
 #define CHILD_MUX       "--mux"       /* ADDRESS: keeps an SSH session; see common/connect/mux.h */
 
@@ -49,16 +49,14 @@ enum {
 struct child {
     const struct owner *owner; /* NULL: ourselves */
     const char *args[6];       /* behind the program's name; NULL ends */
-    int stdout_fd;             /* -1: ours */
-    int channel_fd;            /* -1: none */
-    int lock_fd;               /* -1: none */
-    int listen_fd;             /* or what else is at that descriptor; -1: none */
-    int limit_fd;              /* 0 or -1: none */
+    int channel_fd, lock_fd;   /* of these 0 and -1 are none */
+    int listen_fd;             /* or what else is at that descriptor */
+    int limit_fd;
 };
 
 /*
  * Runs the very file this process runs, whatever lies under its name by now, in a
- * session of its own, stdin /dev/null, stderr ours, nothing else inherited.  One with its
+ * session of its own, stdin /dev/null, stdout and stderr ours, nothing else inherited.  One with its
  * owner's rights begins as root, so that it needs no right to the file; and nobody of that user
  * meets it, or its parent's memory, before it has taken them.
  * The descriptors stay the caller's to close.

@@ -18,11 +18,17 @@ struct ring {
 /* The structure that the link is a member of. */
 #define RING_ITEM(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
-/* for (RING_EACH(head, at, after)): the body may remove the item it is at, but no other. */
-#define RING_EACH(head, at, after)             \
-    (at) = (head)->next, (after) = (at)->next; \
-    (at) != (head);                            \
-    (at) = (after), (after) = (at)->next
+/* The item behind the link; NULL: that is the head. */
+#define RING_NEXT(type, head, link, member) \
+    ((link)->next == (head) ? NULL : RING_ITEM((link)->next, type, member))
+
+/* for (RING_EACH(struct attempt, a, head, member)): the body may remove the item it is at, but no other. */
+#define RING_EACH(type, item, head, member)                                             \
+    type *item = RING_NEXT(type, head, head, member),                                   \
+         *item##_next = (item) ? RING_NEXT(type, head, &(item)->member, member) : NULL; \
+    (item) != NULL;                                                                     \
+    (item) = item##_next,                                                               \
+    item##_next = (item) ? RING_NEXT(type, head, &(item)->member, member) : NULL
 
 static inline void ring_init(struct ring *r)
 {

@@ -8,13 +8,11 @@
 #include "common/base/log.h"
 #include "common/base/units.h"
 #include "worker/agent/runtime_dir.h"
-#include "worker/flow/adopt.h"
 #include "worker/flow/flow_pack.h"
-#include "worker/flow/flow_pause.h"
 #include "worker/flow/flow_publish.h"
 #include "worker/flow/flow_recover.h"
-#include "worker/flow/flow_runners.h"
 #include "worker/flow/flow_stage.h"
+#include "worker/flow/gpus.h"
 #include "worker/flow/pilot_end.h"
 
 static void log_attempt(enum log_level level, const char *event, const struct attempt *a,
@@ -261,88 +259,64 @@ static process_effect *const process_effects[EFFECT_COUNT] = {
     [EFFECT_KILL] = flow_recover_kill,       [EFFECT_BURY] = flow_recover_bury,
 };
 
-static void take_attempt_event(struct agent *ag, struct attempt *a, const struct flow_event *ev)
-{
-    const struct step *step = &attempt_steps[a->phase][ev->event];
-
-    if (step->effect == EFFECT_REFUSED) {
-        log_event(LOG_DEBUG, "event-refused", "phase", "%s", phase_names[a->phase], "event", "%s",
-                  event_names[ev->event], "job", "%lld", (long long)a->order.assignment.job, NULL);
-        return;
-    }
-    attempts_move(&ag->attempts, a, (enum phase)step->next);
-    if (step->effect != EFFECT_NONE)
-        attempt_effects[step->effect](ag, a, ev);
-}
-
-static void take_process_event(struct agent *ag, struct batch *b, const struct flow_event *ev)
-{
-    const struct step *step = &process_steps[b->phase][ev->event];
-
-    if (step->effect == EFFECT_REFUSED) {
-        log_event(LOG_DEBUG, "event-refused", "process", "%s", process_phase_names[b->phase],
-                  "event", "%s", process_event_names[ev->event], NULL);
-        return;
-    }
-    b->phase = (enum process_phase)step->next;
-    if (step->effect != EFFECT_NONE)
-        process_effects[step->effect](ag, b);
-    end_if_over(ag, b);
-}
-
 static void take_events(struct agent *ag)
 {
     struct flow_event *ev;
 
-    while ((ev = flow_take_event(ag)) != NULL) {
-        struct attempt *a = NULL;
-        struct batch *b = NULL;
+    for (; (ev = flow_take_event(ag)) != NULL; flow_event_free(ev)) {
+        struct attempt *a = ev->is_of_process ? NULL : attempts_find(&ag->attempts, &ev->token);
+        struct batch *b =
+            ev->is_of_process ? attempts_find_process(&ag->attempts, &ev->token) : NULL;
+        const struct step *step;
 
-        if (ev->is_of_process)
-            b = attempts_find_process(&ag->attempts, &ev->token);
-        else
-            a = attempts_find(&ag->attempts, &ev->token);
-        if (a != NULL)
-            take_attempt_event(ag, a, ev);
-        else if (b != NULL)
-            take_process_event(ag, b, ev);
-        flow_event_free(ev);
+        if (a == NULL && b == NULL)
+            continue;
+        step =
+            a != NULL ? &attempt_steps[a->phase][ev->event] : &process_steps[b->phase][ev->event];
+        if (step->effect == EFFECT_REFUSED && a != NULL) {
+            log_event(LOG_DEBUG, "event-refused", "phase", "%s", phase_names[a->phase], "event",
+                      "%s", event_names[ev->event], "job", "%lld",
+                      (long long)a->order.assignment.job, NULL);
+        } else if (step->effect == EFFECT_REFUSED) {
+            log_event(LOG_DEBUG, "event-refused", "process", "%s", process_phase_names[b->phase],
+                      "event", "%s", process_event_names[ev->event], NULL);
+        } else if (a != NULL) {
+            attempts_move(&ag->attempts, a, (enum phase)step->next);
+            if (step->effect != EFFECT_NONE)
+                attempt_effects[step->effect](ag, a, ev);
+        } else {
+            b->phase = (enum process_phase)step->next;
+            if (step->effect != EFFECT_NONE)
+                process_effects[step->effect](ag, b);
+            end_if_over(ag, b);
+        }
     }
 }
 
 /* ---- slots ---- */
 
-/* Before a runner has it, so that no later agent gives away what it has. */
-static int record_given(struct agent *ag, struct batch *b, struct err *e)
+/* It is recorded before a runner has it, so that no later agent gives away what it has. */
+static void start_batch(struct agent *ag, struct batch *b)
 {
     struct attempt *first = batch_first(b);
+    struct err e = { 0 };
     struct given g;
 
     runtime_dir_describe_given(ag, b, first->arena, &g);
     first->order.cpus = g.cpus;
     first->order.gpus = g.gpus;
     first->order.in_slurm = g.in_slurm;
-    if (registry_given(ag->registry, &g, e) < 0)
-        return -1;
-    return registry_flush(ag->registry, e);
-}
-
-static void start_batch(struct agent *ag, struct batch *b)
-{
-    struct err e = { 0 };
-    struct ring *at, *after;
-
-    if (record_given(ag, b, &e) < 0) {
+    if (registry_given(ag->registry, &g, &e) < 0 || registry_flush(ag->registry, &e) < 0) {
         ag->is_registry_stuck = true;
         log_event(LOG_ERROR, "registry", "why", "%s", e.text, NULL);
     } else if (runners_run(&ag->runners, b, &b->user->owner, &e) < 0) {
-        log_attempt(LOG_ERROR, "not-started", batch_first(b), e.text);
+        log_attempt(LOG_ERROR, "not-started", first, e.text);
         flow_recover_release(ag, b);
         flow_pause_failed(b->user, e.text);
     } else {
         flow_post_process(ag, b, PROCESS_EV_GIVEN);
-        for (RING_EACH(&b->members, at, after))
-            flow_post(ag, RING_ITEM(at, struct attempt, mate), EVENT_GIVEN, NULL);
+        for (RING_EACH(const struct attempt, a, &b->members, mate))
+            flow_post(ag, a, EVENT_GIVEN, NULL);
         return;
     }
     slots_release(ag->slots, &b->slot);
@@ -357,23 +331,20 @@ static bool may_start(const struct slot_item *item)
 /* Starts what fits, after a look whether data were changed. */
 static void fill_slots(struct agent *ag)
 {
-    struct slots_asking asking = { .gpus_are_known =
-                                       !ag->gpus_can_be_asked || gpu_poll_is_fresh(&ag->gpuwatch),
-                                   .may_start = may_start };
-    struct ring *at, *after;
+    struct slots_asking asking = { .gpus_are_known = gpus_are_known(ag), .may_start = may_start };
     struct slot_item *item;
 
     if (!ag->is_adopted || !ag->may_start || !slots_has_waiting(ag->slots))
         return;
-    for (RING_EACH(&ag->users, at, after))
-        flow_stage_look(RING_ITEM(at, struct user, ring));
+    for (RING_EACH(struct user, u, &ag->users, ring))
+        flow_stage_look(u);
     take_events(ag);
     while (!ag->is_registry_stuck && (item = slots_next(ag->slots, &asking)) != NULL) {
         start_batch(ag, RING_ITEM(item, struct batch, slot));
         take_events(ag); /* whether another may start hangs on whether this one did */
     }
-    if (asking.gpus_are_wanted && !gpu_poll_is_asking(&ag->gpuwatch))
-        gpu_poll_ask(&ag->gpuwatch);
+    if (asking.gpus_are_wanted)
+        gpus_ask(ag);
 }
 
 void flow_turn(struct agent *ag)
@@ -387,13 +358,115 @@ void flow_turn(struct agent *ag)
     } while (!ring_is_empty(&ag->events));
 }
 
+/* ---- what runners say of attempts and their processes ---- */
+
+static void on_started(void *context, struct runner *r, const struct note_started *note)
+{
+    struct agent *ag = context;
+    struct batch *b = runner_batch(r);
+
+    if (b == NULL || !token_equal(&b->token, &note->token))
+        return;
+    for (RING_EACH(struct attempt, a, &b->members, mate))
+        flow_post(ag, a, EVENT_STARTED, NULL)->at = note->at;
+    flow_pause_succeeded(b->user);
+}
+
+/* The process of a batch ends after its attempts; that of a single attempt with it. */
+static void on_ended(void *context, struct runner *r, const struct token *token,
+                     const char *trouble)
+{
+    struct agent *ag = context;
+    const struct attempt *a = attempts_find(&ag->attempts, token);
+    const struct batch *b = attempts_find_process(&ag->attempts, token);
+
+    if (b != NULL && runner_is_of(r, &b->user->owner) && b->runner == NULL)
+        flow_post_process(ag, b, PROCESS_EV_ENDED);
+    if (a != NULL && runner_is_of(r, &a->user->owner))
+        flow_post(ag, a, EVENT_ENDED, trouble);
+}
+
+/* Before all runners of an earlier agent have said what they run, nothing is asked. */
+static void on_lost(void *context, struct batch *b)
+{
+    struct agent *ag = context;
+
+    if (b == NULL)
+        return;
+    if (ag->is_resolving || ag->is_adopted || batch_first(b) == NULL) {
+        b->has_lost_runner = true;
+        flow_post_process(ag, b, PROCESS_EV_MISSED);
+        return;
+    }
+    for (RING_EACH(struct attempt, a, &b->members, mate))
+        flow_post(ag, a, EVENT_LEFT, NULL);
+}
+
+static const struct runner_events runner_events = { adopt_hello, on_started, on_ended, on_lost };
+
+/* ---- who a user is, or is not, on this machine ---- */
+
+static void on_known(struct user *u)
+{
+    struct agent *ag = u->agent;
+
+    service_go_on(&u->stager);
+    service_go_on(&u->publisher);
+    service_go_on(&u->janitor);
+    service_go_on(&u->packer);
+    if (!u->is_surveyed && !u->is_surveying && ag->is_resolving)
+        flow_recover_survey(u);
+    flow_stage_check_all(u);
+    ag->is_register_due = true; /* it may have been refused before */
+    flow_stage_tell_cached(u);
+    user_may_rest(u);
+}
+
+static void on_refused(struct user *u)
+{
+    struct agent *ag = u->agent;
+
+    ag->is_register_due = true;
+    flow_pack_refuse(u);
+    flow_stage_expect_none(u);
+    for (const struct attempt *a = user_next(u, NULL); a != NULL; a = user_next(u, a)) {
+        flow_post(ag, a, EVENT_RECALL, u->why);
+        if (!u->is_gone)
+            continue;
+        /* Nobody can look at what such an attempt left, or publish it. */
+        if (a->phase == PHASE_MUTE || a->phase == PHASE_MISSING || a->phase == PHASE_UNNAMED ||
+            a->phase == PHASE_PUBLISHING)
+            flow_post(ag, a, EVENT_LOSE, u->why);
+        else if (a->phase == PHASE_FINISHING)
+            flow_post(ag, a, EVENT_FINISHED, NULL);
+        else if (a->phase == PHASE_DISCARDING)
+            flow_post(ag, a, EVENT_DISCARDED, NULL);
+    }
+    for (RING_EACH(const struct batch, b, &ag->attempts.batches, ring))
+        if (u->is_gone && b->user == u && b->phase == PROCESS_SOUGHT)
+            flow_post_process(ag, b, PROCESS_EV_NOTHING);
+}
+
+static const struct user_events user_events = {
+    .made = flow_stage_watch,
+    .known = on_known,
+    .refused = on_refused,
+    .is_busy = flow_pack_is_busy,
+    .gone = flow_stage_expect_none,
+    .stager = &flow_stage_events,
+    .publisher = &flow_publish_events,
+    .janitor = &flow_recover_events,
+    .packer = &flow_pack_events,
+};
+
 /* ---- begin and end ---- */
 
 int flow_meet_server(struct agent *ag, const char *server_id, struct err *e)
 {
+    ag->user_events = &user_events;
     if (runtime_dir_settle(ag, server_id, e) < 0)
         return -1;
-    runners_init(&ag->runners, &ag->loop, ag->home_fd, &flow_runners_events, ag);
+    runners_init(&ag->runners, &ag->loop, ag->home_fd, &runner_events, ag);
     adopt_begin(ag);
     return 0;
 }

@@ -19,11 +19,7 @@ struct pass {
 
 static struct pass *find_pass(const struct agent *ag, const struct token *token)
 {
-    struct ring *at, *after;
-
-    for (RING_EACH(&ag->passes, at, after)) {
-        struct pass *p = RING_ITEM(at, struct pass, ring);
-
+    for (RING_EACH(struct pass, p, &ag->passes, ring)) {
         if (token_equal(&p->token, token))
             return p;
     }
@@ -42,11 +38,9 @@ static void forget_pass(struct pass *p)
 
 bool flow_pack_is_busy(const struct user *u)
 {
-    struct ring *at, *after;
-
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): a pass that is freed left the ring */
-    for (RING_EACH(&u->agent->passes, at, after))
-        if (RING_ITEM(at, struct pass, ring)->user == u) /* NOLINT */
+    for (RING_EACH(struct pass, p, &u->agent->passes, ring))
+        if (p->user == u) /* NOLINT */
             return true;
     return false;
 }
@@ -98,11 +92,7 @@ void flow_pack_begin(struct agent *ag, const struct msg_pack *m)
 
 void flow_pack_refuse(struct user *u)
 {
-    struct ring *at, *after;
-
-    for (RING_EACH(&u->agent->passes, at, after)) {
-        struct pass *p = RING_ITEM(at, struct pass, ring);
-
+    for (RING_EACH(struct pass, p, &u->agent->passes, ring)) {
         if (p->user != u)
             continue;
         tell_failed(u->agent, &p->token, u->why);
@@ -112,10 +102,8 @@ void flow_pack_refuse(struct user *u)
 
 void flow_pack_free(struct agent *ag)
 {
-    struct ring *at, *after;
-
-    for (RING_EACH(&ag->passes, at, after))
-        forget_pass(RING_ITEM(at, struct pass, ring));
+    for (RING_EACH(struct pass, p, &ag->passes, ring))
+        forget_pass(p);
 }
 
 /* ---- answers ---- */
@@ -145,12 +133,11 @@ static void take_packed(void *context, const void *body, int64_t re)
 static void on_up(void *context)
 {
     struct user *u = context;
-    struct ring *at, *after;
 
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): a pass that is freed left the ring */
-    for (RING_EACH(&u->agent->passes, at, after))
-        if (RING_ITEM(at, struct pass, ring)->user == u) /* NOLINT */
-            order_pass(RING_ITEM(at, struct pass, ring));
+    for (RING_EACH(struct pass, p, &u->agent->passes, ring))
+        if (p->user == u) /* NOLINT */
+            order_pass(p);
 }
 
 const struct service_events flow_pack_events = { .up = on_up,

@@ -45,11 +45,7 @@ void flow_publish_follow(struct agent *ag, const struct msg_follow_log *order)
 
 void flow_publish_follow_none(struct agent *ag)
 {
-    struct ring *at, *after;
-
-    for (RING_EACH(&ag->attempts.all, at, after)) {
-        struct attempt *a = RING_ITEM(at, struct attempt, ring);
-
+    for (RING_EACH(struct attempt, a, &ag->attempts.all, ring)) {
         if (a->is_followed)
             set_followed(a, false);
     }
@@ -89,11 +85,11 @@ void flow_publish_order(const struct attempt *a)
     struct service *publisher = &a->user->publisher;
 
     if (a->phase == PHASE_PUBLISHING)
-        service_send(publisher, ORDER_PUBLISH, &(struct order_publish){ a->token });
+        service_send(publisher, ORDER_PUBLISH, &(struct token_entry){ a->token });
     else if (a->phase == PHASE_WITHDRAWING)
-        service_send(publisher, ORDER_WITHDRAW, &(struct order_withdraw){ a->token });
+        service_send(publisher, ORDER_WITHDRAW, &(struct token_entry){ a->token });
     else if (a->phase == PHASE_DISCARDING)
-        service_send(publisher, ORDER_DISCARD, &(struct order_discard){ a->token });
+        service_send(publisher, ORDER_DISCARD, &(struct token_entry){ a->token });
 }
 
 void flow_publish_discard_settled(struct agent *ag)
@@ -113,7 +109,7 @@ static void on_up(void *context)
     struct user *u = context;
 
     user_discard_leftovers_again(u);
-    if (u->n_strangers > 0)
+    if (u->n_foreign > 0)
         flow_recover_survey(u);
     for (struct attempt *a = user_next(u, NULL); a != NULL; a = user_next(u, a))
         if (a->phase == PHASE_RUNNING)
@@ -140,7 +136,7 @@ static void take_published(void *context, const void *body, int64_t re)
     const struct note_published *note = body;
     struct user *u = context;
     const struct attempt *a = attempts_find(&u->agent->attempts, &note->report.token);
-    const struct order_discard foreign = { note->report.token };
+    const struct token_entry foreign = { note->report.token };
 
     (void)re;
     if (a == NULL &&
@@ -159,7 +155,7 @@ static void take_published(void *context, const void *body, int64_t re)
 
 static void take_withdrawn(void *context, const void *body, int64_t re)
 {
-    const struct note_withdrawn *note = body;
+    const struct token_entry *note = body;
     struct user *u = context;
     const struct attempt *a = attempts_find(&u->agent->attempts, &note->token);
 
@@ -170,7 +166,7 @@ static void take_withdrawn(void *context, const void *body, int64_t re)
 
 static void take_discarded(void *context, const void *body, int64_t re)
 {
-    const struct note_discarded *note = body;
+    const struct token_entry *note = body;
     struct user *u = context;
     const struct attempt *a = attempts_find(&u->agent->attempts, &note->token);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flow_recover.c - attempts that no runner has, and what else lies on scratch: asked of the janitor */
+/* flow_recover.c - adoption, attempts that no runner has, and what else lies on scratch */
 
 #include "worker/flow/flow_recover.h"
 
@@ -8,29 +8,29 @@
 
 #include "common/base/log.h"
 #include "worker/agent/runtime_dir.h"
-#include "worker/flow/flow_pause.h"
+#include "worker/flow/flow_stage.h"
+#include "worker/flow/pilot_end.h"
 
 enum {
     ORPHAN_AT_FIRST_MS = 5,
     ORPHAN_AT_MOST_MS = 2000,
     JANITOR_IDLE_MS = 200, /* then it leaves */
     /* While a job of a server that is gone runs, or a result of it is not published yet. */
-    SURVEY_AGAIN_MS = 10 * 1000
+    SURVEY_AGAIN_MS = 10 * 1000,
+    /* A runner that does not say what it runs (stopped, or its disk hangs) is not waited for, */
+    MUTE_MAX_MS = 5 * 1000,
+    /* and then not for a scratch folder that hangs. */
+    LATE_MAX_MS = 1000
 };
 
 /* ---- asking ---- */
-
-static struct attempt *mate_at(struct ring *at)
-{
-    return RING_ITEM(at, struct attempt, mate);
-}
 
 static bool is_asked(const struct attempt *a)
 {
     return a->phase == PHASE_MUTE || a->phase == PHASE_MISSING || a->phase == PHASE_UNNAMED;
 }
 
-size_t flow_recover_n_asked(const struct agent *ag)
+static size_t n_asked(const struct agent *ag)
 {
     const size_t *n_in = ag->attempts.n_in;
 
@@ -43,11 +43,8 @@ static void send_settle(const struct batch *b, bool only_look)
     struct order_settle order = { .only_look = only_look };
     struct token_entry *tokens = NULL;
     size_t capacity = 0;
-    struct ring *at, *after;
 
-    for (RING_EACH(&b->members, at, after)) {
-        const struct attempt *a = mate_at(at);
-
+    for (RING_EACH(const struct attempt, a, &b->members, mate)) {
         if (!is_asked(a) || (a->phase == PHASE_MUTE) != only_look)
             continue;
         mem_grow((void **)&tokens, &capacity, order.tokens.n, sizeof *tokens);
@@ -71,11 +68,9 @@ void flow_recover_ask(struct agent *ag, struct batch *b)
 
 static void post_to_members(struct agent *ag, const struct batch *b, enum event event)
 {
-    struct ring *at, *after;
-
-    for (RING_EACH(&b->members, at, after))
-        if (attempt_may_run(mate_at(at)))
-            flow_post(ag, mate_at(at), event, NULL);
+    for (RING_EACH(const struct attempt, a, &b->members, mate))
+        if (attempt_may_run(a))
+            flow_post(ag, a, event, NULL);
 }
 
 /* A process of one attempt leaves nothing but the attempt itself. */
@@ -109,51 +104,36 @@ void flow_recover_end(struct agent *ag, struct batch *b)
 
 /* ---- what became of one ---- */
 
-/* Nothing on scratch knows it: it never started, or its files were wiped. */
-static void resolve_unseen(struct agent *ag, struct attempt *a, bool has_begun)
-{
-    struct batch *b = a->batch;
-    bool has_lost_runner = b->has_lost_runner;
-
-    if (a->is_stale) {
-        flow_post(ag, a, EVENT_IN_RUN, NULL);
-    } else if (a->is_unwanted) {
-        flow_post(ag, a, EVENT_STOPPED, NULL);
-    } else if (has_begun) {
-        flow_post(ag, a, EVENT_LEFT_OUT, "its process was started without it");
-    } else {
-        b->has_lost_runner = false;
-        flow_post(ag, a, EVENT_NEVER, NULL);
-        if (has_lost_runner)
-            flow_pause_failed(a->user, "its runner ended before it began");
-    }
-}
-
-static void resolve_published(struct agent *ag, struct attempt *a, const struct list *reports)
-{
-    a->may_be_on_scratch = true;
-    if (reports->n == 1)
-        flow_post(ag, a, EVENT_PUBLISHED, NULL)->report =
-            schema_copy(&report_schema, reports->items, a->arena);
-    else
-        flow_post(ag, a, EVENT_LOSE, "its report cannot be read");
-}
-
 /* What a mute runner may have stays with it until it speaks or dies, and so do its processors and
  * GPUs.  What has left run/ is no runner's any more. */
 static void resolve(struct agent *ag, struct attempt *a, const struct note_settled *note)
 {
-    bool has_begun = a->phase == PHASE_UNNAMED || (a->batch->is_shared && note->has_begun);
+    struct batch *b = a->batch;
 
-    switch ((enum place)note->place) {
-    case PLACE_RUN: flow_post(ag, a, EVENT_IN_RUN, NULL); break;
-    case PLACE_ENDED: flow_post(ag, a, a->is_stale ? EVENT_IN_RUN : EVENT_ENDED, NULL); break;
-    case PLACE_PUBLISHED: resolve_published(ag, a, &note->reports); break;
-    default:
-        if (a->phase == PHASE_MUTE)
-            flow_post(ag, a, EVENT_NOWHERE, NULL);
+    if (note->place == PLACE_RUN || (note->place == PLACE_ENDED && a->is_stale)) {
+        flow_post(ag, a, EVENT_IN_RUN, NULL);
+    } else if (note->place == PLACE_ENDED) {
+        flow_post(ag, a, EVENT_ENDED, NULL);
+    } else if (note->place == PLACE_PUBLISHED) {
+        a->may_be_on_scratch = true;
+        if (note->reports.n == 1)
+            flow_post(ag, a, EVENT_PUBLISHED, NULL)->report =
+                schema_copy(&report_schema, note->reports.items, a->arena);
         else
-            resolve_unseen(ag, a, has_begun);
+            flow_post(ag, a, EVENT_LOSE, "its report cannot be read");
+    } else if (a->phase == PHASE_MUTE) {
+        flow_post(ag, a, EVENT_NOWHERE, NULL);
+    } else if (a->is_stale) { /* from here on: it never started, or its files were wiped */
+        flow_post(ag, a, EVENT_IN_RUN, NULL);
+    } else if (a->is_unwanted) {
+        flow_post(ag, a, EVENT_STOPPED, NULL);
+    } else if (a->phase == PHASE_UNNAMED || (b->is_shared && note->has_begun)) {
+        flow_post(ag, a, EVENT_LEFT_OUT, "its process was started without it");
+    } else {
+        flow_post(ag, a, EVENT_NEVER, NULL);
+        if (b->has_lost_runner)
+            flow_pause_failed(a->user, "its runner ended before it began");
+        b->has_lost_runner = false;
     }
 }
 
@@ -176,32 +156,24 @@ void flow_recover_finish(struct agent *ag, struct attempt *a, const struct flow_
 
 /* The process was at the first one of those that had not ended; it had not come to the others.  What they left
  * for their next attempts is kept before they are told, where somebody can. */
-static void bury_member(struct agent *ag, struct attempt *a, bool is_first)
-{
-    bool is_kept = !a->is_stale && !a->user->is_gone;
-
-    a->finish_reason = !is_first     ? "its process was lost before it came to this job"
-                       : a->is_stale ? "the machine was restarted"
-                                     : "runner-lost";
-    if (!is_first)
-        a->started_at = 0;
-    if (is_kept)
-        flow_post(ag, a, EVENT_KILLED, NULL)->outcome = is_first ? EV_LOSE : EV_RECALL;
-    else
-        flow_post(ag, a, is_first ? EVENT_LOSE : EVENT_LEFT_OUT, a->finish_reason);
-}
-
 void flow_recover_bury(struct agent *ag, struct batch *b)
 {
-    struct ring *at, *after;
     bool is_first = true;
 
     ring_remove(&b->orphan);
     flow_recover_release(ag, b);
-    for (RING_EACH(&b->members, at, after)) {
-        if (mate_at(at)->phase != PHASE_ORPHANED)
+    for (RING_EACH(struct attempt, a, &b->members, mate)) {
+        if (a->phase != PHASE_ORPHANED)
             continue;
-        bury_member(ag, mate_at(at), is_first);
+        a->finish_reason = !is_first     ? "its process was lost before it came to this job"
+                           : a->is_stale ? "the machine was restarted"
+                                         : "runner-lost";
+        if (!is_first)
+            a->started_at = 0;
+        if (!a->is_stale && !a->user->is_gone)
+            flow_post(ag, a, EVENT_KILLED, NULL)->outcome = is_first ? EV_LOSE : EV_RECALL;
+        else
+            flow_post(ag, a, is_first ? EVENT_LOSE : EVENT_LEFT_OUT, a->finish_reason);
         is_first = false;
     }
     if (b->is_shared)
@@ -212,16 +184,14 @@ void flow_recover_bury(struct agent *ag, struct batch *b)
 void flow_recover_kill(struct agent *ag, struct batch *b)
 {
     (void)ag;
-    service_send(&b->user->janitor, ORDER_REAP, &(struct order_reap){ b->token });
+    service_send(&b->user->janitor, ORDER_REAP, &(struct token_entry){ b->token });
 }
 
 static void on_orphan_timer(uv_timer_t *timer)
 {
     struct agent *ag = timer->data;
-    struct ring *at, *after;
 
-    for (RING_EACH(&ag->orphans, at, after)) {
-        const struct batch *b = RING_ITEM(at, struct batch, orphan);
+    for (RING_EACH(const struct batch, b, &ag->orphans, orphan)) {
         const struct attempt *first = batch_first(b);
         bool is_dead = (first != NULL && first->is_stale) || b->user->is_gone;
 
@@ -252,11 +222,6 @@ struct foreign {
     bool is_asked; /* what became of it */
 };
 
-static struct foreign *foreign_at(struct ring *at)
-{
-    return RING_ITEM(at, struct foreign, ring);
-}
-
 static void forget_foreign(struct agent *ag, struct foreign *f)
 {
     slots_release(ag->slots, &f->slot);
@@ -266,56 +231,45 @@ static void forget_foreign(struct agent *ag, struct foreign *f)
 
 void flow_recover_free(struct agent *ag)
 {
-    struct ring *at, *after;
-
-    for (RING_EACH(&ag->strangers, at, after))
-        forget_foreign(ag, foreign_at(at));
+    for (RING_EACH(struct foreign, f, &ag->foreign_attempts, ring))
+        forget_foreign(ag, f);
 }
 
 static struct foreign *find_foreign(const struct user *u, const struct token *token)
 {
-    struct ring *at, *after;
-
-    for (RING_EACH(&u->agent->strangers, at, after))
-        if (foreign_at(at)->user == u && token_equal(&foreign_at(at)->token, token))
-            return foreign_at(at);
+    for (RING_EACH(struct foreign, f, &u->agent->foreign_attempts, ring))
+        if (f->user == u && token_equal(&f->token, token))
+            return f;
     return NULL;
 }
 
-static struct foreign *add_foreign(struct user *u, const struct token *token)
-{
-    struct foreign *f = mem_alloc(sizeof *f);
-
-    f->user = u;
-    f->token = *token;
-    slot_item_init(&f->slot);
-    ring_add_last(&u->agent->strangers, &f->ring);
-    return f;
-}
-
-static void publish_foreign(struct user *u, const struct token *token)
-{
-    service_send(&u->publisher, ORDER_PUBLISH, &(struct order_publish){ *token });
-}
-
-static void discard_foreign(struct user *u, const struct token *token)
-{
-    service_send(&u->publisher, ORDER_DISCARD, &(struct order_discard){ *token });
-}
-
 /* The jobs of a batch run in its process, and only that was given something. */
-static void take_foreign_run(struct user *u, const struct token *token, const char *server_id)
+static void take_foreign(struct user *u, const struct note_remains *note)
 {
     struct agent *ag = u->agent;
-    struct foreign *f = find_foreign(u, token);
-    struct token_entry entry = { *token };
+    struct foreign *f = find_foreign(u, &note->token);
+    struct token_entry entry = { note->token };
     struct order_settle order = { .tokens = { &entry, 1 } };
 
-    if (f == NULL)
-        f = add_foreign(u, token);
+    if (!runtime_dir_is_abandoned(ag, note->server_id))
+        return;
+    u->n_foreign++;
+    if (note->place != PLACE_RUN) {
+        service_send(&u->publisher, note->place == PLACE_ENDED ? ORDER_PUBLISH : ORDER_DISCARD,
+                     &entry);
+        return;
+    }
+    if (f == NULL) {
+        f = mem_alloc(sizeof *f);
+        f->user = u;
+        f->token = note->token;
+        slot_item_init(&f->slot);
+        ring_add_last(&ag->foreign_attempts, &f->ring);
+    }
     f->is_seen = true;
-    if (runtime_dir_has_runner(ag, server_id)) {
-        if (!f->slot.is_running && runtime_dir_find_given(ag, server_id, token, &f->slot))
+    if (runtime_dir_has_runner(ag, note->server_id)) {
+        if (!f->slot.is_running &&
+            runtime_dir_find_given(ag, note->server_id, &note->token, &f->slot))
             slots_take(ag->slots, &f->slot);
     } else if (!f->is_asked) {
         f->is_asked = true;
@@ -323,31 +277,19 @@ static void take_foreign_run(struct user *u, const struct token *token, const ch
     }
 }
 
-static void take_foreign(struct user *u, const struct note_remains *note)
-{
-    if (!runtime_dir_is_abandoned(u->agent, note->server_id))
-        return;
-    u->n_strangers++;
-    if (note->place == PLACE_RUN)
-        take_foreign_run(u, &note->token, note->server_id);
-    else if (note->place == PLACE_ENDED)
-        publish_foreign(u, &note->token);
-    else
-        discard_foreign(u, &note->token);
-}
-
 static void foreign_settled(struct user *u, const struct note_settled *note)
 {
     struct foreign *f = find_foreign(u, &note->token);
+    struct token_entry entry = { note->token };
 
     if (f == NULL || !f->is_asked)
         return;
     f->is_asked = false;
     if (note->place == PLACE_ENDED) {
-        publish_foreign(u, &note->token);
+        service_send(&u->publisher, ORDER_PUBLISH, &entry);
     } else if (note->place == PLACE_RUN) {
-        service_send(&u->janitor, ORDER_REAP, &(struct order_reap){ note->token });
-        discard_foreign(u, &note->token);
+        service_send(&u->janitor, ORDER_REAP, &entry);
+        service_send(&u->publisher, ORDER_DISCARD, &entry);
     }
 }
 
@@ -355,17 +297,15 @@ static void foreign_settled(struct user *u, const struct note_settled *note)
 
 static void send_survey(struct user *u)
 {
-    service_send(&u->janitor, ORDER_SURVEY, &(struct order_survey){ .all = true });
+    service_send(&u->janitor, ORDER_SURVEY, &(struct order_nothing){ .all = true });
 }
 
 void flow_recover_survey(struct user *u)
 {
-    struct ring *at, *after;
-
-    u->n_strangers = 0;
-    for (RING_EACH(&u->agent->strangers, at, after))
-        if (foreign_at(at)->user == u)
-            foreign_at(at)->is_seen = foreign_at(at)->is_asked = false;
+    u->n_foreign = 0;
+    for (RING_EACH(struct foreign, f, &u->agent->foreign_attempts, ring))
+        if (f->user == u)
+            f->is_seen = f->is_asked = false;
     u->is_surveying = true;
     send_survey(u);
 }
@@ -388,7 +328,7 @@ static void take_remains(void *context, const void *body, int64_t re)
         return;
     if (note->server_id == NULL ? note->is_old : strcmp(note->server_id, ag->server_id) == 0) {
         if (note->place == PLACE_RUN)
-            service_send(&u->janitor, ORDER_REAP, &(struct order_reap){ note->token });
+            service_send(&u->janitor, ORDER_REAP, &(struct token_entry){ note->token });
         user_add_leftover(u, &note->token);
     } else if (note->server_id != NULL) {
         take_foreign(u, note);
@@ -398,16 +338,15 @@ static void take_remains(void *context, const void *body, int64_t re)
 static void take_surveyed(void *context, const void *body, int64_t re)
 {
     struct user *u = context;
-    struct ring *at, *after;
 
     (void)body, (void)re;
     u->is_surveying = false;
     u->is_surveyed = true;
     user_discard_leftovers(u);
-    for (RING_EACH(&u->agent->strangers, at, after))
-        if (foreign_at(at)->user == u && !foreign_at(at)->is_seen)
-            forget_foreign(u->agent, foreign_at(at));
-    if (u->n_strangers > 0)
+    for (RING_EACH(struct foreign, f, &u->agent->foreign_attempts, ring))
+        if (f->user == u && !f->is_seen)
+            forget_foreign(u->agent, f);
+    if (u->n_foreign > 0)
         uv_timer_start(&u->survey_timer, on_survey_timer, SURVEY_AGAIN_MS, 0);
 }
 
@@ -453,25 +392,16 @@ static void take_finished(void *context, const void *body, int64_t re)
         flow_post(u->agent, a, note->has_ended ? EVENT_ENDED : EVENT_FINISHED, NULL);
 }
 
-static bool has_questions(const struct user *u)
-{
-    struct ring *at, *after;
-
-    for (const struct attempt *a = user_next(u, NULL); a != NULL; a = user_next(u, a))
-        if (is_asked(a) || a->phase == PHASE_ORPHANED || a->phase == PHASE_FINISHING)
-            return true;
-    for (RING_EACH(&u->agent->attempts.batches, at, after))
-        if (RING_ITEM(at, struct batch, ring)->user == u &&
-            RING_ITEM(at, struct batch, ring)->phase >= PROCESS_SOUGHT)
-            return true;
-    return u->is_surveying;
-}
-
 static void on_janitor_timer(uv_timer_t *timer)
 {
     struct user *u = timer->data;
+    bool has_questions = u->is_surveying;
 
-    if (has_questions(u))
+    for (const struct attempt *a = user_next(u, NULL); a != NULL; a = user_next(u, a))
+        has_questions |= is_asked(a) || a->phase == PHASE_ORPHANED || a->phase == PHASE_FINISHING;
+    for (RING_EACH(const struct batch, b, &u->agent->attempts.batches, ring))
+        has_questions |= b->user == u && b->phase >= PROCESS_SOUGHT;
+    if (has_questions)
         uv_timer_start(timer, on_janitor_timer, JANITOR_IDLE_MS, 0);
     else
         service_rest(&u->janitor);
@@ -482,7 +412,6 @@ static void on_up(void *context)
 {
     struct user *u = context;
     struct agent *ag = u->agent;
-    struct ring *at, *after;
 
     for (struct attempt *a = user_next(u, NULL); a != NULL; a = user_next(u, a)) {
         if (a->batch != NULL && a == batch_first(a->batch))
@@ -490,15 +419,13 @@ static void on_up(void *context)
         if (a->phase == PHASE_FINISHING)
             flow_recover_finish(ag, a, NULL);
     }
-    for (RING_EACH(&ag->attempts.batches, at, after)) {
-        struct batch *b = RING_ITEM(at, struct batch, ring);
-
+    for (RING_EACH(struct batch, b, &ag->attempts.batches, ring)) {
         if (b->user == u && ring_is_empty(&b->members))
             flow_recover_ask(ag, b);
     }
-    for (RING_EACH(&ag->orphans, at, after))
-        if (RING_ITEM(at, struct batch, orphan)->user == u)
-            flow_post_process(ag, RING_ITEM(at, struct batch, orphan), PROCESS_EV_ALIVE);
+    for (RING_EACH(struct batch, b, &ag->orphans, orphan))
+        if (b->user == u)
+            flow_post_process(ag, b, PROCESS_EV_ALIVE);
     if (u->is_surveying)
         send_survey(u);
     uv_timer_start(&u->janitor_timer, on_janitor_timer, JANITOR_IDLE_MS, 0);
@@ -512,3 +439,119 @@ const struct service_events flow_recover_events = {
                [NOTE_REMAINS] = take_remains,
                [NOTE_SURVEYED] = take_surveyed },
 };
+
+/* ---- adoption: what an earlier agent left ---- */
+
+static void finish_adoption(struct agent *ag)
+{
+    ag->is_adopted = true;
+    uv_timer_stop(&ag->adopt_timer);
+    log_event(LOG_INFO, "adopted", "attempts", "%zu", ag->attempts.n, NULL);
+    ag->is_register_due = true;
+}
+
+void adopt_turn(struct agent *ag)
+{
+    if (ag->runners.loop == NULL)
+        return;
+    if (!ag->is_resolving && ag->runners.n_unknown == 0) {
+        ag->is_resolving = true;
+        for (RING_EACH(const struct attempt, a, &ag->attempts.all, ring))
+            if ((a->phase == PHASE_LEFT || a->phase == PHASE_MUTE) && a->batch->runner == NULL &&
+                a == batch_first(a->batch))
+                flow_post_process(ag, a->batch, PROCESS_EV_MISSED);
+        /* Processes whose jobs have all ended go as well; what they left goes with the survey. */
+        for (RING_EACH(const struct batch, b, &ag->attempts.batches, ring))
+            if (ring_is_empty(&b->members) && b->runner == NULL)
+                flow_post_process(ag, b, PROCESS_EV_ENDED);
+        for (RING_EACH(struct user, u, &ag->users, ring))
+            if (u->state == USER_KNOWN)
+                flow_recover_survey(u);
+    }
+    if (!ag->is_adopted && (ag->is_resolving || ag->is_late) && ring_is_empty(&ag->events) &&
+        n_asked(ag) == 0)
+        finish_adoption(ag);
+}
+
+/* A mute runner may have what lies in run/, but not what has ended. */
+static void on_adopt_timer(uv_timer_t *timer)
+{
+    struct agent *ag = timer->data;
+
+    if (ag->is_resolving || ag->is_late) {
+        finish_adoption(ag);
+        return;
+    }
+    ag->is_late = true;
+    uv_timer_start(timer, on_adopt_timer, LATE_MAX_MS, 0);
+    for (RING_EACH(struct attempt, a, &ag->attempts.all, ring))
+        flow_post(ag, a, EVENT_SILENT, NULL);
+    for (RING_EACH(const struct attempt, a, &ag->attempts.all, ring)) {
+        if (a->batch != NULL && a == batch_first(a->batch))
+            flow_post_process(ag, a->batch, PROCESS_EV_ASK);
+    }
+}
+
+void adopt_begin(struct agent *ag)
+{
+    struct err e = { 0 };
+
+    for (RING_EACH(struct user, u, &ag->users, ring))
+        user_lookup(u);
+    if (ag->changes_uid)
+        user_recall_all(ag);
+    uv_timer_start(&ag->adopt_timer, on_adopt_timer, MUTE_MAX_MS, 0);
+    if (runners_adopt(&ag->runners, &e) < 0)
+        log_event(LOG_ERROR, "adopt", "why", "%s", e.text, NULL);
+}
+
+/* ---- what runners say that were looked for ---- */
+
+/* The agent before us may have died before it told that the attempt runs.  The attempt may have ended
+ * while its runner's words were on their way. */
+static void name_attempt(struct agent *ag, const struct runner *r, const struct batch *b,
+                         const struct token *token, int64_t started_at)
+{
+    const struct attempt *a = attempts_find(&ag->attempts, token);
+
+    if (a == NULL || a->batch != b || !runner_is_of(r, &a->user->owner))
+        return;
+    flow_post(ag, a, EVENT_NAMED, NULL);
+    if (started_at > 0)
+        flow_post(ag, a, EVENT_STARTED, NULL)->at = started_at;
+}
+
+void adopt_hello(void *context, struct runner *r, const struct note_hello *hello)
+{
+    struct agent *ag = context;
+    struct batch *b = attempts_find_process(&ag->attempts, &hello->token);
+    const struct attempt *a = attempts_find(&ag->attempts, &hello->token);
+    const struct token_entry *mates = hello->mates.items;
+
+    if (token_is_zero(&hello->token))
+        return;
+    if (b == NULL || !runner_is_of(r, &b->user->owner) || b->runner != NULL ||
+        (!b->is_shared && !attempt_may_run(a))) {
+        if (a != NULL && runner_is_of(r, &a->user->owner))
+            return;
+        /* What the registry does not know was never ours, or was settled long ago. */
+        log_event(LOG_WARN, "unknown-job", "user", "%s",
+                  runner_user(r) == NULL ? "" : runner_user(r), NULL);
+        for (size_t i = 0; i < hello->mates.n; i++)
+            runner_stop(r, &mates[i].token);
+        runner_stop(r, &hello->token);
+        return;
+    }
+    runner_assign(r, b);
+    flow_post_process(ag, b, PROCESS_EV_NAMED);
+    if (!b->is_shared) {
+        name_attempt(ag, r, b, &hello->token, hello->started_at);
+    } else {
+        for (RING_EACH(const struct attempt, mate, &b->members, mate))
+            flow_post(ag, mate, EVENT_UNNAMED, NULL);
+        for (size_t i = 0; i < hello->mates.n; i++)
+            name_attempt(ag, r, b, &mates[i].token, hello->started_at);
+        flow_post_process(ag, b, PROCESS_EV_ASK);
+    }
+    pilot_end_adopted(ag, b);
+}

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow_recover.h - attempts that no runner has, and what else lies on scratch: asked of the janitor
+ * flow_recover.h - take over what an earlier agent left; attempts that no runner has, and what else lies on
+ * scratch: asked of the janitor
+ *
+ * First all runners that live say what they run.  Then the janitor is asked what became of the other
+ * attempts, and each user's scratch is surveyed.  A runner that says nothing is not waited for.
  *
  * A survey lists what lies on a user's scratch and belongs to nobody.  Some of it may be of agents that worked
  * for a ludwigd that is gone: their results are published, and what their jobs were given counts
@@ -25,8 +29,12 @@ void flow_recover_bury(struct agent *ag, struct batch *b);
 /* EFFECT_FINISH */
 void flow_recover_finish(struct agent *ag, struct attempt *a, const struct flow_event *ev);
 
-/* Attempts of which the janitor is yet to say what became of them. */
-size_t flow_recover_n_asked(const struct agent *ag);
+/* The registry has been read, and the runners are known. */
+void adopt_begin(struct agent *ag);
+/* Once in each turn: what can be done by what is known by now. */
+void adopt_turn(struct agent *ag);
+/* A runner that was looked for says what it runs. */
+void adopt_hello(void *context, struct runner *r, const struct note_hello *hello);
 
 void flow_recover_survey(struct user *u);
 void flow_recover_free(struct agent *ag);

@@ -16,7 +16,10 @@
 #include "worker/flow/pilot_end.h"
 
 enum {
-    RESTORE_AT_FIRST_MS = 1000,
+    RETRY_AT_FIRST_MS = 1000,
+    TREE_RETRY_AT_MOST_MS = 30 * 1000,
+    PAUSE_AT_FIRST_MS = 1000,
+    PAUSE_AT_MOST_MS = 60 * 1000,
     INOTIFY_BYTES = 64 * 1024,
     /* A tree that cannot be watched is looked through not more often than this. */
     LOOK_EVERY_MS = 10 * 1000
@@ -24,7 +27,18 @@ enum {
 
 /* ---- asking ---- */
 
-static void order_tree(struct user *u, struct tree *t)
+/* Made when it is new. */
+static struct tree *find_tree(struct user *u, const struct digest *tree)
+{
+    for (size_t i = 0; i < u->n_trees; i++)
+        if (digest_equal(&u->trees[i].set.tree, tree))
+            return &u->trees[i];
+    mem_grow((void **)&u->trees, &u->trees_capacity, u->n_trees, sizeof *u->trees);
+    u->trees[u->n_trees] = (struct tree){ .set.tree = *tree };
+    return &u->trees[u->n_trees++];
+}
+
+static void ask_for_tree(struct user *u, struct tree *t)
 {
     const struct order_stage order = {
         t->set, t->project, t->share, u->agent->drive, u->agent->conf.settings, t->is_doubted
@@ -40,19 +54,24 @@ static void order_tree(struct user *u, struct tree *t)
     t->order_seq = service_send(&u->stager, ORDER_STAGE, &order);
 }
 
-/* Once for each tree, however many wait for it. */
-static void ask_for_tree(void *context, const struct dataset *set)
+/* Each tree once, however many wait for it.  The packs that it was brought from before may be gone. */
+static void ask_for_trees(struct attempt *a)
 {
-    struct attempt *a = context;
-    struct tree *t = tree_states_find(&a->user->staging, &set->tree);
+    const struct dataset *set;
 
-    if (t->state == TREE_THERE)
-        return;
-    a->is_staged = true;
-    if (t->state != TREE_UNKNOWN)
-        return;
-    tree_come_from(t, set, a->order.work.project, a->order.share);
-    order_tree(a->user, t);
+    for (size_t i = 0; (set = order_tree(&a->order, i)) != NULL; i++) {
+        struct tree *t = find_tree(a->user, &set->tree);
+
+        a->is_staged |= t->state != TREE_THERE;
+        if (t->state != TREE_UNKNOWN)
+            continue;
+        free(t->project);
+        free(t->share);
+        t->set = *set;
+        t->project = mem_strdup(a->order.work.project);
+        t->share = mem_strdup(a->order.share);
+        ask_for_tree(a->user, t);
+    }
 }
 
 static void order_look(const struct attempt *a)
@@ -82,32 +101,16 @@ static void order_restore(struct attempt *a)
     service_send(&a->user->stager, ORDER_RESTORE, &order);
 }
 
-/* A first attempt that no agent before us may have run needs no look. */
-static void stage(struct agent *ag, struct attempt *a)
-{
-    bool was_staged = a->is_staged;
-
-    if (a->order.assignment.attempt <= 1 && ag->is_adopted)
-        a->is_looked_at = true;
-    if (!a->is_looked_at)
-        order_look(a);
-    a->is_restored = a->order.assignment.attempt <= 1;
-    if (!a->is_restored)
-        order_restore(a);
-    tree_states_each_tree(&a->order.work.work, ask_for_tree, a);
-    if (a->is_staged && !was_staged)
-        outbox_hint(&ag->outbox, a, EV_STAGE, units_now_ms());
-}
-
 void flow_stage_admit(struct agent *ag, struct attempt *a, const struct flow_event *ev)
 {
     const struct batch *b = a->batch;
+    bool was_staged = a->is_staged;
 
     (void)ev;
     user_lookup(a->user);
     pilot_end_admitted(ag, a);
     if (pilot_end_refuses(ag, a)) {
-        flow_post(ag, a, EVENT_RECALL, ag->retire->reason);
+        flow_post(ag, a, EVENT_RECALL, ag->pilot_end->reason);
     } else if (a->user->state == USER_REFUSED) {
         flow_post(ag, a, EVENT_RECALL, a->user->why);
     } else if (!slots_could_fit(ag->slots, &b->slot.need)) {
@@ -115,7 +118,17 @@ void flow_stage_admit(struct agent *ag, struct attempt *a, const struct flow_eve
     } else if (b->phase != PROCESS_NONE || b->slot.is_running || b->runner != NULL) {
         flow_post(ag, a, EVENT_RECALL, "its process has started without it");
     } else {
-        stage(ag, a);
+        /* A first attempt that no agent before us may have run needs no look. */
+        if (a->order.assignment.attempt <= 1 && ag->is_adopted)
+            a->is_looked_at = true;
+        if (!a->is_looked_at)
+            order_look(a);
+        a->is_restored = a->order.assignment.attempt <= 1;
+        if (!a->is_restored)
+            order_restore(a);
+        ask_for_trees(a);
+        if (a->is_staged && !was_staged)
+            outbox_hint(&ag->outbox, a, EV_STAGE, units_now_ms());
         flow_stage_check(ag, b);
     }
 }
@@ -123,27 +136,24 @@ void flow_stage_admit(struct agent *ag, struct attempt *a, const struct flow_eve
 /* Its members are jobs of one sweep: they need the same trees. */
 static bool is_ready(const struct batch *b)
 {
-    struct ring *at, *after;
+    const struct dataset *set;
 
-    for (RING_EACH(&b->members, at, after)) {
-        const struct attempt *a = RING_ITEM(at, struct attempt, mate);
-
+    for (RING_EACH(const struct attempt, a, &b->members, mate)) {
         if ((a->phase != PHASE_STAGING && a->phase != PHASE_QUEUED) || !a->is_looked_at ||
             !a->is_restored)
             return false;
     }
-    return b->user->state == USER_KNOWN &&
-           tree_states_has_all(&b->user->staging, &batch_first(b)->order.work.work);
+    for (size_t i = 0; (set = order_tree(&batch_first(b)->order, i)) != NULL; i++)
+        if (find_tree(b->user, &set->tree)->state != TREE_THERE)
+            return false;
+    return b->user->state == USER_KNOWN;
 }
 
 void flow_stage_check(struct agent *ag, const struct batch *b)
 {
     bool ready = is_ready(b);
-    struct ring *at, *after;
 
-    for (RING_EACH(&b->members, at, after)) {
-        const struct attempt *a = RING_ITEM(at, struct attempt, mate);
-
+    for (RING_EACH(const struct attempt, a, &b->members, mate)) {
         if (ready && a->phase == PHASE_STAGING)
             flow_post(ag, a, EVENT_READY, NULL);
         else if (!ready && a->phase == PHASE_QUEUED)
@@ -166,46 +176,39 @@ static void doubt_tree(struct user *u, struct tree *t)
 {
     t->is_doubted = true;
     if (t->state == TREE_THERE)
-        order_tree(u, t);
-}
-
-static void doubt_one(void *context, const struct dataset *set)
-{
-    struct user *u = context;
-
-    doubt_tree(u, tree_states_find(&u->staging, &set->tree));
+        ask_for_tree(u, t);
 }
 
 void flow_stage_doubt(const struct attempt *a)
 {
-    tree_states_each_tree(&a->order.work.work, doubt_one, a->user);
+    const struct dataset *set;
+
+    for (size_t i = 0; (set = order_tree(&a->order, i)) != NULL; i++)
+        doubt_tree(a->user, find_tree(a->user, &set->tree));
     flow_stage_check_all(a->user);
-}
-
-/* IN_IGNORED says only that a watch is over. */
-static bool has_changed(int guard_fd)
-{
-    alignas(struct inotify_event) char events[INOTIFY_BYTES];
-    const struct inotify_event *event;
-    bool has = false;
-    ssize_t n;
-
-    do {
-        n = read(guard_fd, events, sizeof events);
-        for (ssize_t at = 0; at < n; at += (ssize_t)(sizeof *event + event->len)) {
-            event = (const struct inotify_event *)(const void *)(events + at);
-            has |= (event->mask & IN_IGNORED) == 0;
-        }
-    } while (n > 0 || (n < 0 && errno == EINTR));
-    return has;
 }
 
 void flow_stage_look(struct user *u)
 {
-    if (u->guard_fd < 0 || !has_changed(u->guard_fd))
+    alignas(struct inotify_event) char events[INOTIFY_BYTES];
+    const struct inotify_event *event;
+    bool has_changed = false;
+    ssize_t n;
+
+    if (u->guard_fd < 0)
         return;
-    for (size_t i = 0; i < u->staging.n; i++)
-        doubt_tree(u, &u->staging.trees[i]);
+    do {
+        n = read(u->guard_fd, events, sizeof events);
+        for (ssize_t at = 0; at < n; at += (ssize_t)(sizeof *event + event->len)) {
+            event = (const struct inotify_event *)(const void *)(events + at);
+            has_changed |=
+                (event->mask & IN_IGNORED) == 0; /* that says only that a watch is over */
+        }
+    } while (n > 0 || (n < 0 && errno == EINTR));
+    if (!has_changed)
+        return;
+    for (size_t i = 0; i < u->n_trees; i++)
+        doubt_tree(u, &u->trees[i]);
     flow_stage_check_all(u);
 }
 
@@ -232,64 +235,35 @@ void flow_stage_watch(struct user *u)
         log_event(LOG_WARN, "data-not-watched", "why", "%s", uv_strerror(rc), NULL);
 }
 
-struct needing {
-    const struct digest *tree;
-    bool is_found;
-};
-
-static void compare_tree(void *context, const struct dataset *set)
-{
-    struct needing *n = context;
-
-    n->is_found |= digest_equal(n->tree, &set->tree);
-}
-
-static bool needs_tree(const struct attempt *a, const struct digest *tree)
-{
-    struct needing n = { tree, false };
-
-    tree_states_each_tree(&a->order.work.work, compare_tree, &n);
-    return n.is_found;
-}
-
-/* Somebody waits for the tree, or runs with it. */
-static bool is_leased(const struct user *u, const struct digest *tree)
-{
-    const struct attempt *a;
-
-    for (a = user_next(u, NULL); a != NULL; a = user_next(u, a))
-        if (a->batch != NULL && needs_tree(a, tree))
-            return true;
-    return false;
-}
-
 /* Also a tree that could not be brought is released: what there is of it may go. */
-static void leave_tree(void *context, const struct dataset *set)
-{
-    struct user *u = context;
-    struct tree *t = tree_states_find(&u->staging, &set->tree);
-    uint64_t now = uv_now(&u->agent->loop);
-
-    cache_trees_use(&u->cached, &set->tree, units_now_ms());
-    if (!is_leased(u, &set->tree)) {
-        const struct order_release order = { t->set.tree, t->state != TREE_THERE || t->is_doubted ||
-                                                              !t->is_guarded };
-
-        t->state = TREE_UNKNOWN;
-        if (t->is_held && u->stager.chan != NULL)
-            service_send(&u->stager, ORDER_RELEASE, &order);
-        t->is_held = false;
-    } else if (t->state == TREE_THERE && !t->is_guarded && now - t->looked_at >= LOOK_EVERY_MS) {
-        t->looked_at = now;
-        doubt_tree(u, t);
-        flow_stage_check_all(u);
-    }
-}
-
 void flow_stage_leave(const struct attempt *a)
 {
-    flow_stage_look(a->user);
-    tree_states_each_tree(&a->order.work.work, leave_tree, a->user);
+    struct user *u = a->user;
+    uint64_t now = uv_now(&u->agent->loop);
+    const struct dataset *set;
+
+    flow_stage_look(u);
+    for (size_t i = 0; (set = order_tree(&a->order, i)) != NULL; i++) {
+        struct tree *t = find_tree(u, &set->tree);
+        bool is_leased = false; /* somebody waits for the tree, or runs with it */
+
+        for (struct attempt *o = user_next(u, NULL); o != NULL && !is_leased; o = user_next(u, o))
+            is_leased = o->batch != NULL && order_needs_tree(&o->order, &set->tree);
+        if (!is_leased) {
+            const struct order_release order = { t->set.tree, t->state != TREE_THERE ||
+                                                                  t->is_doubted || !t->is_guarded };
+
+            t->state = TREE_UNKNOWN;
+            if (t->is_held && u->stager.chan != NULL)
+                service_send(&u->stager, ORDER_RELEASE, &order);
+            t->is_held = false;
+        } else if (t->state == TREE_THERE && !t->is_guarded &&
+                   now - t->looked_at >= LOOK_EVERY_MS) {
+            t->looked_at = now;
+            doubt_tree(u, t);
+            flow_stage_check_all(u);
+        }
+    }
 }
 
 /* ---- data of jobs that may come next ---- */
@@ -327,11 +301,10 @@ void flow_stage_expect_none(struct user *u)
 void flow_stage_expect(struct agent *ag, const struct msg_expect *m)
 {
     struct user *u = user_of(ag, m->user);
-    struct ring *at, *after;
 
-    for (RING_EACH(&ag->users, at, after))
-        if (RING_ITEM(at, struct user, ring) != u)
-            flow_stage_expect_none(RING_ITEM(at, struct user, ring));
+    for (RING_EACH(struct user, other, &ag->users, ring))
+        if (other != u)
+            flow_stage_expect_none(other);
     user_lookup(u);
     if (u->state == USER_REFUSED || m->sets.n == 0)
         return;
@@ -354,55 +327,42 @@ static void take_expected(void *context, const void *body, int64_t re)
 
 /* ---- answers ---- */
 
-struct coming {
-    const struct attempt *attempt;
-    const struct tree *tree;
-    bool is_found;
-};
-
-static void compare_packs(void *context, const struct dataset *set)
-{
-    struct coming *c = context;
-
-    c->is_found |=
-        tree_comes_from(c->tree, set, c->attempt->order.work.project, c->attempt->order.share);
-}
-
-static bool needs_packs(const struct attempt *a, const struct tree *t)
-{
-    struct coming c = { a, t, false };
-
-    tree_states_each_tree(&a->order.work.work, compare_packs, &c);
-    return c.is_found;
-}
-
-/* It cannot be had now. */
-static void recall_all(struct user *u, const struct tree *t, const char *why)
-{
-    const struct attempt *a;
-
-    for (a = user_next(u, NULL); a != NULL; a = user_next(u, a))
-        if (a->phase == PHASE_STAGING && needs_tree(a, &t->set.tree))
-            flow_post(u->agent, a, EVENT_RECALL, why);
-}
-
 /* These packs will never do; others who need the same tree may have named others. */
 static void lose_all(struct user *u, struct tree *t, const char *why)
 {
     struct attempt *a, *other = NULL;
+    const struct dataset *set;
 
     for (a = user_next(u, NULL); a != NULL; a = user_next(u, a)) {
-        if (a->phase != PHASE_STAGING)
+        bool needs_packs = false;
+
+        if (a->phase != PHASE_STAGING || !order_needs_tree(&a->order, &t->set.tree))
             continue;
-        if (needs_packs(a, t))
+        for (size_t i = 0; (set = order_tree(&a->order, i)) != NULL; i++)
+            needs_packs |=
+                digest_equal(&t->set.tree, &set->tree) && digest_equal(&t->set.id, &set->id);
+        if (needs_packs && strcmp(t->project, a->order.work.project) == 0 &&
+            strcmp(t->share, a->order.share) == 0)
             flow_post(u->agent, a, EVENT_LOSE, why);
-        else if (other == NULL && needs_tree(a, &t->set.tree))
+        else if (other == NULL)
             other = a;
     }
     if (other == NULL)
         return;
     t->state = TREE_UNKNOWN;
-    tree_states_each_tree(&other->order.work.work, ask_for_tree, other);
+    ask_for_trees(other);
+}
+
+/* Of trees that come later, the first that is due; NULL when there is none. */
+static struct tree *next_due(struct user *u)
+{
+    struct tree *first = NULL;
+
+    for (size_t i = 0; i < u->n_trees; i++)
+        if (u->trees[i].state == TREE_LATER &&
+            (first == NULL || u->trees[i].due_at < first->due_at))
+            first = &u->trees[i];
+    return first;
 }
 
 static void on_due(uv_timer_t *timer);
@@ -410,7 +370,7 @@ static void on_due(uv_timer_t *timer);
 /* For the first tree, or checkpoint, that is asked for again. */
 static void wait_for_due(struct user *u)
 {
-    const struct tree *t = tree_states_next_due(&u->staging);
+    const struct tree *t = next_due(u);
     uint64_t first = t == NULL ? UINT64_MAX : t->due_at;
     uint64_t now = uv_now(&u->agent->loop);
     const struct attempt *a;
@@ -422,16 +382,6 @@ static void wait_for_due(struct user *u)
         uv_timer_start(&u->staging_timer, on_due, first > now ? first - now : 0, 0);
 }
 
-static bool is_needed(const struct user *u, const struct digest *tree)
-{
-    const struct attempt *a;
-
-    for (a = user_next(u, NULL); a != NULL; a = user_next(u, a))
-        if (a->phase == PHASE_STAGING && needs_tree(a, tree))
-            return true;
-    return false;
-}
-
 static void on_due(uv_timer_t *timer)
 {
     struct user *u = timer->data;
@@ -439,11 +389,11 @@ static void on_due(uv_timer_t *timer)
     struct attempt *a;
     struct tree *t;
 
-    while ((t = tree_states_next_due(&u->staging)) != NULL && t->due_at <= now) {
-        if (is_needed(u, &t->set.tree))
-            order_tree(u, t);
-        else
-            t->state = TREE_UNKNOWN;
+    while ((t = next_due(u)) != NULL && t->due_at <= now) {
+        t->state = TREE_UNKNOWN;
+        for (a = user_next(u, NULL); a != NULL && t->state == TREE_UNKNOWN; a = user_next(u, a))
+            if (a->phase == PHASE_STAGING && order_needs_tree(&a->order, &t->set.tree))
+                ask_for_tree(u, t);
     }
     for (a = user_next(u, NULL); a != NULL; a = user_next(u, a)) {
         if (a->restore_due_at == 0 || a->restore_due_at > now)
@@ -461,12 +411,13 @@ static void take_staged(void *context, const void *body, int64_t re)
 {
     const struct note_staged *note = body;
     struct user *u = context;
-    struct tree *t = tree_states_find(&u->staging, &note->tree);
+    struct tree *t = find_tree(u, &note->tree);
+    const struct attempt *a;
 
     if (t->state != TREE_ASKED || t->order_seq != re)
         return;
     if (note->error == NULL && t->is_doubted) {
-        order_tree(u, t); /* again: that is what is known by now */
+        ask_for_tree(u, t); /* again: that is what is known by now */
         return;
     }
     if (note->error == NULL) {
@@ -478,11 +429,17 @@ static void take_staged(void *context, const void *body, int64_t re)
         return;
     }
     log_event(LOG_WARN, "stage", "project", "%s", t->project, "why", "%s", note->error, NULL);
-    tree_ask_later(t, uv_now(&u->agent->loop));
+    t->delay_ms = t->delay_ms == 0 ? RETRY_AT_FIRST_MS : t->delay_ms * 2;
+    if (t->delay_ms > TREE_RETRY_AT_MOST_MS)
+        t->delay_ms = TREE_RETRY_AT_MOST_MS;
+    t->due_at = uv_now(&u->agent->loop) + t->delay_ms;
+    t->state = TREE_LATER;
     if (!note->retry)
         lose_all(u, t, note->error);
     else if (t->delay_ms > FLOW_PATIENCE_MS && t->delay_ms / 2 <= FLOW_PATIENCE_MS)
-        recall_all(u, t, note->error);
+        for (a = user_next(u, NULL); a != NULL; a = user_next(u, a))
+            if (a->phase == PHASE_STAGING && order_needs_tree(&a->order, &t->set.tree))
+                flow_post(u->agent, a, EVENT_RECALL, note->error);
     wait_for_due(u);
 }
 
@@ -508,7 +465,7 @@ static void take_restored(void *context, const void *body, int64_t re)
     }
     log_event(LOG_WARN, "restore", "project", "%s", a->order.work.project, "why", "%s", note->error,
               NULL);
-    a->restore_delay_ms = a->restore_delay_ms == 0 ? RESTORE_AT_FIRST_MS : 2 * a->restore_delay_ms;
+    a->restore_delay_ms = a->restore_delay_ms == 0 ? RETRY_AT_FIRST_MS : 2 * a->restore_delay_ms;
     a->restore_due_at = uv_now(&ag->loop) + a->restore_delay_ms;
     if (a->restore_delay_ms > FLOW_PATIENCE_MS)
         flow_post(ag, a, EVENT_RECALL, note->error);
@@ -537,8 +494,7 @@ static void take_cached(void *context, const void *body, int64_t re)
     struct user *u = context;
 
     (void)re;
-    if (cache_trees_take(&u->cached, note))
-        cache_news_add(&u->holds, note);
+    cache_news_take(&u->cached, note);
 }
 
 /* A new stager knows nothing of what is in use. */
@@ -547,14 +503,14 @@ static void on_up(void *context)
     struct user *u = context;
     struct attempt *a;
 
-    cache_trees_free(&u->cached);
-    cache_news_begin(&u->holds, &u->cached);
-    for (size_t i = 0; i < u->staging.n; i++) {
-        struct tree *t = &u->staging.trees[i];
+    cache_news_free(&u->cached);
+    cache_news_begin(&u->cached);
+    for (size_t i = 0; i < u->n_trees; i++) {
+        struct tree *t = &u->trees[i];
 
         t->is_held = false;
         if (t->state == TREE_ASKED || t->state == TREE_THERE)
-            order_tree(u, t);
+            ask_for_tree(u, t);
     }
     for (a = user_next(u, NULL); a != NULL; a = user_next(u, a)) {
         if (a->phase == PHASE_STAGING && !a->is_looked_at)
@@ -580,32 +536,92 @@ const struct service_events flow_stage_events = {
 /* By it workers are chosen: so it is looked at although nothing is to be staged. */
 void flow_stage_tell_cached(struct user *u)
 {
+    cache_news_begin(&u->cached);
     if (u->state == USER_KNOWN && u->stager.chan == NULL && u->cached.n == 0)
         service_need(&u->stager);
-    cache_news_begin(&u->holds, &u->cached);
 }
 
 void flow_stage_tell_all_cached(struct agent *ag)
 {
-    struct ring *at, *after;
-
-    for (RING_EACH(&ag->users, at, after))
-        flow_stage_tell_cached(RING_ITEM(at, struct user, ring));
+    for (RING_EACH(struct user, u, &ag->users, ring))
+        flow_stage_tell_cached(u);
 }
 
 void flow_stage_send_news(struct agent *ag)
 {
-    struct ring *at, *after;
     struct msg_holds m;
 
     if (!ag->is_registered)
         return;
-    for (RING_EACH(&ag->users, at, after)) {
-        struct user *u = RING_ITEM(at, struct user, ring);
-
-        while (cache_news_next(&u->holds, &m)) {
+    for (RING_EACH(struct user, u, &ag->users, ring)) {
+        while (cache_news_next(&u->cached, &m)) {
             m.user = u->name;
             server_link_send(ag->link, MSG_HOLDS, 0, &m);
         }
     }
+}
+
+/* ---- where nothing can be started, nothing is taken for a while ---- */
+
+static bool is_pausing(const struct user *u)
+{
+    return uv_is_active((const uv_handle_t *)&u->pause_timer);
+}
+
+bool flow_pause_may_try(const struct user *u)
+{
+    if (u->pause_ms == 0)
+        return true;
+    for (const struct attempt *a = user_next(u, NULL); a != NULL; a = user_next(u, a))
+        if (attempt_may_run(a) && a->started_at == 0) /* also one whose start may have failed */
+            return false;
+    return !is_pausing(u);
+}
+
+bool flow_pause_is_long(const struct user *u)
+{
+    return is_pausing(u) && u->pause_ms > FLOW_PATIENCE_MS;
+}
+
+static void on_pause_over(uv_timer_t *timer)
+{
+    struct user *u = timer->data;
+
+    u->agent->is_register_due |= u->pause_ms > FLOW_PATIENCE_MS;
+}
+
+/* Several that were given before the first failure fail together: that is one failure. */
+void flow_pause_failed(struct user *u, const char *why)
+{
+    if (is_pausing(u))
+        return;
+    if (u->pause_ms == 0) {
+        char *hint = mem_printf("look whether %s and %s are full, or the limit of processes is "
+                                "reached; few jobs are tried here until one starts",
+                                u->owner.scratch, u->agent->folders.runtime);
+
+        log_event(LOG_WARN, "cannot-start", "why", "%s", why, "hint", "%s", hint, NULL);
+        free(hint);
+    }
+    free(u->pause_why);
+    u->pause_why = mem_strdup(why);
+    u->pause_ms = u->pause_ms == 0                     ? PAUSE_AT_FIRST_MS
+                  : 2 * u->pause_ms < PAUSE_AT_MOST_MS ? 2 * u->pause_ms
+                                                       : PAUSE_AT_MOST_MS;
+    uv_timer_start(&u->pause_timer, on_pause_over, u->pause_ms, 0);
+    if (!flow_pause_is_long(u))
+        return;
+    for (const struct attempt *a = user_next(u, NULL); a != NULL; a = user_next(u, a))
+        flow_post(u->agent, a, EVENT_RECALL, why);
+    u->agent->is_register_due = true;
+}
+
+void flow_pause_succeeded(struct user *u)
+{
+    if (u->pause_ms == 0)
+        return;
+    log_event(LOG_INFO, "can-start-again", NULL);
+    u->agent->is_register_due |= flow_pause_is_long(u);
+    uv_timer_stop(&u->pause_timer);
+    u->pause_ms = 0;
 }

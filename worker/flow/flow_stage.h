@@ -6,6 +6,8 @@
  * Data of jobs that may come next are brought while the slots are busy.  Whether data were changed
  * is known without a look at them: the stager watches the folders of trees that jobs use with an
  * inotify descriptor of ours, which is read before anything is started.
+ *
+ * After a failure to start, a user's attempts are tried one at a time, later each time.
  */
 #ifndef LUDWIG_WORKER_FLOW_FLOW_STAGE_H
 #define LUDWIG_WORKER_FLOW_FLOW_STAGE_H
@@ -42,5 +44,11 @@ void flow_stage_tell_cached(struct user *u);
 void flow_stage_tell_all_cached(struct agent *ag);
 /* Sends what ludwigd has not been told yet of the caches. */
 void flow_stage_send_news(struct agent *ag);
+
+void flow_pause_failed(struct user *u, const char *why);
+void flow_pause_succeeded(struct user *u);
+bool flow_pause_may_try(const struct user *u);
+/* It takes long enough that others should get the work. */
+bool flow_pause_is_long(const struct user *u);
 
 #endif

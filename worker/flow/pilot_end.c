@@ -29,7 +29,7 @@ static const char told_reason[] = "its Slurm job was told to end",
 
 bool pilot_end_is_pilot(const struct agent *ag)
 {
-    return ag->retire->pilot.is_one;
+    return ag->pilot_end->pilot.is_one;
 }
 
 static bool is_empty(const struct agent *ag)
@@ -50,27 +50,22 @@ bool pilot_end_has_nothing(const struct agent *ag)
 
 /* ---- words with ludwigd ---- */
 
-/* It answers in turn, so the answer says that what it sent before has come. */
-static void ask(struct agent *ag)
-{
-    struct msg_alive alive = { true };
-
-    ag->retire->asked_seq = server_link_send(ag->link, MSG_ALIVE, 0, &alive);
-}
-
 static void say(struct agent *ag, bool is_over)
 {
-    struct msg_retiring m = { ag->retire->reason, is_over, ag->retire->state == PILOT_END_NOW };
+    struct pilot_end *r = ag->pilot_end;
+    struct msg_retiring m = { r->reason, is_over, r->state == PILOT_END_NOW };
+    struct msg_alive alive = { true };
 
     if (!ag->is_registered)
         return;
     server_link_send(ag->link, MSG_RETIRING, 0, &m);
-    ask(ag);
+    /* It answers in turn, so the answer says that what it was sent before has come. */
+    r->asked_seq = server_link_send(ag->link, MSG_ALIVE, 0, &alive);
 }
 
 void pilot_end_registered(struct agent *ag)
 {
-    struct pilot_end *r = ag->retire;
+    struct pilot_end *r = ag->pilot_end;
 
     r->has_met = true;
     r->is_heard = r->is_last_word_said = false;
@@ -80,7 +75,7 @@ void pilot_end_registered(struct agent *ag)
 
 void pilot_end_answered(struct agent *ag, int64_t re)
 {
-    struct pilot_end *r = ag->retire;
+    struct pilot_end *r = ag->pilot_end;
 
     if (r->asked_seq <= 0 || re != r->asked_seq)
         return;
@@ -90,42 +85,14 @@ void pilot_end_answered(struct agent *ag, int64_t re)
     r->is_heard = true;
 }
 
-/* ---- leaving ---- */
-
 static void on_patience(uv_timer_t *timer)
 {
     agent_stop(timer->data, AGENT_LEAVES);
 }
 
-/* Who does not answer is not waited for. */
-static void leave_if_over(struct agent *ag)
-{
-    struct pilot_end *r = ag->retire;
-
-    if (!is_empty(ag)) {
-        uv_timer_stop(&r->patience_timer);
-        r->is_last_word_said = false;
-        return;
-    }
-    if (!uv_is_active((uv_handle_t *)&r->patience_timer))
-        uv_timer_start(&r->patience_timer, on_patience, PATIENCE_MS, 0);
-    if (r->is_heard && !r->is_last_word_said) {
-        r->is_last_word_said = true;
-        say(ag, true);
-    }
-}
-
-static void recall_waiting(struct agent *ag)
-{
-    struct ring *at, *after;
-
-    for (RING_EACH(&ag->attempts.all, at, after))
-        flow_post(ag, RING_ITEM(at, struct attempt, ring), EVENT_RECALL, ag->retire->reason);
-}
-
 static void begin(struct agent *ag, enum pilot_end_state state, const char *reason)
 {
-    struct pilot_end *r = ag->retire;
+    struct pilot_end *r = ag->pilot_end;
 
     if (state <= r->state)
         return;
@@ -135,24 +102,15 @@ static void begin(struct agent *ag, enum pilot_end_state state, const char *reas
     log_event(LOG_INFO, "retire", "why", "%s", reason, "attempts", "%zu", ag->attempts.n, NULL);
     uv_timer_stop(&r->idle_timer);
     say(ag, false);
-    if (ag->is_adopted && reason != only_reason)
-        recall_waiting(ag);
-}
-
-/* It has what it was made for. */
-static void take_only(struct agent *ag, const struct batch *b)
-{
-    struct pilot_end *r = ag->retire;
-
-    if (!r->pilot.takes_one || !token_is_zero(&r->only))
+    if (!ag->is_adopted || reason == only_reason)
         return;
-    r->only = b->token;
-    begin(ag, PILOT_END_WHEN_DONE, only_reason);
+    for (RING_EACH(const struct attempt, a, &ag->attempts.all, ring))
+        flow_post(ag, a, EVENT_RECALL, reason);
 }
 
 bool pilot_end_refuses(const struct agent *ag, const struct attempt *a)
 {
-    const struct pilot_end *r = ag->retire;
+    const struct pilot_end *r = ag->pilot_end;
 
     return r->state == PILOT_END_NOW ||
            (r->state == PILOT_END_WHEN_DONE &&
@@ -167,52 +125,24 @@ void pilot_end_when_done(struct agent *ag, const char *reason)
 
 /* ---- ending now ---- */
 
-/* What a job may take until its last process is gone; SCHEMA_NONE: as long as it needs. */
-static int64_t budget_ms(const struct pilot_end *r)
-{
-    int64_t left_ms = r->deadline_ms - units_now_ms();
-
-    if (r->deadline_ms == 0)
-        return SCHEMA_NONE;
-    left_ms -= left_ms > 2 * PUBLISH_MS ? PUBLISH_MS : left_ms / 3;
-    return left_ms > 0 ? left_ms : 0;
-}
-
 static void end_job(struct agent *ag, const struct batch *b)
 {
-    if (b->runner != NULL)
-        runner_preempt(b->runner, ag->retire->cause, ag->retire->reason, budget_ms(ag->retire));
-}
+    struct pilot_end *r = ag->pilot_end;
+    int64_t left_ms = r->deadline_ms - units_now_ms();
+    int64_t budget_ms = SCHEMA_NONE; /* until its last process is gone; none: as long as it needs */
 
-static void end_jobs(struct agent *ag)
-{
-    struct ring *at, *after;
-
-    for (RING_EACH(&ag->attempts.all, at, after)) {
-        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
-
-        if (attempt_may_run(a) && batch_first(a->batch) == a)
-            end_job(ag, a->batch);
+    if (r->deadline_ms != 0) {
+        left_ms -= left_ms > 2 * PUBLISH_MS ? PUBLISH_MS : left_ms / 3;
+        budget_ms = left_ms > 0 ? left_ms : 0;
     }
+    if (b->runner != NULL)
+        runner_preempt(b->runner, r->cause, r->reason, budget_ms);
 }
 
 void pilot_end_adopted(struct agent *ag, const struct batch *b)
 {
-    if (ag->retire->state == PILOT_END_NOW)
+    if (ag->pilot_end->state == PILOT_END_NOW)
         end_job(ag, b);
-}
-
-/* Its files may be published after all: then the next attempt finds them. */
-static void give_up(struct agent *ag)
-{
-    struct ring *at, *after;
-
-    for (RING_EACH(&ag->attempts.all, at, after)) {
-        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
-
-        flow_post(ag, a, EVENT_PREEMPT, "its Slurm job ended before it was published")->cause =
-            ag->retire->cause;
-    }
 }
 
 static void on_end_timer(uv_timer_t *timer);
@@ -226,14 +156,16 @@ static void wait_until(struct pilot_end *r, int64_t at_ms)
 
 static void end_now(struct agent *ag, enum cause cause, const char *reason, int64_t deadline_ms)
 {
-    struct pilot_end *r = ag->retire;
+    struct pilot_end *r = ag->pilot_end;
 
     if (r->state != PILOT_END_NOW)
         r->cause = cause;
     if (r->deadline_ms == 0 || (deadline_ms > 0 && deadline_ms < r->deadline_ms))
         r->deadline_ms = deadline_ms;
     begin(ag, PILOT_END_NOW, reason);
-    end_jobs(ag);
+    for (RING_EACH(const struct attempt, a, &ag->attempts.all, ring))
+        if (attempt_may_run(a) && batch_first(a->batch) == a)
+            end_job(ag, a->batch);
     if (r->deadline_ms > 0)
         wait_until(r, r->deadline_ms - GIVE_UP_MS);
 }
@@ -241,7 +173,7 @@ static void end_now(struct agent *ag, enum cause cause, const char *reason, int6
 /* SIGUSR1 comes early, if the site is kind; SIGTERM is the last word. */
 void pilot_end_told(struct agent *ag, int signal)
 {
-    const struct pilot_options *p = &ag->retire->pilot;
+    const struct pilot_options *p = &ag->pilot_end->pilot;
 
     log_event(LOG_INFO, "told-to-end", "signal", "%d", signal, NULL);
     end_now(ag, CAUSE_PREEMPTED, told_reason,
@@ -261,7 +193,7 @@ static int64_t lead_ms(const struct pilot_end *r)
 static void on_end_timer(uv_timer_t *timer)
 {
     struct agent *ag = timer->data;
-    struct pilot_end *r = ag->retire;
+    struct pilot_end *r = ag->pilot_end;
     int64_t left_ms = r->deadline_ms - units_now_ms();
 
     if (r->state != PILOT_END_NOW && left_ms > lead_ms(r)) /* the clock was set back */
@@ -271,7 +203,10 @@ static void on_end_timer(uv_timer_t *timer)
     else if (left_ms > GIVE_UP_MS)
         wait_until(r, r->deadline_ms - GIVE_UP_MS);
     else if (left_ms > LEAVE_MS) {
-        give_up(ag);
+        /* Its files may be published after all: then the next attempt finds them. */
+        for (RING_EACH(const struct attempt, a, &ag->attempts.all, ring))
+            flow_post(ag, a, EVENT_PREEMPT, "its Slurm job ended before it was published")->cause =
+                r->cause;
         wait_until(r, r->deadline_ms - LEAVE_MS);
     } else {
         agent_stop(ag, AGENT_LEAVES);
@@ -282,12 +217,14 @@ void pilot_end_admitted(struct agent *ag, const struct attempt *a)
 {
     const struct checkpoint *c = &a->order.work.work.checkpoint;
     int64_t lead = TERM_MS + PUBLISH_MS + (c->signal == NULL ? 0 : c->grace_ms);
-    struct pilot_end *r = ag->retire;
+    struct pilot_end *r = ag->pilot_end;
 
     if (!pilot_end_is_pilot(ag))
         return;
-    if (a->batch != NULL)
-        take_only(ag, a->batch);
+    if (a->batch != NULL && r->pilot.takes_one && token_is_zero(&r->only)) {
+        r->only = a->batch->token; /* it has what it was made for */
+        begin(ag, PILOT_END_WHEN_DONE, only_reason);
+    }
     if (lead <= r->lead_ms)
         return;
     r->lead_ms = lead;
@@ -300,7 +237,7 @@ void pilot_end_admitted(struct agent *ag, const struct attempt *a)
 static void on_idle(uv_timer_t *timer)
 {
     struct agent *ag = timer->data;
-    struct pilot_end *r = ag->retire;
+    struct pilot_end *r = ag->pilot_end;
     struct err e = { 0 };
 
     if (ag->is_registered) {
@@ -326,24 +263,29 @@ void pilot_end_denied(struct agent *ag, const struct err *why)
     agent_fail(ag, &e);
 }
 
-static void watch_idle(struct agent *ag)
-{
-    uv_timer_t *timer = &ag->retire->idle_timer;
-
-    if (!is_empty(ag))
-        uv_timer_stop(timer);
-    else if (!uv_is_active((uv_handle_t *)timer))
-        uv_timer_start(timer, on_idle, (uint64_t)ag->retire->pilot.idle_ms, 0);
-}
-
 void pilot_end_turn(struct agent *ag)
 {
+    struct pilot_end *r = ag->pilot_end;
+
     if (!pilot_end_is_pilot(ag))
         return;
-    if (ag->retire->state == PILOT_END_NOT)
-        watch_idle(ag);
-    else if (knows_its_attempts(ag))
-        leave_if_over(ag);
+    if (r->state == PILOT_END_NOT) {
+        if (!is_empty(ag))
+            uv_timer_stop(&r->idle_timer);
+        else if (!uv_is_active((uv_handle_t *)&r->idle_timer))
+            uv_timer_start(&r->idle_timer, on_idle, (uint64_t)r->pilot.idle_ms, 0);
+    } else if (knows_its_attempts(ag) && !is_empty(ag)) {
+        uv_timer_stop(&r->patience_timer);
+        r->is_last_word_said = false;
+    } else if (knows_its_attempts(ag)) {
+        /* A ludwigd that does not answer is not waited for. */
+        if (!uv_is_active((uv_handle_t *)&r->patience_timer))
+            uv_timer_start(&r->patience_timer, on_patience, PATIENCE_MS, 0);
+        if (r->is_heard && !r->is_last_word_said) {
+            r->is_last_word_said = true;
+            say(ag, true);
+        }
+    }
 }
 
 /* ---- start ---- */
@@ -353,18 +295,10 @@ static void on_sigusr1(uv_signal_t *handle, int number)
     pilot_end_told(handle->data, number);
 }
 
-/* The pilot has blocked what it hands on until here. */
-static void unblock(void)
-{
-    sigset_t none;
-
-    sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 int pilot_end_init(struct agent *ag, struct err *e)
 {
-    struct pilot_end *r = ag->retire;
+    struct pilot_end *r = ag->pilot_end;
+    sigset_t none;
     int rc;
 
     uv_timer_init(&ag->loop, &r->idle_timer);
@@ -381,6 +315,8 @@ int pilot_end_init(struct agent *ag, struct err *e)
         return err_set(e, ERR_FAILED, "watch SIGUSR1: %s", uv_strerror(rc));
     if (r->deadline_ms > 0)
         wait_until(r, r->deadline_ms - lead_ms(r));
-    unblock();
+    /* The pilot has blocked what it hands on until here. */
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
     return 0;
 }

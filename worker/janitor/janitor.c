@@ -217,13 +217,13 @@ static int take_order(struct janitor *c, const struct envelope *m, struct err *e
     static const int types[] = { ORDER_SETTLE, ORDER_REAP, ORDER_FINISH, ORDER_SURVEY, -1 };
     union {
         struct order_settle settle;
-        struct order_reap reap;
+        struct token_entry reap;
         struct order_finish finish;
-        struct order_survey survey;
+        struct order_nothing survey;
     } x;
     struct note_reaped reaped;
     struct note_finished finished;
-    struct note_surveyed surveyed = { .all = true };
+    struct order_nothing surveyed = { .all = true };
 
     if (child_order_body(&c->wire, m, types, &x, e) < 0)
         return -1;

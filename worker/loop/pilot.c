@@ -43,15 +43,46 @@ struct pilot {
 
 static const int handed_on[] = { SIGTERM, SIGUSR1, SIGINT, SIGHUP };
 
-/* ---- the agent ---- */
+static void end(struct pilot *p, int code)
+{
+    p->is_over = true;
+    p->code = code;
+}
 
-/* Signals stay blocked until it can take them. */
+static void agent_ended(struct pilot *p, int status)
+{
+    int64_t now_ms = units_monotonic_ms(), delay_ms = 0;
+    bool has_exited = WIFEXITED(status);
+    int code = has_exited ? WEXITSTATUS(status) : 0;
+
+    p->agent = 0;
+    /* It has nothing to do, or has waited for ludwigd long enough and has no job either. */
+    if (has_exited && (code == EXIT_WELL || code == EXIT_UNREACHABLE)) {
+        end(p, code);
+        return;
+    }
+    if (now_ms - p->started_ms >= LASTED_MS)
+        p->failures = p->refusals = 0;
+    p->refusals = has_exited ? p->refusals + 1 : 0;
+    if (p->refusals == REFUSALS_MAX) {
+        end(p, code);
+        return;
+    }
+    if (p->told_by == 0) {
+        delay_ms = p->failures < 10 ? (int64_t)DELAY_AT_FIRST_MS << p->failures : DELAY_AT_MOST_MS;
+        p->failures++;
+    }
+    p->start_at_ms = now_ms + (delay_ms < DELAY_AT_MOST_MS ? delay_ms : DELAY_AT_MOST_MS);
+    log_event(LOG_WARN, "agent-ended", has_exited ? "code" : "signal", "%d",
+              has_exited ? code : WTERMSIG(status), NULL);
+}
+
 static void start_agent(struct pilot *p)
 {
     struct err e = { 0 };
     pid_t pid = fork();
 
-    if (pid == 0) {
+    if (pid == 0) { /* signals stay blocked until it can take them */
         execv("/proc/self/exe", p->args);
         _exit(EXIT_FAILED);
     }
@@ -67,94 +98,13 @@ static void start_agent(struct pilot *p)
         (void)kill(pid, p->told_by);
 }
 
-static int64_t delay_ms(struct pilot *p)
-{
-    int64_t delay = p->failures < 10 ? (int64_t)DELAY_AT_FIRST_MS << p->failures : DELAY_AT_MOST_MS;
-
-    p->failures++;
-    return delay < DELAY_AT_MOST_MS ? delay : DELAY_AT_MOST_MS;
-}
-
-static void end(struct pilot *p, int code)
-{
-    p->is_over = true;
-    p->code = code;
-}
-
-static void log_end(int status)
-{
-    bool has_exited = WIFEXITED(status);
-
-    log_event(LOG_WARN, "agent-ended", has_exited ? "code" : "signal", "%d",
-              has_exited ? WEXITSTATUS(status) : WTERMSIG(status), NULL);
-}
-
-/* It has nothing to do, or has waited for ludwigd long enough and has no job either. */
-static bool is_last_word(int status)
-{
-    return WIFEXITED(status) &&
-           (WEXITSTATUS(status) == EXIT_WELL || WEXITSTATUS(status) == EXIT_UNREACHABLE);
-}
-
-static void agent_ended(struct pilot *p, int status)
-{
-    int64_t now_ms = units_monotonic_ms();
-
-    p->agent = 0;
-    if (is_last_word(status)) {
-        end(p, WEXITSTATUS(status));
-        return;
-    }
-    if (now_ms - p->started_ms >= LASTED_MS)
-        p->failures = p->refusals = 0;
-    p->refusals = WIFEXITED(status) ? p->refusals + 1 : 0;
-    if (p->refusals == REFUSALS_MAX) {
-        end(p, WEXITSTATUS(status));
-        return;
-    }
-    p->start_at_ms = now_ms + (p->told_by == 0 ? delay_ms(p) : 0);
-    log_end(status);
-}
-
-/* Also what became ours when its parent died. */
-static void reap(struct pilot *p)
-{
-    int status;
-    pid_t pid;
-
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-        if (pid == p->agent)
-            agent_ended(p, status);
-}
-
-/* ---- signals ---- */
-
-static void take_signal(struct pilot *p, int number)
-{
-    if (number == SIGCHLD) {
-        reap(p);
-        return;
-    }
-    log_event(LOG_INFO, "signal", "number", "%d", number, NULL);
-    p->told_by = number == SIGUSR1 ? SIGUSR1 : SIGTERM;
-    p->start_at_ms = 0;
-    if (p->agent > 0)
-        (void)kill(p->agent, p->told_by);
-}
-
-/* 0: the time is over. wait_ms < 0: without end. */
-static int next_signal(const sigset_t *set, int64_t wait_ms)
-{
-    struct timespec wait = { (time_t)(wait_ms / 1000), (long)(wait_ms % 1000) * 1000 * 1000 };
-    int number = wait_ms < 0 ? sigwaitinfo(set, NULL) : sigtimedwait(set, NULL, &wait);
-
-    return number < 0 ? 0 : number;
-}
-
+/* Starts the agent if that is due, and waits for a signal. */
 static void turn(struct pilot *p, const sigset_t *set)
 {
-    int64_t wait_ms = -1;
-    int number;
+    int64_t wait_ms = -1; /* without end */
+    struct timespec wait;
+    int number, status;
+    pid_t pid;
 
     if (p->agent == 0) {
         wait_ms = p->start_at_ms - units_monotonic_ms();
@@ -163,29 +113,22 @@ static void turn(struct pilot *p, const sigset_t *set)
             wait_ms = p->agent == 0 ? DELAY_AT_FIRST_MS : -1;
         }
     }
-    number = next_signal(set, wait_ms);
-    if (number > 0)
-        take_signal(p, number);
-}
-
-static int block_signals(sigset_t *set, struct err *e)
-{
-    sigemptyset(set);
-    sigaddset(set, SIGCHLD);
-    for (size_t i = 0; i < sizeof handed_on / sizeof handed_on[0]; i++)
-        sigaddset(set, handed_on[i]);
-    return sigprocmask(SIG_SETMASK, set, NULL) < 0 ? err_sys(e, "block signals") : 0;
+    wait = (struct timespec){ (time_t)(wait_ms / 1000), (long)(wait_ms % 1000) * 1000 * 1000 };
+    number = wait_ms < 0 ? sigwaitinfo(set, NULL) : sigtimedwait(set, NULL, &wait);
+    if (number == SIGCHLD) {
+        while ((pid = waitpid(-1, &status, WNOHANG)) > 0) /* also what became ours as an orphan */
+            if (pid == p->agent)
+                agent_ended(p, status);
+    } else if (number > 0) {
+        log_event(LOG_INFO, "signal", "number", "%d", number, NULL);
+        p->told_by = number == SIGUSR1 ? SIGUSR1 : SIGTERM;
+        p->start_at_ms = 0;
+        if (p->agent > 0)
+            (void)kill(p->agent, p->told_by);
+    }
 }
 
 /* ---- what the agent is told ---- */
-
-static char *hex_of(const struct token *token)
-{
-    char hex[TOKEN_HEX];
-
-    token_hex(token, hex);
-    return mem_strdup(hex);
-}
 
 static char **args_of(const struct options *o)
 {
@@ -201,7 +144,8 @@ static char **args_of(const struct options *o)
         args[n++] = mem_printf("--server=%s", o->servers);
     if (!token_is_zero(&o->pilot.token)) {
         args[n++] = mem_strdup("--pilot");
-        args[n++] = hex_of(&o->pilot.token);
+        args[n] = mem_alloc(TOKEN_HEX);
+        token_hex(&o->pilot.token, args[n++]);
     }
     args[n++] = mem_printf("--idle=%lld", (long long)o->pilot.idle_ms);
     args[n++] = mem_printf("--kill-wait=%lld", (long long)o->pilot.kill_wait_ms);
@@ -209,13 +153,6 @@ static char **args_of(const struct options *o)
         args[n++] = mem_strdup("--one-job");
     args[n++] = mem_printf("--ends=%lld", (long long)o->pilot.ends_at_ms);
     return args;
-}
-
-static void free_args(char **args)
-{
-    for (char **at = args; *at != NULL; at++)
-        free(*at);
-    free(args);
 }
 
 /* The one thing that Slurm may not have said yet. */
@@ -240,14 +177,6 @@ static int64_t find_end(const struct pilot_options *o)
 
 /* ---- its folders ---- */
 
-static void claim(const char *folder)
-{
-    struct err e = { 0 };
-
-    if (pilot_cleanup_claim(folder, &e) < 0)
-        log_event(LOG_WARN, "not-claimed", "folder", "%s", folder, "why", "%s", e.text, NULL);
-}
-
 /* As long as we live, nobody takes them for what somebody has left, which one that is made and not claimed
  * yet may be taken for.  What is wrong with them the agent will say. */
 static void claim_folders(const struct options *o)
@@ -256,12 +185,17 @@ static void claim_folders(const struct options *o)
     struct conf conf = { .name = NULL };
     struct node node = { .host = NULL };
     struct slurm_job job;
+    struct err e = { 0 };
 
     slurm_job_read(&job, slurm_job_env);
     if (conf_read(o->conf_path, o->servers, &conf, NULL) == 0 && node_look(&node, NULL) == 0 &&
         job.id != NULL && folders_name(&conf, node.host, job.id, false, &folders, NULL) == 0) {
-        claim(folders.runtime);
-        claim(folders.scratch);
+        const char *const both[] = { folders.runtime, folders.scratch };
+
+        for (size_t i = 0; i < 2; i++)
+            if (pilot_cleanup_claim(both[i], &e) < 0)
+                log_event(LOG_WARN, "not-claimed", "folder", "%s", both[i], "why", "%s", e.text,
+                          NULL);
     }
     folders_free(&folders);
     slurm_job_free(&job);
@@ -278,7 +212,13 @@ int pilot_main(const struct options *o)
     sigset_t set;
 
     prctl(PR_SET_NAME, "ludwig-pilot", 0, 0, 0);
-    if (block_signals(&set, &e) < 0 || process_tree_become_reaper(&e) < 0) {
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    for (size_t i = 0; i < sizeof handed_on / sizeof handed_on[0]; i++)
+        sigaddset(&set, handed_on[i]);
+    if (sigprocmask(SIG_SETMASK, &set, NULL) < 0)
+        err_sys(&e, "block signals");
+    if (e.kind != ERR_NONE || process_tree_become_reaper(&e) < 0) {
         fprintf(stderr, "ludwig-worker: %s\n", e.text);
         return (int)err_exit_code(e.kind);
     }
@@ -288,7 +228,9 @@ int pilot_main(const struct options *o)
     p.args = args_of(&agent);
     while (!p.is_over)
         turn(&p, &set);
-    free_args(p.args);
+    for (char **at = p.args; *at != NULL; at++)
+        free(*at);
+    free(p.args);
     if (divided != NULL)
         job_cgroup_undivide(divided);
     free(divided);

@@ -30,8 +30,12 @@ static char *name_share(const struct agent *ag, bool is_here, const char *projec
     return projects[0] == '\0' ? mem_strdup(mount) : path_join(mount, projects);
 }
 
-static void keep_share(struct agent *ag, char *name)
+/* Also what is late: a connection may have been lost meanwhile. */
+static void take_share(struct agent *ag, bool is_here)
 {
+    char *name = name_share(ag, is_here, ag->told_projects);
+    struct err e = { 0 };
+
     if (ag->share == NULL || strcmp(ag->share, name) != 0) {
         if (share_is_mounted(name))
             log_event(LOG_INFO, "share", "mounted", "%s", name, NULL);
@@ -41,14 +45,6 @@ static void keep_share(struct agent *ag, char *name)
     }
     free(ag->share);
     ag->share = name;
-}
-
-/* Also what is late: a connection may have been lost meanwhile. */
-static void take_share(struct agent *ag, bool is_here)
-{
-    struct err e = { 0 };
-
-    keep_share(ag, name_share(ag, is_here, ag->told_projects));
     free(ag->drive);
     ag->drive = name_share(ag, is_here, "");
     if (!ag->is_greeted)
@@ -75,10 +71,7 @@ static void replace(char **text, const char *by)
 static void on_welcome(void *context, const struct msg_welcome *w)
 {
     struct agent *ag = context;
-    struct child child = { .args = { CHILD_SHARE, w->share, w->server_id },
-                           .stdout_fd = -1,
-                           .lock_fd = -1,
-                           .listen_fd = -1 };
+    struct child child = { .args = { CHILD_SHARE, w->share, w->server_id } };
 
     if (ag->server_id != NULL && strcmp(ag->server_id, w->server_id) != 0) {
         log_event(LOG_WARN, "another-server", "was", "%s", ag->server_id, "is", "%s", w->server_id,
@@ -112,13 +105,6 @@ static const struct sweep_work *find_sweep(const struct msg_hand *hand, int64_t 
     return NULL;
 }
 
-/* We are not its owner, and do not become it. */
-static bool is_for_another(const struct agent *ag, const struct sweep_work *work)
-{
-    return !ag->changes_uid && ag->told_user[0] != '\0' && work->user != NULL &&
-           strcmp(ag->told_user, work->user) != 0;
-}
-
 static struct order order_of(const struct agent *ag, const struct assignment *is,
                              const struct sweep_work *work)
 {
@@ -126,22 +112,10 @@ static struct order order_of(const struct agent *ag, const struct assignment *is
                            .work = *work,
                            .server_id = ag->server_id,
                            .share = ag->share,
-                           .for_another = is_for_another(ag, work) };
-}
-
-static int take_assignment(struct agent *ag, const struct msg_hand *hand,
-                           const struct assignment *is, struct err *e)
-{
-    const struct sweep_work *work = find_sweep(hand, is->sweep);
-    struct order order;
-
-    if (work == NULL)
-        return err_set(e, ERR_PROTOCOL, "a hand without the work of sweep %lld",
-                       (long long)is->sweep);
-    if (attempts_find(&ag->attempts, &is->token) != NULL)
-        return 0;
-    order = order_of(ag, is, work);
-    return registry_assigned(ag->registry, &order, false, e);
+                           /* we are not its owner, and do not become it */
+                           .for_another = !ag->changes_uid && ag->told_user[0] != '\0' &&
+                                          work->user != NULL &&
+                                          strcmp(ag->told_user, work->user) != 0 };
 }
 
 /* Recorded first; what cannot be recorded is not taken. */
@@ -152,8 +126,18 @@ static int record_hand(struct agent *ag, const struct msg_hand *hand, struct err
 
     if (registry_flush(ag->registry, e) < 0)
         return -1;
-    for (size_t i = 0; rc == 0 && i < hand->assignments.n; i++)
-        rc = take_assignment(ag, hand, &all[i], e);
+    for (size_t i = 0; rc == 0 && i < hand->assignments.n; i++) {
+        const struct sweep_work *work = find_sweep(hand, all[i].sweep);
+        struct order order;
+
+        if (work == NULL) {
+            rc = err_set(e, ERR_PROTOCOL, "a hand without the work of sweep %lld",
+                         (long long)all[i].sweep);
+        } else if (attempts_find(&ag->attempts, &all[i].token) == NULL) {
+            order = order_of(ag, &all[i], work);
+            rc = registry_assigned(ag->registry, &order, false, e);
+        }
+    }
     if (rc == 0)
         rc = registry_flush(ag->registry, e);
     if (rc < 0)
@@ -161,12 +145,19 @@ static int record_hand(struct agent *ag, const struct msg_hand *hand, struct err
     return rc;
 }
 
-/* A copy of its own for each: a hand's attempts end at very different times. */
-static void admit_hand(struct agent *ag, const struct msg_hand *hand)
+static void on_hand(struct agent *ag, const struct msg_hand *hand, int64_t seq, struct err *e)
 {
     const struct assignment *all = hand->assignments.items;
+    struct msg_took took = { hand->hand };
 
+    if (!ag->is_adopted)
+        err_set(e, ERR_PROTOCOL, "a hand before this worker has registered");
+    if (e->kind != ERR_NONE || record_hand(ag, hand, e) < 0)
+        return;
+    server_link_send(ag->link, MSG_TOOK, seq, &took);
+    server_link_settled(ag->link);
     for (size_t i = 0; i < hand->assignments.n; i++) {
+        /* A copy of its own for each: a hand's attempts end at very different times. */
         struct order order = order_of(ag, &all[i], find_sweep(hand, all[i].sweep));
         struct arena *arena = arena_create();
         const struct order *copy = schema_copy(&order_schema, &order, arena);
@@ -176,20 +167,6 @@ static void admit_hand(struct agent *ag, const struct msg_hand *hand)
         if (a != NULL)
             flow_post(ag, a, EVENT_HANDED, NULL);
     }
-}
-
-static void on_hand(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
-{
-    const struct msg_hand *hand = body;
-    struct msg_took took = { hand->hand };
-
-    if (!ag->is_adopted)
-        err_set(e, ERR_PROTOCOL, "a hand before this worker has registered");
-    if (e->kind != ERR_NONE || record_hand(ag, hand, e) < 0)
-        return;
-    server_link_send(ag->link, MSG_TOOK, m->seq, &took);
-    server_link_settled(ag->link);
-    admit_hand(ag, hand);
 }
 
 /* ---- other messages ---- */
@@ -207,13 +184,10 @@ static void post_each(struct agent *ag, const struct list *tokens, enum event ev
 }
 
 /* It hears of us often enough that a few words may be late, seldom enough to cost nothing. */
-static void on_registered(struct agent *ag, const void *body, const struct envelope *m,
-                          struct err *e)
+static void on_registered(struct agent *ag, const struct msg_registered *registered)
 {
-    const struct msg_registered *registered = body;
     int64_t every_ms = registered->lease_ms / 4;
 
-    (void)m, (void)e;
     if (every_ms > ALIVE_EVERY_MAX_MS)
         every_ms = ALIVE_EVERY_MAX_MS;
     server_link_keep_alive(ag->link, every_ms > 0 ? (uint64_t)every_ms : 1);
@@ -227,125 +201,52 @@ static void on_registered(struct agent *ag, const void *body, const struct envel
     pilot_end_registered(ag);
 }
 
-static void on_error(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
-{
-    const struct msg_error *error = body;
-
-    if (!ag->is_registered)
-        err_set(e, ERR_DENIED, "refused: %s", error->text);
-    else
-        outbox_refused(&ag->outbox, m->re);
-}
-
-static void on_verdicts(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
-{
-    (void)e;
-    outbox_answered(&ag->outbox, m->re, body, &ag->attempts);
-    server_link_settled(ag->link);
-}
-
-static void on_stop_attempts(struct agent *ag, const void *body, const struct envelope *m,
-                             struct err *e)
-{
-    const struct msg_stop_attempts *stop = body;
-
-    (void)m, (void)e;
-    post_each(ag, &stop->tokens, EVENT_STOP);
-}
-
-static void on_recall(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
-{
-    const struct msg_recall *recall = body;
-
-    (void)m, (void)e;
-    post_each(ag, &recall->tokens, EVENT_RECALL);
-}
-
-static void on_follow_log(struct agent *ag, const void *body, const struct envelope *m,
-                          struct err *e)
-{
-    (void)m, (void)e;
-    flow_publish_follow(ag, body);
-}
-
-static void on_expect(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
-{
-    (void)m, (void)e;
-    flow_stage_expect(ag, body);
-}
-
-static void on_pack(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
-{
-    (void)m, (void)e;
-    flow_pack_begin(ag, body);
-}
-
-/* The jobs of a pilot cannot outlive it. */
-static void on_leave(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
-{
-    const struct msg_leave *leave = body;
-
-    (void)m, (void)e;
-    log_event(LOG_INFO, "leave", "reason", "%s", leave->reason, NULL);
-    if (pilot_end_is_pilot(ag))
-        pilot_end_when_done(ag, "ludwigd said so");
-    else
-        agent_stop(ag, AGENT_LEAVES);
-}
-
-static void on_retire(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
-{
-    (void)body, (void)m, (void)e;
-    pilot_end_when_done(ag, "ludwigd said so");
-}
-
-/* Said when somebody looks, so that a worker without jobs has nothing to do. */
-static void on_ask_load(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
-{
-    struct msg_load load_now = { SCHEMA_NONE };
-    double load;
-
-    (void)body, (void)m, (void)e;
-    if (getloadavg(&load, 1) == 1 && load >= 0)
-        load_now.load_milli = (int64_t)(load * 1000);
-    server_link_send(ag->link, MSG_LOAD, 0, &load_now);
-}
-
-static void on_ok(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
-{
-    (void)body, (void)e;
-    pilot_end_answered(ag, m->re);
-}
-
-/* NULL: ludwigd must not say that. */
-static void (*const handlers[MSG_COUNT])(struct agent *ag, const void *body,
-                                         const struct envelope *m, struct err *e) = {
-    [MSG_OK] = on_ok,
-    [MSG_ERROR] = on_error,
-    [MSG_REGISTERED] = on_registered,
-    [MSG_HAND] = on_hand,
-    [MSG_VERDICTS] = on_verdicts,
-    [MSG_STOP_ATTEMPTS] = on_stop_attempts,
-    [MSG_RECALL] = on_recall,
-    [MSG_FOLLOW_LOG] = on_follow_log,
-    [MSG_LEAVE] = on_leave,
-    [MSG_RETIRE] = on_retire,
-    [MSG_ASK_LOAD] = on_ask_load,
-    [MSG_EXPECT] = on_expect,
-    [MSG_PACK] = on_pack,
-};
-
 static void on_message(void *context, const struct envelope *m, struct arena *a, struct err *e)
 {
-    const void *body;
+    const void *body = message_take_body(&proto, m, a, e);
+    struct msg_load load_now = { SCHEMA_NONE };
+    struct agent *ag = context;
+    double load;
 
-    if (handlers[m->type] == NULL) {
-        err_set(e, ERR_PROTOCOL, "unexpected %s", proto.messages[m->type].name);
+    if (body == NULL)
         return;
+    switch (m->type) {
+    case MSG_OK: pilot_end_answered(ag, m->re); break;
+    case MSG_ERROR:
+        if (!ag->is_registered)
+            err_set(e, ERR_DENIED, "refused: %s", ((const struct msg_error *)body)->text);
+        else
+            outbox_refused(&ag->outbox, m->re);
+        break;
+    case MSG_REGISTERED: on_registered(ag, body); break;
+    case MSG_HAND: on_hand(ag, body, m->seq, e); break;
+    case MSG_VERDICTS:
+        outbox_answered(&ag->outbox, m->re, body, &ag->attempts);
+        server_link_settled(ag->link);
+        break;
+    case MSG_STOP_ATTEMPTS:
+        post_each(ag, &((const struct msg_stop_attempts *)body)->tokens, EVENT_STOP);
+        break;
+    case MSG_RECALL: post_each(ag, &((const struct msg_recall *)body)->tokens, EVENT_RECALL); break;
+    case MSG_FOLLOW_LOG: flow_publish_follow(ag, body); break;
+    case MSG_EXPECT: flow_stage_expect(ag, body); break;
+    case MSG_PACK: flow_pack_begin(ag, body); break;
+    case MSG_LEAVE: /* the jobs of a pilot cannot outlive it */
+        log_event(LOG_INFO, "leave", "reason", "%s", ((const struct msg_leave *)body)->reason,
+                  NULL);
+        if (pilot_end_is_pilot(ag))
+            pilot_end_when_done(ag, "ludwigd said so");
+        else
+            agent_stop(ag, AGENT_LEAVES);
+        break;
+    case MSG_RETIRE: pilot_end_when_done(ag, "ludwigd said so"); break;
+    case MSG_ASK_LOAD: /* said when somebody looks, so that a worker without jobs has nothing to do */
+        if (getloadavg(&load, 1) == 1 && load >= 0)
+            load_now.load_milli = (int64_t)(load * 1000);
+        server_link_send(ag->link, MSG_LOAD, 0, &load_now);
+        break;
+    default: err_set(e, ERR_PROTOCOL, "unexpected %s", proto.messages[m->type].name);
     }
-    body = message_take_body(&proto, m, a, e);
-    if (body != NULL)
-        handlers[m->type](context, body, m, e);
 }
 
 static void on_down(void *context)
@@ -376,7 +277,8 @@ static int64_t send_reports(void *context, const struct msg_report *m)
 
 static void on_settled(void *context, struct attempt *a, enum verdict verdict)
 {
-    bool is_withdrawn = verdict == VERDICT_WITHDRAW && a->telling.event == EV_DONE;
+    bool is_withdrawn =
+        verdict == VERDICT_WITHDRAW && event_is_publication((enum attempt_event)a->telling.event);
 
     flow_post(context, a, is_withdrawn ? EVENT_WITHDRAW : EVENT_SETTLED, NULL);
 }
@@ -391,13 +293,67 @@ void server_messages_init(struct agent *ag)
     static const struct outbox_events reports = { send_reports, on_settled, on_unwanted };
     static const struct server_link_events events = { on_welcome, on_message, on_down, on_denied };
     struct server_link_self self = { .host = ag->node.host,
-                                     .pilot = { .token = ag->retire->pilot.token,
+                                     .pilot = { .token = ag->pilot_end->pilot.token,
                                                 .slurm_job = ag->slurm.id,
-                                                .ends_at_ms = ag->retire->pilot.ends_at_ms } };
+                                                .ends_at_ms = ag->pilot_end->pilot.ends_at_ms } };
 
     child_question_init(&ag->share_question, &ag->loop, NOTE_SHARE, SHARE_ANSWER_MAX_MS, on_share,
                         ag);
     outbox_init(&ag->outbox, &ag->loop, &reports, ag);
     ag->link =
         server_link_create(&ag->loop, ag->conf.servers, ag->conf.n_servers, &self, &events, ag);
+}
+
+/* ---- what ludwigd is told of this worker, and of the attempts it holds ---- */
+
+void register_if_due(struct agent *ag)
+{
+    struct msg_register m = { .worker = ag->worker, .incarnation = ag->incarnation };
+    bool is_closed = false; /* nothing can be started here, for nobody */
+    struct refusal *refused = NULL;
+    size_t n_held = 0, n_refused = 0, capacity = 0;
+    const char **models;
+    struct held *held;
+
+    if (!ag->is_register_due || !ag->is_welcome || !ag->is_adopted)
+        return;
+    ag->is_register_due = false;
+    held = mem_alloc(ag->attempts.n * sizeof *held);
+    for (RING_EACH(const struct attempt, a, &ag->attempts.all, ring)) {
+        enum attempt_state state = attempt_state_of(a);
+
+        if (state != ATTEMPT_NO)
+            held[n_held++] = (struct held){ a->token, (int)state, a->started_at };
+    }
+    /* Those whose jobs cannot run here, for now. */
+    for (RING_EACH(const struct user, u, &ag->users, ring)) {
+        const char *why = u->state == USER_REFUSED ? u->why : u->pause_why;
+
+        is_closed |= u->name == NULL && flow_pause_is_long(u);
+        if (u->name == NULL || n_refused == REFUSED_MAX ||
+            (u->state != USER_REFUSED && !flow_pause_is_long(u)))
+            continue;
+        mem_grow((void **)&refused, &capacity, n_refused, sizeof *refused);
+        refused[n_refused++] = (struct refusal){ u->name, why };
+    }
+    models = mem_alloc(ag->gpus.n * sizeof *models);
+    for (size_t i = 0; i < ag->gpus.n; i++)
+        models[i] = ag->gpus.gpus[i].model;
+    m.boot_id = ag->node.boot_id;
+    m.node = ag->conf.name != NULL    ? ag->conf.name
+             : ag->slurm.node != NULL ? ag->slurm.node
+                                      : ag->node.host;
+    m.kind = ag->conf.kind;
+    m.cpus_milli = is_closed ? 0 : ag->node.cpus_milli;
+    m.gpus = is_closed ? 0 : (int64_t)slots_gpus_offered(ag->slots);
+    m.memory_bytes = ag->node.memory_bytes;
+    m.own_jobs_only = !share_is_mounted(ag->share);
+    m.attempts = (struct list){ held, n_held };
+    m.refused = (struct list){ refused, n_refused };
+    m.said_at = units_now_ms();
+    m.gpu_models = (struct list){ models, ag->gpus.n };
+    server_link_send(ag->link, MSG_REGISTER, 0, &m);
+    free(models);
+    free(refused);
+    free(held);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* server_messages.h - what ludwigd says, and what is answered */
+/* server_messages.h - what ludwigd says, what is answered, and what it is told of this worker */
 #ifndef LUDWIG_WORKER_LOOP_SERVER_MESSAGES_H
 #define LUDWIG_WORKER_LOOP_SERVER_MESSAGES_H
 
@@ -7,5 +7,8 @@
 
 /* Makes the connection and the outbox; server_link_start follows when we are ready. */
 void server_messages_init(struct agent *ag);
+/* Once in each turn: tells ludwigd of this worker and of the attempts it holds, if that has changed, it is
+ * there, and all that is known. */
+void register_if_due(struct agent *ag);
 
 #endif

@@ -166,11 +166,7 @@ void pilot_cleanup_remove(const char *prefix)
 
 void pilot_cleanup_start(const struct folders *p)
 {
-    struct child child = { .args = { CHILD_LEFTOVERS, p->pilots_scratch, p->pilots_runtime },
-                           .stdout_fd = -1,
-                           .channel_fd = -1,
-                           .lock_fd = -1,
-                           .listen_fd = -1 };
+    struct child child = { .args = { CHILD_LEFTOVERS, p->pilots_scratch, p->pilots_runtime } };
     struct err e = { 0 };
     pid_t pid;
 

@@ -183,7 +183,7 @@ static void withdraw_due(struct publisher *p)
 {
     for (size_t i = p->n_tasks; i-- > 0;) {
         struct task *t = &p->tasks[i];
-        struct note_withdrawn withdrawn = { .token = t->token };
+        struct token_entry withdrawn = { .token = t->token };
         struct err e = { 0 };
 
         if (!is_due(t, true))
@@ -202,7 +202,7 @@ static void withdraw_due(struct publisher *p)
 /* What cannot be removed is wiped by the site one day; nobody waits for it. */
 static void take_discard(struct publisher *p, const struct token *token)
 {
-    struct note_discarded discarded = { .token = *token };
+    struct token_entry discarded = { .token = *token };
     struct task *t = find_task(p, token);
     char hex[TOKEN_HEX];
     struct err e = { 0 };
@@ -225,9 +225,9 @@ static int take_order(struct publisher *p, const struct envelope *m, struct err 
     static const int types[] = { ORDER_WATCH, ORDER_PUBLISH, ORDER_WITHDRAW, ORDER_DISCARD, -1 };
     union {
         struct order_watch watch;
-        struct order_publish publish;
-        struct order_withdraw withdraw;
-        struct order_discard discard;
+        struct token_entry publish;
+        struct token_entry withdraw;
+        struct token_entry discard;
     } body;
 
     if (child_order_body(&p->wire, m, types, &body, e) < 0)

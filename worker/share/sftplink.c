@@ -62,9 +62,7 @@ static void drop_mux(struct sftplink *l)
 
 static int start_mux(struct sftplink *l, struct err *e)
 {
-    struct child child = {
-        .args = { CHILD_MUX, l->address }, .stdout_fd = -1, .lock_fd = -1, .listen_fd = -1
-    };
+    struct child child = { .args = { CHILD_MUX, l->address } };
     pid_t pid;
     int ours, rc;
 

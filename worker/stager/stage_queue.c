@@ -22,7 +22,6 @@
 #include "common/base/path.h"
 #include "common/base/units.h"
 #include "worker/base/folders.h"
-#include "worker/base/tree_states.h"
 #include "worker/stager/cache_room.h"
 
 enum { TRIES = 3, PAUSE_NS = 100 * 1000 * 1000 };
@@ -162,11 +161,9 @@ static void note_cached(struct stage_notes *n, const struct cache_tree *t, bool 
     struct stage_note *note = mem_alloc(sizeof *note);
 
     note->type = NOTE_CACHED;
-    note->body.cached = (struct note_cached){ .tree = t->tree,
-                                              .files = t->files,
-                                              .bytes = t->bytes,
-                                              .used_at = t->last_use_ms,
-                                              .is_gone = is_gone };
+    note->body.cached = (struct note_cached){
+        .tree = t->tree, .files = t->files, .bytes = t->bytes, .is_gone = is_gone
+    };
     add_note(n, note);
 }
 
@@ -224,30 +221,17 @@ void stage_queue_list(struct stage_queue *q)
 
 /* ---- which trees the jobs on scratch use, as their orders say ---- */
 
-struct tree_search {
-    const struct digest *tree;
-    bool is_found;
-};
-
-static void compare_tree(void *context, const struct dataset *set)
-{
-    struct tree_search *l = context;
-
-    l->is_found |= digest_equal(l->tree, &set->tree);
-}
-
 static bool order_uses(int dir_fd, const char *name, const struct digest *tree)
 {
-    struct tree_search l = { tree, false };
     struct arena *a = arena_create();
     char *path = mem_printf("%s/" JOB_ORDER, name);
     struct order o;
+    bool uses =
+        scratch_read(dir_fd, path, &order_schema, a, &o, NULL) == 0 && order_needs_tree(&o, tree);
 
-    if (scratch_read(dir_fd, path, &order_schema, a, &o, NULL) == 0)
-        tree_states_each_tree(&o.work.work, compare_tree, &l);
     free(path);
     arena_destroy(a);
-    return l.is_found;
+    return uses;
 }
 
 static bool is_used_below(int dir_fd, const struct digest *tree)

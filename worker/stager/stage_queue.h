@@ -23,7 +23,7 @@ struct stage_note {
     union {
         struct note_staged staged;
         struct note_cached cached;
-        struct note_expected expected;
+        struct order_nothing expected;
     } body;
     struct err why;
 };

@@ -34,11 +34,10 @@ static struct attempt *add(struct attempts *t, char digit, char batch)
 
 static size_t count(const struct batch *b)
 {
-    struct ring *at, *after;
     size_t n = 0;
 
-    for (RING_EACH(&b->members, at, after))
-        n++;
+    for (RING_EACH(const struct attempt, a, &b->members, mate))
+        n += a != NULL;
     return n;
 }
 

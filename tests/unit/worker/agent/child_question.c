@@ -31,9 +31,7 @@ static void on_answer(void *context, const void *body, const char *why)
 /* The program that is started as the child is this test: see main. */
 static struct answer ask(const char *how, uint64_t limit_ms)
 {
-    struct child child = {
-        .args = { CHILD_SHARE, how }, .stdout_fd = -1, .lock_fd = -1, .listen_fd = -1
-    };
+    struct child child = { .args = { CHILD_SHARE, how } };
     struct child_question q;
     struct answer a = { 0 };
     uv_loop_t loop;
@@ -85,7 +83,7 @@ static void a_child_that_hangs_is_killed(void **state)
 static int child_main(const char *how)
 {
     struct note_share here = { .is_here = true };
-    struct note_withdrawn other = { .token = { { 1 } } };
+    struct token_entry other = { .token = { { 1 } } };
     struct wire wire;
 
     wire_init(&wire, CHILD_CHANNEL_FD, &orders);

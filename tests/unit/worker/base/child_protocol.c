@@ -22,8 +22,9 @@ static void every_order_has_its_row(void **state)
 #define STRUCT_OF_1(name)            struct order_##name
 #define STRUCT_OF_2(name)            struct note_##name
 #define X(constant, name, direction) { #name, direction, sizeof(STRUCT_OF_##direction(name)) },
-        ORDERS(X)
-#undef X
+#define T(constant, name, direction) { #name, direction, sizeof(struct token_entry) },
+#define N(constant, name, direction) { #name, direction, sizeof(struct order_nothing) },
+        ORDERS(X, T, N)
     };
 
     (void)state;

@@ -216,7 +216,7 @@ static void only_what_left_a_checkpoint_is_ended_in_its_runners_stead(void **sta
 /* The note on this attempt; false when the survey does not name it. */
 static bool survey(struct janitor_site *c, const char *hex, struct note_remains *found)
 {
-    struct order_survey x = { .all = true };
+    struct order_nothing x = { .all = true };
     struct token token = token_of(hex);
     struct envelope m;
     bool is_found = false;

@@ -54,7 +54,7 @@ static struct token end_attempt(struct publisher_site *p, char digit, int64_t jo
 
 static void tell(struct publisher_site *p, int type, struct token token)
 {
-    struct order_publish order = { token }; /* they are all alike */
+    struct token_entry order = { token }; /* they are all alike */
 
     agent_tell(&p->agent, type, &order);
 }
@@ -86,7 +86,7 @@ static void attempts_are_published_and_discarded(void **state)
 {
     struct publisher_site p;
     struct token a, b;
-    struct note_discarded discarded;
+    struct token_entry discarded;
     int64_t until_ms = units_monotonic_ms() + CHILD_LONGEST_MS;
 
     (void)state;
@@ -253,7 +253,7 @@ static void save_state(struct publisher_site *p, const char *text)
 static void the_checkpoint_of_a_running_job_is_copied(void **state)
 {
     struct publisher_site p;
-    struct note_discarded discarded;
+    struct token_entry discarded;
     struct token a;
 
     (void)state;
@@ -368,7 +368,7 @@ static void while_the_share_is_away_copies_wait(void **state)
 static void a_checkpoint_that_nobody_came_for_is_discarded(void **state)
 {
     struct publisher_site p;
-    struct note_discarded discarded;
+    struct token_entry discarded;
     struct token a;
 
     (void)state;
@@ -406,7 +406,7 @@ static void a_half_removed_attempt_is_removed_at_its_start(void **state)
 static void what_cannot_be_removed_holds_up_nobody(void **state)
 {
     struct publisher_site p;
-    struct note_discarded discarded;
+    struct token_entry discarded;
     struct token b;
     char *half;
 

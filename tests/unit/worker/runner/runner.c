@@ -273,7 +273,7 @@ static void nonsense_ends_the_connection_but_not_the_job(void **state)
 {
     struct runner_site r;
     struct note_started started;
-    struct order_publish publish;
+    struct token_entry publish;
 
     (void)state;
     open_runner(&r, "runner");

@@ -336,7 +336,7 @@ static void expect(struct stager_site *s, int64_t cache_size_bytes)
 
 static void hear_expected(struct stager_site *s)
 {
-    struct note_expected expected;
+    struct order_nothing expected;
 
     agent_hear(&s->agent, NOTE_EXPECTED, &expected);
     assert_true(expected.all);

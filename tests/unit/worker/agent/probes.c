@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* share_probe.c - tests of the child that says whether the share is mounted here */
+/* probes.c - tests of the child that says whether the share is mounted here */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/worker_child.h"
-#include "worker/agent/share_probe.h"
+#include "worker/agent/probes.h"
 
 static bool ask(const char *path, const char *server_id)
 {
