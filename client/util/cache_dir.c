@@ -37,60 +37,46 @@ char *cache_dir_path(const char *folder, const char *key)
 
 /* ---- reading ---- */
 
-/* Whether the file is its content and then the digest of that. */
-static bool is_sound(FILE *file, uint64_t bytes)
-{
-    struct hasher *h = hasher_create();
-    uint8_t *block = mem_alloc(BLOCK_BYTES);
-    struct digest found, expected;
-    bool sound;
-
-    while (bytes > 0) {
-        size_t n = fread(block, 1, bytes < BLOCK_BYTES ? (size_t)bytes : BLOCK_BYTES, file);
-
-        if (n == 0)
-            break;
-        hasher_add(h, block, n);
-        bytes -= n;
-    }
-    hasher_end(h, &found);
-    sound = bytes == 0 && fread(&expected, sizeof expected, 1, file) == 1 &&
-            digest_equal(&found, &expected);
-    hasher_destroy(h);
-    free(block);
-    return sound;
-}
-
-static bool has_magic(FILE *file, const char *magic)
-{
-    char begin[64];
-    size_t n = strlen(magic);
-
-    return n < sizeof begin && fread(begin, 1, n, file) == n && memcmp(begin, magic, n) == 0;
-}
-
 FILE *cache_dir_open(const char *path, const char *magic, uint64_t *bytes)
 {
     FILE *file = fopen(path, "re");
+    uint8_t *block = mem_alloc(BLOCK_BYTES);
+    struct hasher *h = hasher_create();
+    struct digest found, expected;
     struct stat st;
+    uint64_t left;
+    size_t n, n_magic = strlen(magic);
+    bool is_sound = false;
 
-    if (file == NULL)
-        return NULL;
-    if (fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= DIGEST_BYTES) {
-        *bytes = (uint64_t)st.st_size - DIGEST_BYTES;
-        if (is_sound(file, *bytes) && fseek(file, 0, SEEK_SET) == 0 && has_magic(file, magic)) {
-            /* For whoever looks which are used. */
-            (void)futimens(fileno(file), NULL);
-            return file;
+    if (file != NULL && fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode) &&
+        st.st_size >= DIGEST_BYTES) {
+        *bytes = left = (uint64_t)st.st_size - DIGEST_BYTES;
+        while (left > 0 &&
+               (n = fread(block, 1, left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES, file)) > 0) {
+            hasher_add(h, block, n);
+            left -= n;
         }
+        hasher_end(h, &found);
+        is_sound = left == 0 && fread(&expected, sizeof expected, 1, file) == 1 &&
+                   digest_equal(&found, &expected) && fseek(file, 0, SEEK_SET) == 0 &&
+                   fread(block, 1, n_magic, file) == n_magic && memcmp(block, magic, n_magic) == 0;
     }
-    fclose(file);
+    hasher_destroy(h);
+    free(block);
+    if (is_sound) {
+        /* Its time says when it was used last. */
+        (void)futimens(fileno(file), NULL);
+        return file;
+    }
+    if (file != NULL)
+        fclose(file);
     return NULL;
 }
 
 /* ---- writing ---- */
 
-static void sweep(const char *folder)
+/* Removes what nobody has used for long. */
+static void tidy(const char *folder)
 {
     DIR *dir = opendir(folder);
     time_t limit = time(NULL) - (time_t)CACHE_DIR_UNUSED_DAYS * 24 * 3600;
@@ -118,14 +104,14 @@ struct cache_dir_writer *cache_dir_create(const char *path, const char *magic)
                                     .hasher = hasher_create() };
     if (io_make_dirs(folder, 0700, NULL) == 0)
         w->file = fopen(w->temporary, "wxe");
-    if (w->file != NULL)
-        sweep(folder);
-    free(folder);
-    if (w->file == NULL) {
+    if (w->file != NULL) {
+        tidy(folder);
+        cache_dir_add(w, magic, strlen(magic));
+    } else {
         cache_dir_abandon(w);
-        return NULL;
+        w = NULL;
     }
-    cache_dir_add(w, magic, strlen(magic));
+    free(folder);
     return w;
 }
 

@@ -40,26 +40,7 @@ static int make_pipe(int ends[2], struct err *e)
     return 0;
 }
 
-/* In the child: everything between fork and exec.  Returns only when something failed. */
-static void become(const struct start *s)
-{
-    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    sigset_t none;
-
-    if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 ||
-        dup2(s->stdout_fd >= 0 ? s->stdout_fd : null_fd, STDOUT_FILENO) < 0 ||
-        dup2(s->stderr_fd >= 0 ? s->stderr_fd : null_fd, STDERR_FILENO) < 0)
-        return;
-    signal(SIGPIPE, SIG_DFL);
-    signal(SIGXFSZ, SIG_DFL);
-    if (sigemptyset(&none) < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
-        return;
-    if (s->is_daemon && (setsid() < 0 || chdir("/") < 0))
-        return;
-    execvp(s->argv[0], (char *const *)(uintptr_t)s->argv);
-}
-
-/* The pipe closes when the program runs, or carries errno. */
+/* Starts a child.  The pipe closes when the program runs, or carries errno. */
 static pid_t start(const struct start *s, struct err *e)
 {
     int ends[2], number = 0;
@@ -70,7 +51,16 @@ static pid_t start(const struct start *s, struct err *e)
         return -1;
     pid = fork();
     if (pid == 0) {
-        become(s);
+        int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        sigset_t none;
+
+        if (null_fd >= 0 && dup2(null_fd, STDIN_FILENO) >= 0 &&
+            dup2(s->stdout_fd >= 0 ? s->stdout_fd : null_fd, STDOUT_FILENO) >= 0 &&
+            dup2(s->stderr_fd >= 0 ? s->stderr_fd : null_fd, STDERR_FILENO) >= 0 &&
+            signal(SIGPIPE, SIG_DFL) != SIG_ERR && signal(SIGXFSZ, SIG_DFL) != SIG_ERR &&
+            sigemptyset(&none) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0 &&
+            (!s->is_daemon || (setsid() >= 0 && chdir("/") == 0)))
+            execvp(s->argv[0], (char *const *)(uintptr_t)s->argv);
         number = errno;
         (void)!io_write_all(ends[1], &number, sizeof number);
         _exit(127);
@@ -154,67 +144,49 @@ int child_capture(const char *const *argv, size_t max_bytes, struct buf *out, st
     return child_begin(&run, argv, e) < 0 ? -1 : child_end(&run, max_bytes, out);
 }
 
-/* What has come, or its end: -1 in fd then. */
-static void read_some(struct pollfd *from, struct buf *to)
-{
-    ssize_t n;
-
-    if (from->revents == 0)
-        return;
-    n = read(from->fd, buf_reserve(to, READ_BYTES), READ_BYTES);
-    if (n > 0)
-        buf_added(to, (size_t)n);
-    else if (n == 0 || errno != EINTR)
-        from->fd = -1;
-}
-
-/* Both at once, as it waits with the one when we don't read the other. */
-static int read_both(int first_fd, struct buf *first, int second_fd, struct buf *second,
-                     struct err *e)
-{
-    struct pollfd fds[] = { { first_fd, POLLIN, 0 }, { second_fd, POLLIN, 0 } };
-
-    while (fds[0].fd >= 0 || fds[1].fd >= 0) {
-        if (poll(fds, 2, -1) < 0) {
-            if (errno == EINTR)
-                continue;
-            return err_sys(e, "poll");
-        }
-        read_some(&fds[0], first);
-        read_some(&fds[1], second);
-    }
-    return 0;
-}
-
 int child_capture_all(const char *const *argv, struct buf *out, struct buf *errors, struct err *e)
 {
-    struct start s = { .argv = argv };
-    int out_ends[2], error_ends[2], result = -1;
+    struct buf *const to[] = { out, errors };
+    int ends[2][2];
+    struct pollfd fds[2];
     pid_t pid;
 
-    if (make_pipe(out_ends, e) < 0)
+    if (make_pipe(ends[0], e) < 0)
         return -1;
-    if (make_pipe(error_ends, e) < 0) {
-        close(out_ends[0]);
-        close(out_ends[1]);
+    if (make_pipe(ends[1], e) < 0) {
+        close(ends[0][0]);
+        close(ends[0][1]);
         return -1;
     }
-    s.stdout_fd = out_ends[1];
-    s.stderr_fd = error_ends[1];
-    pid = start(&s, e);
-    close(out_ends[1]);
-    close(error_ends[1]);
-    if (pid >= 0)
-        result = read_both(out_ends[0], out, error_ends[0], errors, e);
-    close(out_ends[0]);
-    close(error_ends[0]);
-    if (result == 0)
-        return wait_for(pid);
-    if (pid >= 0) {
-        (void)kill(pid, SIGKILL);
-        (void)wait_for(pid);
+    pid = start(&(struct start){ argv, ends[0][1], ends[1][1], false }, e);
+    for (int i = 0; i < 2; i++) {
+        close(ends[i][1]);
+        fds[i] = (struct pollfd){ pid < 0 ? -1 : ends[i][0], POLLIN, 0 };
     }
-    return -1;
+    /* Both at once, as it waits with the one when we don't read the other. */
+    while (pid > 0 && (fds[0].fd >= 0 || fds[1].fd >= 0)) {
+        if (poll(fds, 2, -1) < 0 && errno != EINTR) {
+            err_sys(e, "poll");
+            (void)kill(pid, SIGKILL);
+            (void)wait_for(pid);
+            pid = -1;
+        }
+        for (int i = 0; i < 2 && pid > 0; i++) {
+            ssize_t n;
+
+            if (fds[i].fd < 0 || fds[i].revents == 0)
+                continue;
+            n = read(fds[i].fd, buf_reserve(to[i], READ_BYTES), READ_BYTES);
+            if (n > 0)
+                buf_added(to[i], (size_t)n);
+            else if (n == 0 || errno != EINTR)
+                fds[i].fd = -1;
+            fds[i].revents = 0;
+        }
+    }
+    close(ends[0][0]);
+    close(ends[1][0]);
+    return pid < 0 ? -1 : wait_for(pid);
 }
 
 pid_t child_start_daemon(const char *const *argv, const char *log_path, struct err *e)
@@ -235,29 +207,22 @@ bool child_has_ended(pid_t pid)
     return waitpid(pid, NULL, WNOHANG) == pid;
 }
 
-/* Our own path, as it was started; the caller frees it. */
-static char *own_path(struct err *e)
+char *child_beside_us(const char *name, struct err *e)
 {
+    char *own, *dir, *path;
 #ifdef __APPLE__
     uint32_t n = 0;
-    char *raw, *real;
+    char *raw;
 
     _NSGetExecutablePath(NULL, &n);
     raw = mem_alloc(n + 1);
     if (_NSGetExecutablePath(raw, &n) != 0)
         raw[0] = '\0';
-    real = path_real(raw, e);
+    own = path_real(raw, e);
     free(raw);
-    return real;
 #else
-    return path_real("/proc/self/exe", e);
+    own = path_real("/proc/self/exe", e);
 #endif
-}
-
-char *child_beside_us(const char *name, struct err *e)
-{
-    char *own = own_path(e), *dir, *path;
-
     if (own == NULL)
         return NULL;
     dir = path_dirname(own);

@@ -34,25 +34,21 @@ static void sort(struct dir_names *l)
 
 /* ---- in files ---- */
 
-static int write_names(const struct dir_names *l, FILE *file)
-{
-    for (size_t i = 0; i < l->n; i++)
-        if (fputs(name_at(l, i), file) < 0 || putc('\0', file) == EOF)
-            return -1;
-    return fflush(file) == 0 && fseek(file, 0, SEEK_SET) == 0 ? 0 : -1;
-}
-
 /* What was added so far becomes a run. */
 static int spill(struct dir_names *l, struct err *e)
 {
     FILE *file = tmpfile();
+    bool failed;
 
     if (file == NULL)
         return err_sys(e, "a temporary file for the names of a large folder");
     mem_grow((void **)&l->runs, &l->runs_capacity, l->n_runs, sizeof *l->runs);
     l->runs[l->n_runs++] = (struct dir_names_run){ .file = file };
     sort(l);
-    if (fcntl(fileno(file), F_SETFD, FD_CLOEXEC) < 0 || write_names(l, file) < 0)
+    failed = fcntl(fileno(file), F_SETFD, FD_CLOEXEC) < 0;
+    for (size_t i = 0; i < l->n && !failed; i++)
+        failed = fputs(name_at(l, i), file) < 0 || putc('\0', file) == EOF;
+    if (failed || fflush(file) != 0 || fseek(file, 0, SEEK_SET) < 0)
         return err_sys(e, "write a temporary file for the names of a large folder");
     l->n = 0;
     buf_clear(&l->text);
@@ -93,39 +89,24 @@ int dir_names_sort(struct dir_names *l, struct err *e)
     return 0;
 }
 
-/* Where the least name comes from: a run, or n_runs for memory. */
-static size_t find_least(const struct dir_names *l, const char **least)
-{
-    size_t from = l->n_runs;
-
-    *least = l->at < l->n ? name_at(l, l->at) : NULL;
-    for (size_t i = 0; i < l->n_runs; i++) {
-        const char *next = l->runs[i].next;
-
-        if (next != NULL && (*least == NULL || strcmp(next, *least) < 0)) {
-            *least = next;
-            from = i;
-        }
-    }
-    return from;
-}
-
-static bool is_last(const struct dir_names *l, const char *name)
-{
-    return l->last.n > 0 && strcmp(buf_text(&l->last), name) == 0;
-}
-
 int dir_names_next(struct dir_names *l, const char **name, struct err *e)
 {
-    bool again;
+    for (;;) {
+        const char *least = l->at < l->n ? name_at(l, l->at) : NULL;
+        size_t from = l->n_runs; /* the run that the least name comes from; n_runs: memory */
+        bool again;
 
-    do {
-        const char *least;
-        size_t from = find_least(l, &least);
+        for (size_t i = 0; i < l->n_runs; i++) {
+            const char *next = l->runs[i].next;
 
+            if (next != NULL && (least == NULL || strcmp(next, least) < 0)) {
+                least = next;
+                from = i;
+            }
+        }
         if (least == NULL)
             return 0;
-        again = is_last(l, least);
+        again = l->last.n > 0 && strcmp(buf_text(&l->last), least) == 0;
         if (!again) {
             buf_clear(&l->last);
             buf_add_str(&l->last, least);
@@ -134,9 +115,10 @@ int dir_names_next(struct dir_names *l, const char **name, struct err *e)
             l->at++;
         else if (advance(&l->runs[from], e) < 0)
             return -1;
-    } while (again);
-    *name = buf_text(&l->last);
-    return 1;
+        *name = buf_text(&l->last);
+        if (!again)
+            return 1;
+    }
 }
 
 void dir_names_free(struct dir_names *l)

@@ -11,42 +11,30 @@
 
 enum { PING_MAX_MS = 1000, PING_MAX_BYTES = 4096 };
 
-/* Appends what the child writes until it has written all, or the time is over. */
-static void read_in_time(const struct child_run *run, struct buf *out)
+bool login_node_is_here(void)
 {
+    static const char *const argv[] = { "scontrol", "ping", NULL };
     int64_t deadline_ms = units_monotonic_ms() + PING_MAX_MS, left_ms;
+    struct buf said = { 0 };
+    struct child_run run;
+    bool has_ended = false, is_up;
 
-    while (out->n < PING_MAX_BYTES && (left_ms = deadline_ms - units_monotonic_ms()) > 0) {
-        struct pollfd from = { run->stdout_fd, POLLIN, 0 };
+    if (!child_is_in_path("sbatch") || child_begin(&run, argv, NULL) < 0)
+        return false;
+    while (!has_ended && said.n < PING_MAX_BYTES &&
+           (left_ms = deadline_ms - units_monotonic_ms()) > 0) {
+        struct pollfd from = { run.stdout_fd, POLLIN, 0 };
         ssize_t n;
 
         if (poll(&from, 1, (int)left_ms) <= 0)
             continue;
-        n = read(run->stdout_fd, buf_reserve(out, PING_MAX_BYTES), PING_MAX_BYTES);
-        if (n == 0 || (n < 0 && errno != EINTR))
-            return;
-        buf_added(out, n > 0 ? (size_t)n : 0);
+        n = read(run.stdout_fd, buf_reserve(&said, PING_MAX_BYTES), PING_MAX_BYTES);
+        has_ended = n == 0 || (n < 0 && errno != EINTR);
+        buf_added(&said, n > 0 ? (size_t)n : 0);
     }
-}
-
-/* "Slurmctld(primary) at head is UP", and a line for each backup. */
-static bool slurm_answers(void)
-{
-    static const char *const argv[] = { "scontrol", "ping", NULL };
-    struct buf said = { 0 };
-    struct child_run run;
-    bool is_up;
-
-    if (child_begin(&run, argv, NULL) < 0)
-        return false;
-    read_in_time(&run, &said);
     child_stop(&run);
+    /* "Slurmctld(primary) at head is UP", and a line for each backup. */
     is_up = strstr(buf_text(&said), " is UP") != NULL;
     buf_free(&said);
     return is_up;
-}
-
-bool login_node_is_here(void)
-{
-    return child_is_in_path("sbatch") && slurm_answers();
 }

@@ -29,31 +29,6 @@ static bool is_passing(int number)
     return number == EAGAIN || number == EWOULDBLOCK || number == EINTR;
 }
 
-static int fill(struct flow *f, struct err *e)
-{
-    ssize_t n = read(f->from, buf_reserve(&f->held, PIECE_BYTES), PIECE_BYTES);
-
-    if (n > 0)
-        buf_added(&f->held, (size_t)n);
-    else if (n == 0)
-        f->has_ended = true;
-    else if (!is_passing(errno))
-        return err_set(e, ERR_UNREACHABLE, "the connection broke: %s", strerror(errno));
-    return 0;
-}
-
-static int drain(struct flow *f, struct err *e)
-{
-    ssize_t n = f->held.n == 0 ? 0 : write(f->to, f->held.bytes, f->held.n);
-
-    if (n < 0 && !is_passing(errno))
-        return err_set(e, ERR_UNREACHABLE, "the connection broke: %s", strerror(errno));
-    if (n > 0)
-        buf_drop_front(&f->held, (size_t)n);
-    f->is_done = f->has_ended && f->held.n == 0;
-    return 0;
-}
-
 static struct pollfd awaited(const struct flow *f)
 {
     if (f->is_done)
@@ -63,22 +38,33 @@ static struct pollfd awaited(const struct flow *f)
     return (struct pollfd){ .fd = f->from, .events = POLLIN };
 }
 
-/* What the other way has to say is said all the same. */
-static void give_up(struct flow *f)
-{
-    buf_clear(&f->held);
-    f->has_ended = f->is_done = true;
-}
-
-/* Before the descriptor says it is ready, nothing is tried: it may be one that waits. */
+/* What was read before is written, or else some is read and written at once.  Before the descriptor
+ * says it is ready, nothing is tried: it may be one that waits. */
 static void step(struct flow *f, const struct pollfd *p)
 {
+    ssize_t n;
+
     if (p->revents == 0)
         return;
-    if (f->held.n == 0 && fill(f, &f->why) < 0)
+    if (f->held.n == 0) {
+        n = read(f->from, buf_reserve(&f->held, PIECE_BYTES), PIECE_BYTES);
+        if (n > 0)
+            buf_added(&f->held, (size_t)n);
+        f->has_ended = n == 0 || (n < 0 && !is_passing(errno));
+        if (n < 0 && f->has_ended)
+            err_set(&f->why, ERR_UNREACHABLE, "the connection broke: %s", strerror(errno));
+    }
+    n = f->held.n == 0 ? 0 : write(f->to, f->held.bytes, f->held.n);
+    if (n > 0)
+        buf_drop_front(&f->held, (size_t)n);
+    if (n < 0 && !is_passing(errno)) {
+        if (f->why.kind == ERR_NONE)
+            err_set(&f->why, ERR_UNREACHABLE, "the connection broke: %s", strerror(errno));
+        /* What the other way has to say is said all the same. */
+        buf_clear(&f->held);
         f->has_ended = true;
-    if (drain(f, f->why.kind == ERR_NONE ? &f->why : NULL) < 0)
-        give_up(f);
+    }
+    f->is_done = f->has_ended && f->held.n == 0;
 }
 
 static int wait_for(struct pollfd *fds, nfds_t n, int timeout_ms, struct err *e)
@@ -91,57 +77,45 @@ static int wait_for(struct pollfd *fds, nfds_t n, int timeout_ms, struct err *e)
     return errno == EINTR ? (int)n : err_sys(e, "poll");
 }
 
-/* Nobody hears us any more, but what was said to us already is passed on. */
-static void pass_on_the_rest(struct flow *out)
-{
-    while (!out->is_done) {
-        struct pollfd p = awaited(out);
-
-        if (wait_for(&p, 1, out->held.n > 0 ? FAREWELL_MS : 0, NULL) <= 0)
-            return;
-        step(out, &p);
-    }
-}
-
-/* The peer ends the connection; until then it may have something to say, even if it does not listen. */
-static int pump(struct flow *out, struct flow *back, struct err *e)
-{
-    bool was_told = false;
-
-    while (!back->is_done) {
-        struct pollfd fds[] = { awaited(out), awaited(back) };
-
-        if (wait_for(fds, 2, -1, e) < 0)
-            return -1;
-        step(out, &fds[0]);
-        step(back, &fds[1]);
-        if (out->is_done && !was_told) {
-            was_told = true;
-            (void)shutdown(out->to, SHUT_WR); /* if it is closed, we are about to hear of that */
-        }
-    }
-    if (back->why.kind == ERR_NONE)
-        return 0;
-    pass_on_the_rest(out);
-    *e = back->why;
-    return -1;
-}
-
-static int set_nonblocking(int fd, struct err *e)
-{
-    return isatty(fd) ? 0 : io_set_nonblocking(fd, e);
-}
-
 int pump_run(const struct pump_ends *ends, struct err *e)
 {
+    const int own[] = { ends->in_fd, ends->out_fd, ends->socket_fd };
     struct flow out = { .from = ends->in_fd, .to = ends->socket_fd };
     struct flow back = { .from = ends->socket_fd, .to = ends->out_fd };
-    int result = -1;
+    bool was_told = false;
+    int result = 0;
 
     buf_add(&out.held, ends->first.data, ends->first.n);
-    if (set_nonblocking(ends->in_fd, e) == 0 && set_nonblocking(ends->out_fd, e) == 0 &&
-        set_nonblocking(ends->socket_fd, e) == 0)
-        result = pump(&out, &back, e);
+    for (int i = 0; i < 3 && result == 0; i++)
+        result = isatty(own[i]) ? 0 : io_set_nonblocking(own[i], e);
+    /* The peer ends the connection; until then it may have something to say, even if it does not
+     * listen. */
+    while (result == 0 && !back.is_done) {
+        struct pollfd fds[] = { awaited(&out), awaited(&back) };
+
+        if (wait_for(fds, 2, -1, e) < 0) {
+            result = -1;
+            break;
+        }
+        step(&out, &fds[0]);
+        step(&back, &fds[1]);
+        if (out.is_done && !was_told) {
+            was_told = true;
+            (void)shutdown(out.to, SHUT_WR); /* if it is closed, we are about to hear of that */
+        }
+    }
+    if (result == 0 && back.why.kind != ERR_NONE) {
+        /* Nobody hears us any more, but what was said to us already is passed on. */
+        while (!out.is_done) {
+            struct pollfd p = awaited(&out);
+
+            if (wait_for(&p, 1, out.held.n > 0 ? FAREWELL_MS : 0, NULL) <= 0)
+                break;
+            step(&out, &p);
+        }
+        *e = back.why;
+        result = -1;
+    }
     buf_free(&out.held);
     buf_free(&back.held);
     return result;

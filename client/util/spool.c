@@ -23,64 +23,36 @@ static int refuse(const char *what, const char *path, struct err *e)
     return -1;
 }
 
-static int write_piece(int fd, const void *bytes, size_t n, struct err *e)
-{
-    if (io_write_all(fd, bytes, n) == 0)
-        return 0;
-    return err_sys(e, "write a temporary file ($TMPDIR says where)");
-}
-
-static int copy(int from, int to, const char *path, size_t *n, struct err *e)
-{
-    char *piece = mem_alloc(PIECE_BYTES);
-    ssize_t got;
-    int result = 0;
-
-    *n = 0;
-    while (result == 0 && (got = io_read_all(from, piece, PIECE_BYTES)) != 0) {
-        if (got < 0) {
-            result = refuse("read", spool_name(path), e);
-        } else {
-            *n += (size_t)got;
-            result = write_piece(to, piece, (size_t)got, e);
-        }
-    }
-    free(piece);
-    return result == 0 ? write_piece(to, "", 1, e) : -1;
-}
-
-static int map(struct spool *s, int fd, size_t n, struct err *e)
-{
-    void *bytes = mmap(NULL, n + 1, PROT_READ, MAP_PRIVATE, fd, 0);
-
-    if (bytes == MAP_FAILED)
-        return err_sys(e, "map a temporary file");
-    s->text = (struct bytes){ bytes, n };
-    return 0;
-}
-
-static int open_source(const char *path, struct err *e)
-{
-    int fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-                                    : open(path, O_RDONLY | O_CLOEXEC);
-
-    return fd >= 0 ? fd : refuse("open", path, e);
-}
-
 int spool_read(struct spool *s, const char *path, struct err *e)
 {
-    int from = open_source(path, e), to, result = -1;
-    size_t n;
+    int from = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                                      : open(path, O_RDONLY | O_CLOEXEC);
+    int to = from >= 0 ? temp_file_open(e) : refuse("open", path, e), result = to >= 0 ? 0 : -1;
+    char *piece = mem_alloc(PIECE_BYTES);
+    ssize_t got = 1;
+    size_t n = 0;
 
-    if (from < 0)
-        return -1;
-    to = temp_file_open(e);
-    if (to >= 0) {
-        if (copy(from, to, path, &n, e) == 0)
-            result = map(s, to, n, e);
-        close(to);
+    while (result == 0 && got > 0) {
+        got = io_read_all(from, piece, PIECE_BYTES);
+        n += got > 0 ? (size_t)got : 0;
+        if (got < 0)
+            result = refuse("read", spool_name(path), e);
+        else if (got > 0 ? io_write_all(to, piece, (size_t)got) < 0 : io_write_all(to, "", 1) < 0)
+            result = err_sys(e, "write a temporary file ($TMPDIR says where)");
     }
-    close(from);
+    free(piece);
+    if (result == 0) {
+        void *bytes = mmap(NULL, n + 1, PROT_READ, MAP_PRIVATE, to, 0);
+
+        if (bytes == MAP_FAILED)
+            result = err_sys(e, "map a temporary file");
+        else
+            s->text = (struct bytes){ bytes, n };
+    }
+    if (to >= 0)
+        close(to);
+    if (from >= 0)
+        close(from);
     return result;
 }
 

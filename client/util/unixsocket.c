@@ -15,44 +15,30 @@ size_t unixsocket_path_max(void)
     return sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
 }
 
-static int make_socket(void)
-{
-#ifdef SOCK_CLOEXEC
-    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-#else
-    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-
-    if (fd >= 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) < 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-#endif
-}
-
-static int connect_again(int fd, const struct sockaddr_un *address)
-{
-    int result;
-
-    do
-        result = connect(fd, (const struct sockaddr *)address, sizeof *address);
-    while (result < 0 && errno == EINTR);
-    return result;
-}
-
 int unixsocket_connect(const char *path, struct err *e)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
-    int fd;
+    int fd, result;
 
     if (strlen(path) > unixsocket_path_max())
         return err_set(e, ERR_USAGE, "the path of a socket has at most %zu bytes: %s",
                        unixsocket_path_max(), path);
     memcpy(address.sun_path, path, strlen(path));
-    fd = make_socket();
+#ifdef SOCK_CLOEXEC
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+#else
+    fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (fd >= 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) < 0) {
+        close(fd);
+        fd = -1;
+    }
+#endif
     if (fd < 0)
         return err_sys(e, "socket");
-    if (connect_again(fd, &address) == 0)
+    do
+        result = connect(fd, (const struct sockaddr *)&address, sizeof address);
+    while (result < 0 && errno == EINTR);
+    if (result == 0)
         return fd;
     err_sys(e, "connect to %s", path);
     if (e != NULL && e->kind != ERR_DENIED)
