@@ -8,7 +8,6 @@
 #include "client/query/jobinfo.h"
 #include "client/query/pages.h"
 #include "client/query/selector.h"
-#include "client/query/targets.h"
 #include "client/session/session.h"
 #include "client/term/jsonlist.h"
 #include "client/term/output.h"

@@ -14,30 +14,17 @@ enum { NAMES_PAGE = 20 };
 
 bool pages_is_of(const char *owner, const char *user)
 {
-    const char *slash = strchr(owner, '/');
-    size_t n = strlen(user);
+    size_t n = strcspn(owner, "/");
 
-    if (strcmp(owner, user) == 0)
-        return true;
-    return slash != NULL && (strcmp(slash + 1, user) == 0 ||
-                             ((size_t)(slash - owner) == n && strncmp(owner, user, n) == 0));
+    return strcmp(owner, user) == 0 ||
+           (owner[n] == '/' && (strcmp(owner + n + 1, user) == 0 ||
+                                (n == strlen(user) && strncmp(owner, user, n) == 0)));
 }
 
 bool pages_is_wanted(const struct sweep_filter *f, const struct sweep_info *s)
 {
     return (f->user == NULL || (s->user != NULL && pages_is_of(s->user, f->user))) &&
            (f->states == 0 || (f->states >> s->state & 1) != 0);
-}
-
-static void keep_wanted_sweeps(const struct sweep_filter *f, struct list *sweeps)
-{
-    struct sweep_info *items = sweeps->items;
-    size_t n = 0;
-
-    for (size_t i = 0; i < sweeps->n; i++)
-        if (pages_is_wanted(f, &items[i]))
-            items[n++] = items[i];
-    sweeps->n = n;
 }
 
 int pages_sweeps(struct rpc *rpc, const struct sweep_filter *filter, sweeps_fn take, void *context,
@@ -48,14 +35,20 @@ int pages_sweeps(struct rpc *rpc, const struct sweep_filter *filter, sweeps_fn t
     int result;
 
     do {
+        struct sweep_info *sweeps;
+        size_t n = 0;
+
         if (rpc_call(rpc, MSG_GET_SWEEPS, &request, &page, e) < 0)
             return -1;
+        sweeps = page.sweeps.items;
         page.more = page.more && page.sweeps.n > 0;
         if (page.sweeps.n > 0)
-            request.before =
-                ((const struct sweep_info *)page.sweeps.items)[page.sweeps.n - 1].sweep;
+            request.before = sweeps[page.sweeps.n - 1].sweep;
         request.limit = PAGE_MAX;
-        keep_wanted_sweeps(filter, &page.sweeps);
+        for (size_t i = 0; i < page.sweeps.n; i++)
+            if (pages_is_wanted(filter, &sweeps[i]))
+                sweeps[n++] = sweeps[i];
+        page.sweeps.n = n;
         result = take(context, &page, e);
     } while (result == 0 && page.more);
     return result < 0 ? -1 : 0;
@@ -85,48 +78,38 @@ struct walk {
     void *context;
 };
 
-static size_t keep_wanted_jobs(struct where *where, struct list *jobs)
-{
-    struct job_info *items = jobs->items;
-    size_t n = 0;
-
-    for (size_t i = 0; i < jobs->n; i++) {
-        struct jobinfo_row row;
-
-        jobinfo_fill_row(&row, &items[i]);
-        if (where == NULL || where_matches(where, &row.row))
-            items[n++] = items[i];
-    }
-    return n;
-}
-
-static int walk_target(const struct walk *w, const struct target *t, struct err *e)
-{
-    struct msg_get_jobs request = { .sweep = t->sweep,
-                                    .after = t->first > 0 ? t->first - 1 : 0,
-                                    .last = t->last,
-                                    .limit = w->page,
-                                    .states = w->states };
-    struct msg_job_page page;
-    int result;
-
-    do {
-        if (rpc_call(w->rpc, MSG_GET_JOBS, &request, &page, e) < 0)
-            return -1;
-        request.after = page.next;
-        request.limit = PAGE_MAX;
-        result = w->take(w->context, page.jobs.items, keep_wanted_jobs(w->where, &page.jobs), e);
-    } while (result == 0 && page.next != 0);
-    return result;
-}
-
 static int walk(const struct walk *w, const struct list *targets, struct err *e)
 {
-    const struct target *items = targets->items;
     int result = 0;
 
-    for (size_t i = 0; result == 0 && i < targets->n; i++)
-        result = walk_target(w, &items[i], e);
+    for (size_t i = 0; result == 0 && i < targets->n; i++) {
+        const struct target *t = (const struct target *)targets->items + i;
+        struct msg_get_jobs request = { .sweep = t->sweep,
+                                        .after = t->first > 0 ? t->first - 1 : 0,
+                                        .last = t->last,
+                                        .limit = w->page,
+                                        .states = w->states };
+        struct msg_job_page page;
+
+        do {
+            struct job_info *jobs;
+            size_t n = 0;
+
+            if (rpc_call(w->rpc, MSG_GET_JOBS, &request, &page, e) < 0)
+                return -1;
+            request.after = page.next;
+            request.limit = PAGE_MAX;
+            jobs = page.jobs.items;
+            for (size_t k = 0; k < page.jobs.n; k++) {
+                struct jobinfo_row row;
+
+                jobinfo_fill_row(&row, &jobs[k]);
+                if (w->where == NULL || where_matches(w->where, &row.row))
+                    jobs[n++] = jobs[k];
+            }
+            result = w->take(w->context, jobs, n, e);
+        } while (result == 0 && page.next != 0);
+    }
     return result;
 }
 
@@ -138,37 +121,23 @@ static int stop_once_known(void *context, const struct job_info *jobs, size_t n,
     return where_knows_names(context);
 }
 
-/* Before anything is shown or changed, and in jobs of all states: a parameter with a condition may
- * be there in few of them. */
-static int check_names(struct rpc *rpc, const struct list *targets, const struct job_filter *filter,
-                       struct err *e)
-{
-    struct where *where = filter->where;
-    const char *both;
-    const struct walk w = {
-        .rpc = rpc, .page = NAMES_PAGE, .where = where, .take = stop_once_known, .context = where
-    };
-
-    if (walk(&w, targets, e) < 0 || where_check_names(where, e) < 0)
-        return -1;
-    both = where_shadowing(where);
-    if (both != NULL && !filter->is_quiet)
-        output_note("--where: %s is the job's field; params.%s is the parameter", both, both);
-    return 0;
-}
-
 int pages_jobs(struct rpc *rpc, const struct list *targets, const struct job_filter *filter,
                jobs_fn take, void *context, struct err *e)
 {
-    const struct walk w = { .rpc = rpc,
-                            .states = filter->states,
-                            .page = PAGE_MAX,
-                            .where = filter->where,
-                            .take = take,
-                            .context = context };
+    struct where *where = filter->where;
+    const struct walk w = { rpc, filter->states, PAGE_MAX, where, take, context };
+    /* Names are checked before anything is shown or changed, and in jobs of all states: a parameter
+     * with a condition may be there in few of them. */
+    const struct walk first = { rpc, { 0 }, NAMES_PAGE, where, stop_once_known, where };
+    const char *both;
 
-    if (filter->where != NULL && check_names(rpc, targets, filter, e) < 0)
-        return -1;
+    if (where != NULL) {
+        if (walk(&first, targets, e) < 0 || where_check_names(where, e) < 0)
+            return -1;
+        both = where_shadowing(where);
+        if (both != NULL && !filter->is_quiet)
+            output_note("--where: %s is the job's field; params.%s is the parameter", both, both);
+    }
     return walk(&w, targets, e) < 0 ? -1 : 0;
 }
 

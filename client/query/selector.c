@@ -7,10 +7,62 @@
 
 #include "client/query/pages.h"
 #include "client/query/selector.h"
-#include "client/query/targets.h"
 #include "client/term/progress.h"
 
 enum { LAST_PAGE = 20 };
+
+/* ---- jobs of sweeps, each of them once ---- */
+
+/* Takes next, which does not begin before t, into it, if they overlap or touch. */
+static bool take_in(struct target *t, const struct target *next)
+{
+    if (t->sweep != next->sweep || (!target_is_whole(t) && next->first > t->last + 1))
+        return false;
+    if (!target_is_whole(t) && next->last > t->last)
+        t->last = next->last;
+    return true;
+}
+
+void targets_add(struct targets *t, const struct target *more)
+{
+    struct target *last = t->n > 0 ? &t->items[t->n - 1] : NULL;
+
+    if (last != NULL && !target_is_whole(more) && more->first >= last->first && take_in(last, more))
+        return;
+    if (t->n == t->capacity) {
+        size_t capacity = t->capacity == 0 ? 16 : 2 * t->capacity;
+        struct target *items = arena_alloc(t->arena, capacity * sizeof *items);
+
+        if (t->n > 0)
+            memcpy(items, t->items, t->n * sizeof *items);
+        t->items = items;
+        t->capacity = capacity;
+    }
+    t->items[t->n++] = *more;
+}
+
+/* A whole sweep, which begins at 0, comes before its jobs. */
+static int compare_targets(const void *x, const void *y)
+{
+    const struct target *a = x, *b = y;
+
+    if (a->sweep != b->sweep)
+        return a->sweep < b->sweep ? -1 : 1;
+    return a->first < b->first ? -1 : a->first > b->first;
+}
+
+void targets_merge(struct targets *t)
+{
+    size_t n = 0;
+
+    if (t->n == 0)
+        return;
+    qsort(t->items, t->n, sizeof *t->items, compare_targets);
+    for (size_t i = 1; i < t->n; i++)
+        if (!take_in(&t->items[n], &t->items[i]))
+            t->items[++n] = t->items[i];
+    t->n = n + 1;
+}
 
 /* ---- reading ---- */
 
@@ -41,38 +93,7 @@ static bool read_word(const char **text, const char *word)
     return true;
 }
 
-/* 13 or 1-40; what is wrong with it, or NULL. */
-static const char *read_range(const char **text, struct target *t)
-{
-    if (**text == '0')
-        return "jobs are counted from 1";
-    if (!read_number(text, &t->first))
-        return "a job's number is missing";
-    t->last = t->first;
-    if (**text != '-')
-        return NULL;
-    ++*text;
-    if (**text == '0' || !read_number(text, &t->last))
-        return "the number of the last job is missing";
-    return t->last < t->first ? "the last job of a range comes before its first" : NULL;
-}
-
-/* 1,5,9-12 up to the end. */
-static const char *read_ranges(const char *text, struct target t, struct targets *targets)
-{
-    for (;;) {
-        const char *wrong = read_range(&text, &t);
-
-        if (wrong != NULL)
-            return wrong;
-        targets_add(targets, &t);
-        if (*text == '\0')
-            return NULL;
-        if (*text++ != ',')
-            return "jobs are numbers and ranges with commas between";
-    }
-}
-
+/* 7, 7.1,5,9-12, last or all up to the end; what is wrong with it, or NULL. */
 static const char *read_targets(const char *text, struct targets *targets)
 {
     struct target t = { 0 };
@@ -83,10 +104,24 @@ static const char *read_targets(const char *text, struct targets *targets)
         t.sweep = SELECTOR_LAST;
     else if (!read_number(&text, &t.sweep))
         return "a sweep is a number";
-    if (*text == '.' && t.sweep != SELECTOR_ALL)
-        return read_ranges(text + 1, t, targets);
     if (*text == ',' && t.sweep > 0)
         return "several sweeps are words of their own: 7 8";
+    if (*text == '.' && t.sweep != SELECTOR_ALL) {
+        do {
+            text++;
+            if (*text == '0')
+                return "jobs are counted from 1";
+            if (!read_number(&text, &t.first))
+                return "a job's number is missing";
+            t.last = t.first;
+            if (*text == '-' && (*++text == '0' || !read_number(&text, &t.last)))
+                return "the number of the last job is missing";
+            if (t.last < t.first)
+                return "the last job of a range comes before its first";
+            targets_add(targets, &t);
+        } while (*text == ',');
+        return *text != '\0' ? "jobs are numbers and ranges with commas between" : NULL;
+    }
     if (*text != '\0')
         return "this is more than a sweep";
     targets_add(targets, &t);
@@ -157,40 +192,35 @@ static int take_all(void *context, const struct msg_sweep_page *page, struct err
     return 0;
 }
 
-/* Adds what a word stands for. */
-static int add_meant(struct rpc *rpc, const char *user, const char *text, struct targets *targets,
-                     struct err *e)
-{
-    struct sweep_filter not_over = { .user = user,
-                                     .states = 1u << SWEEP_RUNNING | 1u << SWEEP_PAUSED };
-    struct list parsed;
-    struct target *items;
-    int64_t last = 0;
-
-    if (selector_parse(text, targets->arena, &parsed, e) < 0)
-        return -1;
-    items = parsed.items;
-    if (items[0].sweep == SELECTOR_ALL)
-        return pages_sweeps(rpc, &not_over, take_all, targets, e);
-    if (items[0].sweep == SELECTOR_LAST && find_last(rpc, user, &last, e) < 0)
-        return -1;
-    for (size_t i = 0; i < parsed.n; i++) {
-        items[i].sweep = last != 0 ? last : items[i].sweep;
-        targets_add(targets, &items[i]);
-    }
-    return 0;
-}
-
 int selector_targets(struct rpc *rpc, const char *user, const struct opt_words *words,
                      struct arena *a, struct list *targets, struct err *e)
 {
     struct targets found = { .arena = a };
-
     /* The welcome, where the name stands, may come anew with the next question. */
-    user = arena_strdup(a, user != NULL ? user : rpc->welcome.user);
-    for (size_t i = 0; i < words->n; i++)
-        if (add_meant(rpc, user, words->words[i], &found, e) < 0)
+    const struct sweep_filter not_over = { .user = arena_strdup(
+                                               a, user != NULL ? user : rpc->welcome.user),
+                                           .states = 1u << SWEEP_RUNNING | 1u << SWEEP_PAUSED };
+
+    for (size_t i = 0; i < words->n; i++) {
+        struct list parsed = { 0 };
+        struct target *items;
+        int64_t last = 0;
+
+        if (selector_parse(words->words[i], a, &parsed, e) < 0)
             return -1;
+        items = parsed.items;
+        if (items[0].sweep == SELECTOR_ALL) {
+            if (pages_sweeps(rpc, &not_over, take_all, &found, e) < 0)
+                return -1;
+            continue;
+        }
+        if (items[0].sweep == SELECTOR_LAST && find_last(rpc, not_over.user, &last, e) < 0)
+            return -1;
+        for (size_t k = 0; k < parsed.n; k++) {
+            items[k].sweep = last != 0 ? last : items[k].sweep;
+            targets_add(&found, &items[k]);
+        }
+    }
     targets_merge(&found);
     *targets = (struct list){ found.items, found.n };
     return 0;

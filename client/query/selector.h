@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * selector.h - the words for sweeps and jobs
+ * selector.h - the words for sweeps and jobs, and which they name
  *
  *     7   7.13   7.1-40   7.1,5,9-12   a sweep, and jobs of it
  *     last   last.13                   the newest of one's own sweeps
@@ -12,6 +12,23 @@
 #include "client/session/rpc.h"
 #include "client/term/opt.h"
 #include "common/proto/proto.h"
+
+/* Jobs of sweeps, each of them once. */
+struct targets {
+    struct arena *arena; /* they live here */
+    struct target *items;
+    size_t n, capacity;
+};
+
+static inline bool target_is_whole(const struct target *t)
+{
+    return t->first == 0;
+}
+
+/* A job behind the last one of the same sweep makes that target longer. */
+void targets_add(struct targets *t, const struct target *more);
+/* In order; those that overlap or touch become one, and a whole sweep takes in its jobs. */
+void targets_merge(struct targets *t);
 
 /* In place of a sweep's number, until the server is asked. */
 enum { SELECTOR_LAST = 0, SELECTOR_ALL = -1 };

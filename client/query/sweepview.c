@@ -14,45 +14,30 @@ enum { FAILURES_LOOKED_AT = 5000, REASONS_KEPT = 200, BAR_NEEDS = 60 };
 
 /* ---- failures ---- */
 
-static void count_failure(struct failures *f, const struct job_info *j)
-{
-    struct buf text = { 0 };
-    size_t i = 0;
-
-    jobinfo_add_reason(&text, j);
-    while (i < f->n && strcmp(f->reasons[i].text, buf_text(&text)) != 0)
-        i++;
-    if (i == f->n && f->n < REASONS_KEPT) {
-        mem_grow((void **)&f->reasons, &f->capacity, f->n, sizeof *f->reasons);
-        f->reasons[f->n++] = (struct reason){ mem_strdup(buf_text(&text)), mem_strdup(j->job), 0 };
-    }
-    if (i < f->n)
-        f->reasons[i].n++;
-    f->jobs++;
-    buf_free(&text);
-}
-
 static int take_failures(void *context, const struct job_info *jobs, size_t n, struct err *e)
 {
     struct failures *f = context;
 
     (void)e;
-    for (size_t i = 0; i < n; i++)
-        count_failure(f, &jobs[i]);
+    for (size_t i = 0; i < n; i++) {
+        struct buf text = { 0 };
+        size_t k = 0;
+
+        jobinfo_add_reason(&text, &jobs[i]);
+        while (k < f->n && strcmp(f->reasons[k].text, buf_text(&text)) != 0)
+            k++;
+        if (k == f->n && f->n < REASONS_KEPT) {
+            mem_grow((void **)&f->reasons, &f->capacity, f->n, sizeof *f->reasons);
+            f->reasons[f->n++] =
+                (struct reason){ mem_strdup(buf_text(&text)), mem_strdup(jobs[i].job), 0 };
+        }
+        if (k < f->n)
+            f->reasons[k].n++;
+        f->jobs++;
+        buf_free(&text);
+    }
     f->is_complete = f->jobs < FAILURES_LOOKED_AT;
     return !f->is_complete;
-}
-
-/* Frequent ones first; of those that are as frequent, the one whose job was met first stays so. */
-static void sort_reasons(struct failures *f)
-{
-    for (size_t i = 1; i < f->n; i++)
-        for (size_t k = i; k > 0 && f->reasons[k].n > f->reasons[k - 1].n; k--) {
-            struct reason other = f->reasons[k];
-
-            f->reasons[k] = f->reasons[k - 1];
-            f->reasons[k - 1] = other;
-        }
 }
 
 int failures_read(struct rpc *rpc, int64_t sweep, struct failures *f, struct err *e)
@@ -68,7 +53,14 @@ int failures_read(struct rpc *rpc, int64_t sweep, struct failures *f, struct err
         failures_free(f);
         return err_set(e, why.kind, "%s", why.text);
     }
-    sort_reasons(f);
+    /* Frequent ones first; of those that are as frequent, the one whose job was met first stays so. */
+    for (size_t i = 1; i < f->n; i++)
+        for (size_t k = i; k > 0 && f->reasons[k].n > f->reasons[k - 1].n; k--) {
+            struct reason other = f->reasons[k];
+
+            f->reasons[k] = f->reasons[k - 1];
+            f->reasons[k - 1] = other;
+        }
     return 0;
 }
 
@@ -174,27 +166,25 @@ void sweepview_add_row(struct table *t, const struct sweep_info *s, int64_t now_
     table_printf(t, TONE_PLAIN, "%" PRId64, c->queued);
     table_printf(t, c->failed > 0 ? TONE_BAD : TONE_PLAIN, "%" PRId64, c->failed);
     jobinfo_add_ago(&time, s->submitted_at, now_ms);
-    table_add(t, TONE_DIM, buf_text(&time));
-    buf_free(&time);
+    table_add_buf(t, TONE_DIM, &time);
 }
 
 /* ---- one sweep ---- */
 
-/* Where a state stands among those behind done: what runs, what is under way, what waits, what is over. */
-static int rank_of(int state)
-{
-    if (state == JOB_RUNNING || state == JOB_QUEUED)
-        return state == JOB_RUNNING ? 0 : 2;
-    return job_is_ended((enum job_state)state) ? 3 : 1;
-}
-
 void sweepview_add_counts(struct buf *out, const struct sweep_info *s)
 {
     buf_printf(out, "%" PRId64 " done", s->jobs.done + s->reused);
+    /* What runs, what is under way, what waits, what is over. */
     for (int rank = 0; rank <= 3; rank++)
-        for (int i = 0; i < JOB_STATE_COUNT; i++)
-            if (i != JOB_DONE && rank_of(i) == rank && s->jobs.of[i] > 0)
+        for (int i = 0; i < JOB_STATE_COUNT; i++) {
+            int its = i == JOB_RUNNING                  ? 0
+                      : i == JOB_QUEUED                 ? 2
+                      : job_is_ended((enum job_state)i) ? 3
+                                                        : 1;
+
+            if (i != JOB_DONE && its == rank && s->jobs.of[i] > 0)
                 buf_printf(out, ", %" PRId64 " %s", s->jobs.of[i], job_state_names[i]);
+        }
 }
 
 int64_t sweepview_left_ms(const struct sweep_info *s)
@@ -209,12 +199,11 @@ int64_t sweepview_left_ms(const struct sweep_info *s)
     return left_ms > 1e12 ? 0 : left_ms < 1000 ? 1000 : (int64_t)left_ms;
 }
 
-/* A line of the view: a name, or "" below the last one, and its text. */
+/* A line of the view: a name, or "" below the last one, and its text, which is freed. */
 static void add_line(struct table *t, const char *name, enum tone tone, struct buf *text)
 {
     table_add(t, TONE_DIM, name);
-    table_add(t, tone, buf_text(text));
-    buf_clear(text);
+    table_add_buf(t, tone, text);
 }
 
 static void add_description(struct table *t, const struct sweep_info *s, int64_t now_ms)
@@ -254,27 +243,6 @@ static void add_description(struct table *t, const struct sweep_info *s, int64_t
     add_line(t, "jobs", TONE_PLAIN, &text);
     sweepview_add_counts(&text, s);
     add_line(t, "", TONE_PLAIN, &text);
-    buf_free(&text);
-}
-
-static void add_progress(struct table *t, const struct sweep_info *s, size_t width)
-{
-    int64_t ended = progress_reached(s), jobs = progress_jobs(&s->jobs) + s->reused;
-    int64_t left_ms = sweepview_left_ms(s);
-    struct buf text = { 0 };
-
-    if (width >= BAR_NEEDS)
-        progress_add_bar(&text, ended, jobs);
-    buf_printf(&text, "%" PRId64 " %%", jobs == 0 ? 100 : 100 * ended / jobs);
-    if (s->state == SWEEP_CANCELLED)
-        buf_add_str(&text, ", then cancelled");
-    if (left_ms > 0) {
-        buf_add_str(&text, ", about ");
-        units_add_duration(&text, left_ms / 1000 * 1000);
-        buf_add_str(&text, " left");
-    }
-    add_line(t, "progress", TONE_PLAIN, &text);
-    buf_free(&text);
 }
 
 static void add_failures(struct table *t, const struct sweep_info *s, const struct failures *f)
@@ -282,8 +250,6 @@ static void add_failures(struct table *t, const struct sweep_info *s, const stru
     struct buf text = { 0 };
     int64_t others = f->jobs;
 
-    if (f->n == 0)
-        return;
     for (size_t i = 0; i < f->n && i < REASONS_SHOWN; i++) {
         const struct reason *r = &f->reasons[i];
 
@@ -305,15 +271,31 @@ static void add_failures(struct table *t, const struct sweep_info *s, const stru
                "them",
                f->reasons[0].job, s->sweep);
     add_line(t, "", TONE_DIM, &text);
-    buf_free(&text);
 }
 
-/* What of the jobs that wait needs to be told. */
-static void add_queue(struct table *t, const struct sweep_info *s, const struct queue *q)
+void sweepview_add(struct buf *out, const struct sweep_info *s, const struct failures *f,
+                   const struct queue *q, int64_t now_ms, size_t width, bool colour)
 {
+    static const struct column lines[] = { { "", false, false }, { "", false, true } };
+    struct table *t = table_create(lines, 2, width, colour);
+    int64_t ended = progress_reached(s), jobs = progress_jobs(&s->jobs) + s->reused;
+    int64_t left_ms = sweepview_left_ms(s);
     struct buf text = { 0 };
 
-    if (q->n_paused > 0 && s->state != SWEEP_PAUSED) {
+    add_description(t, s, now_ms);
+    if (width >= BAR_NEEDS)
+        progress_add_bar(&text, ended, jobs);
+    buf_printf(&text, "%" PRId64 " %%", jobs == 0 ? 100 : 100 * ended / jobs);
+    if (s->state == SWEEP_CANCELLED)
+        buf_add_str(&text, ", then cancelled");
+    if (left_ms > 0) {
+        buf_add_str(&text, ", about ");
+        units_add_duration(&text, left_ms / 1000 * 1000);
+        buf_add_str(&text, " left");
+    }
+    add_line(t, "progress", TONE_PLAIN, &text);
+    /* What of the jobs that wait needs to be told. */
+    if (q != NULL && q->n_paused > 0 && s->state != SWEEP_PAUSED) {
         buf_printf(&text, "%s%" PRId64 " of the jobs that wait ", q->is_complete ? "" : "at least ",
                    q->n_paused);
         if (q->n_paused == 1 && q->is_complete)
@@ -322,24 +304,12 @@ static void add_queue(struct table *t, const struct sweep_info *s, const struct 
             buf_printf(&text, "(ludwig resume %" PRId64 ")", s->sweep);
         add_line(t, "paused", TONE_PLAIN, &text);
     }
-    if (s->state == SWEEP_RUNNING && q->first != NULL && count_started(&s->jobs) == 0) {
+    if (q != NULL && s->state == SWEEP_RUNNING && q->first != NULL &&
+        count_started(&s->jobs) == 0) {
         buf_printf(&text, "`ludwig why %s` says what for", q->first);
         add_line(t, "waiting", TONE_PLAIN, &text);
     }
-    buf_free(&text);
-}
-
-void sweepview_add(struct buf *out, const struct sweep_info *s, const struct failures *f,
-                   const struct queue *q, int64_t now_ms, size_t width, bool colour)
-{
-    static const struct column lines[] = { { "", false, false }, { "", false, true } };
-    struct table *t = table_create(lines, 2, width, colour);
-
-    add_description(t, s, now_ms);
-    add_progress(t, s, width);
-    if (q != NULL)
-        add_queue(t, s, q);
-    if (f != NULL)
+    if (f != NULL && f->n > 0)
         add_failures(t, s, f);
     table_flush(t, out);
     table_destroy(t);

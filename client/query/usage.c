@@ -20,16 +20,6 @@ const struct schema usage_sum_schema = SCHEMA(struct usage_sum, "usage_sum", usa
 
 /* ---- sums ---- */
 
-static struct usage_sum *find_user(struct usage_sums *s, const char *user, struct arena *a)
-{
-    for (size_t i = 0; i < s->n; i++)
-        if (strcmp(s->users[i].user, user) == 0)
-            return &s->users[i];
-    mem_grow((void **)&s->users, &s->capacity, s->n, sizeof *s->users);
-    s->users[s->n] = (struct usage_sum){ .user = arena_strdup(a, user) };
-    return &s->users[s->n++];
-}
-
 static void add_to(struct usage_sum *sum, const struct usage_info *row)
 {
     sum->sweeps++;
@@ -42,8 +32,17 @@ static void add_to(struct usage_sum *sum, const struct usage_info *row)
 
 void usage_add(struct usage_sums *s, const struct usage_info *row, struct arena *a)
 {
+    const char *user = row->user != NULL ? row->user : "";
+    size_t i = 0;
+
     add_to(&s->total, row);
-    add_to(find_user(s, row->user != NULL ? row->user : "", a), row);
+    while (i < s->n && strcmp(s->users[i].user, user) != 0)
+        i++;
+    if (i == s->n) {
+        mem_grow((void **)&s->users, &s->capacity, s->n, sizeof *s->users);
+        s->users[s->n++] = (struct usage_sum){ .user = arena_strdup(a, user) };
+    }
+    add_to(&s->users[i], row);
 }
 
 static int compare_users(const void *x, const void *y)
@@ -69,39 +68,33 @@ void usage_free(struct usage_sums *s)
 
 /* ---- since when ---- */
 
-/* strptime's formats, and whether the moment is UTC. */
-static const struct {
-    const char *format;
-    bool utc;
-} formats[] = {
-    { "%Y-%m-%dT%H:%M:%SZ", true }, { "%Y-%m-%d", false },       { "%Y-%m-%d %H:%M", false },
-    { "%Y-%m-%d %H:%M:%S", false }, { "%Y-%m-%dT%H:%M", false }, { "%Y-%m-%dT%H:%M:%S", false },
-};
-
-/* mktime and timegm mend days there are none of: a date must come out as it went in. */
-static bool read_date(const char *text, size_t i, int64_t *ms)
-{
-    struct tm t = { .tm_isdst = -1 }, read;
-    const char *end = strptime(text, formats[i].format, &t);
-    time_t seconds;
-
-    if (end == NULL || *end != '\0')
-        return false;
-    read = t;
-    seconds = formats[i].utc ? timegm(&t) : mktime(&t);
-    if (t.tm_mday != read.tm_mday || t.tm_mon != read.tm_mon || seconds < 0)
-        return false;
-    *ms = (int64_t)seconds * 1000;
-    return true;
-}
-
 int usage_parse_since(const char *text, int64_t now_ms, int64_t *since_ms, struct err *e)
 {
+    /* strptime's formats, and whether the moment is UTC. */
+    static const struct {
+        const char *format;
+        bool utc;
+    } formats[] = {
+        { "%Y-%m-%dT%H:%M:%SZ", true }, { "%Y-%m-%d", false },       { "%Y-%m-%d %H:%M", false },
+        { "%Y-%m-%d %H:%M:%S", false }, { "%Y-%m-%dT%H:%M", false }, { "%Y-%m-%dT%H:%M:%S", false },
+    };
     int64_t back_ms;
 
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (read_date(text, i, since_ms))
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        struct tm t = { .tm_isdst = -1 }, read;
+        const char *end = strptime(text, formats[i].format, &t);
+        time_t seconds;
+
+        if (end == NULL || *end != '\0')
+            continue;
+        read = t;
+        seconds = formats[i].utc ? timegm(&t) : mktime(&t);
+        /* mktime and timegm mend days there are none of: a date must come out as it went in. */
+        if (t.tm_mday == read.tm_mday && t.tm_mon == read.tm_mon && seconds >= 0) {
+            *since_ms = (int64_t)seconds * 1000;
             return 0;
+        }
+    }
     /* "2026-11" would be 2026 days and 11 hours, as Slurm has them. */
     if (strchr(text, '-') != NULL || units_parse_duration(text, &back_ms, NULL) < 0)
         return err_set(e, ERR_USAGE,

@@ -148,37 +148,6 @@ static int fail_expected(struct parser *p, const char *what)
     return fail_at(p, l->at, "expected %s, found '%.*s'", what, (int)l->n, p->text + l->at);
 }
 
-/* Between quotes; a backslash takes a quote's or a backslash's meaning away. */
-static void take_quoted(struct parser *p, struct lexeme *l)
-{
-    const char *begin = p->text + l->at, *at = begin + 1;
-    struct buf text = { 0 };
-
-    for (; *at != '\0' && *at != *begin; at++) {
-        if (*at == '\\' && at[1] != '\0' && strchr("\\'\"", at[1]) != NULL)
-            at++;
-        buf_add_char(&text, *at);
-    }
-    l->type = LEX_QUOTED;
-    l->n = (size_t)(at + 1 - begin);
-    l->text = arena_strdup(p->arena, buf_text(&text));
-    buf_free(&text);
-    if (*at == '\0') {
-        l->type = LEX_WRONG;
-        fail_at(p, l->at, "this quote is never closed");
-    }
-}
-
-static void take_word(struct parser *p, struct lexeme *l)
-{
-    l->type = LEX_WORD;
-    l->n = strcspn(p->text + l->at, delimiters);
-    l->text = arena_strndup(p->arena, p->text + l->at, l->n);
-    for (size_t i = 0; i < sizeof keywords / sizeof keywords[0]; i++)
-        if (strcasecmp(l->text, keywords[i].text) == 0)
-            l->type = keywords[i].type;
-}
-
 static bool take_op(struct parser *p, struct lexeme *l)
 {
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
@@ -192,6 +161,24 @@ static bool take_op(struct parser *p, struct lexeme *l)
         return true;
     }
     return false;
+}
+
+/* Between quotes; a backslash takes a quote's or a backslash's meaning away. */
+static void take_quoted(struct parser *p, struct lexeme *l)
+{
+    const char *begin = p->text + l->at, *at = begin + 1;
+    struct buf text = { 0 };
+
+    for (; *at != '\0' && *at != *begin; at++) {
+        if (*at == '\\' && at[1] != '\0' && strchr("\\'\"", at[1]) != NULL)
+            at++;
+        buf_add_char(&text, *at);
+    }
+    l->type = *at != '\0' ? LEX_QUOTED : LEX_WRONG;
+    l->n = (size_t)(at + 1 - begin);
+    l->text = buf_to_arena(&text, p->arena);
+    if (*at == '\0')
+        fail_at(p, l->at, "this quote is never closed");
 }
 
 static void advance(struct parser *p)
@@ -210,11 +197,15 @@ static void advance(struct parser *p)
     } else if (p->text[l.at] == '\'' || p->text[l.at] == '"') {
         take_quoted(p, &l);
     } else if (!take_op(p, &l)) {
-        if (p->text[l.at] == '!') {
+        l.type = LEX_WORD;
+        l.n = strcspn(p->text + l.at, delimiters);
+        l.text = arena_strndup(p->arena, p->text + l.at, l.n);
+        for (size_t i = 0; i < sizeof keywords / sizeof keywords[0]; i++)
+            if (strcasecmp(l.text, keywords[i].text) == 0)
+                l.type = keywords[i].type;
+        if (l.n == 0) {
             l.type = LEX_WRONG;
             fail_at(p, l.at, "'!' stands only in '!=' (write not)");
-        } else {
-            take_word(p, &l);
         }
     }
     p->now = l;
@@ -244,28 +235,29 @@ static struct value read_scalar(const struct lexeme *l, struct arena *a)
     return node->scalar;
 }
 
-/* Numbers are told as they were written, the others in their one form: true, not True. */
-static void set_text(struct where_literal *literal, const char *text, struct arena *a)
+/* Adds a value to those of the test. */
+static int read_literal(struct parser *p, struct where_test *t)
 {
-    struct buf canonical = { 0 };
+    struct where_literal literal, *items;
+    const char *text = p->now.text;
 
-    if (literal->value.type == VALUE_BOOL) {
-        json_add_text(&canonical, &literal->value);
-        text = arena_strdup(a, buf_text(&canonical));
-        buf_free(&canonical);
-    }
-    literal->text = (struct bytes){ (const uint8_t *)text, strlen(text) };
-}
-
-static int read_literal(struct parser *p, enum where_op op, struct where_literal *literal)
-{
     if (p->now.type != LEX_WORD && p->now.type != LEX_QUOTED)
         return fail_expected(p, "a value");
-    literal->value = read_scalar(&p->now, p->arena);
-    if (literal->value.type == VALUE_NULL &&
-        (op == WHERE_CONTAINS || (op >= WHERE_LESS && op <= WHERE_AT_LEAST)))
+    literal.value = read_scalar(&p->now, p->arena);
+    if (literal.value.type == VALUE_NULL &&
+        (t->op == WHERE_CONTAINS || (t->op >= WHERE_LESS && t->op <= WHERE_AT_LEAST)))
         return fail_at(p, p->now.at, "only = and != compare with %s", p->now.text);
-    set_text(literal, p->now.text, p->arena);
+    /* Numbers are told as they were written, the others in their one form: true, not True. */
+    if (literal.value.type == VALUE_BOOL)
+        text = literal.value.b ? "true" : "false";
+    literal.text = (struct bytes){ (const uint8_t *)text, strlen(text) };
+    if ((t->n & (t->n - 1)) == 0) { /* 0, 1, 2, 4...: there is no room for more */
+        items = arena_alloc(p->arena, (t->n == 0 ? 1 : 2 * t->n) * sizeof *items);
+        if (t->n > 0)
+            memcpy(items, t->literals, t->n * sizeof *items);
+        t->literals = items;
+    }
+    t->literals[t->n++] = literal;
     advance(p);
     return 0;
 }
@@ -291,70 +283,47 @@ static int read_name(struct parser *p, size_t *name)
     return 0;
 }
 
-static void add_literal(struct parser *p, struct where_test *t, size_t *capacity,
-                        const struct where_literal *literal)
-{
-    if (t->literals == NULL || t->n == *capacity) {
-        size_t more = t->literals == NULL ? 4 : 2 * *capacity;
-        struct where_literal *items = arena_alloc(p->arena, more * sizeof *items);
-
-        if (t->literals != NULL)
-            memcpy(items, t->literals, t->n * sizeof *items);
-        t->literals = items;
-        *capacity = more;
-    }
-    t->literals[t->n++] = *literal;
-}
-
-/* (VALUE, VALUE...) */
-static int read_list(struct parser *p, struct where_test *t)
-{
-    struct where_literal literal;
-    size_t capacity = 0;
-
-    if (!accept(p, LEX_OPEN))
-        return fail_expected(p, "'('");
-    do {
-        if (read_literal(p, t->op, &literal) < 0)
-            return -1;
-        add_literal(p, t, &capacity, &literal);
-    } while (accept(p, LEX_COMMA));
-    return accept(p, LEX_CLOSE) ? 0 : fail_expected(p, "',' or ')'");
-}
-
+/* NAME OP VALUE, NAME in (VALUE, VALUE...), NAME not in (...) */
 static int read_test(struct parser *p, struct where_test *t)
 {
     if (read_name(p, &t->name) < 0)
         return -1;
-    if (p->now.type == LEX_IN || p->now.type == LEX_NOT) {
-        t->op = accept(p, LEX_NOT) ? WHERE_NOT_IN : WHERE_IN;
-        return accept(p, LEX_IN) ? read_list(p, t) : fail_expected(p, "'in'");
+    if (p->now.type == LEX_OP) {
+        t->op = p->now.op;
+        advance(p);
+        return read_literal(p, t);
     }
-    if (p->now.type != LEX_OP)
+    if (p->now.type != LEX_IN && p->now.type != LEX_NOT)
         return fail_expected(p, "one of = != < <= > >= ~ in");
-    t->op = p->now.op;
-    advance(p);
-    t->literals = arena_alloc(p->arena, sizeof *t->literals);
-    t->n = 1;
-    return read_literal(p, t->op, t->literals);
+    t->op = accept(p, LEX_NOT) ? WHERE_NOT_IN : WHERE_IN;
+    if (!accept(p, LEX_IN))
+        return fail_expected(p, "'in'");
+    if (!accept(p, LEX_OPEN))
+        return fail_expected(p, "'('");
+    do
+        if (read_literal(p, t) < 0)
+            return -1;
+    while (accept(p, LEX_COMMA));
+    return accept(p, LEX_CLOSE) ? 0 : fail_expected(p, "',' or ')'");
 }
 
 /* ---- expressions ---- */
 
 static struct where_node *read_or(struct parser *p);
 
-static struct where_node *make_node(struct parser *p, enum where_node_type type)
-{
-    struct where_node *node = arena_alloc(p->arena, sizeof *node);
-
-    node->type = type;
-    return node;
-}
-
-static struct where_node *read_parentheses(struct parser *p)
+static struct where_node *read_not(struct parser *p)
 {
     struct where_node *node;
+    bool is_negated = false;
 
+    while (accept(p, LEX_NOT))
+        is_negated = !is_negated;
+    if (p->now.type != LEX_OPEN) {
+        node = arena_alloc(p->arena, sizeof *node);
+        node->type = WHERE_TEST;
+        node->is_negated = is_negated;
+        return read_test(p, &node->test) < 0 ? NULL : node;
+    }
     if (p->depth == WHERE_DEPTH_MAX) {
         fail_at(p, p->now.at, "more than %d parentheses within each other", WHERE_DEPTH_MAX);
         return NULL;
@@ -366,23 +335,6 @@ static struct where_node *read_parentheses(struct parser *p)
     if (node != NULL && !accept(p, LEX_CLOSE)) {
         fail_expected(p, "'and', 'or' or ')'");
         return NULL;
-    }
-    return node;
-}
-
-static struct where_node *read_not(struct parser *p)
-{
-    struct where_node *node;
-    bool is_negated = false;
-
-    while (accept(p, LEX_NOT))
-        is_negated = !is_negated;
-    if (p->now.type == LEX_OPEN) {
-        node = read_parentheses(p);
-    } else {
-        node = make_node(p, WHERE_TEST);
-        if (read_test(p, &node->test) < 0)
-            return NULL;
     }
     if (node != NULL)
         node->is_negated ^= is_negated;
@@ -398,8 +350,8 @@ static struct where_node *read_chain(struct parser *p, enum where_node_type type
 
     if (first == NULL || p->now.type != between)
         return first;
-    chain = make_node(p, type);
-    chain->parts = first;
+    chain = arena_alloc(p->arena, sizeof *chain);
+    *chain = (struct where_node){ .type = type, .parts = first };
     while (accept(p, between)) {
         last->next = read_part(p);
         if (last->next == NULL)
@@ -453,31 +405,27 @@ static const struct value *find_field(const struct where_row *row, const char *n
     return NULL;
 }
 
-static const struct value *find_key(const struct value *map, const char *key, size_t n)
-{
-    for (size_t i = 0; i < map->map.n; i++) {
-        const struct value *k = &map->map.members[i].key;
-
-        if (k->str.n == n && memcmp(k->str.s, key, n) == 0)
-            return &map->map.members[i].value;
-    }
-    return NULL;
-}
-
 /* A key may have dots in it, so the longest one that is there counts. */
 static const struct value *find_path(const struct value *map, const char *path)
 {
     while (map != NULL && map->type == VALUE_MAP) {
-        size_t n = strlen(path);
-        const struct value *found = find_key(map, path, n);
+        size_t n = strlen(path), longest = 0;
+        const struct value *found = NULL;
 
-        if (found != NULL)
+        for (size_t i = 0; i < map->map.n; i++) {
+            const struct value *k = &map->map.members[i].key;
+            bool begins = k->str.n <= n && memcmp(k->str.s, path, k->str.n) == 0 &&
+                          (path[k->str.n] == '\0' || path[k->str.n] == '.');
+
+            if (begins && (found == NULL || k->str.n > longest)) {
+                found = &map->map.members[i].value;
+                longest = k->str.n;
+            }
+        }
+        if (longest == n)
             return found;
-        while (found == NULL && n > 0)
-            if (path[--n] == '.')
-                found = find_key(map, path, n);
         map = found;
-        path += n + 1;
+        path += longest + 1;
     }
     return NULL;
 }
@@ -493,17 +441,6 @@ static const struct value *find_value(const struct where_row *row, const char *n
 }
 
 /* ---- names that were seen ---- */
-
-static void learn(struct where *w, const struct value *key)
-{
-    for (size_t i = 0; i < w->n_learned; i++)
-        if (strcmp(w->learned[i], key->str.s) == 0)
-            return;
-    if (w->learned == NULL)
-        w->learned = arena_alloc(w->arena, NAMES_LEARNED_MAX * sizeof *w->learned);
-    if (w->n_learned < NAMES_LEARNED_MAX)
-        w->learned[w->n_learned++] = arena_strdup(w->arena, key->str.s);
-}
 
 bool where_knows_names(const struct where *w)
 {
@@ -584,48 +521,9 @@ int where_check_values(const struct where *w, const struct where_values *known, 
     return check_node(w, w->root, known, e);
 }
 
-/* ---- a row ---- */
-
-static void look_up(struct where *w, const struct where_row *row)
-{
-    for (size_t i = 0; i < w->n_names; i++) {
-        struct where_name *name = &w->names[i];
-
-        name->value = find_value(row, name->text);
-        name->is_seen |= name->value != NULL;
-        name->is_shadowing |= row->params != NULL && row->params->type == VALUE_MAP &&
-                              find_field(row, name->text) != NULL &&
-                              find_key(row->params, name->text, strlen(name->text)) != NULL;
-    }
-    if (w->n_rows++ >= ROWS_LEARNED_MAX || where_knows_names(w))
-        return;
-    for (size_t i = 0; i < row->n_fields; i++)
-        learn(w, &row->fields[i].key);
-    for (size_t i = 0;
-         row->params != NULL && row->params->type == VALUE_MAP && i < row->params->map.n; i++)
-        learn(w, &row->params->map.members[i].key);
-}
-
 /* ---- comparing ---- */
 
 enum order { LESS = -1, SAME, GREATER, NO_ORDER };
-
-static bool is_number(const struct value *v)
-{
-    return v->type == VALUE_INT || v->type == VALUE_FLOAT;
-}
-
-static enum order compare_numbers(const struct value *x, const struct value *y)
-{
-    double dx = x->type == VALUE_INT ? (double)x->i : x->f;
-    double dy = y->type == VALUE_INT ? (double)y->i : y->f;
-
-    if (isnan(dx) || isnan(dy))
-        return isnan(dx) && isnan(dy) ? SAME : NO_ORDER;
-    if (x->type == VALUE_INT && y->type == VALUE_INT)
-        return x->i < y->i ? LESS : x->i > y->i ? GREATER : SAME;
-    return dx < dy ? LESS : dx > dy ? GREATER : SAME;
-}
 
 static struct bytes text_of(const struct value *v, struct buf *room)
 {
@@ -637,46 +535,51 @@ static struct bytes text_of(const struct value *v, struct buf *room)
 
 static enum order compare(const struct value *v, const struct where_literal *literal)
 {
+    const struct value *l = &literal->value;
     struct buf room = { 0 };
     int difference;
+    double x, y;
 
-    if (is_number(v) && is_number(&literal->value))
-        return compare_numbers(v, &literal->value);
-    difference = value_compare_keys(text_of(v, &room), literal->text);
-    buf_free(&room);
-    return difference < 0 ? LESS : difference > 0 ? GREATER : SAME;
+    if ((v->type != VALUE_INT && v->type != VALUE_FLOAT) ||
+        (l->type != VALUE_INT && l->type != VALUE_FLOAT)) {
+        difference = value_compare_keys(text_of(v, &room), literal->text);
+        buf_free(&room);
+        return difference < 0 ? LESS : difference > 0 ? GREATER : SAME;
+    }
+    if (v->type == VALUE_INT && l->type == VALUE_INT)
+        return v->i < l->i ? LESS : v->i > l->i ? GREATER : SAME;
+    x = v->type == VALUE_INT ? (double)v->i : v->f;
+    y = l->type == VALUE_INT ? (double)l->i : l->f;
+    if (isnan(x) || isnan(y))
+        return isnan(x) && isnan(y) ? SAME : NO_ORDER;
+    return x < y ? LESS : x > y ? GREATER : SAME;
 }
 
-static bool contains(const struct value *v, const struct where_literal *literal)
+/* v NULL: the name has no value, which is equal to null, and not comparable with anything else. */
+static bool passes(const struct where_test *t, const struct value *v)
 {
+    bool is_null = v == NULL || v->type == VALUE_NULL, is_equal = false, found;
+    const struct bytes part = t->literals->text;
     struct buf room = { 0 };
-    struct bytes text = text_of(v, &room);
-    bool found = literal->text.n == 0 ||
-                 memmem(text.data, text.n, literal->text.data, literal->text.n) != NULL;
-
-    buf_free(&room);
-    return found;
-}
-
-static bool is_one_of(const struct value *v, const struct where_test *t)
-{
-    for (size_t i = 0; i < t->n; i++)
-        if (t->literals[i].value.type != VALUE_NULL && compare(v, &t->literals[i]) == SAME)
-            return true;
-    return false;
-}
-
-static bool test_value(const struct where_test *t, const struct value *v)
-{
+    struct bytes text;
     enum order order;
 
-    switch (t->op) {
-    case WHERE_CONTAINS: return contains(v, t->literals);
-    case WHERE_EQUAL:
-    case WHERE_IN: return is_one_of(v, t);
-    case WHERE_DIFFERENT:
-    case WHERE_NOT_IN: return !is_one_of(v, t);
-    default: break;
+    for (size_t i = 0; i < t->n && !is_equal; i++) {
+        bool to_null = t->literals[i].value.type == VALUE_NULL;
+
+        is_equal = is_null || to_null ? is_null && to_null : compare(v, &t->literals[i]) == SAME;
+    }
+    if (t->op == WHERE_EQUAL || t->op == WHERE_IN)
+        return is_equal;
+    if (is_null)
+        return false;
+    if (t->op == WHERE_DIFFERENT || t->op == WHERE_NOT_IN)
+        return !is_equal;
+    if (t->op == WHERE_CONTAINS) {
+        text = text_of(v, &room);
+        found = part.n == 0 || memmem(text.data, text.n, part.data, part.n) != NULL;
+        buf_free(&room);
+        return found;
     }
     order = compare(v, t->literals);
     switch (t->op) {
@@ -687,19 +590,6 @@ static bool test_value(const struct where_test *t, const struct value *v)
     }
 }
 
-/* A name without a value is equal to null, and not comparable with anything else. */
-static bool passes(const struct where *w, const struct where_test *t)
-{
-    const struct value *v = w->names[t->name].value;
-
-    if (v != NULL && v->type != VALUE_NULL)
-        return test_value(t, v);
-    for (size_t i = 0; i < t->n && (t->op == WHERE_EQUAL || t->op == WHERE_IN); i++)
-        if (t->literals[i].value.type == VALUE_NULL)
-            return true;
-    return false;
-}
-
 /* As deep as the parentheses. */
 static bool holds(const struct where *w, const struct where_node *node)
 {
@@ -707,7 +597,7 @@ static bool holds(const struct where *w, const struct where_node *node)
     bool result = !decides;
 
     if (node->type == WHERE_TEST)
-        return passes(w, &node->test) != node->is_negated;
+        return passes(&node->test, w->names[node->test.name].value) != node->is_negated;
     for (const struct where_node *part = node->parts; part != NULL && result != decides;
          part = part->next)
         result = holds(w, part);
@@ -716,6 +606,30 @@ static bool holds(const struct where *w, const struct where_node *node)
 
 bool where_matches(struct where *w, const struct where_row *row)
 {
-    look_up(w, row);
+    const struct value *params = row->params;
+    size_t n_params = params != NULL && params->type == VALUE_MAP ? params->map.n : 0;
+
+    for (size_t i = 0; i < w->n_names; i++) {
+        struct where_name *name = &w->names[i];
+
+        name->value = find_value(row, name->text);
+        name->is_seen |= name->value != NULL;
+        name->is_shadowing |= n_params > 0 && find_field(row, name->text) != NULL &&
+                              value_get(params, name->text) != NULL;
+    }
+    /* Names that rows have are learned for "did you mean". */
+    if (w->n_rows++ < ROWS_LEARNED_MAX && !where_knows_names(w))
+        for (size_t i = 0; i < row->n_fields + n_params; i++) {
+            const char *key = i < row->n_fields ? row->fields[i].key.str.s
+                                                : params->map.members[i - row->n_fields].key.str.s;
+            size_t k = 0;
+
+            if (w->learned == NULL)
+                w->learned = arena_alloc(w->arena, NAMES_LEARNED_MAX * sizeof *w->learned);
+            while (k < w->n_learned && strcmp(w->learned[k], key) != 0)
+                k++;
+            if (k == w->n_learned && k < NAMES_LEARNED_MAX)
+                w->learned[w->n_learned++] = arena_strdup(w->arena, key);
+        }
     return holds(w, w->root);
 }

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "client/query/selector.h"
-#include "client/query/targets.h"
 #include "common/proto/states.h"
 
 /* "7.1-5 7.9-9", a whole sweep as "7", last as "0", all as "-1" */
