@@ -40,14 +40,22 @@ struct shares {
 /* ---- errors ---- */
 
 /* To callers ERR_PROTOCOL means that a file is damaged, not that a server is. */
-int share_sftp_fail(const struct err *why, struct err *e)
+static enum err_kind kind_of_sftp(enum err_kind kind)
 {
-    return err_set(e, why->kind == ERR_PROTOCOL ? ERR_UNREACHABLE : why->kind, "%s", why->text);
+    return kind == ERR_PROTOCOL ? ERR_UNREACHABLE : kind;
 }
 
-int share_sftp_check(int result, const struct err *why, struct err *e)
+int share_sftp_fail(const struct err *why, struct err *e)
 {
-    return result < 0 ? share_sftp_fail(why, e) : result;
+    return err_set(e, kind_of_sftp(why->kind), "%s", why->text);
+}
+
+int share_sftp_end(int result, char *full, struct err *e)
+{
+    free(full);
+    if (result < 0 && e != NULL)
+        e->kind = kind_of_sftp(e->kind);
+    return result;
 }
 
 int share_check_path(const struct share_dir *at, const char *path, struct err *e)
@@ -81,38 +89,26 @@ bool share_is_mounted(const char *name)
     return strncmp(name, SCHEME, strlen(SCHEME)) != 0;
 }
 
-/* Up to the next colon; NULL when there is none. */
-static char *take_name_part(const char **at)
-{
-    size_t n = strcspn(*at, ":");
-    char *part;
-
-    if ((*at)[n] == '\0')
-        return NULL;
-    part = mem_strndup(*at, n);
-    *at += n + 1;
-    return part;
-}
-
 /* Of the folder where projects lie, on the server. */
 static char *find_projects(struct sftp *s, const char *name, struct err *e)
 {
-    const char *path = name + strlen(SCHEME);
-    char *server_id = take_name_part(&path);
-    char *projects = server_id == NULL ? NULL : take_name_part(&path);
+    const char *server_id = name + strlen(SCHEME);
+    const char *projects = server_id + strcspn(server_id, ":");
+    const char *path = projects[0] == '\0' ? projects : projects + 1 + strcspn(projects + 1, ":");
     struct arena *a = arena_create();
     const char *share = NULL;
     char *root = NULL;
 
-    if (projects == NULL)
+    if (path[0] == '\0') {
         err_set(e, ERR_USAGE, "'%s' is no name of a share", name);
-    else
-        share = sftp_root_find(s, path, server_id, a, e);
+    } else {
+        server_id = arena_strndup(a, server_id, (size_t)(projects - server_id));
+        projects = arena_strndup(a, projects + 1, (size_t)(path - projects) - 1);
+        share = sftp_root_find(s, path + 1, server_id, a, e);
+    }
     if (share != NULL)
         root = mem_printf("%s%s%s", share, projects[0] == '\0' ? "" : "/", projects);
     arena_destroy(a);
-    free(projects);
-    free(server_id);
     return root;
 }
 
@@ -209,20 +205,14 @@ static bool is_usable(const struct shares *s, const char *name)
 
 /* ---- folders ---- */
 
-static struct share_dir *new_mount_dir(int fd, char *path, bool is_client)
+/* A mounted one where line is NULL.  Takes path. */
+static struct share_dir *new_dir(int fd, struct share_line *line, char *path, bool is_client)
 {
     struct share_dir *d = mem_alloc(sizeof *d);
 
-    *d = (struct share_dir){ .fd = fd, .path = path, .is_client = is_client };
-    return d;
-}
-
-static struct share_dir *new_sftp_dir(struct share_line *line, char *path, bool is_client)
-{
-    struct share_dir *d = mem_alloc(sizeof *d);
-
-    *d = (struct share_dir){ .fd = -1, .path = path, .line = line, .is_client = is_client };
-    line->n_users++;
+    *d = (struct share_dir){ .fd = fd, .path = path, .line = line, .is_client = is_client };
+    if (line != NULL)
+        line->n_users++;
     return d;
 }
 
@@ -232,7 +222,7 @@ struct share_dir *share_open(struct shares *s, const char *name, struct err *e)
         int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
         if (fd >= 0)
-            return new_mount_dir(fd, NULL, false);
+            return new_dir(fd, NULL, NULL, false);
         err_sys(e, "share %s", name);
         return NULL;
     }
@@ -241,14 +231,14 @@ struct share_dir *share_open(struct shares *s, const char *name, struct err *e)
         s->line = connect_line(&s->source, name, e);
     }
     s->used_at_ms = units_monotonic_ms();
-    return s->line == NULL ? NULL : new_sftp_dir(s->line, mem_strdup(s->line->root), false);
+    return s->line == NULL ? NULL : new_dir(-1, s->line, mem_strdup(s->line->root), false);
 }
 
 struct share_dir *share_open_mount(const char *root, struct err *e)
 {
     int fd = io_open_dir(root, e);
 
-    return fd < 0 ? NULL : new_mount_dir(fd, mem_strdup(root), true);
+    return fd < 0 ? NULL : new_dir(fd, NULL, mem_strdup(root), true);
 }
 
 struct share_dir *share_open_sftp(struct sftp *s, const char *root)
@@ -256,12 +246,11 @@ struct share_dir *share_open_sftp(struct sftp *s, const char *root)
     struct share_line *line = mem_alloc(sizeof *line);
 
     *line = (struct share_line){ .sftp = s, .is_borrowed = true };
-    return new_sftp_dir(line, mem_strdup(root), true);
+    return new_dir(-1, line, mem_strdup(root), true);
 }
 
 struct share_dir *share_open_dir(const struct share_dir *at, const char *path, struct err *e)
 {
-    struct err why = { 0 };
     struct sftp_attrs attrs;
     char *full;
 
@@ -269,19 +258,17 @@ struct share_dir *share_open_dir(const struct share_dir *at, const char *path, s
         return NULL;
     if (at->fd >= 0) {
         int fd = io_open_dir_at(at->fd, path[0] == '\0' ? "." : path, e);
+        char *where = fd < 0 || at->path == NULL ? NULL : path_join(at->path, path);
 
-        return fd < 0 ? NULL
-                      : new_mount_dir(fd, at->path == NULL ? NULL : path_join(at->path, path),
-                                      at->is_client);
+        return fd < 0 ? NULL : new_dir(fd, NULL, where, at->is_client);
     }
     full = share_sftp_path(at, path);
-    if (sftp_stat(at->line->sftp, full, &attrs, &why) == 0) {
+    if (sftp_stat(at->line->sftp, full, &attrs, e) == 0) {
         if (S_ISDIR(attrs.mode))
-            return new_sftp_dir(at->line, full, at->is_client);
-        err_set(&why, ERR_NOT_FOUND, "open %s: it is no folder", full);
+            return new_dir(-1, at->line, full, at->is_client);
+        err_set(e, ERR_NOT_FOUND, "open %s: it is no folder", full);
     }
-    share_sftp_fail(&why, e);
-    free(full);
+    (void)share_sftp_end(-1, full, e);
     return NULL;
 }
 
@@ -351,7 +338,6 @@ struct share_stat share_stat_of_attrs(const struct sftp_attrs *attrs)
 int share_stat(const struct share_dir *at, const char *path, struct share_stat *st, struct err *e)
 {
     struct sftp_attrs attrs = { 0 };
-    struct err why = { 0 };
     char *full;
     int result;
 
@@ -372,12 +358,10 @@ int share_stat(const struct share_dir *at, const char *path, struct share_stat *
     if (result != 0)
         return result < 0 ? -1 : 0;
     full = share_sftp_path(at, path);
-    result = (path[0] == '\0' ? sftp_stat : sftp_lstat)(at->line->sftp, full, &attrs, &why);
-    free(full);
-    if (result < 0)
-        return share_sftp_fail(&why, e);
-    *st = share_stat_of_attrs(&attrs);
-    return 0;
+    result = (path[0] == '\0' ? sftp_stat : sftp_lstat)(at->line->sftp, full, &attrs, e);
+    if (result == 0)
+        *st = share_stat_of_attrs(&attrs);
+    return share_sftp_end(result, full, e);
 }
 
 bool share_exists(const struct share_dir *at, const char *path)
@@ -435,54 +419,41 @@ static int list_mount(const struct share_dir *at, const char *path, enum share_d
             close(fd);
         return result;
     }
-    result = read_entries(dir, detail, a, entries);
-    if (result < 0)
-        fail_at(at, "read", path, e);
+    result = read_entries(dir, detail, a, entries) < 0 ? fail_at(at, "read", path, e) : 0;
     closedir(dir);
     return result;
-}
-
-/* Some servers list names without saying what they are. */
-static bool complete_entry(const struct share_dir *at, const char *folder, struct sftp_entry *entry)
-{
-    char *path, *full;
-    bool is_there;
-
-    if (entry->attrs.has & SFTP_MODE)
-        return true;
-    path = folder[0] == '\0' ? mem_strdup(entry->name) : path_join(folder, entry->name);
-    full = share_sftp_path(at, path);
-    is_there = sftp_lstat(at->line->sftp, full, &entry->attrs, NULL) == 0;
-    free(full);
-    free(path);
-    return is_there;
 }
 
 static int list_sftp(const struct share_dir *at, const char *path, enum share_detail detail,
                      struct arena *a, struct list *entries, struct err *e)
 {
-    struct err why = { 0 };
     struct list found;
     struct sftp_entry *items;
     struct share_entry *kept;
+    char *full = share_sftp_path(at, path);
     int result = share_ahead_list(at, path, a, &found, e);
 
-    if (result == 0) {
-        char *full = share_sftp_path(at, path);
-
-        result = share_sftp_check(sftp_list(at->line->sftp, full, a, &found, &why), &why, e);
-        free(full);
-    }
-    if (result < 0)
-        return -1;
+    if (result == 0)
+        result = share_sftp_end(sftp_list(at->line->sftp, full, a, &found, e), NULL, e);
     items = found.items;
-    kept = arena_alloc(a, found.n * sizeof *kept);
+    kept = result < 0 ? NULL : arena_alloc(a, found.n * sizeof *kept);
     *entries = (struct list){ kept, 0 };
-    for (size_t i = 0; i < found.n; i++)
-        if (detail == SHARE_NAMES || complete_entry(at, path, &items[i]))
-            kept[entries->n++] =
-                (struct share_entry){ items[i].name, share_stat_of_attrs(&items[i].attrs) };
-    return 0;
+    for (size_t i = 0; result >= 0 && i < found.n; i++) {
+        struct sftp_attrs *attrs = &items[i].attrs;
+
+        /* Some servers list names without saying what they are. */
+        if (detail == SHARE_STATS && !(attrs->has & SFTP_MODE)) {
+            char *one = path_join(full, items[i].name);
+            bool is_gone = sftp_lstat(at->line->sftp, one, attrs, NULL) < 0;
+
+            free(one);
+            if (is_gone)
+                continue;
+        }
+        kept[entries->n++] = (struct share_entry){ items[i].name, share_stat_of_attrs(attrs) };
+    }
+    free(full);
+    return result < 0 ? -1 : 0;
 }
 
 int share_list(const struct share_dir *at, const char *path, enum share_detail detail,
@@ -497,10 +468,71 @@ int share_list(const struct share_dir *at, const char *path, enum share_detail d
     return 0;
 }
 
+struct asking {
+    struct share_look *look;
+    struct arena *arena;
+};
+
+static void on_look(void *context, const struct sftp_answer *a)
+{
+    struct asking *x = context;
+    const struct sftp_entry *found = a->entries.items;
+    struct share_entry *items;
+
+    if (a->error != NULL) {
+        share_sftp_fail(a->error, &x->look->why);
+        return;
+    }
+    x->look->stat = share_stat_of_attrs(&a->attrs);
+    items = arena_alloc(x->arena, a->entries.n * sizeof *items);
+    x->look->entries = (struct list){ items, a->entries.n };
+    for (size_t i = 0; i < a->entries.n; i++)
+        items[i] = (struct share_entry){ found[i].name, share_stat_of_attrs(&found[i].attrs) };
+}
+
+void share_look(const struct share_dir *at, struct share_look *looks, size_t n,
+                bool (*wants_stat)(const char *name), struct arena *a)
+{
+    struct asking *asking = mem_resize(NULL, n, sizeof *asking);
+
+    for (size_t i = 0; i < n; i++) {
+        struct share_look *l = &looks[i];
+        struct share_entry *items;
+
+        l->entries = (struct list){ 0 };
+        l->why = (struct err){ 0 };
+        if (at->fd < 0) {
+            char *full = share_sftp_path(at, l->path);
+            struct sftp_op op = { .kind = l->lists ? SFTP_OP_LIST : SFTP_OP_LSTAT,
+                                  .path = full,
+                                  .arena = a };
+
+            asking[i] = (struct asking){ l, a };
+            (void)share_sftp_end(sftp_start(at->line->sftp, &op, on_look, &asking[i], &l->why),
+                                 full, &l->why);
+        } else if (!l->lists) {
+            (void)share_stat(at, l->path, &l->stat, &l->why);
+        } else {
+            (void)share_list(at, l->path, SHARE_NAMES, a, &l->entries, &l->why);
+        }
+        items = l->entries.items;
+        for (size_t k = 0; at->fd >= 0 && k < l->entries.n; k++)
+            if (wants_stat == NULL || wants_stat(items[k].name)) {
+                char *path = path_join(l->path, items[k].name);
+
+                if (share_stat(at, path, &items[k].stat, NULL) < 0)
+                    items[k].stat = (struct share_stat){ .type = SHARE_OTHER };
+                free(path);
+            }
+    }
+    if (at->fd < 0)
+        (void)sftp_finish(at->line->sftp, NULL);
+    free(asking);
+}
+
 char *share_read_link(const struct share_dir *at, const char *path, struct err *e)
 {
     struct buf ahead = { 0 };
-    struct err why = { 0 };
     char *full, *target;
 
     if (share_check_path(at, path, e) < 0)
@@ -510,10 +542,8 @@ char *share_read_link(const struct share_dir *at, const char *path, struct err *
     if (share_ahead_content(at, path, &ahead, NULL) > 0)
         return buf_take(&ahead);
     full = share_sftp_path(at, path);
-    target = sftp_read_link(at->line->sftp, full, &why);
-    if (target == NULL)
-        share_sftp_fail(&why, e);
-    free(full);
+    target = sftp_read_link(at->line->sftp, full, e);
+    (void)share_sftp_end(target == NULL ? -1 : 0, full, e);
     return target;
 }
 
@@ -546,18 +576,14 @@ static int make_mount_dir(const struct share_dir *at, const char *path, mode_t m
 
 int share_make_dir(const struct share_dir *at, const char *path, mode_t mode, struct err *e)
 {
-    struct err why = { 0 };
     char *full;
-    int result;
 
     if (share_check_path(at, path, e) < 0)
         return -1;
     if (at->fd >= 0)
         return make_mount_dir(at, path, mode, e);
     full = share_sftp_path(at, path);
-    result = share_sftp_check(sftp_mkdir(at->line->sftp, full, mode, &why), &why, e);
-    free(full);
-    return result;
+    return share_sftp_end(sftp_mkdir(at->line->sftp, full, mode, e), full, e);
 }
 
 static int say_not_given(int64_t group, struct err *e)
@@ -568,17 +594,26 @@ static int say_not_given(int64_t group, struct err *e)
                     group);
 }
 
-static int set_mount_folder(int fd, const char *path, int64_t group, mode_t mode, struct err *e)
+static int set_mount_folder(const struct share_dir *at, const char *path, int64_t group,
+                            mode_t mode, struct err *e)
 {
+    int fd = openat(at->fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
+    int result;
 
-    if (fstat(fd, &st) < 0)
-        return err_sys(e, "look at %s", path);
-    if (group >= 0 && (int64_t)st.st_gid != group && fchown(fd, (uid_t)-1, (gid_t)group) < 0) {
+    if (fd < 0)
+        return fail_at(at, "open", path, e);
+    if (fstat(fd, &st) < 0) {
+        result = err_sys(e, "look at %s", path);
+    } else if (group >= 0 && (int64_t)st.st_gid != group &&
+               fchown(fd, (uid_t)-1, (gid_t)group) < 0) {
         err_sys(e, "%s", path);
-        return say_not_given(group, e);
+        result = say_not_given(group, e);
+    } else {
+        result = fchmod(fd, mode) < 0 ? err_sys(e, "set the mode of %s", path) : 0;
     }
-    return fchmod(fd, mode) < 0 ? err_sys(e, "set the mode of %s", path) : 0;
+    close(fd);
+    return result;
 }
 
 static int set_sftp_folder(struct sftp *s, const char *full, int64_t group, mode_t mode,
@@ -602,23 +637,16 @@ static int set_sftp_folder(struct sftp *s, const char *full, int64_t group, mode
 int share_set_folder(const struct share_dir *at, const char *path, int64_t group, mode_t mode,
                      struct err *e)
 {
+    char *full;
     int result;
 
     if (share_check_path(at, path, e) < 0)
         return -1;
-    if (at->fd >= 0) {
-        int fd = openat(at->fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-        if (fd < 0)
-            return fail_at(at, "open", path, e);
-        result = set_mount_folder(fd, path, group, mode, e);
-        close(fd);
-    } else {
-        char *full = share_sftp_path(at, path);
-
-        result = set_sftp_folder(at->line->sftp, full, group, mode, e);
-        free(full);
-    }
+    if (at->fd >= 0)
+        return set_mount_folder(at, path, group, mode, e);
+    full = share_sftp_path(at, path);
+    result = set_sftp_folder(at->line->sftp, full, group, mode, e);
+    free(full);
     return result;
 }
 
@@ -628,11 +656,8 @@ static int remove_over_sftp(int (*remove)(struct sftp *s, const char *path, stru
                             const struct share_dir *at, const char *path, struct err *e)
 {
     char *full = share_sftp_path(at, path);
-    struct err why = { 0 };
-    int result = share_sftp_check(remove(at->line->sftp, full, &why), &why, e);
 
-    free(full);
-    return result;
+    return share_sftp_end(remove(at->line->sftp, full, e), full, e);
 }
 
 int share_remove_file(const struct share_dir *at, const char *path, struct err *e)
@@ -716,10 +741,9 @@ int share_rename(const struct share_dir *at, const char *path, const struct shar
     }
     from = share_sftp_path(at, path);
     dest = share_sftp_path(to, to_path);
-    result = share_sftp_check(rename_over_sftp(at->line->sftp, from, dest, &why), &why, e);
-    free(from);
+    result = share_sftp_end(rename_over_sftp(at->line->sftp, from, dest, &why), from, &why);
     free(dest);
-    return result;
+    return result < 0 ? err_set(e, why.kind, "%s", why.text) : 0;
 }
 
 char *share_temporary_name(void)

@@ -130,10 +130,6 @@ int share_read(const struct share_dir *at, const char *path, size_t max_bytes, s
 /* Creates the file, or replaces it in place. */
 int share_write(const struct share_dir *at, const char *path, const void *bytes, size_t n,
                 mode_t mode, struct err *e);
-/* Writes the file under a temporary name in its folder, syncs it and gives it its name: readers see
- * the old file or the whole new one. */
-int share_replace(const struct share_dir *at, const char *path, const void *bytes, size_t n,
-                  mode_t mode, struct err *e);
 /* Brings a log, made if need be, up to where this file ends. Two may do so at the same time. */
 int share_ship(const struct share_dir *at, const char *path, mode_t mode, int from_fd,
                struct err *e);

@@ -91,7 +91,6 @@ static int read_up_to(int fd, struct sftp_file *f, size_t max_bytes, struct buf 
 int share_read(const struct share_dir *at, const char *path, size_t max_bytes, struct buf *out,
                struct err *e)
 {
-    struct err why = { 0 };
     int result = -1;
 
     if (share_check_path(at, path, e) < 0)
@@ -109,21 +108,19 @@ int share_read(const struct share_dir *at, const char *path, size_t max_bytes, s
             close(fd);
     } else {
         char *full = share_sftp_path(at, path);
-        struct sftp_file *f = open_over_sftp(at, full, true, &why);
+        struct sftp_file *f = open_over_sftp(at, full, true, e);
 
         if (f != NULL)
-            result = read_up_to(-1, f, max_bytes, out, &why);
+            result = read_up_to(-1, f, max_bytes, out, e);
         (void)sftp_file_close(f, NULL);
-        free(full);
-        share_sftp_check(result, &why, e);
+        (void)share_sftp_end(result, full, e);
     }
     return result;
 }
 
 static void on_written(void *context, const struct sftp_answer *answer)
 {
-    if (answer->error != NULL)
-        *(struct err *)context = *answer->error;
+    err_keep(context, answer->error);
 }
 
 int share_write(const struct share_dir *at, const char *path, const void *bytes, size_t n,
@@ -141,66 +138,60 @@ int share_write(const struct share_dir *at, const char *path, const void *bytes,
     if (sftp_start(at->line->sftp, &op, on_written, &why, &why) == 0)
         (void)sftp_finish(at->line->sftp, &why);
     free(full);
-    return share_sftp_check(why.kind == ERR_NONE ? 0 : -1, &why, e);
+    return why.kind == ERR_NONE ? 0 : share_sftp_fail(&why, e);
 }
 
-static int replace_mounted(int dir_fd, const char *temporary, const char *path, const void *bytes,
-                           size_t n, mode_t mode, struct err *e)
+struct fetching {
+    share_got *got;
+    void *context;
+};
+
+static void on_fetched(void *context, const struct sftp_answer *a)
 {
-    int fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
-    int result;
+    struct fetching *f = context;
 
-    if (fd < 0)
-        return err_sys(e, "create %s", temporary);
-    result = io_write_all(fd, bytes, n) < 0 || (errno = share_sync_fd(fd)) != 0 ? -1 : 0;
-    if (close(fd) < 0)
-        result = -1;
-    if (result == 0)
-        result = renameat(dir_fd, temporary, dir_fd, path);
-    if (result == 0)
-        return 0;
-    err_sys(e, "write %s", path);
-    (void)unlinkat(dir_fd, temporary, 0);
-    return -1;
+    f->got(f->context, a->error, a->content);
+    free(f);
 }
 
-int share_replace(const struct share_dir *at, const char *path, const void *bytes, size_t n,
-                  mode_t mode, struct err *e)
+int share_fetch(const struct share_dir *at, const char *path, size_t max_bytes, share_got *got,
+                void *context, struct err *e)
 {
     struct err why = { 0 };
+    struct fetching *f;
     char *full;
     int result;
 
     if (share_check_path(at, path, e) < 0)
         return -1;
     if (at->fd >= 0) {
-        char *name = share_temporary_name(), *folder = path_dirname(path),
-             *temporary = path_join(folder, name);
+        struct buf content = { 0 };
 
-        result = replace_mounted(at->fd, temporary, path, bytes, n, mode, e);
-        free(temporary);
-        free(folder);
-        free(name);
-        return result;
+        result = share_read(at, path, max_bytes + 1, &content, &why);
+        if (result == 0 && content.n > max_bytes)
+            result = err_set(&why, ERR_USAGE, "%s is larger than %zu bytes", path, max_bytes);
+        got(context, result < 0 ? &why : NULL, buf_bytes(&content));
+        buf_free(&content);
+        return 0;
     }
+    f = mem_alloc(sizeof *f);
+    *f = (struct fetching){ got, context };
     full = share_sftp_path(at, path);
-    result = share_sftp_check(
-        sftp_replace_file(at->line->sftp, full, (struct bytes){ bytes, n }, mode, &why), &why, e);
-    free(full);
-    return result;
+    result =
+        sftp_start(at->line->sftp,
+                   &(struct sftp_op){ .kind = SFTP_OP_GET, .path = full, .max_bytes = max_bytes },
+                   on_fetched, f, e);
+    if (result < 0)
+        free(f);
+    return share_sftp_end(result, full, e);
+}
+
+int share_fetch_all(const struct share_dir *at, struct err *e)
+{
+    return at->fd >= 0 ? 0 : share_sftp_end(sftp_finish(at->line->sftp, e), NULL, e);
 }
 
 /* ---- pouring: from a descriptor to a server ---- */
-
-static ssize_t read_piece(int fd, void *piece, size_t n)
-{
-    ssize_t got;
-
-    do
-        got = read(fd, piece, n);
-    while (got < 0 && errno == EINTR);
-    return got;
-}
 
 int share_sftp_pour(struct sftp_file *to, uint64_t offset, int in_fd, uint64_t max_bytes,
                     struct hasher *hasher, uint64_t *n_bytes, struct err *e)
@@ -211,17 +202,16 @@ int share_sftp_pour(struct sftp_file *to, uint64_t offset, int in_fd, uint64_t m
     *n_bytes = 0;
     while (result == 0 && *n_bytes < max_bytes) {
         uint64_t left = max_bytes - *n_bytes;
-        ssize_t n = read_piece(in_fd, piece, left < PIECE_BYTES ? (size_t)left : PIECE_BYTES);
+        ssize_t n = io_read_all(in_fd, piece, left < PIECE_BYTES ? (size_t)left : PIECE_BYTES);
 
-        if (n == 0)
-            break;
         if (n < 0)
             result = err_sys(e, "read");
-        else
-            result = sftp_file_write(to, offset + *n_bytes, piece, (size_t)n, e);
-        if (n > 0 && hasher != NULL)
+        if (n <= 0)
+            break;
+        result = sftp_file_write(to, offset + *n_bytes, piece, (size_t)n, e);
+        if (hasher != NULL)
             hasher_add(hasher, piece, (size_t)n);
-        *n_bytes += n > 0 ? (uint64_t)n : 0;
+        *n_bytes += (uint64_t)n;
     }
     free(piece);
     return result;
@@ -291,8 +281,9 @@ int share_ship(const struct share_dir *at, const char *path, mode_t mode, int fr
         struct err why = { 0 };
 
         result =
-            share_sftp_check(ship_over_sftp(at->line->sftp, full, mode, from_fd, &why), &why, e);
-        free(full);
+            share_sftp_end(ship_over_sftp(at->line->sftp, full, mode, from_fd, &why), full, &why);
+        if (result < 0)
+            err_set(e, why.kind, "%s", why.text);
     }
     return result;
 }
@@ -318,13 +309,10 @@ struct share_file *share_create(const struct share_dir *at, const char *path, mo
             err_sys(e, "create %s", path);
     } else {
         char *full = share_sftp_path(at, path);
-        struct err why = { 0 };
 
         file.to = sftp_file_open(at->line->sftp, full, SFTP_WRITE | SFTP_CREATE | SFTP_EXCLUSIVE,
-                                 mode & 0777, &why);
-        if (file.to == NULL)
-            share_sftp_fail(&why, e);
-        free(full);
+                                 mode & 0777, e);
+        (void)share_sftp_end(file.to == NULL ? -1 : 0, full, e);
     }
     if (file.fd < 0 && file.to == NULL)
         return NULL;
@@ -358,7 +346,6 @@ int share_put(struct share_file *f, int from_fd, uint64_t max_bytes, uint64_t *n
               struct err *e)
 {
     uint64_t had_bytes = f->n_bytes;
-    struct err why = { 0 };
     int result;
 
     *n_bytes = 0;
@@ -370,24 +357,23 @@ int share_put(struct share_file *f, int from_fd, uint64_t max_bytes, uint64_t *n
     }
     result =
         share_sftp_pour(f->to, f->n_bytes, from_fd,
-                        max_bytes < PUT_MAX_BYTES ? max_bytes : PUT_MAX_BYTES, NULL, n_bytes, &why);
+                        max_bytes < PUT_MAX_BYTES ? max_bytes : PUT_MAX_BYTES, NULL, n_bytes, e);
     f->n_bytes += *n_bytes;
     if (result == 0 && f->n_bytes - f->synced_bytes >= SYNC_EVERY_BYTES) {
-        result = sftp_file_sync_later(f->to, &why);
+        result = sftp_file_sync_later(f->to, e);
         f->synced_bytes = f->n_bytes;
     }
-    return share_sftp_check(result, &why, e);
+    return share_sftp_end(result, NULL, e);
 }
 
 int share_end(struct share_file *f, struct err *e)
 {
-    struct err why = { 0 };
     int result;
 
     if (f->fd >= 0)
         result = close(f->fd) < 0 && errno != EINTR ? err_sys(e, "write %s", f->name) : 0;
     else
-        result = share_sftp_check(sftp_file_close(f->to, &why), &why, e);
+        result = share_sftp_end(sftp_file_close(f->to, e), NULL, e);
     free(f->name);
     free(f);
     return result;
@@ -407,7 +393,6 @@ struct share_input *share_open_input(const struct share_dir *at, const char *pat
                                      struct err *e)
 {
     struct share_input in = { .fd = -1, .offset = offset };
-    struct err why = { 0 };
     int result = share_check_path(at, path, e);
 
     if (result < 0)
@@ -424,12 +409,9 @@ struct share_input *share_open_input(const struct share_dir *at, const char *pat
     } else if (result == 0) {
         char *full = share_sftp_path(at, path);
 
-        in.from = open_over_sftp(at, full, false, &why);
-        free(full);
-        if (in.from == NULL) {
-            share_sftp_fail(&why, e);
+        in.from = open_over_sftp(at, full, false, e);
+        if (share_sftp_end(in.from == NULL ? -1 : 0, full, e) < 0)
             return NULL;
-        }
     }
     in.name = mem_strdup(path);
     return mem_copy(&in, sizeof in);
@@ -437,7 +419,6 @@ struct share_input *share_open_input(const struct share_dir *at, const char *pat
 
 ssize_t share_read_input(struct share_input *in, void *bytes, size_t n, struct err *e)
 {
-    struct err why = { 0 };
     ssize_t got;
 
     if (in->fd >= 0) {
@@ -445,9 +426,9 @@ ssize_t share_read_input(struct share_input *in, void *bytes, size_t n, struct e
         if (got < 0)
             return err_sys(e, "read %s", in->name);
     } else if (in->from != NULL) {
-        got = sftp_file_read(in->from, in->offset, bytes, n, &why);
+        got = sftp_file_read(in->from, in->offset, bytes, n, e);
         if (got < 0)
-            return share_sftp_fail(&why, e);
+            return share_sftp_end(-1, NULL, e);
     } else {
         size_t left = in->offset < in->content.n ? in->content.n - (size_t)in->offset : 0;
 
@@ -467,7 +448,6 @@ void share_seek_input(struct share_input *in, int64_t offset)
 int share_input_size(struct share_input *in, int64_t *size_bytes, struct err *e)
 {
     struct sftp_attrs attrs;
-    struct err why = { 0 };
     struct stat st;
 
     if (in->fd >= 0) {
@@ -475,8 +455,8 @@ int share_input_size(struct share_input *in, int64_t *size_bytes, struct err *e)
             return err_sys(e, "look at %s", in->name);
         *size_bytes = st.st_size;
     } else if (in->from != NULL) {
-        if (sftp_file_stat(in->from, &attrs, &why) < 0)
-            return share_sftp_fail(&why, e);
+        if (sftp_file_stat(in->from, &attrs, e) < 0)
+            return share_sftp_end(-1, NULL, e);
         if (!(attrs.has & SFTP_SIZE) || attrs.size_bytes > INT64_MAX)
             return err_set(e, ERR_PROTOCOL, "the SFTP server does not tell the size of a file");
         *size_bytes = (int64_t)attrs.size_bytes;

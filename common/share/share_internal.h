@@ -41,7 +41,8 @@ int share_set_mode(int fd, mode_t mode);
 int share_check_path(const struct share_dir *at, const char *path, struct err *e);
 /* Hands an error of the SFTP client on: one by which callers would decide wrongly becomes another. */
 int share_sftp_fail(const struct err *why, struct err *e);
-int share_sftp_check(int result, const struct err *why, struct err *e);
+/* The same of an error that e holds already.  Frees full; NULL is fine.  result. */
+int share_sftp_end(int result, char *full, struct err *e);
 
 /* ---- share_file.c ---- */
 
@@ -54,13 +55,6 @@ int share_sftp_pour(struct sftp_file *to, uint64_t offset, int in_fd, uint64_t m
 
 /* 0 or errno; file systems that cannot sync and need not are fine. */
 int share_sync_fd(int fd);
-
-/* ---- share_sftp_tree.c: share_copy_in and share_copy_out over SFTP ---- */
-
-int share_sftp_copy_in(const struct share_dir *to, int from_fd, struct share_item *items, size_t n,
-                       struct err *e);
-int share_sftp_copy_out(const struct share_dir *from, int to_fd, const struct share_item *items,
-                        size_t n, struct err *e);
 
 /* ---- share_ahead.c ---- */
 

@@ -22,52 +22,11 @@
 /* Each waits for a disk or a network, not for a processor. */
 enum { SYNC_THREADS = 8, SYNC_ALONE_MAX = 4 };
 
-static bool is_local(int fd)
-{
-    enum fs_kind kind = fs_type_of_fd(fd).kind;
-
-    return kind == FS_LOCAL || kind == FS_MEMORY;
-}
-
-/* Before 5.8 syncfs kept quiet about what could not be written. */
-static bool is_honest(void)
-{
-#ifdef __linux__
-    struct utsname name;
-    int major, minor;
-
-    return uname(&name) == 0 && sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
-           (major > 5 || (major == 5 && minor >= 8));
-#else
-    return false;
-#endif
-}
-
-static bool is_synced_by_system(int fd)
-{
-    return is_local(fd) && is_honest();
-}
-
-static bool cannot_sync(int error)
-{
-    return error == EINVAL || error == ENOTSUP || error == EROFS;
-}
-
 int share_sync_fd(int fd)
 {
-    return fsync(fd) < 0 && !cannot_sync(errno) ? errno : 0;
-}
-
-static int sync_one(const struct share_sync *f)
-{
-    int fd = openat(f->dir->fd, f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    int error;
-
-    if (fd < 0)
-        return errno;
-    error = share_sync_fd(fd);
-    close(fd);
-    return error;
+    if (fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS)
+        return 0;
+    return errno;
 }
 
 struct syncing {
@@ -81,8 +40,14 @@ static void *sync_some(void *context)
     struct syncing *w = context;
     size_t i;
 
-    while ((i = atomic_fetch_add(&w->next, 1)) < w->n)
-        w->files[i].error = sync_one(&w->files[i]);
+    while ((i = atomic_fetch_add(&w->next, 1)) < w->n) {
+        struct share_sync *f = &w->files[i];
+        int fd = openat(f->dir->fd, f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+        f->error = fd < 0 ? errno : share_sync_fd(fd);
+        if (fd >= 0)
+            close(fd);
+    }
     return NULL;
 }
 
@@ -122,60 +87,61 @@ static void on_synced(void *context, const struct sftp_answer *answer)
     f->error = answer->error == NULL ? 0 : errno_of(answer->error);
 }
 
-static void begin_sync(struct share_sync *f)
-{
-    char *full = share_sftp_path(f->dir, f->path);
-    struct sftp_op op = { .kind = SFTP_OP_SYNC, .path = full };
-    struct err why = { 0 };
-
-    f->error = EIO;
-    if (sftp_start(f->dir->line->sftp, &op, on_synced, f, &why) < 0)
-        f->error = errno_of(&why);
-    free(full);
-}
-
-/* Servers that open no folders keep those durable themselves, or nobody can. */
-static void forgive_folder(struct share_sync *f)
-{
-    char *full = share_sftp_path(f->dir, f->path);
-    struct sftp_attrs attrs;
-
-    if ((f->error == EIO || f->error == EACCES) &&
-        sftp_stat(f->dir->line->sftp, full, &attrs, NULL) == 0 && S_ISDIR(attrs.mode))
-        f->error = 0;
-    free(full);
-}
-
-static void warn_once(struct share_line *line)
-{
-    if (!line->has_warned)
-        log_event(LOG_WARN, "not-synced", "why", "%s",
-                  "this SFTP server knows no fsync@openssh.com: what its machine loses in a power "
-                  "failure is lost",
-                  NULL);
-    line->has_warned = true;
-}
-
 static void sync_files_over_sftp(struct share_sync *files, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        files[i].error = 0;
-        if (sftp_can(files[i].dir->line->sftp, SFTP_CAN_SYNC))
-            begin_sync(&files[i]);
-        else
-            warn_once(files[i].dir->line);
+        struct share_sync *f = &files[i];
+        struct share_line *line = f->dir->line;
+        char *full = share_sftp_path(f->dir, f->path);
+        struct sftp_op op = { .kind = SFTP_OP_SYNC, .path = full };
+        struct err why = { 0 };
+
+        f->error = 0;
+        if (sftp_can(line->sftp, SFTP_CAN_SYNC)) {
+            f->error = EIO;
+            if (sftp_start(line->sftp, &op, on_synced, f, &why) < 0)
+                f->error = errno_of(&why);
+        } else if (!line->has_warned) {
+            log_event(LOG_WARN, "not-synced", "why", "%s",
+                      "this SFTP server knows no fsync@openssh.com: what its machine loses in a "
+                      "power failure is lost",
+                      NULL);
+            line->has_warned = true;
+        }
+        free(full);
     }
     for (size_t i = 0; i < n; i++)
         (void)sftp_finish(files[i].dir->line->sftp, NULL);
-    for (size_t i = 0; i < n; i++)
-        forgive_folder(&files[i]);
+    for (size_t i = 0; i < n; i++) {
+        struct share_sync *f = &files[i];
+        char *full = share_sftp_path(f->dir, f->path);
+        struct sftp_attrs attrs;
+
+        /* Servers that open no folders keep those durable themselves, or nobody can. */
+        if ((f->error == EIO || f->error == EACCES) &&
+            sftp_stat(f->dir->line->sftp, full, &attrs, NULL) == 0 && S_ISDIR(attrs.mode))
+            f->error = 0;
+        free(full);
+    }
 }
 
 /* ---- either ---- */
 
 bool share_is_synced_whole(const struct share_dir *d)
 {
-    return d->fd >= 0 && is_synced_by_system(d->fd);
+#ifdef __linux__
+    enum fs_kind kind = d->fd < 0 ? FS_UNKNOWN : fs_type_of_fd(d->fd).kind;
+    struct utsname name;
+    int major, minor;
+
+    /* Before 5.8 syncfs kept quiet about what could not be written. */
+    return (kind == FS_LOCAL || kind == FS_MEMORY) && uname(&name) == 0 &&
+           sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
+           (major > 5 || (major == 5 && minor >= 8));
+#else
+    (void)d;
+    return false;
+#endif
 }
 
 int share_sync(const struct share_dir *d, struct err *e)

@@ -22,7 +22,11 @@ enum {
     /* Each thread takes some that lie together: in one folder only one file at a time is made. */
     TAKEN_FRACTION = 8 * THREADS,
     TAKEN_MAX = 1024,
-    PIECE_BYTES = 256 * 1024
+    PIECE_BYTES = 256 * 1024,
+    /* Over SFTP larger files go one after the other, in pieces. */
+    SMALL_MAX_BYTES = 1024 * 1024,
+    /* What answers of a server may bring at once. */
+    ASKED_MAX_BYTES = 32 * 1024 * 1024
 };
 #define DEEPEST SIZE_MAX
 
@@ -44,7 +48,50 @@ static int close_file(int fd, const struct share_item *x, int result, struct err
     return close(fd) < 0 && result == 0 && errno != EINTR ? err_sys(e, "write %s", x->to) : result;
 }
 
-/* ---- in ---- */
+static int changed(const struct share_item *x, struct err *e)
+{
+    return err_set(e, ERR_FAILED, "%s changed while it was copied", x->from);
+}
+
+static int damaged(const struct share_item *x, struct err *e)
+{
+    return err_set(e, ERR_PROTOCOL, "%s is not the file that it should be", x->from);
+}
+
+static bool is_it(const struct share_item *x, int64_t size_bytes, const struct digest *d)
+{
+    return size_bytes == x->size_bytes && (x->digest == NULL || digest_equal(d, x->digest));
+}
+
+/* Of folders; of what lies in them: DEEPEST. */
+static size_t depth_of(const struct share_item *x)
+{
+    size_t depth = 0;
+
+    if (x->type != SHARE_FOLDER)
+        return DEEPEST;
+    for (const char *at = x->to; *at != '\0'; at++)
+        depth += *at == '/';
+    return depth;
+}
+
+/* *next: that of the next deeper ones. */
+static size_t count_at(const struct share_item *items, size_t n, size_t depth, size_t *next)
+{
+    size_t count = 0;
+
+    *next = DEEPEST;
+    for (size_t i = 0; i < n; i++) {
+        size_t is = depth_of(&items[i]);
+
+        count += is == depth;
+        if (is > depth && is < *next)
+            *next = is;
+    }
+    return count;
+}
+
+/* ---- mounted, in ---- */
 
 /* What the threads share. */
 struct copying {
@@ -65,35 +112,14 @@ struct copier {
     struct hasher *hasher;
 };
 
-static ssize_t read_piece(const struct copier *c, int fd)
-{
-    ssize_t n;
-
-    do
-        n = read(fd, c->piece, PIECE_BYTES);
-    while (n < 0 && errno == EINTR);
-    return n;
-}
-
-/* It may be changed at this moment, by what escaped of a job. */
-static int check_copied(struct copier *c, const struct share_item *x, int64_t copied_bytes,
-                        struct err *e)
-{
-    struct digest d;
-
-    hasher_end(c->hasher, &d);
-    if (copied_bytes == x->size_bytes && (x->digest == NULL || digest_equal(&d, x->digest)))
-        return 0;
-    return err_set(e, ERR_FAILED, "%s changed while it was copied", x->from);
-}
-
 static int copy_content(struct copier *c, int in, int out, const struct share_item *x,
                         struct err *e)
 {
     int64_t copied_bytes = 0;
+    struct digest d;
     ssize_t n;
 
-    while ((n = read_piece(c, in)) > 0 && copied_bytes <= x->size_bytes) {
+    while ((n = io_read_all(in, c->piece, PIECE_BYTES)) > 0 && copied_bytes <= x->size_bytes) {
         if (io_write_all(out, c->piece, (size_t)n) < 0)
             return err_sys(e, "write %s", x->to);
         hasher_add(c->hasher, c->piece, (size_t)n);
@@ -101,55 +127,45 @@ static int copy_content(struct copier *c, int in, int out, const struct share_it
     }
     if (n < 0)
         return err_sys(e, "read %s", x->from);
-    return check_copied(c, x, copied_bytes, e);
-}
-
-static int sync_file(const struct copying *a, int fd, const struct share_item *x, struct err *e)
-{
-    if (!a->syncs || (errno = share_sync_fd(fd)) == 0)
-        return 0;
-    return err_sys(e, "sync %s", x->to);
+    hasher_end(c->hasher, &d);
+    /* It may be changed at this moment, by what escaped of a job. */
+    if (!is_it(x, copied_bytes, &d))
+        return changed(x, e);
+    if (c->all->syncs && (errno = share_sync_fd(out)) != 0)
+        return err_sys(e, "sync %s", x->to);
+    return 0;
 }
 
 static int copy_file(struct copier *c, const struct share_item *x, struct err *e)
 {
     int in = openat(c->all->from_fd, x->from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    int out = -1, result = -1;
+    int out, result = -1;
 
     if (in < 0)
         return err_sys(e, "open %s", x->from);
     out = create_file(c->all->to_fd, x, e);
-    if (out >= 0) {
-        result = copy_content(c, in, out, x, e);
-        if (result == 0)
-            result = sync_file(c->all, out, x, e);
-        result = close_file(out, x, result, e);
-    }
+    if (out >= 0)
+        result = close_file(out, x, copy_content(c, in, out, x, e), e);
     close(in);
     return result;
-}
-
-static bool has_no_links(int error)
-{
-    return error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL;
 }
 
 static int copy_link(const struct copying *a, struct share_item *x, struct err *e)
 {
     char *target = io_read_link_at(a->from_fd, x->from, e);
+    bool is_made;
 
     if (target == NULL)
         return -1;
-    if (symlinkat(target, a->to_fd, x->to) == 0) {
-        free(target);
-    } else if (has_no_links(errno)) {
-        x->target = target;
-    } else {
-        err_sys(e, "create %s", x->to);
-        free(target);
-        return -1;
+    is_made = symlinkat(target, a->to_fd, x->to) == 0;
+    if (!is_made && (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)) {
+        x->target = target; /* no symlink can be made there */
+        return 0;
     }
-    return 0;
+    if (!is_made)
+        err_sys(e, "create %s", x->to);
+    free(target);
+    return is_made ? 0 : -1;
 }
 
 static int copy_item(struct copier *c, struct share_item *x, struct err *e)
@@ -159,26 +175,6 @@ static int copy_item(struct copier *c, struct share_item *x, struct err *e)
     case SHARE_LINK: return copy_link(c->all, x, e);
     default: return copy_folder(c->all->to_fd, x, e);
     }
-}
-
-/* Of folders; of what lies in them: DEEPEST. */
-static size_t depth_of(const struct share_item *x)
-{
-    size_t depth = 0;
-
-    if (x->type != SHARE_FOLDER)
-        return DEEPEST;
-    for (const char *at = x->to; *at != '\0'; at++)
-        depth += *at == '/';
-    return depth;
-}
-
-static void fail(struct copying *a, const struct err *why)
-{
-    pthread_mutex_lock(&a->lock);
-    if (!atomic_exchange(&a->has_failed, true))
-        a->why = *why;
-    pthread_mutex_unlock(&a->lock);
 }
 
 static bool take(struct copying *a, size_t *begin, size_t *end)
@@ -202,8 +198,12 @@ static void *copy_some(void *context)
         for (size_t i = begin; i < end && !atomic_load(&a->has_failed); i++) {
             if (depth_of(&a->items[i]) != a->depth)
                 continue;
-            if (copy_item(&c, &a->items[i], &why) < 0)
-                fail(a, &why);
+            if (copy_item(&c, &a->items[i], &why) < 0) {
+                pthread_mutex_lock(&a->lock);
+                if (!atomic_exchange(&a->has_failed, true))
+                    a->why = why;
+                pthread_mutex_unlock(&a->lock);
+            }
             CRASH_POINT_POINT(copy_begun);
         }
     hasher_destroy(c.hasher);
@@ -227,22 +227,6 @@ static void copy_level(struct copying *a, size_t depth, size_t n)
         (void)pthread_join(threads[--started], NULL);
 }
 
-/* *next: that of the next deeper ones. */
-static size_t count_at(const struct copying *a, size_t depth, size_t *next)
-{
-    size_t n = 0;
-
-    *next = DEEPEST;
-    for (size_t i = 0; i < a->n; i++) {
-        size_t is = depth_of(&a->items[i]);
-
-        n += is == depth;
-        if (is > depth && is < *next)
-            *next = is;
-    }
-    return n;
-}
-
 static int copy_in(const struct share_dir *to, int from_fd, struct share_item *items, size_t n,
                    struct err *e)
 {
@@ -256,18 +240,13 @@ static int copy_in(const struct share_dir *to, int from_fd, struct share_item *i
     pthread_mutex_init(&a.lock, NULL);
     do {
         depth = next;
-        copy_level(&a, depth, count_at(&a, depth, &next));
+        copy_level(&a, depth, count_at(items, n, depth, &next));
     } while (depth != DEEPEST);
     pthread_mutex_destroy(&a.lock);
     return atomic_load(&a.has_failed) ? err_set(e, a.why.kind, "%s", a.why.text) : 0;
 }
 
-/* ---- out ---- */
-
-static int damaged(const struct share_item *x, struct err *e)
-{
-    return err_set(e, ERR_PROTOCOL, "%s is not the file that it should be", x->from);
-}
+/* ---- mounted, out ---- */
 
 static int open_out(int from_fd, const struct share_item *x, struct err *e)
 {
@@ -282,27 +261,22 @@ static int open_out(int from_fd, const struct share_item *x, struct err *e)
     return damaged(x, e);
 }
 
-static int copy_whole(int in, int out, const struct share_item *x, struct err *e)
-{
-    uint64_t copied_bytes;
-
-    if (io_copy_fd(in, out, &copied_bytes, e) < 0)
-        return err_wrap(e, "copy %s", x->from);
-    if ((int64_t)copied_bytes != x->size_bytes)
-        return err_set(e, ERR_FAILED, "%s changed while it was copied", x->from);
-    return 0;
-}
-
 static int copy_out_file(int from_fd, int to_fd, const struct share_item *x, struct err *e)
 {
     int in = open_out(from_fd, x, e);
     int out, result = -1;
+    uint64_t copied_bytes;
 
     if (in < 0)
         return -1;
     out = create_file(to_fd, x, e);
-    if (out >= 0)
-        result = close_file(out, x, copy_whole(in, out, x, e), e);
+    if (out >= 0) {
+        if (io_copy_fd(in, out, &copied_bytes, e) < 0)
+            err_wrap(e, "copy %s", x->from);
+        else
+            result = (int64_t)copied_bytes == x->size_bytes ? 0 : changed(x, e);
+        result = close_file(out, x, result, e);
+    }
     close(in);
     return result;
 }
@@ -318,16 +292,303 @@ static int copy_out(const struct share_dir *from, int to_fd, const struct share_
     return result;
 }
 
-/* ---- either backend ---- */
+/* ---- over SFTP: many operations for one purpose ---- */
+
+struct trip {
+    struct sftp *sftp;
+    const struct share_dir *there;
+    int here_fd;
+    uint64_t asked_bytes;
+    const struct share_item *damaged; /* not what it should be; NULL: none is known */
+    struct err why;                   /* the first failure; after that nothing new is begun */
+};
+
+/* An operation of it. */
+struct step {
+    struct trip *trip;
+    const struct share_item *item;
+    struct buf content;
+};
+
+static bool is_over(const struct trip *t)
+{
+    return t->why.kind != ERR_NONE || t->damaged != NULL;
+}
+
+/* path is one there.  Takes what is in content. */
+static void begin_step(struct trip *t, const struct share_item *x, const char *path,
+                       struct sftp_op op, struct buf content, sftp_done *done)
+{
+    struct step *step = mem_alloc(sizeof *step);
+    char *full = share_sftp_path(t->there, path);
+    struct err why = { 0 };
+
+    *step = (struct step){ t, x, content };
+    op.path = full;
+    op.content = buf_bytes(&step->content);
+    if (sftp_start(t->sftp, &op, done, step, &why) < 0) {
+        err_keep(&t->why, &why);
+        buf_free(&step->content);
+        free(step);
+    }
+    free(full);
+}
+
+static void finish(struct trip *t)
+{
+    struct err why = { 0 };
+
+    if (sftp_finish(t->sftp, &why) < 0)
+        err_keep(&t->why, &why);
+    t->asked_bytes = 0;
+}
+
+/* Also when it failed: what is in flight still points to what belongs to us. */
+static int end_trip(struct trip *t, struct err *e)
+{
+    finish(t);
+    if (t->why.kind != ERR_NONE)
+        return share_sftp_fail(&t->why, e);
+    return t->damaged == NULL ? 0 : damaged(t->damaged, e);
+}
+
+/* ---- over SFTP, in ---- */
+
+static void on_put(void *context, const struct sftp_answer *answer)
+{
+    struct step *step = context;
+
+    err_keep(&step->trip->why, answer->error);
+    buf_free(&step->content);
+    free(step);
+    CRASH_POINT_POINT(copy_begun);
+}
+
+static int put_small(struct trip *t, const struct share_item *x, int in_fd, struct err *why)
+{
+    size_t n = (size_t)x->size_bytes;
+    struct buf content = { 0 };
+    struct digest d;
+    ssize_t got = io_read_all(in_fd, buf_reserve(&content, n + 1), n + 1);
+
+    if (got >= 0)
+        digest_of(content.bytes, (size_t)got, &d);
+    if (got < 0 || !is_it(x, got, &d)) {
+        buf_free(&content);
+        return got < 0 ? err_sys(why, "read %s", x->from) : changed(x, why);
+    }
+    buf_added(&content, n);
+    begin_step(
+        t, x, x->to,
+        (struct sftp_op){ .kind = SFTP_OP_PUT, .mode = x->mode & 0777, .flags = SFTP_EXCLUSIVE },
+        content, on_put);
+    return 0;
+}
+
+static int put_large(struct trip *t, const struct share_item *x, int in_fd, struct err *why)
+{
+    char *full = share_sftp_path(t->there, x->to);
+    struct sftp_file *to = sftp_file_open(t->sftp, full, SFTP_WRITE | SFTP_CREATE | SFTP_EXCLUSIVE,
+                                          x->mode & 0777, why);
+    struct hasher *hasher = hasher_create();
+    struct digest d;
+    uint64_t n_bytes;
+    int result = to == NULL ? -1 : share_sftp_pour(to, 0, in_fd, UINT64_MAX, hasher, &n_bytes, why);
+
+    if (to != NULL && sftp_file_close(to, result == 0 ? why : NULL) < 0)
+        result = -1;
+    hasher_end(hasher, &d);
+    hasher_destroy(hasher);
+    if (result == 0 && !is_it(x, (int64_t)n_bytes, &d))
+        result = changed(x, why);
+    free(full);
+    CRASH_POINT_POINT(copy_begun);
+    return result;
+}
+
+static int put_link(struct trip *t, struct share_item *x, struct err *why)
+{
+    char *target = io_read_link_at(t->here_fd, x->from, why);
+    char *full = share_sftp_path(t->there, x->to);
+    int result = target == NULL ? -1 : sftp_symlink(t->sftp, target, full, why);
+
+    free(full);
+    if (target != NULL && result < 0 && (why->kind == ERR_FAILED || why->kind == ERR_DENIED)) {
+        x->target = target; /* no symlink can be made there */
+        return 0;
+    }
+    free(target);
+    return result;
+}
+
+static int put_item(struct trip *t, struct share_item *x, struct err *why)
+{
+    int fd, result;
+
+    if (x->type == SHARE_LINK)
+        return put_link(t, x, why);
+    if (x->type == SHARE_FOLDER) {
+        begin_step(t, x, x->to, (struct sftp_op){ .kind = SFTP_OP_MKDIR, .mode = x->mode },
+                   (struct buf){ 0 }, on_put);
+        return 0;
+    }
+    fd = openat(t->here_fd, x->from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(why, "open %s", x->from);
+    result = (x->size_bytes <= SMALL_MAX_BYTES ? put_small : put_large)(t, x, fd, why);
+    close(fd);
+    return result;
+}
+
+/* Folders a level at a time, and then what lies in them. */
+static int sftp_copy_in(const struct share_dir *to, int from_fd, struct share_item *items, size_t n,
+                        struct err *e)
+{
+    struct trip t = { .sftp = to->line->sftp, .there = to, .here_fd = from_fd };
+    size_t depth, next = 0;
+
+    do {
+        depth = next;
+        (void)count_at(items, n, depth, &next);
+        for (size_t i = 0; i < n && !is_over(&t); i++) {
+            struct err why = { 0 };
+
+            if (depth_of(&items[i]) == depth && put_item(&t, &items[i], &why) < 0)
+                err_keep(&t.why, &why);
+        }
+        finish(&t);
+    } while (depth != DEEPEST && !is_over(&t));
+    return end_trip(&t, e);
+}
+
+/* ---- over SFTP, out ---- */
+
+static void end_step(struct step *step, const struct err *error, bool is_it)
+{
+    struct trip *t = step->trip;
+
+    if (error != NULL && error->kind != ERR_USAGE) /* that is: larger */
+        err_keep(&t->why, error);
+    else if ((error != NULL || !is_it) && t->damaged == NULL)
+        t->damaged = step->item;
+    free(step);
+}
+
+/* What is no file is not opened: a server would wait for who writes to a fifo. */
+static void on_looked(void *context, const struct sftp_answer *answer)
+{
+    struct step *step = context;
+
+    end_step(step, answer->error,
+             S_ISREG(answer->attrs.mode) &&
+                 (int64_t)answer->attrs.size_bytes == step->item->size_bytes);
+}
+
+static int write_here(int to_fd, const struct share_item *x, struct bytes content, struct err *e)
+{
+    int fd = create_file(to_fd, x, e);
+    int result = 0;
+
+    if (fd < 0)
+        return -1;
+    if (io_write_all(fd, content.data, content.n) < 0)
+        result = err_sys(e, "write %s", x->to);
+    return close_file(fd, x, result, e);
+}
+
+static void on_got(void *context, const struct sftp_answer *answer)
+{
+    struct step *step = context;
+    struct trip *t = step->trip;
+    bool is_it = answer->error == NULL && (int64_t)answer->content.n == step->item->size_bytes;
+    struct err why = { 0 };
+
+    if (is_it && !is_over(t) && write_here(t->here_fd, step->item, answer->content, &why) < 0)
+        err_keep(&t->why, &why);
+    end_step(step, answer->error, is_it);
+}
+
+static int drain(struct sftp_file *from, int fd, const struct share_item *x, int64_t *size_bytes,
+                 struct err *e)
+{
+    char *piece = mem_resize(NULL, SMALL_MAX_BYTES, 1);
+    int result = 0;
+    ssize_t n;
+
+    *size_bytes = 0;
+    while ((n = sftp_file_read(from, (uint64_t)*size_bytes, piece, SMALL_MAX_BYTES, e)) > 0 &&
+           *size_bytes <= x->size_bytes) {
+        if (io_write_all(fd, piece, (size_t)n) < 0) {
+            result = err_sys(e, "write %s", x->to);
+            break;
+        }
+        *size_bytes += n;
+    }
+    free(piece);
+    return n < 0 ? -1 : result;
+}
+
+static int get_large(struct trip *t, const struct share_item *x, struct err *why)
+{
+    char *full = share_sftp_path(t->there, x->from);
+    struct sftp_file *from = sftp_file_open(t->sftp, full, SFTP_READ, 0, why);
+    int fd = from == NULL ? -1 : create_file(t->here_fd, x, why);
+    int64_t size_bytes = 0;
+    int result = -1;
+
+    if (fd >= 0)
+        result = close_file(fd, x, drain(from, fd, x, &size_bytes, why), why);
+    if (result == 0 && size_bytes != x->size_bytes)
+        t->damaged = x;
+    (void)sftp_file_close(from, NULL);
+    free(full);
+    return result;
+}
+
+static int get_item(struct trip *t, const struct share_item *x, struct err *why)
+{
+    struct sftp_op op = { .kind = SFTP_OP_GET, .max_bytes = (size_t)x->size_bytes };
+
+    if (x->type == SHARE_FOLDER)
+        return copy_folder(t->here_fd, x, why);
+    if (x->size_bytes > SMALL_MAX_BYTES)
+        return get_large(t, x, why);
+    if (t->asked_bytes + (uint64_t)x->size_bytes > ASKED_MAX_BYTES)
+        finish(t);
+    t->asked_bytes += (uint64_t)x->size_bytes;
+    begin_step(t, x, x->from, op, (struct buf){ 0 }, on_got);
+    return 0;
+}
+
+static int sftp_copy_out(const struct share_dir *from, int to_fd, const struct share_item *items,
+                         size_t n, struct err *e)
+{
+    struct trip t = { .sftp = from->line->sftp, .there = from, .here_fd = to_fd };
+
+    for (size_t i = 0; i < n && !is_over(&t); i++)
+        if (items[i].type == SHARE_FILE)
+            begin_step(&t, &items[i], items[i].from, (struct sftp_op){ .kind = SFTP_OP_LSTAT },
+                       (struct buf){ 0 }, on_looked);
+    finish(&t);
+    for (size_t i = 0; i < n && !is_over(&t); i++) {
+        struct err why = { 0 };
+
+        if (get_item(&t, &items[i], &why) < 0)
+            err_keep(&t.why, &why);
+    }
+    return end_trip(&t, e);
+}
+
+/* ---- either ---- */
 
 int share_copy_in(const struct share_dir *to, int from_fd, struct share_item *items, size_t n,
                   struct err *e)
 {
-    return (to->fd >= 0 ? copy_in : share_sftp_copy_in)(to, from_fd, items, n, e);
+    return (to->fd >= 0 ? copy_in : sftp_copy_in)(to, from_fd, items, n, e);
 }
 
 int share_copy_out(const struct share_dir *from, int to_fd, const struct share_item *items,
                    size_t n, struct err *e)
 {
-    return (from->fd >= 0 ? copy_out : share_sftp_copy_out)(from, to_fd, items, n, e);
+    return (from->fd >= 0 ? copy_out : sftp_copy_out)(from, to_fd, items, n, e);
 }

@@ -23,7 +23,7 @@ enum {
 /* A file that has no final name yet. */
 struct item {
     struct share_upload *u;
-    unsigned folder;
+    struct folder *folder;
     char *temporary, *final; /* relative to the folder; over SFTP paths on the server */
     uint64_t bytes;
     /* on a mount */
@@ -32,16 +32,9 @@ struct item {
     /* over SFTP */
     uint8_t *content; /* of a small one */
     enum share_upload_kind kind;
-    struct sftp_stripe *ending; /* that brings it; or NULL */
+    struct sftp_stripe *stripe; /* that brings a large one; or NULL */
     bool is_whole;              /* and on the server's disk */
     struct item *next;          /* in the order of their names */
-};
-
-/* A large file that is being written over SFTP. */
-struct slot {
-    struct sftp_stripe *stripe; /* NULL: none */
-    char *temporary;
-    uint64_t bytes;
 };
 
 struct folder {
@@ -58,10 +51,10 @@ struct share_upload {
     unsigned n_folders;
     uint64_t settled_bytes;
     bool has_named; /* a name was asked for, whether or not that was answered */
+    struct item *slots[SHARE_UPLOAD_SLOTS]; /* large files that are being written; NULL: none */
 
     /* on a mount */
-    struct item parts[SHARE_UPLOAD_SLOTS];
-    struct item pending[PENDING_MAX];
+    struct item *pending[PENDING_MAX];
     size_t n_pending;
 
     /* over SFTP */
@@ -71,7 +64,6 @@ struct share_upload {
     size_t wanted_lanes;
     share_lane *lane;
     void *lane_context;
-    struct slot slots[SHARE_UPLOAD_SLOTS];
     struct item *first, **end;
     size_t n_busy;      /* operations, and large files that are ending */
     size_t n_unsettled; /* renames, and files that are touched */
@@ -88,40 +80,60 @@ static int say_gone(const char *path, struct err *e)
                    path);
 }
 
-/* ---- on a mount ---- */
-
-static void forget_item(struct item *it)
+static struct item *new_item(struct share_upload *u, unsigned folder)
 {
-    if (it->fd >= 0)
-        close(it->fd);
+    struct item *it = mem_alloc(sizeof *it);
+    char *name = share_temporary_name();
+
+    *it = (struct item){ .u = u, .folder = &u->folders[folder], .fd = -1, .temporary = name };
+    if (u->root->fd < 0) {
+        char *path = path_join(it->folder->path, name);
+
+        it->temporary = share_sftp_path(u->root, path);
+        free(path);
+        free(name);
+    }
+    return it;
+}
+
+static void free_item(struct item *it)
+{
+    free(it->content);
     free(it->temporary);
     free(it->final);
-    *it = (struct item){ .fd = -1 };
+    free(it);
 }
 
-static void drop_item(struct share_upload *u, struct item *it)
+/* Takes away what there is of it. */
+static void drop_item(struct item *it)
 {
-    if (it->fd >= 0)
-        (void)unlinkat(u->folders[it->folder].fd, it->temporary, 0);
-    forget_item(it);
+    if (it->fd >= 0) {
+        close(it->fd);
+        (void)unlinkat(it->folder->fd, it->temporary, 0);
+    }
+    sftp_stripe_drop(it->stripe);
+    free_item(it);
 }
 
-static int mount_begin(struct share_upload *u, unsigned folder, struct item *it, struct err *e)
+/* ---- on a mount ---- */
+
+static struct item *mount_begin(struct share_upload *u, unsigned folder, struct err *e)
 {
-    *it = (struct item){ .folder = folder, .temporary = share_temporary_name() };
-    it->fd = openat(u->folders[folder].fd, it->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+    struct item *it = new_item(u, folder);
+
+    it->fd = openat(it->folder->fd, it->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                     u->modes.file);
     if (it->fd >= 0 && share_set_mode(it->fd, u->modes.file) == 0)
-        return 0;
-    err_sys(e, "make a file in %s on the share", u->folders[folder].path);
-    drop_item(u, it);
-    return -1;
+        return it;
+    err_sys(e, "make a file in %s on the share", it->folder->path);
+    drop_item(it);
+    return NULL;
 }
 
-static int mount_write(struct share_upload *u, struct item *it, struct bytes bytes, struct err *e)
+static int mount_write(struct item *it, struct bytes bytes, struct err *e)
 {
     if (io_write_all(it->fd, bytes.data, bytes.n) < 0)
-        return err_sys(e, "write to %s on the share", u->folders[it->folder].path);
+        return err_sys(e, "write to %s on the share", it->folder->path);
     it->bytes += bytes.n;
     if (it->bytes - it->handed_on >= WRITE_BACK_BYTES) {
 #ifdef __linux__
@@ -133,9 +145,10 @@ static int mount_write(struct share_upload *u, struct item *it, struct bytes byt
     return 0;
 }
 
-static int mount_name(struct share_upload *u, struct item *it, struct err *e)
+/* Frees it, also when it fails. */
+static int mount_name(struct item *it, struct err *e)
 {
-    struct folder *f = &u->folders[it->folder];
+    struct folder *f = it->folder;
     int result = fsync(it->fd);
 
     if (close(it->fd) < 0)
@@ -146,23 +159,23 @@ static int mount_name(struct share_upload *u, struct item *it, struct err *e)
     if (result < 0) {
         err_sys(e, "write %s in %s on the share", it->final, f->path);
         (void)unlinkat(f->fd, it->temporary, 0);
-        return -1;
+    } else {
+        f->is_dirty = true;
+        it->u->settled_bytes += it->bytes;
     }
-    f->is_dirty = true;
-    u->settled_bytes += it->bytes;
-    forget_item(it);
-    return 0;
+    free_item(it);
+    return result;
 }
 
 static int mount_name_pending(struct share_upload *u, struct err *e)
 {
     int result = 0;
 
-    for (size_t i = 0; i < u->n_pending; i++) {
+    for (size_t i = 0; i < u->n_pending; i++)
         if (result == 0)
-            result = mount_name(u, &u->pending[i], e);
-        drop_item(u, &u->pending[i]);
-    }
+            result = mount_name(u->pending[i], e);
+        else
+            drop_item(u->pending[i]);
     u->n_pending = 0;
     return result;
 }
@@ -188,12 +201,12 @@ static int mount_put(struct share_upload *u, unsigned folder, const char *name, 
 
     if (kind == SHARE_UPLOAD_LAST && mount_settle(u, e) < 0)
         return -1;
-    it = &u->pending[u->n_pending];
-    if (mount_begin(u, folder, it, e) < 0)
+    it = mount_begin(u, folder, e);
+    if (it == NULL)
         return -1;
     it->final = mem_strdup(name);
-    u->n_pending++;
-    if (mount_write(u, it, bytes, e) < 0)
+    u->pending[u->n_pending++] = it;
+    if (mount_write(it, bytes, e) < 0)
         return -1;
     return u->n_pending < PENDING_MAX ? 0 : mount_name_pending(u, e);
 }
@@ -223,40 +236,15 @@ static int fail(struct share_upload *u, const struct err *why, struct err *e)
 
 static void advance(struct share_upload *u);
 
-static void free_item(struct item *it)
+/* Puts a file into the queue for its name. */
+static void queue_item(struct item *it, const char *name)
 {
-    free(it->content);
-    free(it->temporary);
-    free(it->final);
-    free(it);
-}
+    char *path = path_join(it->folder->path, name);
 
-/* Puts a file into the queue for its name.  Takes temporary. */
-static struct item *queue_item(struct share_upload *u, unsigned folder, const char *name,
-                               char *temporary)
-{
-    char *path = path_join(u->folders[folder].path, name);
-    struct item *it = mem_alloc(sizeof *it);
-
-    *it = (struct item){ .u = u,
-                         .folder = folder,
-                         .fd = -1,
-                         .temporary = temporary,
-                         .final = share_sftp_path(u->root, path) };
-    *u->end = it;
-    u->end = &it->next;
+    it->final = share_sftp_path(it->u->root, path);
+    *it->u->end = it;
+    it->u->end = &it->next;
     free(path);
-    return it;
-}
-
-static char *temporary_on_server(const struct share_upload *u, unsigned folder)
-{
-    char *name = share_temporary_name(), *path = path_join(u->folders[folder].path, name),
-         *full = share_sftp_path(u->root, path);
-
-    free(path);
-    free(name);
-    return full;
 }
 
 static void on_removed(void *context, const struct sftp_answer *a)
@@ -310,7 +298,7 @@ static void rename_first(struct share_upload *u)
         remove_soon(u, it->final);
     u->n_busy++;
     u->n_unsettled++;
-    u->folders[it->folder].is_dirty = true;
+    it->folder->is_dirty = true;
     u->has_named = true;
     if (sftp_start(u->first_lane, &op, on_renamed, it, &why) < 0)
         on_renamed(it, &(struct sftp_answer){ .error = &why });
@@ -328,7 +316,8 @@ static void on_folder_synced(void *context, const struct err *error)
     advance(u);
 }
 
-static void sync_folders(struct share_upload *u)
+/* Whether all that was renamed before has its name for good. */
+static bool sync_folders(struct share_upload *u)
 {
     for (unsigned i = 0; i < u->n_folders; i++) {
         struct folder *f = &u->folders[i];
@@ -339,12 +328,6 @@ static void sync_folders(struct share_upload *u)
         }
         f->is_dirty = false;
     }
-}
-
-/* All that was renamed before has its name for good. */
-static bool is_settled(struct share_upload *u)
-{
-    sync_folders(u);
     return u->n_unsettled == 0 && u->n_syncing == 0;
 }
 
@@ -352,10 +335,10 @@ static bool is_settled(struct share_upload *u)
 static void advance(struct share_upload *u)
 {
     while (u->why.kind == ERR_NONE && u->first != NULL && u->first->is_whole &&
-           (u->first->kind != SHARE_UPLOAD_LAST || is_settled(u)))
+           (u->first->kind != SHARE_UPLOAD_LAST || sync_folders(u)))
         rename_first(u);
     if (u->first == NULL && u->is_ending)
-        sync_folders(u);
+        (void)sync_folders(u);
 }
 
 /* A file is on the server's disk, or could not be brought there. */
@@ -365,7 +348,7 @@ static void on_whole(void *context, const struct err *error)
     struct share_upload *u = it->u;
 
     u->n_busy--;
-    it->ending = NULL;
+    it->stripe = NULL;
     free(it->content);
     it->content = NULL;
     it->is_whole = error == NULL;
@@ -450,64 +433,39 @@ void share_upload_expect(struct share_upload *u, size_t n_lanes, share_lane *lan
 
 /* ---- over SFTP: large files ---- */
 
-static void drop_slot(struct slot *slot)
-{
-    sftp_stripe_drop(slot->stripe);
-    free(slot->temporary);
-    *slot = (struct slot){ 0 };
-}
-
-static int sftp_write(struct share_upload *u, struct slot *slot, struct bytes bytes, struct err *e)
+static int sftp_write(struct item *it, struct bytes bytes, struct err *e)
 {
     struct pollfd coming[SFTP_LANES_MAX];
     struct err why = { 0 };
 
-    (void)join_lanes(u, coming);
-    if (check(u, e) < 0)
+    (void)join_lanes(it->u, coming);
+    if (check(it->u, e) < 0)
         return -1;
-    if (sftp_stripe_write(slot->stripe, bytes, &why) < 0)
-        return fail(u, &why, e);
-    slot->bytes += bytes.n;
-    return 0;
-}
-
-static int sftp_end(struct share_upload *u, struct slot *slot, unsigned folder, const char *name,
-                    struct err *e)
-{
-    struct item *it = queue_item(u, folder, name, slot->temporary);
-    struct err why = { 0 };
-
-    it->bytes = slot->bytes;
-    slot->temporary = NULL;
-    it->ending = slot->stripe;
-    u->n_busy++;
-    if (sftp_stripe_end(slot->stripe, on_whole, it, &why) < 0) {
-        it->ending = NULL;
-        u->n_busy--;
-        return fail(u, &why, e);
-    }
-    *slot = (struct slot){ 0 };
+    if (sftp_stripe_write(it->stripe, bytes, &why) < 0)
+        return fail(it->u, &why, e);
+    it->bytes += bytes.n;
     return 0;
 }
 
 static int sftp_put(struct share_upload *u, unsigned folder, const char *name, struct bytes bytes,
                     enum share_upload_kind kind, struct err *e)
 {
-    struct item *it = queue_item(u, folder, name, temporary_on_server(u, folder));
+    struct item *it = new_item(u, folder);
     struct sftp_op op = { .kind = SFTP_OP_PUT,
                           .path = it->temporary,
                           .mode = u->modes.file,
                           .flags = SFTP_EXCLUSIVE,
                           .sync = true };
 
+    queue_item(it, name);
     it->content = mem_copy(bytes.data, bytes.n);
     it->bytes = bytes.n;
     it->kind = kind;
     op.content = (struct bytes){ it->content, bytes.n };
     /* No large file comes any more: what is ending need leave no room for others. */
     for (struct item *x = u->first; kind == SHARE_UPLOAD_LAST && x != NULL; x = x->next)
-        if (x->ending != NULL)
-            sftp_stripe_hurry(x->ending);
+        if (x->stripe != NULL)
+            sftp_stripe_hurry(x->stripe);
     u->n_busy++;
     if (sftp_start(u->first_lane, &op, on_put, it, e) == 0)
         return check(u, e);
@@ -575,8 +533,6 @@ struct share_upload *share_upload_open(const struct share_dir *root,
 
     u->root = root;
     u->modes = *modes;
-    for (size_t i = 0; i < SHARE_UPLOAD_SLOTS; i++)
-        u->parts[i].fd = -1;
     if (root->fd < 0) {
         u->first_lane = root->line->sftp;
         u->lanes = (struct sftp_lanes){
@@ -588,10 +544,15 @@ struct share_upload *share_upload_open(const struct share_dir *root,
     return u;
 }
 
-static void sftp_close_upload(struct share_upload *u)
+void share_upload_close(struct share_upload *u)
 {
+    if (u == NULL)
+        return;
     for (size_t i = 0; i < SHARE_UPLOAD_SLOTS; i++)
-        drop_slot(&u->slots[i]);
+        if (u->slots[i] != NULL)
+            drop_item(u->slots[i]);
+    for (size_t i = 0; i < u->n_pending; i++)
+        drop_item(u->pending[i]);
     /* What is under way comes to its end: it points to what is freed here. */
     while (u->n_busy > 0)
         sftp_lanes_wait_standing(&u->lanes);
@@ -603,27 +564,14 @@ static void sftp_close_upload(struct share_upload *u)
             (void)sftp_remove(u->first_lane, it->temporary, NULL);
         free_item(it);
     }
-    for (unsigned i = 0; i < u->n_folders; i++)
-        sftp_folder_close(u->folders[i].sync);
-    for (size_t i = 1; i < u->lanes.n; i++)
-        sftp_close(u->lanes.all[i]);
-}
-
-void share_upload_close(struct share_upload *u)
-{
-    if (u == NULL)
-        return;
-    if (u->root->fd < 0)
-        sftp_close_upload(u);
-    for (size_t i = 0; i < SHARE_UPLOAD_SLOTS; i++)
-        drop_item(u, &u->parts[i]);
-    for (size_t i = 0; i < u->n_pending; i++)
-        drop_item(u, &u->pending[i]);
     for (unsigned i = 0; i < u->n_folders; i++) {
+        sftp_folder_close(u->folders[i].sync);
         if (u->folders[i].fd >= 0)
             close(u->folders[i].fd);
         free(u->folders[i].path);
     }
+    for (size_t i = 1; i < u->lanes.n; i++)
+        sftp_close(u->lanes.all[i]);
     free(u);
 }
 
@@ -648,29 +596,42 @@ int share_upload_add_folder(struct share_upload *u, const char *path, bool is_th
 
 int share_upload_begin(struct share_upload *u, unsigned slot, unsigned folder, struct err *e)
 {
-    if (u->root->fd >= 0)
-        return mount_begin(u, folder, &u->parts[slot], e);
+    struct item *it;
+
+    if (u->root->fd >= 0) {
+        u->slots[slot] = mount_begin(u, folder, e);
+        return u->slots[slot] != NULL ? 0 : -1;
+    }
     if (check(u, e) < 0)
         return -1;
-    u->parts[slot].folder = folder;
-    u->slots[slot] = (struct slot){ .temporary = temporary_on_server(u, folder) };
-    u->slots[slot].stripe = sftp_stripe_open(&u->lanes, u->slots[slot].temporary, u->modes.file);
+    u->slots[slot] = it = new_item(u, folder);
+    it->stripe = sftp_stripe_open(&u->lanes, it->temporary, u->modes.file);
     return 0;
 }
 
 int share_upload_write(struct share_upload *u, unsigned slot, struct bytes bytes, struct err *e)
 {
-    if (u->root->fd >= 0)
-        return mount_write(u, &u->parts[slot], bytes, e);
-    return sftp_write(u, &u->slots[slot], bytes, e);
+    return (u->root->fd >= 0 ? mount_write : sftp_write)(u->slots[slot], bytes, e);
 }
 
 int share_upload_end(struct share_upload *u, unsigned slot, const char *name, struct err *e)
 {
-    if (u->root->fd < 0)
-        return sftp_end(u, &u->slots[slot], u->parts[slot].folder, name, e);
-    u->parts[slot].final = mem_strdup(name);
-    return mount_name(u, &u->parts[slot], e);
+    struct item *it = u->slots[slot];
+    struct err why = { 0 };
+
+    u->slots[slot] = NULL;
+    if (u->root->fd >= 0) {
+        it->final = mem_strdup(name);
+        return mount_name(it, e);
+    }
+    queue_item(it, name);
+    u->n_busy++;
+    if (sftp_stripe_end(it->stripe, on_whole, it, &why) == 0)
+        return 0;
+    u->n_busy--;
+    sftp_stripe_drop(it->stripe);
+    it->stripe = NULL;
+    return fail(u, &why, e);
 }
 
 int share_upload_put(struct share_upload *u, unsigned folder, const char *name, struct bytes bytes,
