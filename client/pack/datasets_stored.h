@@ -7,7 +7,7 @@
 
 #include "client/share/store.h"
 #include "common/base/mem.h"
-#include "common/pack/pack_manifest.h"
+#include "common/pack/pack_object.h"
 
 /* A manifest that lies there. */
 struct packed {

@@ -14,7 +14,7 @@
 #include "client/util/cache_dir.h"
 #include "common/base/mem.h"
 #include "common/base/units.h"
-#include "common/pack/pack_path.h"
+#include "common/pack/pack.h"
 
 enum { SURE_AFTER_S = 2 };
 

@@ -12,7 +12,7 @@
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
-#include "common/pack/pack_list.h"
+#include "common/pack/pack_object.h"
 #include "common/base/hash_table.h"
 
 enum { FRESH_MAX = 192 * 1024 };

@@ -8,7 +8,7 @@
 #ifndef LUDWIG_CLIENT_PACK_PIECE_INDEX_H
 #define LUDWIG_CLIENT_PACK_PIECE_INDEX_H
 
-#include "common/pack/pack_list.h"
+#include "common/pack/pack_object.h"
 #include "common/pack/pack_write.h"
 
 struct piece_index;

@@ -8,7 +8,7 @@
 #ifndef LUDWIG_CLIENT_PACK_SEND_QUEUE_H
 #define LUDWIG_CLIENT_PACK_SEND_QUEUE_H
 
-#include "common/pack/pack_sink.h"
+#include "common/pack/pack.h"
 
 /* In memory; the record that does not fit any more comes on top. */
 enum { SEND_QUEUE_MAX_BYTES = 24 * 1024 * 1024 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* pack.c - names of what datasets consist of */
+/* pack.c - names of what datasets consist of, and paths in them */
 #include <string.h>
 
+#include "common/base/path.h"
 #include "common/pack/pack.h"
 
 static const struct {
@@ -67,4 +68,44 @@ bool pack_ending_is_part(const char *ending)
         if (pack_is_stored(form) && strcmp(ending + 1, pack_form_names[form]) == 0)
             return true;
     return false;
+}
+
+/* ---- paths ---- */
+
+/* The end before all, and the slash before all bytes. */
+static unsigned rank(char c)
+{
+    return c == '\0' ? 0 : c == '/' ? 1 : (unsigned)(unsigned char)c + 2;
+}
+
+int pack_path_compare(const char *x, const char *y)
+{
+    unsigned a, b;
+
+    while (*x == *y && *x != '\0') {
+        x++;
+        y++;
+    }
+    a = rank(*x);
+    b = rank(*y);
+    return (a > b) - (a < b);
+}
+
+int pack_path_check(const char *path, size_t n, struct err *e)
+{
+    bool is_long = n > PACK_PATH_MAX;
+
+    for (const char *name = path; *name != '\0' && !is_long; name += strspn(name, "/")) {
+        size_t length = strcspn(name, "/");
+
+        is_long = length > PACK_NAME_MAX;
+        name += length;
+    }
+    if (is_long)
+        return err_set(e, ERR_PROTOCOL, "a path is too long: %.200s...", path);
+    if (memchr(path, '\0', n) != NULL)
+        return err_set(e, ERR_PROTOCOL, "a path has a NUL in it: %.200s", path);
+    if (!path_is_inside(path))
+        return err_set(e, ERR_PROTOCOL, "not a path below the tree: \"%.200s\"", path);
+    return 0;
 }

@@ -7,7 +7,7 @@
  * and where their pieces lie; the manifest names the blocks and the parts, and its digest is the
  * dataset's id.  docs/internals/packs.md specifies all of it.
  *
- * Writing: pack_write.h.  Reading: pack_read.h for the entries, part_read.h for their content.
+ * Writing: pack_write.h.  Reading: pack_read.h for the entries, pack_part.h for their content.
  */
 #ifndef LUDWIG_COMMON_PACK_PACK_H
 #define LUDWIG_COMMON_PACK_PACK_H
@@ -121,6 +121,49 @@ struct pack_entry {
     size_t n_runs;
     uint64_t size;
     enum pack_kind kind;
+};
+
+/* ---- paths in it ---- */
+
+/* Paths are bytes of any encoding, relative to the tree's top, without NUL, empty names, "." and
+ * "..", at most PACK_PATH_MAX long and PACK_NAME_MAX between slashes.  They are ordered by bytes
+ * with the slash before all others, so that what is in a folder follows it at once: a, a/b, a.txt. */
+
+/* <0, 0, >0.  Names without slashes are in the order of strcmp. */
+int pack_path_compare(const char *x, const char *y);
+/* -1 with ERR_PROTOCOL when it breaks the rules. */
+int pack_path_check(const char *path, size_t n, struct err *e);
+
+/* ---- where what is packed goes ---- */
+
+enum { PACK_SLOTS = 2 }; /* so many parts are written at a time: one of small files, one of large */
+
+/* Where a piece lies already. */
+struct pack_place {
+    const struct pack_part *part;
+    uint32_t entry;
+};
+
+/* Who stores what arises.  All but known may fail (-1 with e set), which ends the packing. */
+struct pack_sink {
+    void *context;
+    /* The bytes of a part follow; its name is known when it is whole. */
+    int (*part_begin)(void *context, unsigned slot, struct err *e);
+    int (*part_write)(void *context, unsigned slot, struct bytes bytes, struct err *e);
+    /* It is whole.  The list must not be found under its name before the part can be.  Not called
+     * for a part that was begun when packing fails. */
+    int (*part_end)(void *context, unsigned slot, const struct pack_part *part, struct bytes list,
+                    struct err *e);
+    /* A block, the list of a part in place or, last, the manifest.  It must not be found under its
+     * name before all that came earlier can be. */
+    int (*object)(void *context, enum pack_object kind, const struct digest *name,
+                  struct bytes bytes, struct err *e);
+    /* Whether an older part holds the piece; where->part must stay valid during the call.  What is
+     * better sent again (little else of its part is wanted) is not known.  May be NULL. */
+    bool (*known)(void *context, const struct digest *piece, struct pack_place *where);
+    /* A part that has so many bytes before compression is full; 0: PACK_PART_BYTES, which is the most.
+     * At least one piece goes into each. */
+    uint64_t part_bytes;
 };
 
 #endif

@@ -4,18 +4,21 @@
 #include "common/pack/pack_block.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <zstd.h>
+
 #include "common/data/msgpack.h"
-#include "common/pack/pack_bytes.h"
-#include "common/pack/pack_path.h"
+#include "common/pack/pack_object.h"
 
 enum {
     CUT_MIN_BYTES = 32 * 1024,
     CUT_MAX_BYTES = 256 * 1024,
     FOLDERS_PER_CUT = 2,
     ENTRIES_PER_CUT = 1024,
+    LEVEL = 3 /* of compression: fast enough, as there are few bytes of names */
 };
 
 /* Which of the block's parts a part is, if that was said in this block. */
@@ -65,22 +68,16 @@ size_t block_writer_count(const struct block_writer *b)
 
 /* ---- where it ends ---- */
 
-static uint32_t hash_of(const char *path)
-{
-    uint64_t h = 0xcbf29ce484222325;
-
-    for (; *path != '\0'; path++)
-        h = (h ^ (uint8_t)*path) * 0x100000001b3;
-    return (uint32_t)(h >> 32 ^ h);
-}
-
 bool block_writer_is_cut_before(const struct block_writer *b, const char *path, enum pack_kind kind)
 {
+    uint64_t h = 0xcbf29ce484222325;
     uint32_t hash;
 
     if (b->entries.n < CUT_MIN_BYTES || b->entries.n >= CUT_MAX_BYTES)
         return b->entries.n >= CUT_MAX_BYTES;
-    hash = hash_of(path);
+    for (; *path != '\0'; path++)
+        h = (h ^ (uint8_t)*path) * 0x100000001b3;
+    hash = (uint32_t)(h >> 32 ^ h);
     return hash % (kind == PACK_FOLDER ? FOLDERS_PER_CUT : ENTRIES_PER_CUT) == 0;
 }
 
@@ -103,79 +100,52 @@ static uint32_t local_index(struct block_writer *b, uint32_t part)
     return b->locals[part].index;
 }
 
-static bool follows(const struct block_writer *b, const struct pack_entry *entry)
-{
-    const struct pack_run *run = entry->runs;
-
-    return entry->n_runs == 1 && run->part != PACK_HOLE && run->n == 1 && b->has_named &&
-           run->part == b->part && run->first == b->next_piece;
-}
-
-static void add_run(struct block_writer *b, const struct pack_run *run)
-{
-    if (run->part == PACK_HOLE) {
-        mp_add_int(&b->entries, -1);
-        mp_add_int(&b->entries, (int64_t)(run->bytes / PACK_PIECE_BYTES));
-        mp_add_int(&b->entries, 0);
-        return;
-    }
-    mp_add_int(&b->entries, local_index(b, run->part));
-    mp_add_int(&b->entries, run->first);
-    mp_add_int(&b->entries, run->n);
-}
-
 static void add_runs(struct block_writer *b, const struct pack_entry *entry)
 {
     mp_add_list(&b->entries, 3 * entry->n_runs);
-    for (size_t i = 0; i < entry->n_runs; i++)
-        add_run(b, &entry->runs[i]);
-}
-
-static void remember(struct block_writer *b, const struct pack_entry *entry)
-{
     for (size_t i = 0; i < entry->n_runs; i++) {
         const struct pack_run *run = &entry->runs[i];
+        bool is_hole = run->part == PACK_HOLE;
 
-        if (run->part == PACK_HOLE)
-            continue;
-        b->has_named = true;
-        b->part = run->part;
-        b->next_piece = run->first + run->n;
+        mp_add_int(&b->entries, is_hole ? -1 : (int64_t)local_index(b, run->part));
+        mp_add_int(&b->entries, is_hole ? (int64_t)(run->bytes / PACK_PIECE_BYTES) : run->first);
+        mp_add_int(&b->entries, is_hole ? 0 : run->n);
     }
-}
-
-static void add_path(struct block_writer *b, const char *path)
-{
-    const char *last = buf_text(&b->last);
-    size_t keep = 0;
-
-    if (b->n > 0)
-        while (path[keep] != '\0' && path[keep] == last[keep])
-            keep++;
-    mp_add_int(&b->entries, (int64_t)keep);
-    mp_add_bin(&b->entries, path + keep, strlen(path + keep));
-    buf_clear(&b->last);
-    buf_add_str(&b->last, path);
 }
 
 int block_writer_add(struct block_writer *b, const struct pack_entry *entry, struct err *e)
 {
     bool is_file = entry->kind == PACK_FILE || entry->kind == PACK_PROGRAM;
-    bool short_form = entry->kind == PACK_FOLDER || (is_file && follows(b, entry));
+    const struct pack_run *runs = entry->runs;
+    bool follows = entry->n_runs == 1 && runs->part != PACK_HOLE && runs->n == 1 && b->has_named &&
+                   runs->part == b->part && runs->first == b->next_piece;
+    bool short_form = entry->kind == PACK_FOLDER || (is_file && follows);
+    const char *path = entry->path, *last = buf_text(&b->last);
+    size_t keep = 0;
 
     if (entry->n_runs > BLOCK_RUNS_MAX)
-        return err_set(e, ERR_FAILED, "%s lies in too many pieces", entry->path);
+        return err_set(e, ERR_FAILED, "%s lies in too many pieces", path);
     if (b->n == 0)
-        b->first = mem_strdup(entry->path);
+        b->first = mem_strdup(path);
+    else
+        while (path[keep] != '\0' && path[keep] == last[keep])
+            keep++;
     mp_add_list(&b->entries, short_form ? 3 : 4);
-    add_path(b, entry->path);
+    mp_add_int(&b->entries, (int64_t)keep);
+    mp_add_bin(&b->entries, path + keep, strlen(path + keep));
+    buf_clear(&b->last);
+    buf_add_str(&b->last, path);
     mp_add_int(&b->entries, entry->kind);
     if (is_file && !short_form)
         add_runs(b, entry);
     else if (!short_form)
         mp_add_bin(&b->entries, entry->target, strlen(entry->target));
-    if (is_file)
-        remember(b, entry);
+    for (size_t i = 0; is_file && i < entry->n_runs; i++)
+        if (runs[i].part != PACK_HOLE) {
+            b->has_named = true;
+            b->part = runs[i].part;
+            b->next_piece = runs[i].first + runs[i].n;
+        }
     b->n++;
     return 0;
 }
@@ -185,11 +155,18 @@ int block_writer_add(struct block_writer *b, const struct pack_entry *entry, str
 void block_writer_end(struct block_writer *b, struct block_closed *closed)
 {
     struct buf body = { 0 };
+    size_t room, n;
 
     mp_add_list(&body, b->n);
     buf_add(&body, b->entries.bytes, b->entries.n);
     *closed = (struct block_closed){ .body_bytes = body.n, .first = b->first, .n = b->n };
-    pack_compress(buf_bytes(&body), &closed->body);
+    room = ZSTD_compressBound(body.n);
+    n = ZSTD_compress(buf_reserve(&closed->body, room), room, body.bytes, body.n, LEVEL);
+    if (ZSTD_isError(n)) { /* with that room, memory alone can be missing */
+        fprintf(stderr, "ludwig: zstd: %s\n", ZSTD_getErrorName(n));
+        abort();
+    }
+    buf_added(&closed->body, n);
     /* It may wait long, and is much smaller than the room made for it. */
     closed->body.bytes = mem_resize(closed->body.bytes, closed->body.n + 1, 1);
     closed->body.capacity = closed->body.n + 1;
@@ -235,27 +212,27 @@ const struct schema block_schema = SCHEMA(struct stored_block, "block", fields);
 
 _Static_assert(sizeof(struct digest) == DIGEST_BYTES, "digests lie one behind the other");
 
-static int open_body(struct block_reader *b, const struct stored_block *s, struct err *e)
+static int unpack(struct bytes from, size_t size, struct buf *out, struct err *e)
 {
-    struct buf body = { 0 };
-    struct value v;
-    int result = pack_uncompress(s->body, (size_t)s->body_bytes, &body, e);
+    size_t n;
 
-    if (result == 0)
-        result = mp_read(body.bytes, body.n, b->arena, &v, e);
-    if (result == 0 && v.type != VALUE_LIST)
-        result = err_set(e, ERR_PROTOCOL, "its body is no list");
-    if (result == 0) {
-        b->items = v.list.items;
-        b->n = v.list.n;
-    }
-    buf_free(&body);
-    return result;
+    if (from.n == 0 || ZSTD_findFrameCompressedSize(from.data, from.n) != from.n)
+        return err_set(e, ERR_PROTOCOL, "zstd: not one whole frame");
+    n = ZSTD_decompress(buf_reserve(out, size), size, from.data, from.n);
+    if (ZSTD_isError(n))
+        return err_set(e, ERR_PROTOCOL, "zstd: %s", ZSTD_getErrorName(n));
+    if (n != size)
+        return err_set(e, ERR_PROTOCOL, "zstd: %zu bytes where %zu were declared", n, size);
+    buf_added(out, n);
+    return 0;
 }
 
 static int open_stored(struct block_reader *b, struct bytes stored, struct err *e)
 {
     struct stored_block s;
+    struct buf body = { 0 };
+    struct value v;
+    int result;
 
     if (schema_read(&block_schema, stored, b->arena, &s, e) < 0)
         return -1;
@@ -266,7 +243,17 @@ static int open_stored(struct block_reader *b, struct bytes stored, struct err *
         return err_set(e, ERR_PROTOCOL, "lists: not whole digests");
     b->lists = (const struct digest *)s.lists.data;
     b->n_lists = s.lists.n / DIGEST_BYTES;
-    return open_body(b, &s, e);
+    result = unpack(s.body, (size_t)s.body_bytes, &body, e);
+    if (result == 0)
+        result = mp_read(body.bytes, body.n, b->arena, &v, e);
+    if (result == 0 && v.type != VALUE_LIST)
+        result = err_set(e, ERR_PROTOCOL, "its body is no list");
+    if (result == 0) {
+        b->items = v.list.items;
+        b->n = v.list.n;
+    }
+    buf_free(&body);
+    return result;
 }
 
 int block_open(struct block_reader *b, const struct digest *name, struct bytes stored,
@@ -302,40 +289,25 @@ static bool has_nul(const struct value *v)
     return v->str.n > 0 && memchr(v->str.s, '\0', v->str.n) != NULL;
 }
 
-static int take_path(struct block_reader *b, const struct value *keep, const struct value *rest,
-                     struct err *e)
+static struct pack_run *room_for_runs(struct block_reader *b, size_t n)
 {
-    size_t n = b->next > 0 ? b->path.n : 0;
-
-    if (!is_int(keep, 0, (int64_t)n) || rest->type != VALUE_BIN || rest->str.n > PACK_PATH_MAX ||
-        has_nul(rest) || (size_t)keep->i + rest->str.n > PACK_PATH_MAX)
-        return err_set(e, ERR_PROTOCOL, "entry %zu: that is no path", b->next);
-    b->path.n = (size_t)keep->i;
-    buf_add(&b->path, rest->str.s, rest->str.n);
-    return 0;
-}
-
-static int take_target(const struct block_reader *b, const struct value *v,
-                       struct pack_entry *entry, struct err *e)
-{
-    if (v->type != VALUE_BIN || v->str.n == 0 || v->str.n > PACK_PATH_MAX || has_nul(v))
-        return err_set(e, ERR_PROTOCOL, "%s: a link that points nowhere", buf_text(&b->path));
-    entry->target = v->str.s;
-    return 0;
-}
-
-static int take_hole(const struct value *items, struct pack_run *run)
-{
-    if (!is_int(&items[1], 1, PACK_FILE_BYTES_MAX / PACK_PIECE_BYTES) || !is_int(&items[2], 0, 0))
-        return -1;
-    *run = (struct pack_run){ .part = PACK_HOLE, .bytes = (uint64_t)items[1].i * PACK_PIECE_BYTES };
-    return 0;
+    if (n > b->capacity) {
+        b->runs = mem_resize(b->runs, n, sizeof *b->runs);
+        b->capacity = n;
+    }
+    return b->runs;
 }
 
 static int take_run(struct block_reader *b, const struct value *items, struct pack_run *run)
 {
-    if (is_int(&items[0], -1, -1))
-        return take_hole(items, run);
+    if (is_int(&items[0], -1, -1)) {
+        if (!is_int(&items[1], 1, PACK_FILE_BYTES_MAX / PACK_PIECE_BYTES) ||
+            !is_int(&items[2], 0, 0))
+            return -1;
+        *run = (struct pack_run){ .part = PACK_HOLE,
+                                  .bytes = (uint64_t)items[1].i * PACK_PIECE_BYTES };
+        return 0;
+    }
     if (!is_int(&items[0], 0, (int64_t)b->n_lists - 1) ||
         !is_int(&items[1], 0, PACK_PIECES_MAX - 1) || !is_int(&items[2], 1, PACK_PIECES_MAX))
         return -1;
@@ -346,26 +318,25 @@ static int take_run(struct block_reader *b, const struct value *items, struct pa
     return 0;
 }
 
-static struct pack_run *room_for_runs(struct block_reader *b, size_t n)
-{
-    if (n > b->capacity) {
-        b->runs = mem_resize(b->runs, n, sizeof *b->runs);
-        b->capacity = n;
-    }
-    return b->runs;
-}
-
+/* Where the file at hand lies; v NULL: behind what was named before. */
 static int take_runs(struct block_reader *b, const struct value *v, struct pack_entry *entry,
                      struct err *e)
 {
     struct pack_run *runs;
 
+    if (v == NULL) {
+        if (!b->has_named || b->next_piece >= PACK_PIECES_MAX)
+            return err_set(e, ERR_PROTOCOL, "%s: follows nothing", buf_text(&b->path));
+        entry->runs = runs = room_for_runs(b, 1);
+        entry->n_runs = 1;
+        *runs = (struct pack_run){ b->part, b->next_piece++, 1, 0 };
+        return 0;
+    }
     if (v->type != VALUE_LIST || v->list.n % 3 != 0 || v->list.n / 3 > BLOCK_RUNS_MAX)
         return err_set(e, ERR_PROTOCOL, "%s: where it lies is no list of threes",
                        buf_text(&b->path));
     entry->n_runs = v->list.n / 3;
-    runs = room_for_runs(b, entry->n_runs);
-    entry->runs = runs;
+    entry->runs = runs = room_for_runs(b, entry->n_runs);
     for (size_t i = 0; i < entry->n_runs; i++) {
         if (take_run(b, &v->list.items[3 * i], &runs[i]) < 0)
             return err_set(e, ERR_PROTOCOL, "%s: lies where nothing is", buf_text(&b->path));
@@ -375,34 +346,31 @@ static int take_runs(struct block_reader *b, const struct value *v, struct pack_
     return 0;
 }
 
-static int take_follower(struct block_reader *b, struct pack_entry *entry, struct err *e)
+static int take_entry(struct block_reader *b, const struct value *v, struct pack_entry *entry,
+                      struct err *e)
 {
-    struct pack_run *run = room_for_runs(b, 1);
+    const struct value *items = v->list.items, *rest = &items[1],
+                       *fourth = v->list.n == 4 ? &items[3] : NULL;
+    size_t n = b->next > 0 ? b->path.n : 0;
 
-    if (!b->has_named || b->next_piece >= PACK_PIECES_MAX)
-        return err_set(e, ERR_PROTOCOL, "%s: follows nothing", buf_text(&b->path));
-    *run = (struct pack_run){ b->part, b->next_piece++, 1, 0 };
-    entry->runs = run;
-    entry->n_runs = 1;
+    if (!is_int(&items[0], 0, (int64_t)n) || rest->type != VALUE_BIN ||
+        rest->str.n > PACK_PATH_MAX || has_nul(rest) ||
+        (size_t)items[0].i + rest->str.n > PACK_PATH_MAX)
+        return err_set(e, ERR_PROTOCOL, "entry %zu: that is no path", b->next);
+    b->path.n = (size_t)items[0].i;
+    buf_add(&b->path, rest->str.s, rest->str.n);
+    *entry = (struct pack_entry){ .path = buf_text(&b->path), .kind = (enum pack_kind)items[2].i };
+    if (entry->kind == PACK_FILE || entry->kind == PACK_PROGRAM)
+        return take_runs(b, fourth, entry, e);
+    if ((entry->kind == PACK_FOLDER) != (fourth == NULL))
+        return err_set(e, ERR_PROTOCOL, "%s: too few or too many items", entry->path);
+    if (fourth == NULL)
+        return 0;
+    if (fourth->type != VALUE_BIN || fourth->str.n == 0 || fourth->str.n > PACK_PATH_MAX ||
+        has_nul(fourth))
+        return err_set(e, ERR_PROTOCOL, "%s: a link that points nowhere", entry->path);
+    entry->target = fourth->str.s;
     return 0;
-}
-
-static int take_fourth(struct block_reader *b, const struct value *v, struct pack_entry *entry,
-                       struct err *e)
-{
-    switch (entry->kind) {
-    case PACK_FILE:
-    case PACK_PROGRAM: return v != NULL ? take_runs(b, v, entry, e) : take_follower(b, entry, e);
-    case PACK_SYMLINK:
-    case PACK_HARD_LINK:
-        if (v != NULL)
-            return take_target(b, v, entry, e);
-        break;
-    default:
-        if (v == NULL)
-            return 0;
-    }
-    return err_set(e, ERR_PROTOCOL, "%s: too few or too many items", buf_text(&b->path));
 }
 
 int block_next(struct block_reader *b, struct pack_entry *entry, struct err *e)
@@ -415,11 +383,7 @@ int block_next(struct block_reader *b, struct pack_entry *entry, struct err *e)
     if (v->type != VALUE_LIST || v->list.n < 3 || v->list.n > 4 ||
         !is_int(&v->list.items[2], 0, PACK_KIND_COUNT - 1))
         return err_set(e, ERR_PROTOCOL, "block: entry %zu is none", b->next);
-    if (take_path(b, &v->list.items[0], &v->list.items[1], e) < 0)
-        return err_wrap(e, "block");
-    *entry = (struct pack_entry){ .path = buf_text(&b->path),
-                                  .kind = (enum pack_kind)v->list.items[2].i };
-    if (take_fourth(b, v->list.n == 4 ? &v->list.items[3] : NULL, entry, e) < 0)
+    if (take_entry(b, v, entry, e) < 0)
         return err_wrap(e, "block");
     b->next++;
     return 1;

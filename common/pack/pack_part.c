@@ -109,16 +109,6 @@ static int compress(struct part_writer *w, const void *bytes, size_t n, ZSTD_End
     return 0;
 }
 
-static bool shrinks(const struct buf *bytes)
-{
-    size_t room = ZSTD_compressBound(bytes->n);
-    void *out = mem_resize(NULL, room, 1);
-    size_t n = ZSTD_compress(out, room, bytes->bytes, bytes->n, LEVEL);
-
-    free(out);
-    return !ZSTD_isError(n) && n <= bytes->n - bytes->n / TRIAL_GAIN;
-}
-
 static int begin_frame(struct part_writer *w, int level, struct err *e)
 {
     if (w->zstd == NULL)
@@ -148,13 +138,6 @@ static int begin_frame_beside(struct part_writer *w, struct err *e)
     return 0;
 }
 
-static int begin_compressing(struct part_writer *w, bool shrinks_well, bool goes_on, struct err *e)
-{
-    if (shrinks_well && goes_on)
-        return begin_frame_beside(w, e);
-    return begin_frame(w, shrinks_well ? LEVEL : ZSTD_minCLevel(), e);
-}
-
 static int add_stored(struct part_writer *w, const void *bytes, size_t n, struct err *e)
 {
     return w->list.part.form == PACK_RAW ? store(w, bytes, n, e)
@@ -163,13 +146,20 @@ static int add_stored(struct part_writer *w, const void *bytes, size_t n, struct
 
 static int decide(struct part_writer *w, struct err *e)
 {
-    bool small = shrinks(&w->trial), goes_on = w->trial.n == TRIAL_BYTES;
+    size_t n = w->trial.n, room = ZSTD_compressBound(n);
+    void *out = mem_resize(NULL, room, 1);
+    size_t packed = ZSTD_compress(out, room, w->trial.bytes, n, LEVEL);
+    bool shrinks = !ZSTD_isError(packed) && packed <= n - n / TRIAL_GAIN;
+    int result = 0;
 
+    free(out);
     w->decided = true;
-    w->list.part.form = w->is_tar ? PACK_TAR : small ? PACK_ZST : PACK_RAW;
-    if (w->list.part.form != PACK_RAW && begin_compressing(w, small, goes_on, e) < 0)
-        return -1;
-    return add_stored(w, w->trial.bytes, w->trial.n, e);
+    w->list.part.form = w->is_tar ? PACK_TAR : shrinks ? PACK_ZST : PACK_RAW;
+    if (w->list.part.form != PACK_RAW)
+        result = shrinks && n == TRIAL_BYTES
+                     ? begin_frame_beside(w, e)
+                     : begin_frame(w, shrinks ? LEVEL : ZSTD_minCLevel(), e);
+    return result < 0 ? -1 : add_stored(w, w->trial.bytes, n, e);
 }
 
 /* What the part has before it is compressed. */
@@ -192,18 +182,6 @@ static int add_raw(struct part_writer *w, const uint8_t *bytes, size_t n, struct
 
 /* ---- pieces ---- */
 
-static int begin(struct part_writer *w, struct err *e)
-{
-    struct pack_piece *pieces = w->list.pieces;
-
-    w->list = (struct pack_list){ .pieces = pieces };
-    w->raw_bytes = 0;
-    w->decided = false;
-    buf_clear(&w->trial);
-    w->n_out = 0;
-    return w->sink->part_begin(w->sink->context, w->slot, e);
-}
-
 static int add_zeros(struct part_writer *w, size_t n, struct err *e)
 {
     static const uint8_t zeros[TAR_END_BYTES];
@@ -211,38 +189,29 @@ static int add_zeros(struct part_writer *w, size_t n, struct err *e)
     return add_raw(w, zeros, n, e);
 }
 
-static int add_tar_entry(struct part_writer *w, const struct part_piece *piece, struct err *e)
-{
-    const char *path = piece->path[0] != '\0' ? piece->path : "file";
-
-    buf_clear(&w->header);
-    tar_add_header(&w->header, path, piece->executable, piece->content.n);
-    if (add_raw(w, w->header.bytes, w->header.n, e) < 0 ||
-        add_raw(w, piece->content.data, piece->content.n, e) < 0)
-        return -1;
-    return add_zeros(w, tar_padding(piece->content.n), e);
-}
-
 int part_writer_add(struct part_writer *w, const struct part_piece *piece, struct err *e)
 {
-    if (w->list.n == 0 && begin(w, e) < 0)
-        return -1;
-    mem_grow((void **)&w->list.pieces, &w->capacity, w->list.n, sizeof *w->list.pieces);
-    w->list.pieces[w->list.n++] = (struct pack_piece){ piece->digest, (uint32_t)piece->content.n };
-    if (w->is_tar)
-        return add_tar_entry(w, piece, e);
-    return add_raw(w, piece->content.data, piece->content.n, e);
-}
+    size_t n = piece->content.n;
 
-static int end_bytes(struct part_writer *w, struct err *e)
-{
-    if (w->is_tar && add_zeros(w, TAR_END_BYTES, e) < 0)
+    if (w->list.n == 0) {
+        w->list = (struct pack_list){ .pieces = w->list.pieces };
+        w->raw_bytes = 0;
+        w->decided = false;
+        buf_clear(&w->trial);
+        w->n_out = 0;
+        if (w->sink->part_begin(w->sink->context, w->slot, e) < 0)
+            return -1;
+    }
+    mem_grow((void **)&w->list.pieces, &w->capacity, w->list.n, sizeof *w->list.pieces);
+    w->list.pieces[w->list.n++] = (struct pack_piece){ piece->digest, (uint32_t)n };
+    buf_clear(&w->header);
+    if (w->is_tar)
+        tar_add_header(&w->header, piece->path[0] != '\0' ? piece->path : "file", piece->executable,
+                       n);
+    if (add_raw(w, w->header.bytes, w->header.n, e) < 0 ||
+        add_raw(w, piece->content.data, n, e) < 0)
         return -1;
-    if (!w->decided && decide(w, e) < 0)
-        return -1;
-    if (w->list.part.form != PACK_RAW && compress(w, NULL, 0, ZSTD_e_end, e) < 0)
-        return -1;
-    return store_out(w, e);
+    return w->is_tar ? add_zeros(w, tar_padding(n), e) : 0;
 }
 
 int part_writer_end(struct part_writer *w, struct pack_part *part, size_t *list_bytes,
@@ -251,7 +220,11 @@ int part_writer_end(struct part_writer *w, struct pack_part *part, size_t *list_
     struct buf list = { 0 };
     int result;
 
-    if (end_bytes(w, e) < 0)
+    if ((w->is_tar && add_zeros(w, TAR_END_BYTES, e) < 0) || (!w->decided && decide(w, e) < 0))
+        return -1;
+    if (w->list.part.form != PACK_RAW && compress(w, NULL, 0, ZSTD_e_end, e) < 0)
+        return -1;
+    if (store_out(w, e) < 0)
         return -1;
     pack_list_encode(&w->list, &list);
     *part = w->list.part;
@@ -345,57 +318,26 @@ static ssize_t take_stored(struct part_reader *r, void *bytes, size_t n, struct 
     return got;
 }
 
-static int read_plain(struct part_reader *r, uint8_t *bytes, size_t n, struct err *e)
-{
-    while (n > 0) {
-        ssize_t got = take_stored(r, bytes, n, e);
-
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            return refuse(r, e, "it ends too early");
-        bytes += got;
-        n -= (size_t)got;
-    }
-    return 0;
-}
-
-/* ---- bytes unpacked ---- */
-
-static int begin_zstd(struct part_reader *r, struct err *e)
-{
-    if (r->zstd != NULL)
-        return 0;
-    r->zstd = ZSTD_createDCtx();
-    if (r->zstd == NULL ||
-        ZSTD_isError(ZSTD_DCtx_setParameter(r->zstd, ZSTD_d_windowLogMax, WINDOW_LOG_MAX)))
-        return err_set(e, ERR_INTERNAL, "zstd does not work here");
-    return 0;
-}
-
-/* 1; 0 when there are no more. */
-static int fill_stock(struct part_reader *r, struct err *e)
-{
-    ssize_t got;
-
-    if (r->stock.pos < r->stock.size)
-        return 1;
-    got = take_stored(r, r->in, IN_BYTES, e);
-    if (got <= 0)
-        return (int)got;
-    r->stock = (ZSTD_inBuffer){ r->in, (size_t)got, 0 };
-    return 1;
-}
-
 /* Unpacks until out is full, or the frame has ended. */
 static int unpack(struct part_reader *r, ZSTD_outBuffer *out, struct err *e)
 {
+    if (r->zstd == NULL) {
+        r->zstd = ZSTD_createDCtx();
+        if (r->zstd == NULL ||
+            ZSTD_isError(ZSTD_DCtx_setParameter(r->zstd, ZSTD_d_windowLogMax, WINDOW_LOG_MAX)))
+            return err_set(e, ERR_INTERNAL, "zstd does not work here");
+    }
     while (!r->frame_ended && out->pos < out->size) {
         size_t before = out->pos, left;
-        int more = fill_stock(r, e);
+        ssize_t more = 1;
 
-        if (more < 0)
-            return -1;
+        if (r->stock.pos == r->stock.size) {
+            more = take_stored(r, r->in, IN_BYTES, e);
+            if (more < 0)
+                return -1;
+            if (more > 0)
+                r->stock = (ZSTD_inBuffer){ r->in, (size_t)more, 0 };
+        }
         /* What it has still in its own buffer needs no more bytes. */
         left = ZSTD_decompressStream(r->zstd, out, &r->stock);
         if (ZSTD_isError(left))
@@ -416,11 +358,22 @@ static int read_bytes(struct part_reader *r, uint8_t *bytes, size_t n, struct er
 {
     ZSTD_outBuffer out = { bytes, n, 0 };
 
-    if (!is_packed(r))
-        return read_plain(r, bytes, n, e);
-    if (begin_zstd(r, e) < 0 || unpack(r, &out, e) < 0)
-        return -1;
-    return out.pos == n ? 0 : refuse(r, e, "it unpacks to too few bytes");
+    if (is_packed(r)) {
+        if (unpack(r, &out, e) < 0)
+            return -1;
+        return out.pos == n ? 0 : refuse(r, e, "it unpacks to too few bytes");
+    }
+    while (n > 0) {
+        ssize_t got = take_stored(r, bytes, n, e);
+
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            return refuse(r, e, "it ends too early");
+        bytes += got;
+        n -= (size_t)got;
+    }
+    return 0;
 }
 
 /* ---- tar ---- */
@@ -445,26 +398,21 @@ static int read_header(struct part_reader *r, char *type, uint64_t *size, struct
     return tar_read_header(header, type, size, &why) < 0 ? refuse(r, e, why.text) : 0;
 }
 
-static int skip_long_name(struct part_reader *r, uint64_t size, struct err *e)
-{
-    uint8_t bytes[TAR_LONG_NAME_MAX];
-
-    if (size > sizeof bytes)
-        return refuse(r, e, "a name that is too long");
-    if (read_bytes(r, bytes, (size_t)size, e) < 0)
-        return -1;
-    return read_zeros(r, tar_padding(size), e);
-}
-
 static int enter_tar_entry(struct part_reader *r, uint32_t piece_size, struct err *e)
 {
+    uint8_t name[TAR_LONG_NAME_MAX];
     uint64_t size;
     char type;
 
     if (read_header(r, &type, &size, e) < 0)
         return -1;
-    if (type == 'x' && (skip_long_name(r, size, e) < 0 || read_header(r, &type, &size, e) < 0))
-        return -1;
+    if (type == 'x') {
+        if (size > sizeof name)
+            return refuse(r, e, "a name that is too long");
+        if (read_bytes(r, name, (size_t)size, e) < 0 || read_zeros(r, tar_padding(size), e) < 0 ||
+            read_header(r, &type, &size, e) < 0)
+            return -1;
+    }
     if (type != '0' || size != piece_size)
         return refuse(r, e, "its header is not that of such a piece");
     return 0;
@@ -472,52 +420,18 @@ static int enter_tar_entry(struct part_reader *r, uint32_t piece_size, struct er
 
 /* ---- pieces ---- */
 
-static int check_piece(struct part_reader *r, const struct pack_piece *piece, struct err *e)
-{
-    struct digest digest;
-
-    digest_of(r->piece.bytes, piece->size, &digest);
-    if (!digest_equal(&digest, &piece->digest))
-        return refuse(r, e, "its content is not what it was");
-    return 0;
-}
-
-static int read_piece(struct part_reader *r, const struct pack_piece *piece, struct err *e)
-{
-    bool is_tar = r->list->part.form == PACK_TAR;
-
-    if (is_tar && enter_tar_entry(r, piece->size, e) < 0)
-        return -1;
-    buf_clear(&r->piece);
-    if (read_bytes(r, buf_reserve(&r->piece, piece->size), piece->size, e) < 0)
-        return -1;
-    buf_added(&r->piece, piece->size);
-    return is_tar ? read_zeros(r, tar_padding(piece->size), e) : 0;
-}
-
-/* The frame ends with a checksum, which comes after the last byte was unpacked. */
-static int end_frame(struct part_reader *r, struct err *e)
-{
-    uint8_t byte;
-    ZSTD_outBuffer out = { &byte, 1, 0 };
-
-    if (unpack(r, &out, e) < 0)
-        return -1;
-    if (out.pos > 0 || r->stock.pos < r->stock.size)
-        return refuse(r, e, "something follows its end");
-    return 0;
-}
-
 static int read_end(struct part_reader *r, struct err *e)
 {
     uint8_t byte;
+    ZSTD_outBuffer out = { &byte, 1, 0 };
     ssize_t got;
 
     if (r->list->part.form == PACK_TAR && read_zeros(r, TAR_END_BYTES, e) < 0)
         return -1;
-    if (is_packed(r) && (begin_zstd(r, e) < 0 || end_frame(r, e) < 0))
+    /* The frame ends with a checksum, which comes after the last byte was unpacked. */
+    if (is_packed(r) && unpack(r, &out, e) < 0)
         return -1;
-    got = take_stored(r, &byte, 1, e);
+    got = out.pos > 0 || r->stock.pos < r->stock.size ? 1 : take_stored(r, &byte, 1, e);
     if (got != 0)
         return got < 0 ? -1 : refuse(r, e, "something follows its end");
     if (r->taken != r->list->part.stored_bytes)
@@ -527,16 +441,25 @@ static int read_end(struct part_reader *r, struct err *e)
 
 int part_next(struct part_reader *r, struct bytes *content, struct err *e)
 {
+    bool is_tar = r->list->part.form == PACK_TAR;
     const struct pack_piece *piece;
+    struct digest digest;
 
     if (r->next == r->list->n)
         return read_end(r, e);
     piece = &r->list->pieces[r->next];
-    if (read_piece(r, piece, e) < 0)
+    if (is_tar && enter_tar_entry(r, piece->size, e) < 0)
+        return -1;
+    buf_clear(&r->piece);
+    if (read_bytes(r, buf_reserve(&r->piece, piece->size), piece->size, e) < 0)
+        return -1;
+    buf_added(&r->piece, piece->size);
+    if (is_tar && read_zeros(r, tar_padding(piece->size), e) < 0)
         return -1;
     if (content != NULL) {
-        if (check_piece(r, piece, e) < 0)
-            return -1;
+        digest_of(r->piece.bytes, piece->size, &digest);
+        if (!digest_equal(&digest, &piece->digest))
+            return refuse(r, e, "its content is not what it was");
         *content = buf_bytes(&r->piece);
     }
     r->next++;

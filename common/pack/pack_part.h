@@ -14,8 +14,7 @@
 
 #include <sys/types.h>
 
-#include "common/pack/pack_list.h"
-#include "common/pack/pack_sink.h"
+#include "common/pack/pack_object.h"
 
 /* ---- writing ---- */
 

@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash_table.h"
 #include "common/base/mem.h"
 #include "common/pack/pack_block.h"
-#include "common/pack/pack_manifest.h"
-#include "common/pack/pack_path.h"
 #include "common/pack/pack_read.h"
-#include "common/base/hash_table.h"
 #include "common/pack/pack_tree.h"
 
 struct pack_reader {
@@ -21,8 +19,7 @@ struct pack_reader {
     struct pack_list **lists;   /* by part; NULL: not read yet */
     size_t next_block;
     struct block_reader block;
-    uint32_t *parts; /* which of the manifest's parts those of the block are */
-    struct pack_order order;
+    uint32_t *parts;           /* which of the manifest's parts those of the block are */
     struct pack_totals totals; /* so far */
     struct pack_tree *tree;
     struct buf stored;
@@ -35,32 +32,25 @@ static int fetch(struct pack_reader *r, enum pack_object kind, const struct dige
     return r->source.fetch(r->source.context, kind, name, pack_object_max(kind), &r->stored, e);
 }
 
-static int open_manifest(struct pack_reader *r, const struct digest *id, struct err *e)
-{
-    struct pack_manifest *m = &r->manifest;
-
-    if (fetch(r, PACK_MANIFEST, id, e) < 0 ||
-        manifest_decode(id, buf_bytes(&r->stored), r->arena, m, e) < 0)
-        return -1;
-    for (size_t i = 0; i < m->n_parts; i++)
-        hash_table_add(r->by_list, &m->parts[i].list, (uint32_t)i);
-    r->lists = mem_alloc(m->n_parts * sizeof(struct pack_list *));
-    return 0;
-}
-
 struct pack_reader *pack_open(const struct pack_source *source, const struct digest *id,
                               struct err *e)
 {
     struct pack_reader *r = mem_alloc(sizeof *r);
+    struct pack_manifest *m = &r->manifest;
 
     r->source = *source;
     r->arena = arena_create();
     r->by_list = hash_table_create(PACK_PARTS_MAX);
     r->tree = pack_tree_create();
-    if (open_manifest(r, id, e) == 0)
-        return r;
-    pack_close(r);
-    return NULL;
+    if (fetch(r, PACK_MANIFEST, id, e) < 0 ||
+        manifest_decode(id, buf_bytes(&r->stored), r->arena, m, e) < 0) {
+        pack_close(r);
+        return NULL;
+    }
+    for (size_t i = 0; i < m->n_parts; i++)
+        hash_table_add(r->by_list, &m->parts[i].list, (uint32_t)i);
+    r->lists = mem_alloc(m->n_parts * sizeof(struct pack_list *));
+    return r;
 }
 
 void pack_close(struct pack_reader *r)
@@ -73,7 +63,6 @@ void pack_close(struct pack_reader *r)
     free(r->lists);
     free(r->parts);
     block_close(&r->block);
-    pack_order_free(&r->order);
     pack_tree_destroy(r->tree);
     hash_table_destroy(r->by_list);
     buf_free(&r->stored);
@@ -99,11 +88,6 @@ const struct pack_part *pack_parts(const struct pack_reader *r, size_t *n)
 
 /* ---- lists ---- */
 
-static bool same_part(const struct pack_part *x, const struct pack_part *y)
-{
-    return x->stored_bytes == y->stored_bytes && x->form == y->form;
-}
-
 const struct pack_list *pack_list_of(struct pack_reader *r, size_t part, struct err *e)
 {
     const struct pack_part *p = &r->manifest.parts[part];
@@ -114,7 +98,7 @@ const struct pack_list *pack_list_of(struct pack_reader *r, size_t part, struct 
     if (fetch(r, PACK_LIST, &p->list, e) < 0)
         return NULL;
     l = pack_list_decode(&p->list, buf_bytes(&r->stored), e);
-    if (l != NULL && !same_part(p, &l->part)) {
+    if (l != NULL && (p->stored_bytes != l->part.stored_bytes || p->form != l->part.form)) {
         err_set(e, ERR_PROTOCOL, "a list is not that of its part");
         pack_list_destroy(l);
         return NULL;
@@ -131,40 +115,24 @@ const struct pack_list *pack_list_read(const struct pack_reader *r, size_t part)
 
 /* ---- blocks ---- */
 
-static int map_parts(struct pack_reader *r, struct err *e)
-{
-    const struct pack_part *parts = r->manifest.parts;
-    size_t n = r->block.n_lists;
-
-    r->parts = mem_resize(r->parts, n, sizeof *r->parts);
-    for (size_t i = 0; i < n; i++)
-        if (!hash_table_find(r->by_list, &r->block.lists[i], &r->parts[i]) ||
-            !digest_equal(&parts[r->parts[i]].list, &r->block.lists[i]))
-            return err_set(e, ERR_PROTOCOL, "a block refers to a part that the manifest has not");
-    return 0;
-}
-
 static int enter_block(struct pack_reader *r, struct err *e)
 {
     const struct manifest_block *row = &r->manifest.blocks[r->next_block];
+    const struct digest *lists;
 
     if (fetch(r, PACK_BLOCK, &row->name, e) < 0 ||
-        block_open(&r->block, &row->name, buf_bytes(&r->stored), e) < 0 || map_parts(r, e) < 0)
+        block_open(&r->block, &row->name, buf_bytes(&r->stored), e) < 0)
         return -1;
+    lists = r->block.lists;
+    r->parts = mem_resize(r->parts, r->block.n_lists, sizeof *r->parts);
+    for (size_t i = 0; i < r->block.n_lists; i++)
+        if (!hash_table_find(r->by_list, &lists[i], &r->parts[i]) ||
+            !digest_equal(&r->manifest.parts[r->parts[i]].list, &lists[i]))
+            return err_set(e, ERR_PROTOCOL, "a block refers to a part that the manifest has not");
     if (r->block.n == 0 || r->block.n != (uint64_t)row->entries)
         return err_set(e, ERR_PROTOCOL, "a block has not as many entries as were declared");
     r->next_block++;
     return 0;
-}
-
-static int check_first(const struct pack_reader *r, const struct pack_entry *entry, struct err *e)
-{
-    const struct bytes *first = &r->manifest.blocks[r->next_block - 1].first;
-
-    if (r->block.next != 1 ||
-        (first->n == strlen(entry->path) && memcmp(first->data, entry->path, first->n) == 0))
-        return 0;
-    return err_set(e, ERR_PROTOCOL, "a block begins with another path than was declared");
 }
 
 /* ---- entries ---- */
@@ -217,42 +185,42 @@ static int resolve_runs(struct pack_reader *r, struct pack_entry *entry, struct 
     return 0;
 }
 
-static bool is_beyond(const struct pack_totals *so_far, const struct pack_totals *all)
-{
-    return so_far->folders > all->folders || so_far->files > all->files ||
-           so_far->links > all->links || so_far->bytes > all->bytes ||
-           so_far->bytes - so_far->hole_bytes > all->bytes - all->hole_bytes;
-}
-
 static int count(struct pack_reader *r, const struct pack_entry *entry, struct err *e)
 {
+    const struct pack_totals *so_far = &r->totals, *all = &r->manifest.totals;
+
     switch (entry->kind) {
     case PACK_FOLDER: r->totals.folders++; break;
     case PACK_SYMLINK: r->totals.links++; break;
     default: r->totals.files++; break;
     }
     r->totals.bytes += (int64_t)entry->size;
-    if (is_beyond(&r->totals, &r->manifest.totals))
+    if (so_far->folders > all->folders || so_far->files > all->files ||
+        so_far->links > all->links || so_far->bytes > all->bytes ||
+        so_far->bytes - so_far->hole_bytes > all->bytes - all->hole_bytes)
         return err_set(e, ERR_PROTOCOL, "with it there is more than was declared");
-    return 0;
-}
-
-static int check_target(const struct pack_entry *entry, struct err *e)
-{
-    if (entry->kind != PACK_HARD_LINK)
-        return 0;
-    if (pack_path_check(entry->target, strlen(entry->target), e) < 0)
-        return -1;
-    if (pack_path_compare(entry->target, entry->path) >= 0)
-        return err_set(e, ERR_PROTOCOL, "a hard link to what did not come before");
     return 0;
 }
 
 static int take(struct pack_reader *r, struct pack_entry *entry, struct err *e)
 {
-    if (check_first(r, entry, e) < 0 || pack_order_take(&r->order, entry->path, entry->kind, e) < 0)
+    const struct bytes *first = &r->manifest.blocks[r->next_block - 1].first;
+
+    if (r->block.next == 1 &&
+        (first->n != strlen(entry->path) || memcmp(first->data, entry->path, first->n) != 0))
+        return err_set(e, ERR_PROTOCOL, "a block begins with another path than was declared");
+    if (pack_tree_check(r->tree, entry->path, entry->kind, e) < 0)
         return -1;
-    if (resolve_runs(r, entry, e) < 0 || check_target(entry, e) < 0 || count(r, entry, e) < 0)
+    if (resolve_runs(r, entry, e) < 0)
+        return err_wrap(e, "%s", entry->path);
+    if (entry->kind == PACK_HARD_LINK) {
+        if (pack_path_check(entry->target, strlen(entry->target), e) < 0)
+            return err_wrap(e, "%s", entry->path);
+        if (pack_path_compare(entry->target, entry->path) >= 0)
+            return err_set(e, ERR_PROTOCOL, "%s: a hard link to what did not come before",
+                           entry->path);
+    }
+    if (count(r, entry, e) < 0)
         return err_wrap(e, "%s", entry->path);
     pack_tree_entry(r->tree, entry);
     return 0;

@@ -2,7 +2,7 @@
 /*
  * pack_read.h - the entries of a packed tree, each checked
  *
- * Whoever wrote it is not trusted.  What pack_next hands out keeps the rules of pack_path.h:
+ * Whoever wrote it is not trusted.  What pack_next hands out keeps the rules of pack.h:
  * nothing leads out of the tree, comes twice, or lies below what is no folder.  At the end the
  * totals and the tree's digest were right; an entry that goes beyond the totals is refused when it
  * comes.  Who makes the tree makes its symlinks last, and never opens a path through one.
@@ -12,8 +12,7 @@
 #ifndef LUDWIG_COMMON_PACK_PACK_READ_H
 #define LUDWIG_COMMON_PACK_PACK_READ_H
 
-#include "common/pack/pack.h"
-#include "common/pack/pack_list.h"
+#include "common/pack/pack_object.h"
 
 /* Reads an object (pack_object_path) of at most max_bytes into out.  Its digest is checked by the
  * caller. */

@@ -9,20 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/hash_table.h"
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
 #include "common/pack/pack_block.h"
-#include "common/pack/pack_list.h"
-#include "common/pack/pack_manifest.h"
 #include "common/pack/pack_part.h"
-#include "common/pack/pack_path.h"
-#include "common/base/hash_table.h"
 #include "common/pack/pack_tree.h"
 
 struct pack_writer {
     struct pack_sink sink;
-    struct pack_order order;
     struct pack_tree *tree;
     struct pack_summary summary; /* so far */
 
@@ -104,7 +100,6 @@ void pack_writer_destroy(struct pack_writer *w)
     hash_table_destroy(w->by_list);
     pack_tree_destroy(w->tree);
     hasher_destroy(w->hasher);
-    pack_order_free(&w->order);
     free(w);
 }
 
@@ -171,17 +166,6 @@ static int store_piece(struct pack_writer *w, bool is_whole_file, const struct p
 
 /* ---- what need not be stored ---- */
 
-/* An older part becomes one of the manifest's when something of it is used. */
-static bool use_part(struct pack_writer *w, const struct pack_part *part, uint32_t *number)
-{
-    if (!hash_table_find(w->by_list, &part->list, number)) {
-        if (new_part(w, number, NULL) < 0)
-            return false;
-        part_is_done(w, *number, part);
-    }
-    return digest_equal(&w->parts[*number].list, &part->list);
-}
-
 static bool find_piece(struct pack_writer *w, const struct digest *piece, struct pack_run *run)
 {
     struct pack_place where;
@@ -193,8 +177,15 @@ static bool find_piece(struct pack_writer *w, const struct digest *piece, struct
                                   .n = 1 };
         return true;
     }
-    if (w->sink.known == NULL || !w->sink.known(w->sink.context, piece, &where) ||
-        !use_part(w, where.part, &part))
+    if (w->sink.known == NULL || !w->sink.known(w->sink.context, piece, &where))
+        return false;
+    /* An older part becomes one of the manifest's when something of it is used. */
+    if (!hash_table_find(w->by_list, &where.part->list, &part)) {
+        if (new_part(w, &part, NULL) < 0)
+            return false;
+        part_is_done(w, part, where.part);
+    }
+    if (!digest_equal(&w->parts[part].list, &where.part->list))
         return false;
     *run = (struct pack_run){ .part = part, .first = where.entry, .n = 1 };
     return true;
@@ -215,16 +206,6 @@ static size_t pending_bytes_of(const struct block_closed *c)
     return sizeof *c + c->body.n + c->n_parts * sizeof *c->parts;
 }
 
-/* The name goes to the manifest, and with it the first path. */
-static void note_block(struct pack_writer *w, const struct digest *name, struct block_closed *c)
-{
-    mem_grow((void **)&w->blocks, &w->blocks_capacity, w->n_blocks, sizeof *w->blocks);
-    w->blocks[w->n_blocks++] = (struct manifest_block){
-        *name, { (const uint8_t *)c->first, strlen(c->first) }, (int64_t)c->n
-    };
-    c->first = NULL;
-}
-
 static int write_block(struct pack_writer *w, struct block_closed *c, struct err *e)
 {
     struct buf lists = { 0 }, stored = { 0 };
@@ -237,7 +218,12 @@ static int write_block(struct pack_writer *w, struct block_closed *c, struct err
     if (result == 0) {
         digest_of(stored.bytes, stored.n, &name);
         w->summary.manifest_bytes += (int64_t)stored.n;
-        note_block(w, &name, c);
+        /* The name goes to the manifest, and with it the first path. */
+        mem_grow((void **)&w->blocks, &w->blocks_capacity, w->n_blocks, sizeof *w->blocks);
+        w->blocks[w->n_blocks++] = (struct manifest_block){
+            name, { (const uint8_t *)c->first, strlen(c->first) }, (int64_t)c->n
+        };
+        c->first = NULL;
         result = w->sink.object(w->sink.context, PACK_BLOCK, &name, buf_bytes(&stored), e);
     }
     buf_free(&lists);
@@ -287,8 +273,14 @@ static int end_block(struct pack_writer *w, struct err *e)
 
 /* ---- entries ---- */
 
-static void count(struct pack_totals *t, const struct pack_entry *entry)
+static int add_entry(struct pack_writer *w, const struct pack_entry *entry, struct err *e)
 {
+    struct pack_totals *t = &w->summary.totals;
+
+    if (block_writer_is_cut_before(w->block, entry->path, entry->kind) && end_block(w, e) < 0)
+        return -1;
+    if (block_writer_add(w->block, entry, e) < 0)
+        return -1;
     switch (entry->kind) {
     case PACK_FOLDER: t->folders++; break;
     case PACK_SYMLINK: t->links++; break;
@@ -298,15 +290,6 @@ static void count(struct pack_totals *t, const struct pack_entry *entry)
     for (size_t i = 0; i < entry->n_runs; i++)
         if (entry->runs[i].part == PACK_HOLE)
             t->hole_bytes += (int64_t)entry->runs[i].bytes;
-}
-
-static int add_entry(struct pack_writer *w, const struct pack_entry *entry, struct err *e)
-{
-    if (block_writer_is_cut_before(w->block, entry->path, entry->kind) && end_block(w, e) < 0)
-        return -1;
-    if (block_writer_add(w->block, entry, e) < 0)
-        return -1;
-    count(&w->summary.totals, entry);
     pack_tree_entry(w->tree, entry);
     return 0;
 }
@@ -315,9 +298,7 @@ int pack_add_folder(struct pack_writer *w, const char *path, struct err *e)
 {
     struct pack_entry entry = { .path = path, .kind = PACK_FOLDER };
 
-    if (pack_order_take(&w->order, path, entry.kind, e) < 0)
-        return -1;
-    return add_entry(w, &entry, e);
+    return pack_tree_check(w->tree, path, entry.kind, e) < 0 ? -1 : add_entry(w, &entry, e);
 }
 
 int pack_add_symlink(struct pack_writer *w, const char *path, const char *target, struct err *e)
@@ -327,9 +308,7 @@ int pack_add_symlink(struct pack_writer *w, const char *path, const char *target
 
     if (n == 0 || n > PACK_PATH_MAX)
         return err_set(e, ERR_FAILED, "%s points to what is no path", path);
-    if (pack_order_take(&w->order, path, entry.kind, e) < 0)
-        return -1;
-    return add_entry(w, &entry, e);
+    return pack_tree_check(w->tree, path, entry.kind, e) < 0 ? -1 : add_entry(w, &entry, e);
 }
 
 int pack_add_hard_link(struct pack_writer *w, const char *path, const char *target, struct err *e)
@@ -337,7 +316,7 @@ int pack_add_hard_link(struct pack_writer *w, const char *path, const char *targ
     struct pack_entry entry = { .path = path, .target = target, .kind = PACK_HARD_LINK };
 
     if (pack_path_check(target, strlen(target), e) < 0 ||
-        pack_order_take(&w->order, path, entry.kind, e) < 0)
+        pack_tree_check(w->tree, path, entry.kind, e) < 0)
         return -1;
     if (pack_path_compare(target, path) >= 0)
         return err_set(e, ERR_PROTOCOL, "%s is linked to what did not come before", path);
@@ -370,22 +349,15 @@ int pack_end(struct pack_writer *w, struct pack_summary *summary, struct err *e)
 
 /* ---- what the file at hand consists of ---- */
 
-static void begin_file(struct pack_writer *w)
-{
-    w->n_runs = w->n_digests = 0;
-}
-
-static bool continues(const struct pack_run *last, const struct pack_run *run)
-{
-    return last->part == run->part &&
-           (run->part == PACK_HOLE || last->first + last->n == run->first);
-}
-
-static void add_run(struct pack_writer *w, const struct pack_run *run)
+static void add_piece(struct pack_writer *w, const struct digest *digest,
+                      const struct pack_run *run)
 {
     struct pack_run *last = w->n_runs > 0 ? &w->runs[w->n_runs - 1] : NULL;
 
-    if (last != NULL && continues(last, run)) {
+    mem_grow((void **)&w->digests, &w->digests_capacity, w->n_digests, sizeof *w->digests);
+    w->digests[w->n_digests++] = *digest;
+    if (last != NULL && last->part == run->part &&
+        (run->part == PACK_HOLE || last->first + last->n == run->first)) {
         last->n += run->n;
         last->bytes += run->bytes;
         return;
@@ -394,22 +366,20 @@ static void add_run(struct pack_writer *w, const struct pack_run *run)
     w->runs[w->n_runs++] = *run;
 }
 
-static void add_piece(struct pack_writer *w, const struct digest *digest,
-                      const struct pack_run *run)
-{
-    mem_grow((void **)&w->digests, &w->digests_capacity, w->n_digests, sizeof *w->digests);
-    w->digests[w->n_digests++] = *digest;
-    add_run(w, run);
-}
-
 static void add_hole(struct pack_writer *w)
 {
     add_piece(w, &(struct digest){ 0 },
               &(struct pack_run){ .part = PACK_HOLE, .bytes = PACK_PIECE_BYTES });
 }
 
-static void sign_file(struct pack_writer *w)
+static int end_file(struct pack_writer *w, const char *path, bool executable, uint64_t size,
+                    struct err *e)
 {
+    struct pack_entry entry = { .path = path,
+                                .runs = w->runs,
+                                .n_runs = w->n_runs,
+                                .size = size,
+                                .kind = executable ? PACK_PROGRAM : PACK_FILE };
     const struct digest *digest = w->digests;
 
     for (size_t i = 0; i < w->n_runs; i++) {
@@ -423,18 +393,6 @@ static void sign_file(struct pack_writer *w)
         for (uint32_t k = 0; k < run->n; k++)
             pack_tree_piece(w->tree, digest++);
     }
-}
-
-static int end_file(struct pack_writer *w, const char *path, bool executable, uint64_t size,
-                    struct err *e)
-{
-    struct pack_entry entry = { .path = path,
-                                .runs = w->runs,
-                                .n_runs = w->n_runs,
-                                .size = size,
-                                .kind = executable ? PACK_PROGRAM : PACK_FILE };
-
-    sign_file(w);
     return add_entry(w, &entry, e);
 }
 
@@ -452,20 +410,6 @@ struct input {
     size_t in_place_capacity;
     uint32_t in_place_part;
 };
-
-/* As many of n bytes as there are. */
-static int read_at(const struct input *in, uint8_t *bytes, size_t n, size_t *got, struct err *e)
-{
-    ssize_t some = io_read_all_at(in->fd, bytes, n, in->offset);
-
-    *got = some < 0 ? 0 : (size_t)some;
-    return some < 0 ? err_sys(e, "read %s", in->path) : 0;
-}
-
-static bool is_zero(const uint8_t *bytes, size_t n)
-{
-    return bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0;
-}
 
 /* How many whole pieces from here on need not be read, as nothing was ever written there. */
 static uint64_t hole_pieces(const struct input *in)
@@ -516,89 +460,40 @@ static char *path_on_share(const struct input *in)
     return in->path[0] == '\0' ? mem_strdup(in->top) : path_join(in->top, in->path);
 }
 
-static void list_piece(struct pack_list *l, size_t *capacity, const struct pack_piece *piece)
-{
-    mem_grow((void **)&l->pieces, capacity, l->n, sizeof *l->pieces);
-    l->pieces[l->n++] = *piece;
-    l->part.stored_bytes += piece->size;
-}
-
-static int add_in_place(struct input *in, const struct pack_piece *piece, struct pack_run *run,
-                        struct err *e)
-{
-    struct pack_list *l = &in->in_place;
-
-    if (l->n == PACK_PIECES_MAX && end_in_place(in, e) < 0)
-        return -1;
-    if (l->n == 0) {
-        if (new_part(in->w, &in->in_place_part, e) < 0)
-            return -1;
-        l->part = (struct pack_part){ .form = PACK_IN_PLACE };
-        l->offset = in->offset;
-        if (l->path == NULL)
-            l->path = path_on_share(in);
-    }
-    list_piece(l, &in->in_place_capacity, piece);
-    *run = (struct pack_run){ in->in_place_part, l->n - 1, 1, piece->size };
-    return 0;
-}
-
 static int end_files(struct pack_writer *w, struct err *e)
 {
     return w->files.n == 0 ? 0 : end_list(w, &w->files, w->files_part, e);
 }
 
-/* One piece is all of it. */
-static int add_to_files(const struct input *in, const struct pack_piece *piece,
-                        struct pack_run *run, struct err *e)
-{
-    struct pack_writer *w = in->w;
-    struct pack_list *l = &w->files;
-
-    if ((l->n == PACK_PIECES_MAX || l->part.stored_bytes + piece->size > PACK_PART_BYTES) &&
-        end_files(w, e) < 0)
-        return -1;
-    if (l->n == 0) {
-        if (new_part(w, &w->files_part, e) < 0)
-            return -1;
-        l->part = (struct pack_part){ .form = PACK_FILES };
-        if (l->path == NULL)
-            l->path = mem_strdup(in->top);
-    }
-    list_piece(l, &w->files_capacity, piece);
-    *run = (struct pack_run){ w->files_part, l->n - 1, 1, piece->size };
-    return 0;
-}
-
+/* Lists a piece.  is_whole_file: one piece is all of the file, and is listed with others. */
 static int refer_to(struct input *in, const struct pack_piece *piece, bool is_whole_file,
                     struct pack_run *run, struct err *e)
 {
-    return is_whole_file ? add_to_files(in, piece, run, e) : add_in_place(in, piece, run, e);
+    struct pack_writer *w = in->w;
+    struct pack_list *l = is_whole_file ? &w->files : &in->in_place;
+    size_t *capacity = is_whole_file ? &w->files_capacity : &in->in_place_capacity;
+    uint32_t *part = is_whole_file ? &w->files_part : &in->in_place_part;
+    bool is_full = l->n == PACK_PIECES_MAX ||
+                   (is_whole_file && l->part.stored_bytes + piece->size > PACK_PART_BYTES);
+
+    if (is_full && l->n > 0 && end_list(w, l, *part, e) < 0)
+        return -1;
+    if (l->n == 0) {
+        if (new_part(w, part, e) < 0)
+            return -1;
+        l->part = (struct pack_part){ .form = is_whole_file ? PACK_FILES : PACK_IN_PLACE };
+        l->offset = is_whole_file ? 0 : in->offset;
+        if (l->path == NULL)
+            l->path = is_whole_file ? mem_strdup(in->top) : path_on_share(in);
+    }
+    mem_grow((void **)&l->pieces, capacity, l->n, sizeof *l->pieces);
+    l->pieces[l->n++] = *piece;
+    l->part.stored_bytes += piece->size;
+    *run = (struct pack_run){ *part, l->n - 1, 1, piece->size };
+    return 0;
 }
 
 /* ---- piece by piece ---- */
-
-static int take_piece(struct input *in, size_t n, bool is_whole_file, struct err *e)
-{
-    struct pack_writer *w = in->w;
-    struct part_piece piece = { .path = in->path,
-                                .executable = in->executable,
-                                .content = { w->piece, n } };
-    struct pack_run run;
-    int result = 0;
-
-    hasher_add(w->hasher, w->piece, n);
-    hasher_end(w->hasher, &piece.digest);
-    if (in->top != NULL)
-        result =
-            refer_to(in, &(struct pack_piece){ piece.digest, (uint32_t)n }, is_whole_file, &run, e);
-    else if (!find_piece(w, &piece.digest, &run))
-        result = store_piece(w, is_whole_file, &piece, &run, e);
-    if (result == 0)
-        add_piece(w, &piece.digest, &run);
-    in->offset += n;
-    return result;
-}
 
 static int take_holes(struct input *in, uint64_t n, struct err *e)
 {
@@ -620,26 +515,42 @@ static int say_too_large(const struct input *in, struct err *e)
 static int take_next(struct input *in, struct err *e)
 {
     uint64_t holes = in->offset > 0 ? hole_pieces(in) : 0;
-    uint8_t *bytes = in->w->piece;
-    size_t got, n;
+    struct pack_writer *w = in->w;
+    struct part_piece piece = { .path = in->path, .executable = in->executable };
+    bool is_whole_file;
+    struct pack_run run;
+    int result = 0;
+    ssize_t got;
+    size_t n;
 
     if (in->offset + holes * PACK_PIECE_BYTES > PACK_FILE_BYTES_MAX)
         return say_too_large(in, e);
     if (holes > 0)
         return take_holes(in, holes, e) < 0 ? -1 : 1;
     /* One more byte tells whether something follows. */
-    if (read_at(in, bytes, PACK_PIECE_BYTES + 1, &got, e) < 0)
-        return -1;
-    n = got < PACK_PIECE_BYTES ? got : PACK_PIECE_BYTES;
+    got = io_read_all_at(in->fd, w->piece, PACK_PIECE_BYTES + 1, in->offset);
+    if (got < 0)
+        return err_sys(e, "read %s", in->path);
+    n = got < PACK_PIECE_BYTES ? (size_t)got : PACK_PIECE_BYTES;
     if (n == 0)
         return 0;
-    if (n == PACK_PIECE_BYTES && is_zero(bytes, n)) {
-        if (take_holes(in, 1, e) < 0)
-            return -1;
-    } else if (take_piece(in, n, in->offset == 0 && got == n, e) < 0) {
-        return -1;
+    is_whole_file = in->offset == 0 && (size_t)got == n;
+    if (n == PACK_PIECE_BYTES && w->piece[0] == 0 && memcmp(w->piece, w->piece + 1, n - 1) == 0) {
+        result = take_holes(in, 1, e);
+    } else {
+        piece.content = (struct bytes){ w->piece, n };
+        hasher_add(w->hasher, w->piece, n);
+        hasher_end(w->hasher, &piece.digest);
+        if (in->top != NULL)
+            result = refer_to(in, &(struct pack_piece){ piece.digest, (uint32_t)n }, is_whole_file,
+                              &run, e);
+        else if (!find_piece(w, &piece.digest, &run))
+            result = store_piece(w, is_whole_file, &piece, &run, e);
+        if (result == 0)
+            add_piece(w, &piece.digest, &run);
+        in->offset += n;
     }
-    return got > n;
+    return result < 0 ? -1 : (size_t)got > n;
 }
 
 static int take_file(struct input *in, struct pack_added *added, struct err *e)
@@ -647,11 +558,11 @@ static int take_file(struct input *in, struct pack_added *added, struct err *e)
     struct pack_writer *w = in->w;
     int more;
 
-    if (pack_order_take(&w->order, in->path, in->executable ? PACK_PROGRAM : PACK_FILE, e) < 0)
+    if (pack_tree_check(w->tree, in->path, in->executable ? PACK_PROGRAM : PACK_FILE, e) < 0)
         return -1;
     if (w->piece == NULL)
         w->piece = mem_resize(NULL, PACK_PIECE_BYTES + 1, 1);
-    begin_file(w);
+    w->n_runs = w->n_digests = 0;
     while ((more = take_next(in, e)) == 1)
         ;
     if (more < 0 || end_in_place(in, e) < 0)
@@ -706,7 +617,7 @@ int pack_add_unread(struct pack_writer *w, const char *path, bool executable,
 
     if (file->n_pieces != (file->size + PACK_PIECE_BYTES - 1) / PACK_PIECE_BYTES)
         return 0;
-    begin_file(w);
+    w->n_runs = w->n_digests = 0;
     for (size_t i = 0; i < file->n_pieces; i++) {
         if (digest_is_zero(&file->pieces[i])) { /* a hole */
             add_hole(w);
@@ -716,7 +627,7 @@ int pack_add_unread(struct pack_writer *w, const char *path, bool executable,
             return 0;
         add_piece(w, &file->pieces[i], &run);
     }
-    if (pack_order_take(&w->order, path, executable ? PACK_PROGRAM : PACK_FILE, e) < 0)
+    if (pack_tree_check(w->tree, path, executable ? PACK_PROGRAM : PACK_FILE, e) < 0)
         return -1;
     return end_file(w, path, executable, file->size, e) < 0 ? -1 : 1;
 }
@@ -750,9 +661,9 @@ int pack_add_in_place_unread(struct pack_writer *w, const char *path, bool execu
 
     if (file->n_pieces != (file->size + PACK_PIECE_BYTES - 1) / PACK_PIECE_BYTES)
         return 0;
-    begin_file(w);
+    w->n_runs = w->n_digests = 0;
     if (check_on_share(&in, e) == 0 &&
-        pack_order_take(&w->order, path, executable ? PACK_PROGRAM : PACK_FILE, e) == 0 &&
+        pack_tree_check(w->tree, path, executable ? PACK_PROGRAM : PACK_FILE, e) == 0 &&
         refer_unread(&in, file, e) == 0)
         result = end_file(w, path, executable, file->size, e) < 0 ? -1 : 1;
     free_in_place(&in);

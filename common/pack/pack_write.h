@@ -2,7 +2,7 @@
 /*
  * pack_write.h - a tree becomes parts, lists, blocks and a manifest, in one pass
  *
- * Entries are added in the order of pack_path.h, each after its folder, as a walk comes upon them
+ * Entries are added in the order of pack_path_compare, each after its folder, as a walk comes upon them
  * that sorts the names of each folder.  Content that is neither known nor was seen before goes
  * into parts, whose bytes the sink gets as they arise; the files read are read once.  Memory stays
  * below 40 MiB whatever the size of the tree.  The same tree with the same things known gives the
@@ -19,7 +19,7 @@
 #ifndef LUDWIG_COMMON_PACK_PACK_WRITE_H
 #define LUDWIG_COMMON_PACK_PACK_WRITE_H
 
-#include "common/pack/pack_sink.h"
+#include "common/pack/pack.h"
 
 /* What a file was when it was read.  Valid until the next call. */
 struct pack_added {

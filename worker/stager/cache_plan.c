@@ -8,7 +8,7 @@
 
 #include "common/base/io.h"
 #include "common/base/mem.h"
-#include "common/pack/pack_path.h"
+#include "common/pack/pack.h"
 
 enum { BLOCK_BYTES = 4096, ENTRIES_MAX = 64 * 1024 * 1024 };
 

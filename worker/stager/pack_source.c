@@ -8,7 +8,7 @@
 
 #include "common/base/mem.h"
 #include "common/base/path.h"
-#include "common/pack/pack_bytes.h"
+#include "common/pack/pack_object.h"
 #include "common/proto/layout.h"
 #include "common/share/share_project.h"
 

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 
 #include "common/pack/pack_block.h"
-#include "common/pack/pack_list.h"
+#include "common/pack/pack_object.h"
 #include "tests/unit/doc.h"
 #include "tests/unit/pack_store.h"
 

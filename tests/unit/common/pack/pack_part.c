@@ -15,7 +15,7 @@
 
 #include "common/base/io.h"
 #include "common/base/path.h"
-#include "common/pack/pack_list.h"
+#include "common/pack/pack_object.h"
 #include "common/pack/pack_tar.h"
 #include "tests/unit/pack_store.h"
 
