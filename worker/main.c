@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "common/base/privileges.h"
+#include "common/base/account.h"
 #include "common/connect/mux.h"
 #include "worker/agent/probes.h"
 #include "worker/base/child_start.h"
@@ -113,7 +113,7 @@ static int run_part_as(int argc, char **argv)
 
     if (part == NULL)
         return refuse(CHILD_AS);
-    if (privileges_take(argv[2], &e) < 0)
+    if (account_become(argv[2], &e) < 0)
         return child_fail(part->process_name, &e);
     return run_part(part, argc - 2, argv + 2);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* account.c - who a user of ludwigd's is on this machine: matched by name */
+/* account.c - who a user of ludwigd's is on this machine, and how a process that was root becomes it */
 
 #include "common/base/account.h"
 
@@ -10,28 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <linux/keyctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
 
+#include "common/base/buf.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
 
 enum { ROOM_AT_FIRST_BYTES = 1024, ROOM_AT_MOST_BYTES = 1024 * 1024, GROUPS_AT_MOST = 65536 };
-
-/* 0 with found NULL when there is none; what it says lies in *room. */
-static int ask(const char *name, struct passwd *entry, char **room, struct passwd **found,
-               struct err *e)
-{
-    int rc = ERANGE;
-
-    for (size_t n = ROOM_AT_FIRST_BYTES; rc == ERANGE && n <= ROOM_AT_MOST_BYTES; n *= 2) {
-        *room = mem_resize(*room, n, 1);
-        rc = getpwnam_r(name, entry, *room, n, found);
-    }
-    /* What these mean is left to the database: "not found" for some. */
-    if (rc == 0 || rc == ENOENT || rc == ESRCH || rc == EBADF || rc == EPERM)
-        return 0;
-    errno = rc;
-    return err_sys(e, "look for user %s", name);
-}
 
 static int find_groups(struct account *a, struct err *e)
 {
@@ -49,29 +38,30 @@ static int find_groups(struct account *a, struct err *e)
     return err_set(e, ERR_FAILED, "user %s has more than %d groups", a->name, GROUPS_AT_MOST);
 }
 
-static int check(const char *name, const struct passwd *p, int64_t min_uid, struct err *e)
-{
-    if (p == NULL)
-        return err_set(e, ERR_NOT_FOUND, "there is no user %s on this machine", name);
-    if (!path_is_portable_name(name))
-        return err_set(e, ERR_DENIED, "user '%s' is refused: no folder can have that name", name);
-    if ((int64_t)p->pw_uid < min_uid)
-        return err_set(e, ERR_DENIED,
-                       "user %s is refused: its uid %u is below min_uid, which is %" PRId64 " here",
-                       name, (unsigned)p->pw_uid, min_uid);
-    return 0;
-}
-
 int account_find(const char *name, int64_t min_uid, struct account *a, struct err *e)
 {
     struct passwd entry, *p = NULL;
     char *room = NULL;
-    int rc = ask(name, &entry, &room, &p, e);
+    int rc = ERANGE;
 
     *a = (struct account){ .name = NULL };
-    if (rc == 0)
-        rc = check(name, p, min_uid, e);
-    if (rc == 0) {
+    for (size_t n = ROOM_AT_FIRST_BYTES; rc == ERANGE && n <= ROOM_AT_MOST_BYTES; n *= 2) {
+        room = mem_resize(room, n, 1);
+        rc = getpwnam_r(name, &entry, room, n, &p);
+    }
+    /* What these mean is left to the database: "not found" for some. */
+    if (rc != 0 && rc != ENOENT && rc != ESRCH && rc != EBADF && rc != EPERM) {
+        errno = rc;
+        rc = err_sys(e, "look for user %s", name);
+    } else if (p == NULL) {
+        rc = err_set(e, ERR_NOT_FOUND, "there is no user %s on this machine", name);
+    } else if (!path_is_portable_name(name)) {
+        rc = err_set(e, ERR_DENIED, "user '%s' is refused: no folder can have that name", name);
+    } else if ((int64_t)p->pw_uid < min_uid) {
+        rc = err_set(e, ERR_DENIED,
+                     "user %s is refused: its uid %u is below min_uid, which is %" PRId64 " here",
+                     name, (unsigned)p->pw_uid, min_uid);
+    } else {
         *a = (struct account){ .name = mem_strdup(name),
                                .uid = p->pw_uid,
                                .gid = p->pw_gid,
@@ -103,3 +93,78 @@ bool account_is_own_name(const char *name)
     free(number);
     return is_own;
 }
+
+/* ---- a process that was root becomes a user, for good ---- */
+
+char *account_rights(const struct account *a)
+{
+    struct buf text = { 0 };
+
+    buf_printf(&text, "%u:%u:", (unsigned)a->uid, (unsigned)a->gid);
+    for (size_t i = 0; i < a->n_groups; i++)
+        buf_printf(&text, "%s%u", i > 0 ? "," : "", (unsigned)a->groups[i]);
+    return buf_take(&text);
+}
+
+#ifdef __linux__
+/* A number up to the end character, which is passed over; the largest one means "no change". */
+static int take_id(const char **at, char end, unsigned *id)
+{
+    char *after;
+    unsigned long number;
+
+    if (**at < '0' || **at > '9')
+        return -1;
+    errno = 0;
+    number = strtoul(*at, &after, 10);
+    if (errno != 0 || number >= (unsigned)-1 || *after != end)
+        return -1;
+    *id = (unsigned)number;
+    *at = after + (end != '\0');
+    return 0;
+}
+
+int account_become(const char *text, struct err *e)
+{
+    const char *at = text;
+    unsigned uid = 0, gid = 0, id = 0;
+    gid_t *groups = NULL;
+    size_t n_groups = 0, capacity = 0;
+    bool is_sound = take_id(&at, ':', &uid) == 0 && take_id(&at, ':', &gid) == 0;
+    bool has_more = is_sound && *at != '\0';
+    int rc;
+
+    while (is_sound && has_more) {
+        has_more = strchr(at, ',') != NULL;
+        is_sound = take_id(&at, has_more ? ',' : '\0', &id) == 0;
+        mem_grow((void **)&groups, &capacity, n_groups, sizeof *groups);
+        groups[n_groups++] = id;
+    }
+    /* In this order: without its uid, root may change nothing any more. */
+    if (!is_sound)
+        rc = err_set(e, ERR_USAGE, "'%.80s' says nobody's rights", text);
+    else if (setgroups(n_groups, groups) < 0)
+        rc = err_sys(e, "take the groups of uid %u", uid);
+    else if (setresgid(gid, gid, gid) < 0)
+        rc = err_sys(e, "become gid %u", gid);
+    else if (setresuid(uid, uid, uid) < 0)
+        rc = err_sys(e, "become uid %u", uid);
+    else if (uid != 0 && (setuid(0) == 0 || (gid != 0 && setgid(0) == 0)))
+        rc = err_set(e, ERR_DENIED, "uid %u could become root again", uid);
+    else
+        rc = 0;
+    free(groups);
+    if (rc < 0)
+        return -1;
+    /* Root's session keyring is not theirs.  Where there are no keyrings there is nothing to leave. */
+    (void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+    if (prctl(PR_SET_DUMPABLE, 0) < 0)
+        return err_sys(e, "close this process to others");
+    return chdir("/") < 0 ? err_sys(e, "enter /") : 0;
+}
+#else
+int account_become(const char *text, struct err *e)
+{
+    return err_set(e, ERR_FAILED, "to become %.80s takes Linux", text);
+}
+#endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * account.h - who a user of ludwigd's is on this machine: matched by name
+ * account.h - who a user of ludwigd's is on this machine, matched by name, and how a process that was
+ * root becomes it, for good
  *
  * Asking the user database may take seconds or hang (LDAP, NIS), so a child asks.
  */
@@ -29,5 +30,15 @@ void account_free(struct account *a);
 
 /* Is it what this process's own account is called, here or by ludwigd ("#1234")? */
 bool account_is_own_name(const char *name);
+
+/* "UID:GID:GROUP,GROUP,...": as a child is told whom to become.  Caller frees. */
+char *account_rights(const struct account *a);
+
+/*
+ * Takes the user's uid, gid and groups in place of ours, in every form the kernel knows of
+ * them, and all capabilities go.  Nobody else of that user can look into this process then, as
+ * it was root's: no debugger, no /proc/PID/mem.
+ */
+int account_become(const char *text, struct err *e);
 
 #endif

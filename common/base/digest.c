@@ -98,27 +98,19 @@ static void hex_write(const uint8_t *bytes, size_t n, char *hex)
     *hex = '\0';
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return -1;
-}
-
 /* Capitals are refused: what names a file or a row is written in one way only. */
 static int hex_read(const char *hex, uint8_t *bytes, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        int high = hex_digit(hex[2 * i]);
-        int low = high < 0 ? -1 : hex_digit(hex[2 * i + 1]);
+    static const char digits[] = "0123456789abcdef";
+    uint8_t parsed[DIGEST_BYTES];
 
-        if (low < 0)
-            return -1;
-        bytes[i] = (uint8_t)(high << 4 | low);
-    }
-    return hex[2 * n] == '\0' ? 0 : -1;
+    if (strlen(hex) != 2 * n || strspn(hex, digits) != 2 * n)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        parsed[i] = (uint8_t)((strchr(digits, hex[2 * i]) - digits) << 4 |
+                              (strchr(digits, hex[2 * i + 1]) - digits));
+    memcpy(bytes, parsed, n);
+    return 0;
 }
 
 void digest_hex(const struct digest *d, char hex[DIGEST_HEX])
@@ -128,12 +120,7 @@ void digest_hex(const struct digest *d, char hex[DIGEST_HEX])
 
 int digest_parse(const char *hex, struct digest *d)
 {
-    struct digest parsed = { 0 };
-
-    if (hex_read(hex, parsed.bytes, sizeof parsed.bytes) < 0)
-        return -1;
-    *d = parsed;
-    return 0;
+    return hex_read(hex, d->bytes, sizeof d->bytes);
 }
 
 void token_make(struct token *t)
@@ -148,12 +135,7 @@ void token_hex(const struct token *t, char hex[TOKEN_HEX])
 
 int token_parse(const char *hex, struct token *t)
 {
-    struct token parsed = { 0 };
-
-    if (hex_read(hex, parsed.bytes, sizeof parsed.bytes) < 0)
-        return -1;
-    *t = parsed;
-    return 0;
+    return hex_read(hex, t->bytes, sizeof t->bytes);
 }
 
 bool digest_equal(const struct digest *x, const struct digest *y)
@@ -176,4 +158,42 @@ bool token_equal(const struct token *x, const struct token *y)
 bool token_is_zero(const struct token *t)
 {
     return token_equal(t, &(struct token){ 0 });
+}
+
+/* ---- sets ---- */
+
+static size_t find(const struct digest_set *d, const struct digest *x)
+{
+    size_t i = 0;
+
+    while (i < d->n && !digest_equal(&d->items[i], x))
+        i++;
+    return i;
+}
+
+bool digest_set_has(const struct digest_set *d, const struct digest *x)
+{
+    return find(d, x) < d->n;
+}
+
+void digest_set_add(struct digest_set *d, const struct digest *x)
+{
+    if (digest_set_has(d, x))
+        return;
+    mem_grow((void **)&d->items, &d->capacity, d->n, sizeof *d->items);
+    d->items[d->n++] = *x;
+}
+
+void digest_set_drop(struct digest_set *d, const struct digest *x)
+{
+    size_t i = find(d, x);
+
+    if (i < d->n)
+        d->items[i] = d->items[--d->n];
+}
+
+void digest_set_free(struct digest_set *d)
+{
+    free(d->items);
+    *d = (struct digest_set){ 0 };
 }

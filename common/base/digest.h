@@ -42,4 +42,15 @@ int token_parse(const char *hex, struct token *t);
 bool token_equal(const struct token *x, const struct token *y);
 bool token_is_zero(const struct token *t);
 
+/* A few digests, each once.  Zero-initialised is empty. */
+struct digest_set {
+    struct digest *items;
+    size_t n, capacity;
+};
+
+bool digest_set_has(const struct digest_set *d, const struct digest *x);
+void digest_set_add(struct digest_set *d, const struct digest *x);  /* nothing when it is there */
+void digest_set_drop(struct digest_set *d, const struct digest *x); /* nothing when it is not */
+void digest_set_free(struct digest_set *d);
+
 #endif

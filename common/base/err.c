@@ -52,94 +52,67 @@ static enum err_kind kind_of_errno(int number)
     return ERR_FAILED;
 }
 
-/* A text under construction: n counts also what did not fit. */
-struct line {
-    char text[ERR_TEXT_BYTES];
-    size_t n;
-};
-
-__attribute__((format(printf, 2, 0))) static void line_vadd(struct line *l, const char *format,
-                                                            va_list ap)
-{
-    size_t at = l->n < sizeof l->text ? l->n : sizeof l->text - 1;
-    int n = vsnprintf(l->text + at, sizeof l->text - at, format, ap);
-
-    if (n < 0)
-        l->text[at] = '\0';
-    else
-        l->n += (size_t)n;
-}
-
-__attribute__((format(printf, 2, 3))) static void line_add(struct line *l, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    line_vadd(l, format, ap);
-    va_end(ap);
-}
-
-/* A text that did not fit ends in "...", before which no UTF-8 sequence is cut. */
-static void line_end(struct line *l, char text[ERR_TEXT_BYTES])
+/* FORMAT, ": " and what comes after it, unless that is "".  A text that does not fit ends in "...",
+ * before which no UTF-8 sequence is cut. */
+__attribute__((format(printf, 2, 0))) static void word(struct err *e, const char *format,
+                                                       va_list ap, const char *after)
 {
     static const char dots[] = "...";
+    char text[ERR_TEXT_BYTES] = "";
+    int n = vsnprintf(text, sizeof text, format, ap);
+    size_t length = n < 0 ? 0 : (size_t)n;
 
-    if (l->n >= sizeof l->text) {
-        l->n = utf8_cut(l->text, sizeof l->text - sizeof dots);
-        memcpy(l->text + l->n, dots, sizeof dots);
-        l->n += sizeof dots - 1;
+    if (length < sizeof text && after[0] != '\0') {
+        n = snprintf(text + length, sizeof text - length, ": %s", after);
+        length += n < 0 ? 0 : (size_t)n;
     }
-    memcpy(text, l->text, l->n + 1);
+    if (length >= sizeof text) {
+        length = utf8_cut(text, sizeof text - sizeof dots);
+        memcpy(text + length, dots, sizeof dots);
+        length += sizeof dots - 1;
+    }
+    memcpy(e->text, text, length + 1);
 }
 
 int err_set(struct err *e, enum err_kind kind, const char *format, ...)
 {
-    struct line l = { .n = 0 };
     va_list ap;
 
     if (e == NULL)
         return -1;
     va_start(ap, format);
-    line_vadd(&l, format, ap);
+    word(e, format, ap, "");
     va_end(ap);
     e->kind = kind;
-    line_end(&l, e->text);
     return -1;
 }
 
 int err_sys(struct err *e, const char *format, ...)
 {
     int number = errno;
-    struct line l = { .n = 0 };
     va_list ap;
 
     if (e == NULL)
         return -1;
     va_start(ap, format);
-    line_vadd(&l, format, ap);
+    word(e, format, ap, strerror(number));
     va_end(ap);
-    line_add(&l, ": %s", strerror(number));
     e->kind = kind_of_errno(number);
-    line_end(&l, e->text);
     errno = number;
     return -1;
 }
 
 int err_wrap(struct err *e, const char *format, ...)
 {
-    struct line l = { .n = 0 };
     va_list ap;
 
     if (e == NULL)
         return -1;
     va_start(ap, format);
-    line_vadd(&l, format, ap);
+    word(e, format, ap, e->text);
     va_end(ap);
-    if (e->text[0] != '\0')
-        line_add(&l, ": %s", e->text);
     if (e->kind == ERR_NONE)
         e->kind = ERR_FAILED;
-    line_end(&l, e->text);
     return -1;
 }
 

@@ -47,15 +47,6 @@ static struct slot *find(const struct hash_table *t, const uint8_t key[KEY_BYTES
             return &t->slots[i];
 }
 
-static void move_slot(struct hash_table *t, size_t i)
-{
-    const struct slot old = t->slots[i];
-
-    t->slots[i] = (struct slot){ 0 };
-    if (old.number_plus_1 != 0)
-        *find(t, old.key) = old;
-}
-
 /* In its place, as there may not be room for two of them.  From a free slot on each finds none before
  * it that is still to be moved. */
 static void grow(struct hash_table *t)
@@ -67,8 +58,14 @@ static void grow(struct hash_table *t)
     t->n_slots = 2 * n_old;
     while (t->slots[first].number_plus_1 != 0)
         first++;
-    for (size_t i = 0; i < n_old; i++)
-        move_slot(t, (first + i) % n_old);
+    for (size_t i = 0; i < n_old; i++) {
+        struct slot *slot = &t->slots[(first + i) % n_old];
+        const struct slot old = *slot;
+
+        *slot = (struct slot){ 0 };
+        if (old.number_plus_1 != 0)
+            *find(t, old.key) = old;
+    }
 }
 
 bool hash_table_add(struct hash_table *t, const struct digest *d, uint32_t number)

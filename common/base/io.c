@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* io.c - whole reads and writes, and files */
+/* io.c - whole reads and writes, files, and what a forked process holds open */
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
@@ -25,12 +25,14 @@
 /* One call never asks for more: some kernels refuse 2 GiB. */
 enum { TRANSFER_MAX_BYTES = 1 << 30, PIECE_BYTES = 256 * 1024 };
 
-int io_write_all(int fd, const void *bytes, size_t n)
+/* at -1: where the file stands. */
+static int write_all(int fd, const void *bytes, size_t n, int64_t at)
 {
     const char *from = bytes;
 
     while (n > 0) {
-        ssize_t wrote = write(fd, from, n < TRANSFER_MAX_BYTES ? n : TRANSFER_MAX_BYTES);
+        size_t some = n < TRANSFER_MAX_BYTES ? n : TRANSFER_MAX_BYTES;
+        ssize_t wrote = at < 0 ? write(fd, from, some) : pwrite(fd, from, some, (off_t)at);
 
         if (wrote < 0 && errno == EINTR)
             continue;
@@ -39,30 +41,20 @@ int io_write_all(int fd, const void *bytes, size_t n)
         if (wrote <= 0)
             return -1;
         from += wrote;
+        at += at < 0 ? 0 : wrote;
         n -= (size_t)wrote;
     }
     return 0;
 }
 
+int io_write_all(int fd, const void *bytes, size_t n)
+{
+    return write_all(fd, bytes, n, -1);
+}
+
 int io_write_all_at(int fd, const void *bytes, size_t n, uint64_t at)
 {
-    const char *from = bytes;
-
-    while (n > 0) {
-        ssize_t wrote =
-            pwrite(fd, from, n < TRANSFER_MAX_BYTES ? n : TRANSFER_MAX_BYTES, (off_t)at);
-
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote == 0)
-            errno = EIO;
-        if (wrote <= 0)
-            return -1;
-        from += wrote;
-        at += (uint64_t)wrote;
-        n -= (size_t)wrote;
-    }
-    return 0;
+    return write_all(fd, bytes, n, (int64_t)at);
 }
 
 /* read, begun again when a signal came. */
@@ -76,14 +68,15 @@ static ssize_t read_some(int fd, void *bytes, size_t n)
     return got;
 }
 
-ssize_t io_read_all_at(int fd, void *bytes, size_t n, uint64_t at)
+static ssize_t read_all(int fd, void *bytes, size_t n, int64_t at)
 {
     char *to = bytes;
     size_t done = 0;
 
     while (done < n) {
         size_t rest = n - done < TRANSFER_MAX_BYTES ? n - done : TRANSFER_MAX_BYTES;
-        ssize_t got = pread(fd, to + done, rest, (off_t)(at + done));
+        ssize_t got = at < 0 ? read(fd, to + done, rest)
+                             : pread(fd, to + done, rest, (off_t)at + (off_t)done);
 
         if (got < 0 && errno == EINTR)
             continue;
@@ -98,19 +91,12 @@ ssize_t io_read_all_at(int fd, void *bytes, size_t n, uint64_t at)
 
 ssize_t io_read_all(int fd, void *bytes, size_t n)
 {
-    char *to = bytes;
-    size_t done = 0;
+    return read_all(fd, bytes, n, -1);
+}
 
-    while (done < n) {
-        ssize_t got = read_some(fd, to + done, n - done);
-
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        done += (size_t)got;
-    }
-    return (ssize_t)done;
+ssize_t io_read_all_at(int fd, void *bytes, size_t n, uint64_t at)
+{
+    return read_all(fd, bytes, n, (int64_t)at);
 }
 
 /* Appends the rest of fd, but never asks for more than one byte too many. */
@@ -181,82 +167,64 @@ int io_write_file_at(int dir_fd, const char *name, const void *bytes, size_t n, 
     return write_and_close(fd, name, bytes, n, false, e);
 }
 
-/* Some file systems cannot sync folders, and need not. */
-static int sync_dir(int fd, const char *path, struct err *e)
+int io_replace_file(const char *path, const void *bytes, size_t n, mode_t mode, struct err *e)
 {
-    if (fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP)
-        return err_sys(e, "sync %s", path);
-    return 0;
-}
-
-static int replace_at(int dir_fd, const char *path, const void *bytes, size_t n, mode_t mode,
-                      struct err *e)
-{
+    char *dir = path_dirname(path), hex[TOKEN_HEX], temporary[sizeof ".tmp-" + TOKEN_HEX];
+    int dir_fd = io_open_dir(dir, e), fd, result = -1;
     struct token token;
-    char hex[TOKEN_HEX], temporary[sizeof ".tmp-" + TOKEN_HEX];
-    int fd;
 
+    free(dir);
+    if (dir_fd < 0)
+        return -1;
     token_make(&token);
     token_hex(&token, hex);
     snprintf(temporary, sizeof temporary, ".tmp-%s", hex);
     fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (fd < 0)
-        return err_sys(e, "create %s", path);
-    if (write_and_close(fd, path, bytes, n, true, e) < 0)
-        goto fail;
+    if (fd < 0) {
+        err_sys(e, "create %s", path);
+        goto out;
+    }
+    if (write_and_close(fd, path, bytes, n, true, e) < 0) {
+        unlinkat(dir_fd, temporary, 0);
+        goto out;
+    }
     if (renameat(dir_fd, temporary, dir_fd, path_basename(path)) < 0) {
         err_sys(e, "replace %s", path);
-        goto fail;
+        unlinkat(dir_fd, temporary, 0);
+        goto out;
     }
-    return sync_dir(dir_fd, path, e);
-fail:
-    unlinkat(dir_fd, temporary, 0);
-    return -1;
-}
-
-int io_replace_file(const char *path, const void *bytes, size_t n, mode_t mode, struct err *e)
-{
-    char *dir = path_dirname(path);
-    int dir_fd = io_open_dir(dir, e);
-    int result = -1;
-
-    if (dir_fd >= 0) {
-        result = replace_at(dir_fd, path, bytes, n, mode, e);
-        close(dir_fd);
-    }
-    free(dir);
+    result = 0;
+    /* Some file systems cannot sync folders, and need not. */
+    if (fsync(dir_fd) < 0 && errno != EINVAL && errno != ENOTSUP)
+        result = err_sys(e, "sync %s", path);
+out:
+    close(dir_fd);
     return result;
-}
-
-/* Whatever mkdir says of a folder that exists (EROFS, EISDIR, ...), it exists. */
-static int make_dir(int dir_fd, const char *path, mode_t mode, struct err *e)
-{
-    struct stat st;
-    int number;
-
-    if (mkdirat(dir_fd, path, mode) == 0)
-        return 0;
-    number = errno;
-    if (fstatat(dir_fd, path, &st, 0) == 0 && S_ISDIR(st.st_mode))
-        return 0;
-    errno = number;
-    return err_sys(e, "create %s", path);
 }
 
 int io_make_dirs_at(int dir_fd, const char *path, mode_t mode, struct err *e)
 {
     char *prefix = mem_strdup(path);
     char *end = prefix;
-    int result;
+    int result = 0;
 
     do {
+        struct stat st;
         char rest;
 
         end += strspn(end, "/");
         end += strcspn(end, "/");
         rest = *end;
         *end = '\0';
-        result = make_dir(dir_fd, prefix, mode, e);
+        if (mkdirat(dir_fd, prefix, mode) < 0) {
+            int number = errno;
+
+            /* Whatever mkdir says of a folder that exists (EROFS, EISDIR, ...), it exists. */
+            if (fstatat(dir_fd, prefix, &st, 0) < 0 || !S_ISDIR(st.st_mode)) {
+                errno = number;
+                result = err_sys(e, "create %s", prefix);
+            }
+        }
         *end = rest;
     } while (result == 0 && end[strspn(end, "/")] != '\0');
     free(prefix);
@@ -347,12 +315,16 @@ static void copy_in_kernel(int in_fd, int out_fd, uint64_t max_bytes, uint64_t *
 }
 #endif
 
-static int copy_by_hand(int in_fd, int out_fd, uint64_t max_bytes, uint64_t *copied_bytes,
-                        struct err *e)
+int io_copy_some(int in_fd, int out_fd, uint64_t max_bytes, uint64_t *copied_bytes, struct err *e)
 {
-    char *piece = mem_resize(NULL, PIECE_BYTES, 1);
+    char *piece;
     int result = 0;
 
+    *copied_bytes = 0;
+    if (clone_file(in_fd, out_fd, copied_bytes))
+        return 0;
+    copy_in_kernel(in_fd, out_fd, max_bytes, copied_bytes);
+    piece = mem_resize(NULL, PIECE_BYTES, 1);
     while (result == 0 && *copied_bytes < max_bytes) {
         ssize_t n = read_some(in_fd, piece, at_most(max_bytes - *copied_bytes, PIECE_BYTES));
 
@@ -367,15 +339,6 @@ static int copy_by_hand(int in_fd, int out_fd, uint64_t max_bytes, uint64_t *cop
     }
     free(piece);
     return result;
-}
-
-int io_copy_some(int in_fd, int out_fd, uint64_t max_bytes, uint64_t *copied_bytes, struct err *e)
-{
-    *copied_bytes = 0;
-    if (clone_file(in_fd, out_fd, copied_bytes))
-        return 0;
-    copy_in_kernel(in_fd, out_fd, max_bytes, copied_bytes);
-    return copy_by_hand(in_fd, out_fd, max_bytes, copied_bytes, e);
 }
 
 int io_copy_fd(int in_fd, int out_fd, uint64_t *copied_bytes, struct err *e)
@@ -421,4 +384,41 @@ int io_lock_file_within(const char *path, int timeout_ms, struct err *e)
            units_monotonic_ms() < deadline_ms)
         (void)poll(NULL, 0, LOOK_EVERY_MS);
     return fd < 0 ? err_set(e, why.kind, "%s", why.text) : fd;
+}
+
+/* --- what a forked process must not hold open ------------------------------- */
+
+void io_close_all_but(const int *keep, size_t n)
+{
+    DIR *dir = opendir("/dev/fd");
+    const struct dirent *entry;
+    long last = dir == NULL ? sysconf(_SC_OPEN_MAX) : 0;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        long fd = strtol(entry->d_name, NULL, 10);
+
+        last = fd > last ? fd : last;
+    }
+    if (dir != NULL)
+        closedir(dir);
+    for (int fd = STDERR_FILENO + 1; fd <= last; fd++) {
+        bool is_kept = false;
+
+        for (size_t i = 0; i < n; i++)
+            is_kept |= keep[i] == fd;
+        if (!is_kept)
+            close(fd);
+    }
+}
+
+void io_detach(void)
+{
+    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    (void)dup2(fd, STDIN_FILENO);
+    (void)dup2(fd, STDOUT_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
 }

@@ -73,4 +73,9 @@ int io_lock_file(const char *path, struct err *e);
 /* The same, and waits that long until nobody else holds it. */
 int io_lock_file_within(const char *path, int timeout_ms, struct err *e);
 
+/* In a process that was just forked: closes all descriptors above 2 but these. */
+void io_close_all_but(const int *keep, size_t n);
+/* Standard input and output become /dev/null; what is written for people still gets through. */
+void io_detach(void);
+
 #endif

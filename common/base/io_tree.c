@@ -122,33 +122,30 @@ static int removal_error(const struct removal *r, const char *name, struct err *
     return -1;
 }
 
-static int enter(struct removal *r, int parent_fd, const char *name, struct err *e)
+static int remove_entry(struct removal *r, int parent_fd, const char *name, bool is_folder,
+                        struct err *e)
 {
     struct stat st;
-    DIR *dir = open_folder(parent_fd, name, S_IRWXU, &st);
-    char *own_name;
+    DIR *dir;
 
+    if (!is_folder) {
+        if (unlinkat(parent_fd, name, 0) < 0 && errno != ENOENT)
+            return removal_error(r, name, e);
+        if (r->depth > 0)
+            r->levels[r->depth - 1].removed_some = true;
+        return 0;
+    }
+    dir = open_folder(parent_fd, name, S_IRWXU, &st);
     if (dir == NULL)
         return errno == ENOENT ? 0 : removal_error(r, name, e);
-    own_name = mem_strdup(name);
+    mem_grow((void **)&r->levels, &r->capacity, r->depth, sizeof *r->levels);
+    r->levels[r->depth] = (struct level){ mem_strdup(name), dir, st.st_dev, st.st_ino, false };
+    /* name may be one that the folder above holds until it is closed. */
     if (r->depth >= OPEN_DIRS_MAX) {
         closedir(r->levels[r->depth - 1].dir);
         r->levels[r->depth - 1].dir = NULL;
     }
-    mem_grow((void **)&r->levels, &r->capacity, r->depth, sizeof *r->levels);
-    r->levels[r->depth++] = (struct level){ own_name, dir, st.st_dev, st.st_ino, false };
-    return 0;
-}
-
-static int remove_entry(struct removal *r, int parent_fd, const char *name, bool is_folder,
-                        struct err *e)
-{
-    if (is_folder)
-        return enter(r, parent_fd, name, e);
-    if (unlinkat(parent_fd, name, 0) < 0 && errno != ENOENT)
-        return removal_error(r, name, e);
-    if (r->depth > 0)
-        r->levels[r->depth - 1].removed_some = true;
+    r->depth++;
     return 0;
 }
 
@@ -215,16 +212,6 @@ static int remove_next(struct removal *r, struct err *e)
     return remove_entry(r, dirfd(dir), entry->d_name, is_folder, e);
 }
 
-static void removal_end(struct removal *r)
-{
-    for (size_t i = 0; i < r->depth; i++) {
-        if (r->levels[i].dir != NULL)
-            closedir(r->levels[i].dir);
-        free(r->levels[i].name);
-    }
-    free(r->levels);
-}
-
 int io_remove_tree_at(int dir_fd, const char *name, struct err *e)
 {
     struct removal r = { .top_fd = dir_fd };
@@ -242,7 +229,12 @@ int io_remove_tree_at(int dir_fd, const char *name, struct err *e)
         result = remove_entry(&r, dir_fd, bare, is_folder_at(dir_fd, bare), e);
     while (result == 0 && r.depth > 0)
         result = remove_next(&r, e);
-    removal_end(&r);
+    for (size_t i = 0; i < r.depth; i++) {
+        if (r.levels[i].dir != NULL)
+            closedir(r.levels[i].dir);
+        free(r.levels[i].name);
+    }
+    free(r.levels);
     free(bare);
     return result;
 }
@@ -335,24 +327,6 @@ char *io_read_link_at(int dir_fd, const char *path, struct err *e)
     return target;
 }
 
-static int copy_link(const struct entry *x, struct err *e)
-{
-    char *target = io_read_link_at(x->from_fd, x->from_name, e);
-    int result = 0;
-
-    if (target == NULL)
-        return err_wrap(e, "copy %s", x->from_path);
-    if (symlinkat(target, x->to_fd, x->to_name) < 0)
-        result = err_sys(e, "create %s", x->to_path);
-    free(target);
-    return result;
-}
-
-static const char *special_name(mode_t mode)
-{
-    return S_ISFIFO(mode) ? "a fifo" : S_ISSOCK(mode) ? "a socket" : "a device";
-}
-
 static int copy_entry(struct copy *c, const struct entry *x, const char *below, struct err *e)
 {
     struct stat st;
@@ -361,11 +335,22 @@ static int copy_entry(struct copy *c, const struct entry *x, const char *below, 
         return err_sys(e, "%s", x->from_path);
     if (S_ISREG(st.st_mode))
         return copy_file(x, (st.st_mode & 0777) | 0600, e);
-    if (S_ISLNK(st.st_mode))
-        return copy_link(x, e);
+    if (S_ISLNK(st.st_mode)) {
+        char *target = io_read_link_at(x->from_fd, x->from_name, e);
+        int result = 0;
+
+        if (target == NULL)
+            return err_wrap(e, "copy %s", x->from_path);
+        if (symlinkat(target, x->to_fd, x->to_name) < 0)
+            result = err_sys(e, "create %s", x->to_path);
+        free(target);
+        return result;
+    }
     if (!S_ISDIR(st.st_mode))
         return err_set(e, ERR_FAILED, "%s is %s, which cannot be copied", x->from_path,
-                       special_name(st.st_mode));
+                       S_ISFIFO(st.st_mode)   ? "a fifo"
+                       : S_ISSOCK(st.st_mode) ? "a socket"
+                                              : "a device");
     if (mkdirat(x->to_fd, x->to_name, (st.st_mode & 0777) | 0700) < 0)
         return err_sys(e, "create %s", x->to_path);
     mem_grow((void **)&c->todo, &c->capacity, c->n_todo, sizeof *c->todo);
@@ -373,53 +358,36 @@ static int copy_entry(struct copy *c, const struct entry *x, const char *below, 
     return 0;
 }
 
-static int copy_entries(struct copy *c, DIR *from, int to_fd, const char *below, struct err *e)
+static int fill_folder(struct copy *c, const char *below, struct err *e)
 {
-    int result = 0;
+    char *from_path = path_join(c->from, below), *to_path = path_join(c->to, below);
+    struct stat st;
+    DIR *from = open_folder(c->from_fd, from_path, S_IRUSR | S_IXUSR, &st);
+    int to_fd = -1, result = 0;
+    struct dirent *d;
 
-    while (result == 0) {
-        struct dirent *d;
-        char *name, *from_path, *to_path;
+    if (from == NULL)
+        result = err_sys(e, "open %s", from_path);
+    else if ((to_fd = open_entry(c->to_fd, to_path, O_RDONLY | O_DIRECTORY, S_IRWXU)) < 0)
+        result = err_sys(e, "open %s", to_path);
+    while (result == 0 && (errno = 0, (d = readdir(from)) != NULL)) {
+        struct entry x = { dirfd(from), to_fd, d->d_name, d->d_name, NULL, NULL };
+        char *name, *one, *other;
 
-        errno = 0;
-        d = readdir(from);
-        if (d == NULL)
-            return errno == 0 ? 0 : err_sys(e, "read %s/%s", c->from, below);
         if (is_dots(d->d_name))
             continue;
         name = path_join(below, d->d_name);
-        from_path = path_join(c->from, name);
-        to_path = path_join(c->to, name);
-        result = copy_entry(
-            c, &(struct entry){ dirfd(from), to_fd, d->d_name, d->d_name, from_path, to_path },
-            name, e);
+        x.from_path = one = path_join(c->from, name);
+        x.to_path = other = path_join(c->to, name);
+        result = copy_entry(c, &x, name, e);
         free(name);
-        free(from_path);
-        free(to_path);
+        free(one);
+        free(other);
     }
-    return result;
-}
-
-static int fill_folder(struct copy *c, const char *below, struct err *e)
-{
-    char *from_path = path_join(c->from, below);
-    char *to_path = path_join(c->to, below);
-    struct stat st;
-    DIR *from = open_folder(c->from_fd, from_path, S_IRUSR | S_IXUSR, &st);
-    int to_fd, result = -1;
-
-    if (from == NULL) {
-        err_sys(e, "open %s", from_path);
-        goto out;
-    }
-    to_fd = open_entry(c->to_fd, to_path, O_RDONLY | O_DIRECTORY, S_IRWXU);
-    if (to_fd < 0) {
-        err_sys(e, "open %s", to_path);
-        goto out;
-    }
-    result = copy_entries(c, from, to_fd, below, e);
-    close(to_fd);
-out:
+    if (result == 0 && errno != 0)
+        result = err_sys(e, "read %s/%s", c->from, below);
+    if (to_fd >= 0)
+        close(to_fd);
     if (from != NULL)
         closedir(from);
     free(from_path);

@@ -31,18 +31,6 @@ int log_parse_level(const char *name)
     return -1;
 }
 
-static void add_now(struct buf *line)
-{
-    struct timespec now;
-    struct tm utc;
-    char text[sizeof "2026-11-21T10:15:00"] = "";
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    if (gmtime_r(&now.tv_sec, &utc) != NULL)
-        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
-    buf_printf(line, "%s.%03ldZ", text, now.tv_nsec / 1000000);
-}
-
 static bool is_bare(const char *s)
 {
     if (*s == '\0')
@@ -90,12 +78,17 @@ static void add_pairs(struct buf *line, va_list ap)
 void log_event(enum log_level level, const char *event, ...)
 {
     struct buf line = { 0 };
+    char text[sizeof "2026-11-21T10:15:00"] = "";
+    struct timespec now;
+    struct tm utc;
     va_list ap;
 
     if (level < lowest_level)
         return;
-    add_now(&line);
-    buf_printf(&line, " %s %s", level_names[level], event);
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (gmtime_r(&now.tv_sec, &utc) != NULL)
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
+    buf_printf(&line, "%s.%03ldZ %s %s", text, now.tv_nsec / 1000000, level_names[level], event);
     va_start(ap, event);
     add_pairs(&line, ap);
     va_end(ap);

@@ -14,25 +14,6 @@ static size_t smaller(size_t x, size_t y)
     return x < y ? x : y;
 }
 
-static size_t larger(size_t x, size_t y)
-{
-    return x > y ? x : y;
-}
-
-/* Fills row i of the table of distances between the first i bytes of x and each beginning of y. */
-static void fill_row(const char *x, const char *y, size_t i, size_t n, const size_t *before_last,
-                     const size_t *last, size_t *row)
-{
-    row[0] = i;
-    for (size_t j = 1; j <= n; j++) {
-        size_t replaced = last[j - 1] + (x[i - 1] != y[j - 1]);
-
-        row[j] = smaller(replaced, 1 + smaller(last[j], row[j - 1]));
-        if (i > 1 && j > 1 && x[i - 1] == y[j - 2] && x[i - 2] == y[j - 1])
-            row[j] = smaller(row[j], before_last[j - 2] + 1);
-    }
-}
-
 size_t suggest_distance(const char *x, const char *y)
 {
     size_t m = strlen(x), n = strlen(y);
@@ -40,6 +21,7 @@ size_t suggest_distance(const char *x, const char *y)
     size_t *before_last = rows, *last = rows + n + 1, *row = rows + 2 * (n + 1);
     size_t distance;
 
+    /* Row i has the distances between the first i bytes of x and each beginning of y. */
     for (size_t j = 0; j <= n; j++)
         row[j] = j;
     for (size_t i = 1; i <= m; i++) {
@@ -48,7 +30,14 @@ size_t suggest_distance(const char *x, const char *y)
         before_last = last;
         last = row;
         row = oldest;
-        fill_row(x, y, i, n, before_last, last, row);
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t replaced = last[j - 1] + (x[i - 1] != y[j - 1]);
+
+            row[j] = smaller(replaced, 1 + smaller(last[j], row[j - 1]));
+            if (i > 1 && j > 1 && x[i - 1] == y[j - 2] && x[i - 2] == y[j - 1])
+                row[j] = smaller(row[j], before_last[j - 2] + 1);
+        }
     }
     distance = row[n];
     free(rows);
@@ -58,7 +47,7 @@ size_t suggest_distance(const char *x, const char *y)
 void suggest_try(struct suggest *s, const char *candidate)
 {
     size_t m = strlen(s->word), n = strlen(candidate);
-    size_t longer = larger(m, n);
+    size_t longer = m > n ? m : n;
     size_t near = (longer + 2) / 3; /* one slip in three letters */
     size_t distance;
 

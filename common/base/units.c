@@ -21,17 +21,12 @@ struct decimal {
     int64_t billionths;
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Reads the digits at *text; false when there are none or too many. */
 static bool read_integer(const char **text, int64_t max, int64_t *number)
 {
     const char *begin = *text;
 
-    for (*number = 0; is_digit(**text); ++*text) {
+    for (*number = 0; **text >= '0' && **text <= '9'; ++*text) {
         int digit = **text - '0';
 
         if (*number > (max - digit) / 10)
@@ -71,11 +66,6 @@ static bool scale(const struct decimal *d, int64_t factor, int64_t *amount)
            !__builtin_add_overflow(*amount, fraction, amount) && *amount < AMOUNT_END;
 }
 
-static void skip_blanks(const char **text)
-{
-    *text += strspn(*text, " ");
-}
-
 /* "", "B", "k", "kB", "KiB", "Ki", ...; 0 for what is no unit. */
 static int64_t size_unit(const char *name)
 {
@@ -108,7 +98,7 @@ int units_parse_size(const char *text, int64_t *bytes, struct err *e)
 
     if (!read_decimal(&at, &d))
         goto fail;
-    skip_blanks(&at);
+    at += strspn(at, " ");
     factor = size_unit(at);
     if (factor == 0 || !scale(&d, factor, &amount))
         goto fail;
@@ -175,13 +165,13 @@ static bool read_units(const char *text, int64_t *ms)
     do {
         if (!read_decimal(&text, &d))
             return false;
-        skip_blanks(&text);
+        text += strspn(text, " ");
         unit = read_duration_unit(&text, last == INT64_MAX);
         if (unit == 0 || unit >= last || !scale(&d, unit, &part))
             return false;
         last = unit;
         *ms += part;
-        skip_blanks(&text);
+        text += strspn(text, " ");
     } while (*text != '\0' && *ms < AMOUNT_END);
     return *ms < AMOUNT_END;
 }
@@ -279,14 +269,18 @@ void units_add_milli(struct buf *out, int64_t milli)
     buf_printf(out, ".%0*" PRIu64, width, rest);
 }
 
-static time_t seconds(int64_t ms)
-{
-    return (time_t)(ms / MS_PER_S - (ms % MS_PER_S < 0));
-}
-
 /* A moment beyond all calendars is written as its number. */
-static void add_time(struct buf *out, const char *text, size_t n, int64_t ms)
+static void add_time(struct buf *out, int64_t ms, bool is_utc)
 {
+    time_t s = (time_t)(ms / MS_PER_S - (ms % MS_PER_S < 0));
+    struct tm t;
+    char text[64];
+    size_t n = 0;
+
+    if (is_utc && gmtime_r(&s, &t) != NULL)
+        n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &t);
+    else if (!is_utc && localtime_r(&s, &t) != NULL)
+        n = strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &t);
     if (n > 0)
         buf_add(out, text, n);
     else
@@ -295,23 +289,12 @@ static void add_time(struct buf *out, const char *text, size_t n, int64_t ms)
 
 void units_add_time_utc(struct buf *out, int64_t ms)
 {
-    time_t s = seconds(ms);
-    struct tm t;
-    char text[64];
-    size_t n = gmtime_r(&s, &t) != NULL ? strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &t) : 0;
-
-    add_time(out, text, n, ms);
+    add_time(out, ms, true);
 }
 
 void units_add_time_local(struct buf *out, int64_t ms)
 {
-    time_t s = seconds(ms);
-    struct tm t;
-    char text[64];
-    size_t n =
-        localtime_r(&s, &t) != NULL ? strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &t) : 0;
-
-    add_time(out, text, n, ms);
+    add_time(out, ms, false);
 }
 
 static int64_t clock_ms(clockid_t clock)

@@ -17,7 +17,6 @@
 #include <sys/prctl.h>
 #endif
 
-#include "common/base/fds.h"
 #include "common/base/io.h"
 #include "common/base/units.h"
 #include "common/connect/file_request.h"
@@ -259,7 +258,7 @@ static void live(struct courier *c, int fd)
     if (pid != 0)
         _exit(pid < 0 ? 1 : 0);
     leave_terminal();
-    fds_close_all_but((const int[]){ fd, share_fd(c->share) }, 2);
+    io_close_all_but((const int[]){ fd, share_fd(c->share) }, 2);
     _exit(courier_run(c, fd, NULL) < 0 ? 1 : 0);
 }
 

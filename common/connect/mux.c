@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/base/fds.h"
 #include "common/base/io.h"
 #include "common/connect/mux_proto.h"
 #include "common/connect/mux_run.h"
@@ -220,8 +219,8 @@ static int await(struct mux *m, enum mux_type type, struct envelope *got, struct
 
 _Noreturn static void be_mux(int control_fd, const struct endpoint *to, const struct mux_options *o)
 {
-    fds_close_all_but(&control_fd, 1);
-    fds_detach();
+    io_close_all_but(&control_fd, 1);
+    io_detach();
     mux_run(control_fd, to, o);
     _exit(0);
 }
@@ -420,8 +419,8 @@ int mux_main(int control_fd, const char *address)
     struct err e = { 0 };
     int rc = endpoint_parse(&to, address, a, &e);
 
-    fds_close_all_but(&control_fd, 1);
-    fds_detach();
+    io_close_all_but(&control_fd, 1);
+    io_detach();
     if (rc == 0 && to.keys != NULL)
         options.ways = 1u << WAY_BRIDGE; /* nothing else is allowed, and sshd logs who tries */
     if (rc == 0 && to.kind == ENDPOINT_SHARE)

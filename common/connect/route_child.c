@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/base/fds.h"
 #include "common/base/io.h"
 #include "common/connect/courier.h"
 #include "common/connect/route_child.h"
@@ -121,7 +120,7 @@ static pid_t begin(struct route_child *c, const int *keep, size_t n, int *verdic
     if (pid == 0) {
         memcpy(all, keep, n * sizeof *keep);
         all[n] = ends[1];
-        fds_close_all_but(all, n + 1);
+        io_close_all_but(all, n + 1);
         *verdict_fd = ends[1];
         return 0;
     }

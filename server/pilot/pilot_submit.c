@@ -13,7 +13,6 @@
 
 #include "common/base/account.h"
 #include "common/base/log.h"
-#include "common/base/privileges.h"
 #include "common/base/units.h"
 #include "server/base/turn.h"
 #include "server/inbox/inbox.h"
@@ -255,7 +254,7 @@ static char **sbatch_args(struct submission *s, struct err *e)
 /* NULL: ludwigd's own. */
 static char *rights_of(const struct submission *s)
 {
-    return s->account.uid == geteuid() ? NULL : privileges_text(&s->account);
+    return s->account.uid == geteuid() ? NULL : account_rights(&s->account);
 }
 
 static struct slurm_user user_of(const struct submission *s)

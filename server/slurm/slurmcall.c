@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/mem.h"
-#include "common/base/privileges.h"
+#include "common/base/account.h"
 
 enum { IN, OUT, SAID, PIPES, NO_COMMAND = 127, DIES_MS = 1000 };
 
@@ -277,7 +277,7 @@ int slurm_call_become(char **argv)
 {
     struct err e = { 0 };
 
-    if (privileges_take(argv[0], &e) == 0) {
+    if (account_become(argv[0], &e) == 0) {
         execvp(argv[1], argv + 1);
         err_sys(&e, "%s", argv[1]);
     }

@@ -23,7 +23,7 @@ struct slurm_call;
 struct slurm_command {
     char *const *args; /* the first is looked for in env's PATH; both end in NULL */
     char *const *env;
-    const char *rights; /* whose, as privileges_text has them; NULL: our own */
+    const char *rights; /* whose, as account_rights has them; NULL: our own */
     const char *input;  /* NULL: none */
     size_t input_n;
     uint64_t timeout_ms;

@@ -12,7 +12,7 @@
 
 #include "common/base/io.h"
 #include "common/base/path.h"
-#include "common/base/privileges.h"
+#include "common/base/account.h"
 #include "worker/base/child_start.h"
 #include "worker/base/child_protocol.h"
 #include "worker/base/folders.h"
@@ -141,8 +141,8 @@ int user_scratch_main(int argc, char **argv)
         note.shell = a.shell;
         note.scratch = scratch = user_scratch_prepare(argv[3], &a, argv[4], &why);
         if (scratch != NULL) {
-            note.rights = rights = privileges_text(&a);
-            if (privileges_take(rights, &why) < 0 || user_scratch_enter(scratch, &why) < 0)
+            note.rights = rights = account_rights(&a);
+            if (account_become(rights, &why) < 0 || user_scratch_enter(scratch, &why) < 0)
                 err_wrap(&why, "scratch of user %s", argv[1]);
         }
     }

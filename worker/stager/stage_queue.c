@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/base/digest_set.h"
+#include "common/base/digest.h"
 #include "common/base/io.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"

@@ -18,7 +18,6 @@
 #include "common/base/account.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
-#include "common/base/privileges.h"
 #include "server/slurm/slurmcall.h"
 #include "tests/unit/skip.h"
 
@@ -262,7 +261,7 @@ static void test_it_runs_as_its_user(void **state)
     /* /proc/self/exe is another program under valgrind. */
     if (geteuid() != 0 || (preloaded != NULL && strstr(preloaded, "vgpreload") != NULL))
         skip_because("takes root, and no valgrind");
-    rights = privileges_text(&a);
+    rights = account_rights(&a);
     h = run_shell("id -u; id -g; id -G; cat /proc/self/status | grep CapEff", NULL, rights, 60000);
     assert_string_equal(h.said, "");
     assert_string_equal(h.out, "1234\n2345\n2345 3456\nCapEff:\t0000000000000000\n");

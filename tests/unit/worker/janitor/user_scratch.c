@@ -19,7 +19,7 @@
 
 #include "common/base/io.h"
 #include "common/base/mem.h"
-#include "common/base/privileges.h"
+#include "common/base/account.h"
 #include "tests/unit/skip.h"
 #include "worker/janitor/user_scratch.h"
 
@@ -86,7 +86,7 @@ static void rights_are_said_in_one_word(void **state)
 {
     gid_t groups[] = { GID, OTHER_GID };
     struct account a = { .uid = UID, .gid = GID, .groups = groups, .n_groups = 2 };
-    char *text = privileges_text(&a);
+    char *text = account_rights(&a);
 
     (void)state;
     assert_string_equal(text, "54321:54322:54322,54323");
@@ -129,7 +129,7 @@ static int look_at_nonsense(void)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct err e = { 0 };
 
-        if (privileges_take(cases[i], &e) == 0 || e.kind != ERR_USAGE)
+        if (account_become(cases[i], &e) == 0 || e.kind != ERR_USAGE)
             return (int)i + 1;
     }
     return 0;
@@ -149,7 +149,7 @@ static int look_at_rights(void)
     gid_t gid[3], groups[8];
     struct err e = { 0 };
 
-    if (privileges_take("54321:54322:54322,54323", &e) < 0)
+    if (account_become("54321:54322:54322,54323", &e) < 0)
         return 1;
     if (getresuid(&uid[0], &uid[1], &uid[2]) < 0 || getresgid(&gid[0], &gid[1], &gid[2]) < 0)
         return 2;
@@ -226,7 +226,7 @@ static int enter(void)
 {
     struct err e = { 0 };
 
-    if (privileges_take("54321:54322:54322", &e) < 0)
+    if (account_become("54321:54322:54322", &e) < 0)
         return 1;
     if (user_scratch_enter(entered_path, &e) < 0) {
         fprintf(stderr, "%s\n", e.text);
