@@ -2,8 +2,8 @@
 /*
  * states.h - the life of an attempt, and what it makes of its job
  *
- * Each state stands in one row here.  SQL (server/db/sql_names.h), counters, listings, messages and
- * manuals are made from the rows; CONTRIBUTING.md ("A job state") lists what else a new one needs.
+ * Each state stands in one row here.  SQL (server/db/db.h), counters, listings, messages and
+ * manuals are made from the rows; CONTRIBUTING.md ("Add a job state") lists what else a new one needs.
  * One table (states.c) says which event leads from which state to which; whatever it does not list
  * is refused.  docs/internals/states.md is held against both by a test.
  *

@@ -2,17 +2,386 @@
 /*
  * sql.h - every statement ludwigd runs, by name
  *
- * Split over the files that own them, so that a handler's SQL is found beside its name.
+ * States stand in them by their names: db.h says how.
  */
 #ifndef LUDWIG_SERVER_DB_SQL_H
 #define LUDWIG_SERVER_DB_SQL_H
 
-#include "server/db/sql_attempts.h"
-#include "server/db/sql_data.h"
-#include "server/db/sql_pilots.h"
-#include "server/db/sql_query.h"
-#include "server/db/sql_submit.h"
-#include "server/db/sql_turn.h"
+/* ---- submits, and what is cleared away of those that were not ended ---- */
+
+#define SQL_SUBMIT(X)                                                                                   \
+    X(SQL_PROJECT_GET, "SELECT id, uid, user FROM project WHERE name = ?")                              \
+    X(SQL_PROJECT_ADD, "INSERT INTO project(name, uid, user) VALUES(?, ?, ?)")                          \
+    X(SQL_PROJECT_PARAMS, "SELECT params FROM project WHERE id = ?")                                    \
+    X(SQL_PROJECT_SET_PARAMS, "UPDATE project SET params = ?2 WHERE id = ?1")                           \
+    X(SQL_OPEN_COUNT, "SELECT count(*) FROM sweep WHERE state = SWEEP_OPEN AND opened_by = ?")          \
+    X(SQL_OPEN_BEGUN,                                                                                   \
+      "SELECT id FROM sweep WHERE state = SWEEP_OPEN AND opened_by = ? AND begin_id = ?")               \
+    X(SQL_OPEN_OF_CONN, "SELECT id FROM sweep WHERE state = SWEEP_OPEN AND opened_by = ?")              \
+    X(SQL_OPEN_ALL, "SELECT id FROM sweep WHERE state = SWEEP_OPEN")                                    \
+    X(SQL_SWEEP_ADD,                                                                                    \
+      "INSERT INTO sweep(project, uid, user, name, state, priority, reps, reuse, nodes, work,"          \
+      " work_digest, cpus_milli, gpus_milli, memory_bytes, time_ms, batch, pools, retry, metric,"       \
+      " goal, opened_by, begin_id, chain, stamp, submitted_at, known_as)"                               \
+      " VALUES(?, ?, ?, ?, SWEEP_OPEN, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") \
+    X(SQL_OPEN_GET, "SELECT project, reps, reuse, work_digest, stamp, chain, chunks, sent,"             \
+                    " configs, jobs, reused FROM sweep"                                                 \
+                    " WHERE id = ? AND state = SWEEP_OPEN AND opened_by = ?")                           \
+    X(SQL_OPEN_TAKEN, "UPDATE sweep SET chain = ?2, chunks = chunks + 1, sent = ?3, configs = ?4,"      \
+                      " jobs = ?5, reused = ?6, n_queued = ?5, n_ready = ?5 WHERE id = ?1")             \
+    X(SQL_DIGEST_FIND, "SELECT param FROM digest WHERE project = ? AND digest = ?")                     \
+    X(SQL_DIGEST_ADD, "INSERT OR IGNORE INTO digest(project, digest, param) VALUES(?, ?, ?)")           \
+    X(SQL_PARAMS_AFTER, "SELECT id, project, digest FROM param WHERE id > ? ORDER BY id")               \
+    X(SQL_PARAM_ADD, "INSERT INTO param(project, no, digest, value) VALUES(?, ?, ?, ?)")                \
+    X(SQL_CONFIG_ADD, "INSERT OR IGNORE INTO config(sweep, param) VALUES(?, ?)")                        \
+    X(SQL_DONE_SAME_WORK, "SELECT id FROM job WHERE state = JOB_DONE AND param = ? AND rep = ?"         \
+                          " AND work_digest = ? LIMIT 1")                                               \
+    X(SQL_DONE_ANY_WORK,                                                                                \
+      "SELECT id FROM job WHERE state = JOB_DONE AND param = ? AND rep = ? LIMIT 1")                    \
+    X(SQL_REUSED_ADD, "INSERT INTO reused(sweep, job) VALUES(?, ?)")                                    \
+    X(SQL_JOB_NAME_TAKEN, "SELECT 1 FROM job WHERE param = ? AND name = ?")                             \
+    X(SQL_JOB_ADD, "INSERT INTO job(sweep, no, queue_order, param, rep, name, work_digest, state,"      \
+                   " queued_at, version) VALUES(?1, ?2, ?2, ?3, ?4, ?5, ?6, JOB_QUEUED, ?7, ?8)")       \
+    X(SQL_SWEEP_SHOW, "UPDATE sweep SET state = ?2, submitted_at = ?3, ended_at = ?4,"                  \
+                      " version = ?5, opened_by = 0 WHERE id = ?1")                                     \
+    X(SQL_DONE_OTHERWISE,                                                                               \
+      "SELECT count(*) FROM job n WHERE n.sweep = ?1 AND n.no > ?2"                                     \
+      " AND n.no <= ?3 AND EXISTS(SELECT 1 FROM job d WHERE d.state = JOB_DONE"                         \
+      " AND d.param = n.param AND d.rep = n.rep)")                                                      \
+    X(SQL_SUBMITTED, "SELECT p.name, s.configs, s.reps, s.jobs, s.reused FROM sweep s"                  \
+                     " JOIN project p ON p.id = s.project WHERE s.id = ?")                              \
+    X(SQL_CLEAR_CLOSE, "UPDATE sweep SET opened_by = -1 WHERE id = ? AND state = SWEEP_OPEN")           \
+    X(SQL_CLEAR_JOBS, "DELETE FROM job WHERE id IN"                                                     \
+                      " (SELECT id FROM job WHERE sweep = ? ORDER BY no LIMIT ?)")                      \
+    X(SQL_CLEAR_CONFIGS, "DELETE FROM config WHERE (sweep, param) IN"                                   \
+                         " (SELECT sweep, param FROM config WHERE sweep = ? LIMIT ?)")                  \
+    X(SQL_CLEAR_REUSED, "DELETE FROM reused WHERE (sweep, job) IN"                                      \
+                        " (SELECT sweep, job FROM reused WHERE sweep = ? LIMIT ?)")                     \
+    X(SQL_CLEAR_SWEEP, "DELETE FROM sweep WHERE id = ? AND state = SWEEP_OPEN")
+
+/* ---- jobs, attempts, workers and hands ---- */
+
+#define SQL_ATTEMPTS(X)                                                                                                  \
+    X(SQL_JOB_LOAD, "SELECT sweep, no, state, cancelled, held, forgiven,"                                                \
+                    " queue_order IS NOT NULL, attempt FROM job WHERE id = ?")                                           \
+    /* the last column: of a batch that was lost, an earlier one was what it was at */                                   \
+    X(SQL_JOB_ATTEMPTS,                                                                                                  \
+      "SELECT state, no, id, cause, exit_code, signal, reason, state = ATTEMPT_LOST AND batch < id"                      \
+      " AND EXISTS(SELECT 1 FROM attempt b WHERE b.id >= a.batch AND b.id < a.id"                                        \
+      " AND b.batch = a.batch AND (b.state <= ATTEMPT_LAST_LIVE OR b.state = ATTEMPT_LOST))"                             \
+      " FROM attempt a WHERE job = ? ORDER BY no")                                                                       \
+    X(SQL_JOB_UPDATE, "UPDATE job SET state = ?2, queue_order = ?3, version = ?4, ended_at = ?5,"                        \
+                      " attempt = ?6, reason = ?7 WHERE id = ?1")                                                        \
+    X(SQL_JOB_CANCEL, "UPDATE job SET cancelled = ?2 WHERE id = ?1")                                                     \
+    X(SQL_JOB_HOLD, "UPDATE job SET held = ?2 WHERE id = ?1")                                                            \
+    X(SQL_JOB_FORGIVE, "UPDATE job SET cancelled = 0, held = 0, forgiven = attempts WHERE id = ?")                       \
+    X(SQL_HELD_NEXT, "SELECT id, no FROM job WHERE sweep = ? AND no BETWEEN ? AND ?"                                     \
+                     " AND held <> 0 ORDER BY no LIMIT 1")                                                               \
+    X(SQL_SWEEP_RETRY, "SELECT retry, time_ms FROM sweep WHERE id = ?")                                                  \
+    X(SQL_SWEEP_WAITING, "SELECT n_queued - (SELECT count(*) FROM job WHERE sweep = ?1"                                  \
+                         " AND held <> 0 AND state = JOB_QUEUED) FROM sweep WHERE id = ?1")                              \
+    X(SQL_SWEEP_TURN, "UPDATE sweep SET state = ?3, version = ?4 WHERE id = ?1 AND state = ?2")                          \
+    X(SQL_SWEEP_COUNTS, "SELECT state, ended_at, JOB_COUNTERS FROM sweep WHERE id = ?")                                  \
+    X(SQL_SWEEP_UPDATE,                                                                                                  \
+      "UPDATE sweep SET state = ?2, ended_at = ?3, n_ready = n_ready + ?4,"                                              \
+      " ran_jobs = ran_jobs + ?5, ran_ms = ran_ms + ?6, spent_attempts = spent_attempts + ?7,"                           \
+      " spent_ms = spent_ms + ?8, spent_cpu_ms = spent_cpu_ms + ?9, version = ?10,"                                      \
+      " JOB_COUNTERS_SET WHERE id = ?1")                                                                                 \
+    X(SQL_ATTEMPT_BY_TOKEN, "SELECT a.id, a.job, a.no, a.state, a.seq, a.worker, a.exit_code,"                           \
+                            " j.cancelled, j.sweep, a.started_at, a.ended_at, a.cpu_ms"                                  \
+                            " FROM attempt a JOIN job j ON j.id = a.job"                                                 \
+                            " WHERE a.token = ?")                                                                        \
+    X(SQL_ATTEMPT_BY_ID, "SELECT a.id, a.job, a.no, a.state, a.seq, a.worker, a.exit_code,"                              \
+                         " j.cancelled, j.sweep, a.started_at, a.ended_at, a.cpu_ms"                                     \
+                         " FROM attempt a JOIN job j ON j.id = a.job"                                                    \
+                         " WHERE a.id = ?")                                                                              \
+    X(SQL_ATTEMPT_STATE, "UPDATE attempt SET state = ?2, seq = max(seq, ?3),"                                            \
+                         " started_at = CASE WHEN started_at = 0 THEN ?4 ELSE started_at END,"                           \
+                         " ended_at = 0, cause = CAUSE_NONE, reason = NULL"                                              \
+                         " WHERE id = ?1")                                                                               \
+    X(SQL_ATTEMPT_END,                                                                                                   \
+      "UPDATE attempt SET state = ?2, seq = max(seq, ?3), started_at = ?4, ended_at = ?5,"                               \
+      " exit_code = ?6, signal = ?7, reason = ?8, run_path = ?9, max_rss_bytes = ?10,"                                   \
+      " cpu_ms = ?11, cause = ?12 WHERE id = ?1")                                                                        \
+    X(SQL_METRIC_SET, "INSERT OR REPLACE INTO metric(attempt, name, value, step, least, most, n)"                        \
+                      " VALUES(?, ?, ?, ?, ?, ?, ?)")                                                                    \
+    X(SQL_LIVE_OF_WORKER,                                                                                                \
+      "SELECT id, state, token FROM attempt WHERE worker = ? AND state <= ATTEMPT_LAST_LIVE")                            \
+    X(SQL_UNWANTED_LIVE,                                                                                                 \
+      "SELECT a.id, a.token, a.worker FROM attempt a JOIN job j ON j.id = a.job"                                         \
+      " WHERE a.worker = ? AND a.state <= ATTEMPT_LAST_LIVE AND (j.cancelled = CANCEL_NOW OR j.state IN (JOB_IS_OVER))") \
+    X(SQL_LIVE_WORKERS, "SELECT DISTINCT worker FROM attempt WHERE state <= ATTEMPT_LAST_LIVE")                          \
+    X(SQL_RIVALS, "SELECT id, token, worker, started_at FROM attempt"                                                    \
+                  " WHERE job = ? AND id <> ? AND state <= ATTEMPT_LAST_LIVE")                                           \
+    X(SQL_HELD, "SELECT a.id, a.job, a.state, a.worker, j.state FROM attempt a"                                          \
+                " JOIN job j ON j.id = a.job WHERE a.token = ?")                                                         \
+    X(SQL_WORKER_BY_TOKEN, "SELECT id, uid FROM worker WHERE token = ?")                                                 \
+    X(SQL_WORKER_INSERT, "INSERT INTO worker(token, uid, user, node, kind, boot_id, incarnation,"                        \
+                         " cpus_milli, gpus, memory_bytes, seen_at, drained) VALUES(?1, ?2, ?3,"                         \
+                         " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, coalesce((SELECT max(drained)"                              \
+                         " FROM worker WHERE node = ?4 AND uid = ?2 AND ?5 <> 'slurm'"                                   \
+                         " AND kind <> 'slurm'), 0))")                                                                   \
+    X(SQL_WORKER_UPDATE, "UPDATE worker SET user = ?2, node = ?3, kind = ?4, boot_id = ?5,"                              \
+                         " incarnation = ?6, cpus_milli = ?7, gpus = ?8, memory_bytes = ?9,"                             \
+                         " seen_at = ?10 WHERE id = ?1")                                                                 \
+    X(SQL_WORKER_SEEN, "UPDATE worker SET seen_at = ?2 WHERE id = ?1")                                                   \
+    X(SQL_WORKERS_ELSEWHERE, "SELECT uid, user FROM worker WHERE node <> ?1 AND seen_at >= ?2")                          \
+    X(SQL_SCHED_SWEEPS,                                                                                                  \
+      "SELECT id, uid, priority, n_ready, cpus_milli, gpus_milli, memory_bytes, ran_jobs,"                               \
+      " ran_ms, max(handed_at, submitted_at), nodes, batch, user, time_ms FROM sweep"                                    \
+      " WHERE state = SWEEP_RUNNING AND n_ready > 0 AND refused IS NULL ORDER BY id")                                    \
+    /* a drained one has room for nothing; what it holds counts against its users' limits */                             \
+    X(SQL_SCHED_WORKER, "SELECT cpus_milli * (drained = 0), gpus * (drained = 0),"                                       \
+                        " memory_bytes * (drained = 0), node, user FROM worker WHERE id = ?")                            \
+    /* what is being published has left its slot; the first condition is that of the index */                            \
+    X(SQL_SCHED_LOADS,                                                                                                   \
+      "SELECT worker, sweep, count(*), sum(state = ATTEMPT_ASSIGNED AND NOT recalled)"                                   \
+      " FROM attempt WHERE state <= ATTEMPT_LAST_LIVE AND state <= ATTEMPT_RUNNING GROUP BY worker, sweep")              \
+    X(SQL_SCHED_PROCESSES,                                                                                               \
+      "SELECT count(DISTINCT batch), count(DISTINCT batch) - count(DISTINCT"                                             \
+      " CASE WHEN state > ATTEMPT_ASSIGNED OR recalled THEN batch END) FROM attempt"                                     \
+      " WHERE worker = ? AND sweep = ? AND state <= ATTEMPT_LAST_LIVE AND state <= ATTEMPT_RUNNING")                     \
+    X(SQL_SWEEP_NEEDS, "SELECT uid, cpus_milli, gpus_milli, memory_bytes, ran_jobs, ran_ms,"                             \
+                       " nodes, batch, user, time_ms FROM sweep WHERE id = ?")                                           \
+    X(SQL_SWEEP_REFUSE, "UPDATE sweep SET refused = ?2 WHERE id = ?1")                                                   \
+    X(SQL_SWEEP_WORK, "SELECT p.name, s.user, s.work FROM sweep s JOIN project p"                                        \
+                      " ON p.id = s.project WHERE s.id = ?")                                                             \
+    X(SQL_QUEUE_HEAD, "SELECT j.id, j.no, j.rep, j.name, j.attempts, p.no, p.digest, p.value"                            \
+                      " FROM job j JOIN param p ON p.id = j.param"                                                       \
+                      " WHERE j.sweep = ? AND j.queue_order IS NOT NULL"                                                 \
+                      " ORDER BY j.queue_order LIMIT ?")                                                                 \
+    X(SQL_STARTED_COUNT,                                                                                                 \
+      "SELECT count(*) FROM attempt WHERE job = ? AND started_at > 0"                                                    \
+      " AND state <> ATTEMPT_RECALLED") /* not of those recalled: see ATTEMPT_STATES */                                  \
+    X(SQL_ATTEMPT_INSERT, "INSERT INTO attempt(job, sweep, no, token, worker, state, assigned_at,"                       \
+                          " batch) VALUES(?, ?, ?, ?, ?, ATTEMPT_ASSIGNED, ?, ?)")                                       \
+    X(SQL_ATTEMPT_LEADS, "UPDATE attempt SET batch = id WHERE id = ?")                                                   \
+    X(SQL_JOB_ASSIGNED, "UPDATE job SET queue_order = NULL, attempts = ?2, attempt = ?3"                                 \
+                        " WHERE id = ?1")                                                                                \
+    X(SQL_SWEEP_HANDED, "UPDATE sweep SET n_ready = n_ready - ?2, handed_at = ?3 WHERE id = ?1")                         \
+    X(SQL_RECALL_OF_SWEEP,                                                                                               \
+      "UPDATE attempt SET recalled = 1 WHERE worker = ? AND sweep = ?"                                                   \
+      " AND state <= ATTEMPT_LAST_LIVE AND state <= ATTEMPT_STAGING RETURNING token")                                    \
+    X(SQL_RECALL_OF_WORKER,                                                                                              \
+      "UPDATE attempt SET recalled = 1 WHERE worker = ?"                                                                 \
+      " AND state <= ATTEMPT_LAST_LIVE AND state <= ATTEMPT_STAGING RETURNING token")                                    \
+    X(SQL_UNSTARTED_OF_JOB, "SELECT worker, sweep, coalesce(batch, id) FROM attempt WHERE job = ?"                       \
+                            " AND state <= ATTEMPT_STAGING")                                                             \
+    X(SQL_RECALL_OF_PROCESS,                                                                                             \
+      "UPDATE attempt SET recalled = 1 WHERE worker = ? AND sweep = ?"                                                   \
+      " AND state <= ATTEMPT_LAST_LIVE AND state <= ATTEMPT_STAGING AND coalesce(batch, id) = ?"                         \
+      " RETURNING token")                                                                                                \
+    X(SQL_RECALL_SOME,                                                                                                   \
+      "UPDATE attempt SET recalled = 1 WHERE worker = ?1 AND sweep = ?2 AND state <= ATTEMPT_LAST_LIVE"                  \
+      " AND state = ATTEMPT_ASSIGNED AND coalesce(batch, id) IN (SELECT coalesce(batch, id) AS process"                  \
+      " FROM attempt WHERE worker = ?1 AND sweep = ?2 AND state <= ATTEMPT_LAST_LIVE GROUP BY process"                   \
+      " HAVING max(state > ATTEMPT_ASSIGNED OR recalled) = 0 ORDER BY process DESC LIMIT ?3) RETURNING token")           \
+    X(SQL_RECALL_UNWANTED,                                                                                               \
+      "UPDATE attempt SET recalled = 1 WHERE worker = ?1 AND state <= ATTEMPT_LAST_LIVE AND state <= ATTEMPT_STAGING"    \
+      " AND coalesce(batch, id) IN (SELECT coalesce(a.batch, a.id) FROM attempt a"                                       \
+      " JOIN sweep s ON s.id = a.sweep JOIN job j ON j.id = a.job JOIN worker w ON w.id = ?1"                            \
+      " WHERE a.worker = ?1 AND a.state <= ATTEMPT_LAST_LIVE AND a.state <= ATTEMPT_STAGING"                             \
+      " AND (s.state = SWEEP_PAUSED OR j.held <> 0 OR w.drained <> 0)) RETURNING token")                                 \
+    X(SQL_DRAINABLE, "SELECT id, node, uid, user, drained FROM worker ORDER BY node, id")                                \
+    X(SQL_WORKER_DRAIN, "UPDATE worker SET drained = ?2 WHERE id = ?1")                                                  \
+    X(SQL_WORKER_RUNNING,                                                                                                \
+      "SELECT count(*) FROM attempt WHERE worker = ? AND state <= ATTEMPT_LAST_LIVE"                                     \
+      " AND state = ATTEMPT_RUNNING")
+
+/* ---- statements that only look ---- */
+
+/* as row_sweep_row reads them */
+#define SWEEP_COLUMNS                                                                                \
+    "s.id, p.name, s.name, coalesce(s.known_as, s.user), s.state, s.priority, s.configs,"            \
+    " s.reps, s.reused, s.submitted_at, s.ended_at, s.uid, s.ran_jobs, s.ran_ms, s.metric, s.goal,"  \
+    " (SELECT x.refused FROM sweep_pool x WHERE x.sweep = s.id"                                      \
+    " AND x.refused IS NOT NULL AND s.state IN (SWEEP_RUNNING, SWEEP_PAUSED) LIMIT 1), JOB_COUNTERS" \
+    " FROM sweep s JOIN project p ON p.id = s.project"
+
+#define SQL_QUERY(X)                                                                                                    \
+    X(SQL_SWEEP_OWNER, "SELECT uid, user FROM sweep WHERE id = ? AND state > SWEEP_OPEN")                               \
+    X(SQL_SWEEP_INFO, "SELECT " SWEEP_COLUMNS " WHERE s.id = ? AND s.state > SWEEP_OPEN")                               \
+    X(SQL_SWEEP_PAGE, "SELECT " SWEEP_COLUMNS " WHERE s.id < ? AND s.state > SWEEP_OPEN"                                \
+                      " ORDER BY s.id DESC LIMIT ?")                                                                    \
+    X(SQL_JOB_NEXT, "SELECT id, no FROM job WHERE sweep = ? AND no BETWEEN ? AND ?"                                     \
+                    " ORDER BY no LIMIT 1")                                                                             \
+    X(SQL_JOB_PAGE, "SELECT id, no, state FROM job WHERE sweep = ? AND no > ? AND no <= ?"                              \
+                    " ORDER BY no LIMIT ?")                                                                             \
+    X(SQL_JOB_INFO,                                                                                                     \
+      "SELECT j.sweep, j.no, q.no, j.name, j.rep, j.state, j.reason, j.queued_at, j.ended_at,"                          \
+      " q.value, a.no, a.state, a.exit_code, a.signal, a.reason, a.started_at, w.node, a.cause,"                        \
+      " j.held, w.partition"                                                                                            \
+      " FROM job j JOIN param q ON q.id = j.param LEFT JOIN attempt a ON a.id = j.attempt"                              \
+      " LEFT JOIN worker w ON w.id = a.worker WHERE j.id = ?")                                                          \
+    X(SQL_JOB_RESULT, "SELECT j.sweep, j.no, q.no, j.rep, j.state, q.value, j.attempt, j.name,"                         \
+                      " j.reason, a.reason FROM job j JOIN param q ON q.id = j.param"                                   \
+                      " LEFT JOIN attempt a ON a.id = j.attempt WHERE j.id = ?")                                        \
+    X(SQL_JOB_METRICS, "SELECT name, value, step, least, most, n FROM metric WHERE attempt = ?"                         \
+                       " ORDER BY name LIMIT ?")                                                                        \
+    X(SQL_REUSED_PAGE, "SELECT job FROM reused WHERE sweep = ? AND job > ? ORDER BY job LIMIT ?")                       \
+    X(SQL_CHANGED_JOBS, "SELECT id, version FROM job WHERE sweep = ? AND version > ?"                                   \
+                        " ORDER BY version LIMIT ?")                                                                    \
+    X(SQL_CHANGED_JOB, "SELECT id, version FROM job WHERE sweep = ? AND no = ? AND version > ?")                        \
+    X(SQL_JOB_NEWEST, "SELECT a.token, a.worker, a.state FROM job j JOIN attempt a"                                     \
+                      " ON a.id = j.attempt WHERE j.sweep = ? AND j.no = ?")                                            \
+    X(SQL_WORKERS, "SELECT id, node, kind, drained, cpus_milli, gpus, memory_bytes, user, seen_at"                      \
+                   ", partition FROM worker ORDER BY node, id")                                                         \
+    X(SQL_WORKER_LIVE,                                                                                                  \
+      "SELECT count(*), coalesce(sum(state = ATTEMPT_RUNNING), 0) FROM attempt WHERE worker = ?"                        \
+      " AND state <= ATTEMPT_LAST_LIVE")                                                                                \
+    X(SQL_NODE_JOBS,                                                                                                    \
+      "SELECT a.sweep || '.' || j.no FROM attempt a JOIN job j ON j.id = a.job"                                         \
+      " WHERE a.worker = ? AND a.state <= ATTEMPT_LAST_LIVE AND a.state = ATTEMPT_RUNNING"                              \
+      " ORDER BY a.sweep, j.no LIMIT ?")                                                                                \
+    X(SQL_NODE_USERS,                                                                                                   \
+      "SELECT DISTINCT coalesce(known_as, user) FROM sweep WHERE id IN"                                                 \
+      " (SELECT sweep FROM attempt WHERE worker = ? AND state <= ATTEMPT_LAST_LIVE AND state = ATTEMPT_RUNNING)"        \
+      " ORDER BY 1 LIMIT ?")                                                                                            \
+    X(SQL_USAGE_PAGE, "SELECT s.id, p.name, s.name, coalesce(s.known_as, s.user), s.submitted_at,"                      \
+                      " s.spent_attempts, s.spent_ms, s.spent_cpu_ms, s.cpus_milli, s.gpus_milli,"                      \
+                      " s.n_running FROM sweep s JOIN project p ON p.id = s.project"                                    \
+                      " WHERE s.id < ? AND s.submitted_at >= ? AND s.state > SWEEP_OPEN"                                \
+                      " ORDER BY s.id DESC LIMIT ?")                                                                    \
+    X(SQL_USAGE_RUNNING,                                                                                                \
+      "SELECT coalesce(sum(ms), 0) FROM (SELECT max(0, ?2 - max(started_at))"                                           \
+      " AS ms FROM attempt WHERE sweep = ?1 AND state <= ATTEMPT_LAST_LIVE AND state = ATTEMPT_RUNNING"                 \
+      " AND started_at > 0 GROUP BY coalesce(batch, id))")                                                              \
+    X(SQL_PROJECT_RAN, "SELECT coalesce(sum(ran_jobs), 0), coalesce(sum(ran_ms), 0)"                                    \
+                       " FROM sweep WHERE project = ?")                                                                 \
+    X(SQL_DONE_REPS, "SELECT count(DISTINCT rep) FROM job WHERE state = JOB_DONE AND param = ?1"                        \
+                     " AND rep < ?2 AND (?3 IS NULL OR work_digest = ?3)")                                              \
+    X(SQL_JOB_BY_NO, "SELECT id, state, held FROM job WHERE sweep = ? AND no = ?")                                      \
+    X(SQL_WHY_SWEEP, "SELECT uid, state, cpus_milli, gpus_milli, memory_bytes, nodes, user,"                            \
+                     " priority, refused, time_ms, batch, ran_jobs, ran_ms FROM sweep"                                  \
+                     " WHERE id = ?")                                                                                   \
+    X(SQL_WHY_LAST, "SELECT a.no, w.node, a.reason FROM attempt a LEFT JOIN worker w"                                   \
+                    " ON w.id = a.worker WHERE a.job = ? AND a.reason IS NOT NULL"                                      \
+                    " ORDER BY a.no DESC LIMIT 1")                                                                      \
+    X(SQL_WHY_BEFORE,                                                                                                   \
+      "SELECT count(*) FROM (SELECT 1 FROM job WHERE sweep = ? AND queue_order < ?"                                     \
+      " LIMIT 10001)")                                                                                                  \
+    X(SQL_WHY_ABOVE, "SELECT coalesce(sum(n_ready), 0) FROM sweep WHERE state = SWEEP_RUNNING"                          \
+                     " AND n_ready > 0 AND uid = ? AND priority > ?")                                                   \
+    X(SQL_WHY_WORKERS, "SELECT id, node, user, drained, cpus_milli, gpus, memory_bytes"                                 \
+                       " FROM worker ORDER BY node, id")                                                                \
+    /* of one user on one machine: processes, and what they have */                                                     \
+    X(SQL_WHY_USER_LOAD,                                                                                                \
+      "SELECT count(*), coalesce(sum(s.cpus_milli), 0), coalesce(sum(s.gpus_milli), 0)"                                 \
+      " FROM (SELECT DISTINCT sweep AS sweep, coalesce(batch, id) FROM attempt WHERE worker = ?"                        \
+      " AND state <= ATTEMPT_LAST_LIVE AND state <= ATTEMPT_RUNNING) a JOIN sweep s ON s.id = a.sweep WHERE s.uid = ?") \
+    X(SQL_WHY_OTHERS,                                                                                                   \
+      "SELECT uid, min(user) FROM sweep WHERE state = SWEEP_RUNNING AND n_ready > 0"                                    \
+      " AND refused IS NULL AND uid <> ? GROUP BY uid ORDER BY 2")                                                      \
+    X(SQL_WHY_SIZE, "SELECT cpus_milli, gpus * 1000 FROM worker WHERE id = ?")                                          \
+    X(SQL_WHY_LOAD,                                                                                                     \
+      "SELECT coalesce(sum(s.cpus_milli), 0), coalesce(sum(s.gpus_milli), 0),"                                          \
+      " coalesce(sum(s.memory_bytes), 0) FROM (SELECT DISTINCT sweep AS sweep,"                                         \
+      " coalesce(batch, id) FROM attempt WHERE worker = ? AND state <= ATTEMPT_LAST_LIVE"                               \
+      " AND state <= ATTEMPT_RUNNING) a JOIN sweep s ON s.id = a.sweep")
+
+/* ---- datasets: the trees that sweeps name ---- */
+
+#define SQL_DATA(X)                                                                                                                         \
+    X(SQL_DATASET_TAKE,                                                                                                                     \
+      "INSERT INTO dataset(project, tree, manifest, name, files, bytes, added_at, used_at)"                                                 \
+      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7) ON CONFLICT(project, tree, manifest) DO UPDATE SET"                                          \
+      " name = excluded.name, used_at = excluded.used_at RETURNING id")                                                                     \
+    X(SQL_SWEEP_DATASET_ADD, "INSERT OR IGNORE INTO sweep_dataset(sweep, dataset) VALUES(?, ?)")                                            \
+    X(SQL_CLEAR_DATASETS, "DELETE FROM sweep_dataset WHERE (sweep, dataset) IN"                                                             \
+                          " (SELECT sweep, dataset FROM sweep_dataset WHERE sweep = ? LIMIT ?)")                                            \
+    X(SQL_DATASET_PAGE,                                                                                                                     \
+      "SELECT d.id, p.name, p.user, d.name, d.tree, d.manifest, d.files, d.bytes, d.added_at,"                                              \
+      " d.used_at, coalesce((SELECT max(sweep) FROM sweep_dataset WHERE dataset = d.id), 0),"                                               \
+      " (SELECT count(*) FROM sweep_dataset x JOIN sweep s ON s.id = x.sweep"                                                               \
+      " WHERE x.dataset = d.id AND s.state IN (SWEEP_OPEN, SWEEP_RUNNING, SWEEP_PAUSED)) FROM dataset d JOIN project p ON p.id = d.project" \
+      " WHERE d.id > ?1 AND (?2 IS NULL OR p.name = ?2) AND (?3 IS NULL OR p.uid = ?3)"                                                     \
+      " ORDER BY d.id LIMIT ?4")                                                                                                            \
+    X(SQL_SWEEP_DATASETS, "SELECT d.tree, d.files, d.bytes FROM sweep_dataset x JOIN dataset d"                                             \
+                          " ON d.id = x.dataset WHERE x.sweep = ?1 AND (d.files >= ?2"                                                      \
+                          " OR d.bytes >= ?3)")
+
+/* ---- pools, and the pilots in them ---- */
+
+#define PILOT_COLUMNS                                                                       \
+    "p.id, p.pool, p.token, p.task, p.tasks, p.name, p.comment, p.project, p.cpus, p.gpus," \
+    " p.memory_bytes, p.time_ms, p.phase, p.words, p.asked, p.slurm_id, p.submitted_s,"     \
+    " p.worker, p.created_at, q.uid, q.user, q.pool, p.started_at, p.sweep"                 \
+    " FROM pilot p JOIN pool q ON q.id = p.pool"
+
+#define SQL_PILOTS(X)                                                                                                  \
+    X(SQL_POOL_TAKE, "INSERT INTO pool(uid, user, pool) VALUES(?1, ?2, ?3)"                                            \
+                     " ON CONFLICT(uid, pool) DO UPDATE SET user = excluded.user RETURNING id")                        \
+    X(SQL_POOL_TRY_AGAIN, "UPDATE sweep_pool SET refused = NULL WHERE pool = ?"                                        \
+                          " AND refused IS NOT NULL")                                                                  \
+    X(SQL_SWEEP_POOL_ADD, "INSERT OR IGNORE INTO sweep_pool(sweep, pool) VALUES(?, ?)")                                \
+    X(SQL_CLEAR_POOLS, "DELETE FROM sweep_pool WHERE (sweep, pool) IN"                                                 \
+                       " (SELECT sweep, pool FROM sweep_pool WHERE sweep = ? LIMIT ?)")                                \
+    X(SQL_SWEEP_POOLS, "SELECT pool FROM sweep_pool WHERE sweep = ?")                                                  \
+    X(SQL_POOL_OPEN, "SELECT 1 FROM sweep s JOIN sweep_pool x ON x.sweep = s.id"                                       \
+                     " WHERE s.state IN (SWEEP_RUNNING, SWEEP_PAUSED) AND x.pool = ? LIMIT 1")                         \
+    X(SQL_POOL_ANY, "SELECT 1 FROM pool LIMIT 1")                                                                      \
+    /* of that sweep, and of all whose jobs are like its own */                                                        \
+    X(SQL_POOL_REFUSE,                                                                                                 \
+      "UPDATE sweep_pool SET refused = ?3 WHERE pool = ?1 AND sweep IN"                                                \
+      " (SELECT s.id FROM sweep s JOIN sweep r ON r.id = ?2"                                                           \
+      " WHERE s.state IN (SWEEP_RUNNING, SWEEP_PAUSED) AND s.cpus_milli = r.cpus_milli"                                \
+      " AND s.gpus_milli = r.gpus_milli AND s.memory_bytes = r.memory_bytes"                                           \
+      " AND s.time_ms = r.time_ms) RETURNING sweep")                                                                   \
+    /* what waits for pilots; the last column: since when its oldest one runs */                                       \
+    X(SQL_POOL_DEMAND,                                                                                                 \
+      "SELECT q.id, q.uid, q.user, q.pool, s.id, j.name, s.n_ready, s.batch, s.cpus_milli,"                            \
+      " s.gpus_milli, s.memory_bytes, s.time_ms, s.ran_jobs, s.ran_ms,"                                                \
+      " coalesce((SELECT min(a.started_at) FROM attempt a JOIN worker w ON w.id = a.worker"                            \
+      " WHERE a.sweep = s.id AND a.state <= ATTEMPT_LAST_LIVE AND a.state = ATTEMPT_RUNNING AND a.started_at > 0), 0)" \
+      " FROM sweep s JOIN sweep_pool x ON x.sweep = s.id JOIN pool q ON q.id = x.pool"                                 \
+      " JOIN project j ON j.id = s.project WHERE s.state = SWEEP_RUNNING AND s.n_ready > 0"                            \
+      " AND s.refused IS NULL AND x.refused IS NULL ORDER BY q.id, s.priority DESC, s.id")                             \
+    X(SQL_POOL_RETURNING, "SELECT count(*) FROM attempt WHERE worker = ? AND sweep = ?"                                \
+                          " AND state <= ATTEMPT_LAST_LIVE AND state < ATTEMPT_PUBLISHING")                            \
+    X(SQL_WHY_POOLS, "SELECT q.id, q.pool, x.refused, q.uid, q.user FROM sweep_pool x"                                 \
+                     " JOIN pool q ON q.id = x.pool WHERE x.sweep = ? ORDER BY q.id")                                  \
+    X(SQL_WHY_PILOTS, "SELECT slurm_id, words, count(*) FROM pilot WHERE pool = ?"                                     \
+                      " AND ended_at = 0 AND worker = 0 GROUP BY slurm_id, words"                                      \
+                      " ORDER BY slurm_id LIMIT 10")                                                                   \
+    X(SQL_PILOT_ADD,                                                                                                   \
+      "INSERT INTO pilot(pool, sweep, token, task, tasks, name, comment, project, cpus, gpus,"                         \
+      " memory_bytes, time_ms, phase, created_at)"                                                                     \
+      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                                                             \
+    X(SQL_PILOTS_LIVE, "SELECT " PILOT_COLUMNS " WHERE p.ended_at = 0 ORDER BY p.id")                                  \
+    X(SQL_PILOTS_COUNT, "SELECT coalesce(sum(worker = 0), 0), coalesce(sum(worker <> 0), 0)"                           \
+                        " FROM pilot WHERE ended_at = 0 AND (asked <> 0 OR worker <> 0)")                              \
+    X(SQL_PILOT_BY_TOKEN, "SELECT " PILOT_COLUMNS " WHERE p.token = ? AND p.task = ?")                                 \
+    X(SQL_PILOT_OF_WORKER, "SELECT " PILOT_COLUMNS " WHERE p.worker = ? AND p.ended_at = 0")                           \
+    X(SQL_PILOTS_ASKED, "UPDATE pilot SET asked = 1 WHERE token = ?")                                                  \
+    X(SQL_PILOTS_SUBMITTED, "UPDATE pilot SET slurm_id = ?2 WHERE token = ?1")                                         \
+    X(SQL_PILOTS_DROP, "DELETE FROM pilot WHERE token = ? AND slurm_id = 0 AND worker = 0")                            \
+    X(SQL_PILOT_SEEN, "UPDATE pilot SET phase = ?2, words = ?3, submitted_s = ?4 WHERE id = ?1")                       \
+    X(SQL_PILOT_WAITS_AGAIN, "UPDATE pilot SET worker = 0, started_at = 0 WHERE id = ?")                               \
+    X(SQL_PILOT_PAIR, "UPDATE pilot SET worker = ?2, phase = ?3, words = NULL, ended_at = 0,"                          \
+                      " slurm_id = CASE WHEN slurm_id = 0 THEN ?4 ELSE slurm_id END,"                                  \
+                      " started_at = CASE WHEN started_at = 0 THEN ?5 ELSE started_at END"                             \
+                      " WHERE id = ?1")                                                                                \
+    X(SQL_WORKER_PARTITION, "UPDATE worker SET partition = ?2 WHERE id = ?1")                                          \
+    X(SQL_PILOT_END, "UPDATE pilot SET phase = ?2, words = ?3, ended_at = ?4 WHERE id = ?1"                            \
+                     " AND ended_at = 0")                                                                              \
+    X(SQL_PILOTS_FORGET, "DELETE FROM pilot WHERE ended_at > 0 AND ended_at < ?")
+
+/* ---- the turn itself: transactions, counters, kept answers ---- */
+
+#define SQL_TURN(X)                                                                 \
+    X(SQL_BEGIN, "BEGIN")                                                           \
+    X(SQL_COMMIT, "COMMIT")                                                         \
+    X(SQL_ROLLBACK, "ROLLBACK")                                                     \
+    X(SQL_SAVEPOINT, "SAVEPOINT step")                                              \
+    X(SQL_RELEASE, "RELEASE step")                                                  \
+    X(SQL_ROLLBACK_TO, "ROLLBACK TO step")                                          \
+    X(SQL_META_GET, "SELECT value FROM meta WHERE name = ?")                        \
+    X(SQL_META_SET, "INSERT OR REPLACE INTO meta(name, value) VALUES(?, ?)")        \
+    X(SQL_REQUEST_GET, "SELECT type, answer FROM request WHERE id = ? AND uid = ?") \
+    X(SQL_REQUEST_KEEP, "INSERT OR IGNORE INTO request(id, uid, at, type, answer)"  \
+                        " VALUES(?, ?, ?, ?, ?)")                                   \
+    X(SQL_REQUESTS_FORGET, "DELETE FROM request WHERE (id, uid) IN"                 \
+                           " (SELECT id, uid FROM request WHERE at < ? ORDER BY at LIMIT ?)")
 
 #define SQL_ALL(X) SQL_SUBMIT(X) SQL_ATTEMPTS(X) SQL_QUERY(X) SQL_DATA(X) SQL_PILOTS(X) SQL_TURN(X)
 
