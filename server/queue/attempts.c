@@ -429,7 +429,7 @@ struct attempt_row {
     enum attempt_state state;
     int64_t seq;
     int64_t worker;
-    bool is_proven;     /* known to be done by what lies on the share, not by its worker */
+    bool is_proven;     /* known to have published by what lies on the share, not by its worker */
     bool job_cancelled; /* at once: what it published has to go again */
     int64_t sweep;
     int64_t started_at;
@@ -441,22 +441,23 @@ struct attempt_row {
 static int attempt_row(struct stmt *s, struct attempt_row *a, struct err *e)
 {
     int rc = stmt_step(s, e);
+    enum attempt_state state;
 
-    if (rc > 0)
-        *a = (struct attempt_row){
-            .id = stmt_int(s, 0),
-            .job = stmt_int(s, 1),
-            .no = stmt_int(s, 2),
-            .state = (enum attempt_state)stmt_enum(s, 3, ATTEMPT_STATE_COUNT),
-            .seq = stmt_int(s, 4),
-            .worker = stmt_int(s, 5),
-            .is_proven = stmt_enum(s, 3, ATTEMPT_STATE_COUNT) == ATTEMPT_DONE && stmt_is_null(s, 6),
-            .job_cancelled = stmt_int(s, 7) == CANCEL_NOW,
-            .sweep = stmt_int(s, 8),
-            .started_at = stmt_int(s, 9),
-            .ended_at = stmt_int(s, 10),
-            .cpu_ms = stmt_int(s, 11)
-        };
+    if (rc <= 0)
+        return rc;
+    state = (enum attempt_state)stmt_enum(s, 3, ATTEMPT_STATE_COUNT);
+    *a = (struct attempt_row){ .id = stmt_int(s, 0),
+                               .job = stmt_int(s, 1),
+                               .no = stmt_int(s, 2),
+                               .state = state,
+                               .seq = stmt_int(s, 4),
+                               .worker = stmt_int(s, 5),
+                               .is_proven = attempt_has_published(state) && stmt_is_null(s, 6),
+                               .job_cancelled = stmt_int(s, 7) == CANCEL_NOW,
+                               .sweep = stmt_int(s, 8),
+                               .started_at = stmt_int(s, 9),
+                               .ended_at = stmt_int(s, 10),
+                               .cpu_ms = stmt_int(s, 11) };
     stmt_end(s);
     return rc;
 }
@@ -601,9 +602,9 @@ int attempt_report(struct server *sv, int64_t worker, const struct report *r, en
         *verdict = VERDICT_WITHDRAW;
         return attempt_is_live(a.state) ? attempt_accept(sv, &a, r, ATTEMPT_CANCELLED, t, e) : 0;
     }
-    if (event == EV_DONE && a.is_proven && r->exit_code != SCHEMA_NONE) {
+    if (event_is_publication(event) && a.is_proven && r->exit_code != SCHEMA_NONE) {
         *verdict = VERDICT_TAKEN;
-        return attempt_accept(sv, &a, r, ATTEMPT_DONE, t, e);
+        return attempt_accept(sv, &a, r, attempt_next(ATTEMPT_PUBLISHING, event), t, e);
     }
     *verdict = VERDICT_KNOWN;
     if (attempt_was_made(a.state, event))

@@ -101,6 +101,13 @@ static int prepare_copy(struct result *r, struct publish_group *g, struct checkp
     return rc != 0 ? (rc < 0 ? -1 : 0) : copy_checkpoint(r, g, k, e);
 }
 
+/* Of its own, or of another attempt that had published before. */
+static bool has_result(const struct result *r)
+{
+    return event_is_publication((enum attempt_event)r->outcome.event) ||
+           r->outcome.event == EV_SUPERSEDE;
+}
+
 /* Where we may not write it, the job begins anew. */
 int checkpoint_publish_prepare(struct result *r, struct publish_group *g, struct err *e)
 {
@@ -108,7 +115,7 @@ int checkpoint_publish_prepare(struct result *r, struct publish_group *g, struct
     struct checkpoint_copy k;
     int rc;
 
-    if (r->outcome.event == EV_DONE || r->outcome.event == EV_SUPERSEDE)
+    if (has_result(r))
         return 0;
     rc = checkpoint_copy_open(&k, g->scratch->ended_fd, r->hex, e);
     if (rc <= 0)
@@ -179,17 +186,16 @@ void checkpoint_publish_finish(struct result *r, struct publish_group *g)
 {
     static const struct checkpoint_name none = { 0, 0 };
     const struct order *o = &r->order;
-    bool has_result = r->outcome.event == EV_DONE || r->outcome.event == EV_SUPERSEDE;
     /* Else there was none before, and no copy while it ran. */
     bool may_have_some = o->assignment.attempt > 1 || o->assignment.restart > 0 ||
                          o->work.work.checkpoint.every_ms > 0;
 
     if (!r->has_order)
         return;
-    if (r->carry.step == CARRY_DROPPED || (has_result && may_have_some))
+    if (r->carry.step == CARRY_DROPPED || (has_result(r) && may_have_some))
         remove_older(r, g, NULL);
     else if (r->carry.step == CARRY_KEPT)
         remove_older(r, g, &r->carry.as);
-    else if (!has_result && o->work.work.checkpoint.every_ms > 0)
+    else if (!has_result(r) && o->work.work.checkpoint.every_ms > 0)
         remove_older(r, g, &none);
 }

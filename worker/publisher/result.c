@@ -26,11 +26,17 @@ static const char *final_path_of(const struct order *o, int event, struct arena 
     const struct assignment *x = &o->assignment;
     struct buf path = { 0 };
 
-    if (event == EV_DONE)
+    if (event_is_publication((enum attempt_event)event))
         layout_run(&path, o->work.project, x->param_name, x->job_name);
     else
         layout_failed(&path, o->work.project, x->param_name, x->job_name, x->attempt);
     return buf_to_arena(&path, a);
+}
+
+/* Its result belongs under runs/. */
+static bool has_result(const struct result *r)
+{
+    return event_is_publication((enum attempt_event)r->outcome.event);
 }
 
 static const char *temporary_of(const char *final, const struct token *token, struct arena *a)
@@ -172,7 +178,7 @@ static int look_at_final(struct result *r, const struct publish_group *g, struct
         if (read_published_metrics(r, g, e) < 0)
             return -1;
         r->folder->has_changed = true;
-    } else if (r->outcome.event == EV_DONE) {
+    } else if (has_result(r)) {
         r->outcome.event = EV_SUPERSEDE;
         r->report.winner = winner;
     }
@@ -375,7 +381,7 @@ static int bring_result(struct result *r, struct publish_group *g, const char *h
     CRASH_POINT_POINT(job_json_written);
     if (rc < 0)
         return -1;
-    if (r->outcome.event == EV_DONE && !r->folder->has_params &&
+    if (has_result(r) && !r->folder->has_params &&
         (mp_read(packed.data, packed.n, g->arena, &params, e) < 0 ||
          publish_group_add_params(g, r->folder, &params, r->hex, e) < 0))
         return -1;
@@ -425,7 +431,7 @@ int result_prepare(struct result *r, struct publish_group *g, const char *host, 
     CRASH_POINT_POINT(publish_begun);
     if (r->step != RESULT_NEW)
         return 0;
-    if (r->outcome.event != EV_DONE && r->outcome.event != EV_FAIL) {
+    if (!has_result(r) && r->outcome.event != EV_FAIL) {
         prepare_nothing(r, g);
         result = 0;
     } else {
@@ -473,7 +479,7 @@ static int lose_fence(struct result *r, struct publish_group *g, const struct to
     if (remove_temporary(r, g, e) < 0)
         return -1;
     CRASH_POINT_POINT(loser_removed);
-    if (r->outcome.event == EV_DONE) {
+    if (has_result(r)) {
         r->outcome.event = EV_SUPERSEDE;
         r->report.winner = *winner;
     }
@@ -542,7 +548,7 @@ int result_fence(struct result *r, struct publish_group *g, struct err *e)
     if (rc == 0 && is_there && renamed.kind == ERR_EXISTS) {
         const char *path = temporary_of(r->final_path, &r->token, g->arena);
 
-        if (r->outcome.event == EV_DONE)
+        if (has_result(r))
             return give_way(r, g, e);
         /* A failed one has no other name to go to. */
         add_reason(r, g, arena_printf(g->arena, ": what it saved lies in %s", path));
