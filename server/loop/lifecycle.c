@@ -90,8 +90,10 @@ static void on_closed(struct server *sv, struct conn *c)
 {
     subscribe_forget(c);
     dispatch_forget(c);
-    if (c->worker != 0)
+    if (c->worker != 0) {
         lease_begin(sv, c->worker);
+        turn_add_work(sv->turn, lease_note_seen, c->worker);
+    }
     share_packs_left(sv, c);
     if (c->pilot != 0 && c->worker != 0)
         pilots_lost_sight(sv);
@@ -143,7 +145,7 @@ static int listen_at(struct server *sv, const char *socket, struct err *e)
     return listen_on(sv, socket, sv->conf.socket_group, e);
 }
 
-/* Whoever is answered may take it that this ludwigd stays: all else that can fail comes before. */
+/* A client that is answered may take it that this ludwigd stays: all else that can fail comes before. */
 int server_listen(struct server *sv, struct err *e)
 {
     const char *const *sockets = sv->conf.sockets.items;

@@ -153,6 +153,11 @@ void lease_begin(struct server *sv, int64_t worker)
     add(sv->leases, worker, sv->conf.lease_ms);
 }
 
+int lease_note_seen(struct server *sv, int64_t worker, struct err *e)
+{
+    return db_run(sv->db, e, SQL_WORKER_SEEN, "ii", worker, turn_now_ms(sv)) < 0 ? -1 : 0;
+}
+
 bool lease_is_running(const struct server *sv, int64_t worker)
 {
     for (size_t i = 0; i < sv->leases->n; i++)

@@ -3,7 +3,7 @@
  * lease.h - how long a worker may be silent before its jobs are given out again
  *
  * A lease begins when a worker's connection ends, with each message of one that is
- * connected, and anew when ludwigd starts: it counts only while ludwigd runs.  Who is
+ * connected, and anew when ludwigd starts: it counts only while ludwigd runs.  A worker that is
  * connected and silent for that long is cut off: where a cable is out or a machine lost
  * its power, sshd may hold the connection for hours.  If ludwigd itself was held up, what lay in its
  * sockets meanwhile is read first.
@@ -21,6 +21,8 @@ void leases_destroy(struct leases *l); /* before the loop is closed; NULL is fin
 int leases_load(struct server *sv, struct err *e);
 /* A worker is connected, or has just gone. */
 void lease_begin(struct server *sv, int64_t worker);
+/* Work for a turn: until now it was heard of. */
+int lease_note_seen(struct server *sv, int64_t worker, struct err *e);
 /* It is not over: the worker may be back, and have what it had. */
 bool lease_is_running(const struct server *sv, int64_t worker);
 

@@ -336,8 +336,12 @@ static void nodes_are_up_while_connected_and_lost_afterwards(void **state)
     assert_string_equal(node->node, "n1");
     assert_string_equal(node->state, "up");
     assert_true(node->cpus == (double)WORKER_CPUS);
+    /* It has been up for long: as if it had registered in 1970. */
+    assert_int_equal(db_run(f->sv.db, NULL, SQL_WORKER_SEEN, "ii", w->conn->worker, INT64_C(1)), 1);
     peer_close(w);
+    fixture_settle(f);
     peer_ask(p, MSG_GET_NODES, &get, &page);
+    assert_int_equal(page.nodes.n, 1);
     node = page.nodes.items;
     assert_string_equal(node->state, "lost");
     peer_close(p);
