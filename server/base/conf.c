@@ -10,7 +10,7 @@
 #include "server/base/jailpattern.h"
 #include "server/base/sshdconf.h"
 
-/* Ten minutes: longer than a reboot, shorter than the patience of whoever waits for a job. */
+/* Ten minutes: longer than a reboot, shorter than the patience of somebody who waits for a job. */
 #define LEASE_MS (INT64_C(10) * 60 * 1000)
 /* Debian's and Fedora's first uid of a person. */
 #define MIN_UID 1000

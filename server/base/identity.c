@@ -117,7 +117,7 @@ int identity_peer_groups(int fd, gid_t gid, struct groups *groups)
     return 0;
 }
 
-/* ---- who is special ---- */
+/* ---- admins, workers' users ---- */
 
 static bool is_listed(const struct list *users, const char *user)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * identity.h - who somebody is
+ * identity.h - users and groups, by the kernel and the user database
  *
  * The uid the kernel reports is the identity; a name is what the machine calls it.
  */

@@ -38,7 +38,7 @@ struct server {
     struct jails *jails; /* NULL: none are followed */
     struct inbox *inbox;
     struct sshd *sshd;        /* NULL: none */
-    uv_timer_t last_call;     /* while leaving: when it goes although somebody does not read */
+    uv_timer_t last_call;     /* while leaving: when it goes although a peer does not read */
     const char *server_id;    /* made with the database, 16 hex digits */
     struct token incarnation; /* made at each start */
     /* server_leave: set by server_open, for those that stand below lifecycle.c */

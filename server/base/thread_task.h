@@ -24,7 +24,7 @@ struct thread_job {
 
 /* Owns the context from now on, which is destroyed after `after`. */
 struct thread_task *thread_task_begin(uv_loop_t *loop, const struct thread_job *task);
-/* On the loop, and not once `after` was called: nobody waits for it any more. */
+/* On the loop, and not once `after` was called: its answer is not wanted any more. */
 void thread_task_drop(struct thread_task *a);
 
 #endif

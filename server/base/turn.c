@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* turn.c - what is promised to a turn, and what it is asked */
+/* turn.c - effects and work that are promised to a turn, and its clock and counter */
 
 #include "server/base/turn.h"
 

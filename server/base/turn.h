@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * turn.h - what is done inside ludwigd's turn, promised for its end, or left for the next
+ * turn.h - ludwigd's turn, for handlers: effects at its end, work for the next one, clock, counter
  *
  * A turn (turn_run.h) is one transaction.  Each handler writes inside a savepoint and appends
  * effects; a handler that fails is rolled back with its effects.  After the commit the effects run;

@@ -62,7 +62,7 @@ struct turn {
     int64_t changes_before;
     int64_t turns, longest_ns; /* as in struct turn_stats */
     bool is_awake;
-    bool is_running; /* what is promised waits for the commit */
+    bool is_running; /* effects wait for the commit */
     bool is_lost;    /* the transaction was undone under a handler */
     bool wants_schedule;
     bool had_schedule; /* in this turn */

@@ -188,7 +188,7 @@ static const struct {
 
 /* ---- opening ---- */
 
-/* EXCLUSIVE comes before WAL: then there is no shared memory file, and nobody else gets in. */
+/* EXCLUSIVE comes before WAL: then there is no shared memory file, and no other process gets in. */
 static const char *const pragmas[] = {
     "PRAGMA locking_mode = EXCLUSIVE",
     "PRAGMA journal_mode = WAL",

@@ -13,7 +13,7 @@
  * Formats: i int64_t, I int64_t that is NULL when SCHEMA_NONE, s const char * (NULL is NULL),
  * b struct bytes (without data: NULL), t const struct token *, d const struct digest * (NULL is
  * NULL), f double, c const int64_t [JOB_STATE_COUNT], which JOB_COUNTERS_SET wants.
- * What is bound is not copied: it must last until the statement has ended.
+ * Bound values are not copied: they must last until the statement has ended.
  * A statement in use may not be asked for again before it has ended or stmt_end was called; that,
  * as a wrong format, is an error of the first stmt_step.
  */

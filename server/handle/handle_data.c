@@ -49,7 +49,7 @@ static size_t read_row(struct stmt *s, const struct holder *holders, size_t n_ho
     return bytes;
 }
 
-/* uid: of whose projects; SCHEMA_NONE: of all */
+/* uid: the owner of the projects; SCHEMA_NONE: all owners */
 static int fill_page(struct server *sv, struct arena *a, const struct msg_get_data *req,
                      int64_t uid, struct msg_data_page *rep, struct err *e)
 {
@@ -117,7 +117,7 @@ static struct pass *find_pass(struct server *sv, struct ask *ask, const struct m
     return p != NULL ? p : share_packs_join(sv, ask->conn, req->project, req->path, e);
 }
 
-/* Packs go into the project's folder, whatever rights who packs has: it must be the asker's. */
+/* Packs go into the project's folder, whatever rights the worker has: the folder must be the asker's. */
 int handle_pack_share(struct server *sv, struct ask *ask, const void *request, void *reply,
                       struct err *e)
 {

@@ -18,9 +18,9 @@
 
 enum {
     LOST_SHOWN_MS = 24 * 3600 * 1000, /* a lost worker that holds nothing is shown so long */
-    LOAD_FRESH_MS = 10 * 1000,        /* one who looks again and again asks them no more often */
-    LOAD_ANSWER_MS = 2 * 1000,        /* who has not said it by then is not waited for */
-    LOAD_OLD_MS = 60 * 1000,          /* what it said then is no load of the last minute */
+    LOAD_FRESH_MS = 10 * 1000, /* a client that looks again and again asks workers no more often */
+    LOAD_ANSWER_MS = 2 * 1000, /* a worker that has not said it by then is not waited for */
+    LOAD_OLD_MS = 60 * 1000,   /* what it said then is no load of the last minute */
     JOBS_SHOWN = 32,
     HELD_SHOWN = 32,
     USERS_SHOWN = 32
@@ -176,7 +176,7 @@ static int refuse_unknown(const struct draining *d, const char *name, struct err
                    name[0] == '@' ? "@" : "", near.best);
 }
 
-/* Whoever has a worker of their own there means that one. */
+/* A user with a worker of their own there means that one. */
 static int check_name(const struct draining *d, const char *name, struct err *e)
 {
     const struct known *others = NULL;

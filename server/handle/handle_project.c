@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* handle_project.c - whose a project is, and what a submit would find in it */
+/* handle_project.c - the owner of a project, and the results that a submit would find in it */
 
 #include <stdlib.h>
 

@@ -181,7 +181,7 @@ int handle_get_results(struct server *sv, struct ask *ask, const void *request, 
     return rc < 0 ? -1 : 0;
 }
 
-/* ---- what was used: everybody sees who takes how much ---- */
+/* ---- usage: everybody sees how much each sweep takes ---- */
 
 enum { MS_PER_HOUR = 3600 * 1000 };
 

@@ -135,7 +135,7 @@ static int check_pools(const struct list *pools, struct err *e)
     return 0;
 }
 
-/* Who may submit, names that end up in paths, in an environment or in sbatch's arguments, nodes there
+/* Uids that may submit, names that end up in paths, in an environment or in sbatch's arguments, nodes there
  * are, and values that exclude each other. */
 static int check_submit(const struct conf *conf, const struct conn *c,
                         const struct msg_submit_begin *req, struct err *e)
@@ -480,7 +480,7 @@ enum { LOOKED_AT, DONE_OTHERWISE, LOOK_AT_ONCE = 1000 };
  * was over before the end, 0, -1. */
 static int count_done_otherwise(const struct taking *t, struct ask *ask, struct err *e)
 {
-    int64_t most = t->reuse == REUSE_ALL ? t->jobs : 0; /* else they are reused, or nobody asks */
+    int64_t most = t->reuse == REUSE_ALL ? t->jobs : 0; /* else they are reused, or not asked for */
     int64_t *progress = ask->progress;
 
     if (most > DONE_OTHERWISE_MAX)

@@ -100,7 +100,7 @@ int handle_hello(struct server *sv, struct ask *ask, const void *request, void *
 /* So much may be the way of the message. */
 enum { CLOCKS_DIFFER_MS = 2000 };
 
-/* By how much the clock of who said this at that time is ahead of ludwigd's. */
+/* By how much the clock of the worker that said this at that time is ahead of ludwigd's. */
 static int64_t clock_ahead_ms(const struct server *sv, int64_t said_at)
 {
     int64_t ahead_ms = said_at - turn_now_ms(sv);

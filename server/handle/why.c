@@ -31,7 +31,7 @@ struct why {
 
 enum { NEVER_SHOWN = 3, BEFORE_MAX = 10000 };
 
-/* What a job of the sweep needs, and who may run it. */
+/* The needs of a job of the sweep, and where it may run. */
 struct wanted {
     int64_t sweep;
     uid_t uid;
@@ -174,7 +174,7 @@ static int each_machine(struct why *to, const struct wanted *w, machine_fn each,
     return rc;
 }
 
-/* ---- nobody could, whatever else runs ---- */
+/* ---- workers that could not run it, whatever else runs ---- */
 
 static void say_if_never(struct why *to, const struct machine *m, const struct wanted *w)
 {

@@ -2,8 +2,8 @@
 /*
  * dispatch.h - from a message to its handler, and back to an answer
  *
- * A table says which function handles which message; who may send it and what
- * answers it stands in the table of messages.  The first answer of a changing request is
+ * A table says which function handles which message; the table of messages has its senders and its
+ * answer.  The first answer of a changing request is
  * kept under its id and its asker's uid, in the same transaction as the change.
  *
  * A request that fails is answered with an error and changes nothing.  A peer that breaks

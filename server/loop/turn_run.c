@@ -19,7 +19,7 @@ enum {
     FORGET_EVERY_MS = 3600 * 1000
 };
 
-/* Who is to be told if the commit fails. */
+/* A connection to be told if the commit fails, and of which of its messages. */
 struct asker {
     int64_t conn;
     int64_t seq;

@@ -82,7 +82,7 @@ static int gather_workers(struct pass *p, struct err *e)
     return rc < 0 ? -1 : 0;
 }
 
-/* What of a sweep decides who may run its jobs. */
+/* Which workers may run a sweep's jobs is decided by these. */
 struct wanted {
     int64_t sweep;
     uid_t uid;
@@ -91,8 +91,8 @@ struct wanted {
     struct pilot_need need;
 };
 
-/* Which workers may run this sweep's jobs: by whose they are, by what the sweep asks for, and by what
- * the workers themselves say of its owner.  A pilot serves its owner's sweeps that name its pool; any
+/* Which workers may run this sweep's jobs: by the accounts that they run as, by the nodes or pools that
+ * the sweep names, and by the users whom the workers refuse.  A pilot serves its owner's sweeps that name its pool; any
  * other worker those that have its node in their list. */
 static int who_may(struct pass *p, const struct wanted *w, const bool **to, struct err *e)
 {

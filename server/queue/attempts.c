@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* attempts.c - transitions of attempts, what is taken back, and the jobs and sweeps that follow */
+/* attempts.c - transitions of attempts, recalls, and the jobs and sweeps that follow */
 
 #include "server/queue/attempts.h"
 
@@ -228,7 +228,7 @@ static int job_load(struct server *sv, int64_t id, struct job_row *job, struct e
 /* What a job's attempts have come to. */
 struct history {
     struct job_evidence evidence;
-    struct arena *arena; /* of what is tried; NULL while that is nothing */
+    struct arena *arena; /* of the texts in tried; NULL while there is none */
     struct tried *tried; /* those that went wrong, since the job was last forgiven */
     size_t n, capacity;
     enum attempt_state last; /* of those that have ended since then; ATTEMPT_NO: none */
@@ -543,7 +543,8 @@ static int attempt_accept(struct server *sv, const struct attempt_row *a, const 
 }
 
 /*
- * A report that names who published before it proves that one done, should it never say so.
+ * A report names the attempt that published before it.  That proves that one done, should its own
+ * report never come.
  * 1: so it was; 0: it proves nothing about an attempt that is known here; -1.
  */
 static int winner_found(struct server *sv, const struct attempt_row *loser, const struct report *r,
@@ -566,8 +567,8 @@ static int winner_found(struct server *sv, const struct attempt_row *loser, cons
 }
 
 /*
- * Another attempt had published.  If nobody here knows that one (the database is older than the
- * share), the result that lies there is this job's all the same.
+ * Another attempt had published.  If the database does not have that one (it is older than the share),
+ * the result that lies there is this job's all the same.
  */
 static int supersede(struct server *sv, const struct attempt_row *a, const struct report *r,
                      enum attempt_state next, struct tally *t, struct err *e)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attempts.h - what happens to attempts, and what that makes of jobs and sweeps
+ * attempts.h - events of attempts, and the states of jobs and sweeps that follow
  *
  * Every change of a job's state goes through job_refresh, which derives it from
  * the job's attempts and keeps the sweep's counters.  All of this runs inside a

@@ -22,7 +22,7 @@ struct pilot_row {
     const char *project; /* in whose folder its log lies */
     int64_t cpus, gpus, memory_bytes, time_ms;
     enum pilot_phase phase;
-    const char *words;              /* why it waits; NULL: nobody knows */
+    const char *words;              /* why it waits; NULL: not known */
     bool was_asked;                 /* sbatch was begun, */
     int64_t slurm_id;               /* and answered; 0: it did not */
     int64_t submitted_s;            /* as Slurm has it; 0: it was not looked at */
@@ -78,7 +78,7 @@ struct pilot_need {
     int64_t mean_ms; /* of those that have ended */
 };
 
-/* How long one may take, its results included; 0: nobody knows. */
+/* How long one may take, its results included; 0: not known. */
 int64_t pilot_need_ms(const struct pilot_need *need);
 /* Can such a job end, and be published, before the pilot's time does? */
 bool pilot_has_time(const struct conn *c, const struct pilot_need *need, int64_t now_ms);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.c - read rows of sweeps, jobs and results for those who ask */
+/* rows.c - rows of sweeps, jobs and results as structs of messages */
 #include "server/queue/rows.h"
 
 #include <inttypes.h>

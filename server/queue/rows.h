@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows.h - what is told about sweeps and jobs: rows to structs of messages
+ * rows.h - rows of sweeps, jobs and results as structs of messages
  *
  * All text and values are in the arena.
  */

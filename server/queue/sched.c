@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sched.c - splits what is queued over who is there: fair, then full, then ahead */
+/* sched.c - splits the queued jobs over the workers: fair, then full, then ahead */
 
 #include "server/queue/sched.h"
 
@@ -14,7 +14,7 @@ struct user {
     int64_t cpus_milli, gpus_milli, jobs; /* held */
 };
 
-struct room { /* what is left of a worker; negative when work was sent ahead */
+struct room { /* that is left on a worker; negative when work was sent ahead */
     int64_t cpus_milli, gpus_milli, memory_bytes;
     double work_ms; /* how long what it holds keeps it busy, as far as is known */
     bool is_reserved;
@@ -204,7 +204,7 @@ static void give(struct split *s, size_t worker, size_t sweep, int64_t jobs)
 
 /*
  * Those that have its data, or at least half of what is missing where that takes so long, are
- * through with the sweep's queue before they were brought, or nobody knows how long its jobs take.
+ * through with the sweep's queue before they were brought, or it is not known how long its jobs take.
  */
 static bool is_sooner_elsewhere(const struct split *s, size_t sweep, int64_t takes_ms)
 {
@@ -356,7 +356,7 @@ static bool could_follow(const struct split *s, const struct sched_sweep *need, 
     return may_follow;
 }
 
-/* Nobody knows which job ends next: each worker's next one is as likely as any other's. */
+/* Which job ends next is not known: each worker's next one is as likely as any other's. */
 static void look_ahead(struct split *s)
 {
     struct sched_plan *p = s->plan;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* share_packs.c - the packing of what lies on the share already */
+/* share_packs.c - the packing of data that lie on the share already */
 
 #include "server/queue/share_packs.h"
 
@@ -59,7 +59,7 @@ static void replace(char **text, const char *by)
     *text = by == NULL ? NULL : mem_strdup(by);
 }
 
-/* Whoever waits for news of it is answered. */
+/* Connections that wait for news of it are answered. */
 static void tell(struct server *sv, struct pass *p)
 {
     p->version = ++sv->passes->last_version;

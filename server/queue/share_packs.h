@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * share_packs.h - the packing of what lies on the share already: who does it, who waits for it
+ * share_packs.h - the packing of data that lie on the share already: by which worker, for which askers
  *
  * In memory only; docs/internals/states.md has the states.
  */
@@ -10,17 +10,17 @@
 #include "server/base/server.h"
 #include "server/conn/conn.h"
 
-/* Those that are over are kept for whoever is yet to hear of it. */
+/* Passes that are over are kept, as their askers may not have heard of it yet. */
 enum { SHARE_PACKS_KEPT_MAX = 100, SHARE_PACKS_OF_USER_MAX = 100 };
 
 struct pass {
     int64_t number;
-    int64_t version; /* of what is told of it */
+    int64_t version; /* counts the changes that askers are told */
     struct token token;
     uid_t uid;
     char *user, *project, *path;
     enum pass_state state;
-    bool is_stuck;   /* WAITING: nobody could do it */
+    bool is_stuck;   /* WAITING: no worker could do it */
     bool has_failed; /* DONE: why */
     char *why;
     int64_t conn; /* RUNNING: of the worker */

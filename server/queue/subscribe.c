@@ -119,7 +119,7 @@ void subscribe_registered(struct server *sv, int64_t worker)
                 followed_order(sv, &sub->log, true);
 }
 
-/* In memory alone, and only for who is told of it. */
+/* In memory alone, and only for the subscribers of that log. */
 int handle_log_grew(struct server *sv, struct ask *ask, const void *request, void *reply,
                     struct err *e)
 {
@@ -205,7 +205,7 @@ static int push(struct server *sv, struct conn *c, struct subscription *sub, str
     }
     if (fill_page(sv, sub, a, &page, &owner, &e) < 0)
         goto fail;
-    /* Who follows one job is not told how all the others get on. */
+    /* A subscriber of one job is not told how all the others get on. */
     is_news = sub->job == 0 || page.jobs.n > 0 || page.sweep.state != sub->last_state ||
               page.log_bytes != sub->log.told_bytes;
     if (is_news && chan_send(c->chan, MSG_CHANGES, sub->re, NULL, &page, &e) < 0)

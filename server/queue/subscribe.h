@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * subscribe.h - changes pushed to those who asked for them
+ * subscribe.h - changes pushed to the clients that subscribed to them
  *
  * A subscription is a cursor: every change of a job has a number from one
  * counter, and what is pushed is "the jobs of that sweep whose number is larger".  So
@@ -19,8 +19,7 @@ enum {
     SUBSCRIBE_MAX = 64        /* by one connection */
 };
 
-/* In a turn: something about the sweep changes; whoever subscribed to it gets the news after the
- * commit. */
+/* In a turn: something about the sweep changes; its subscribers get the news after the commit. */
 void subscribe_touch(struct server *sv, int64_t sweep);
 /* After a commit: one message for each that is behind and has room. */
 void subscribe_pump(struct server *sv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* project.c - whose a project is, and who may look into it */
+/* project.c - the owner of a project, and the users that may look into it */
 #include "server/share/project.h"
 
 #include <stdlib.h>

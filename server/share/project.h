@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * project.h - whose a project is, and who may look into it
+ * project.h - the owner of a project, and the users that may look into it
  *
- * A project belongs to who first used it, by the database and by its folder's owner alike.
+ * A project belongs to the user that used it first, by the database and by its folder's owner alike.
  */
 #ifndef LUDWIG_SERVER_SHARE_PROJECT_H
 #define LUDWIG_SERVER_SHARE_PROJECT_H
@@ -30,8 +30,8 @@ int project_check_folder(struct server *sv, struct ask *ask, const char *name, s
 int project_folder_owner(struct server *sv, struct ask *ask, const char *name, uid_t *uid,
                          const char **owner, struct err *e);
 
-/* May the asker look into that sweep of uid's?  Owners and admins may at once, and whoever could
- * read the project's folder. */
+/* May the asker look into that sweep of uid's?  Owners and admins may at once, and users that
+ * could read the project's folder. */
 int project_may_see(struct server *sv, struct ask *ask, int64_t uid, const struct sweep_info *sweep,
                     struct err *e);
 

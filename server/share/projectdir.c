@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* projectdir.c - make folders of projects, check whose they are and who may read them */
+/* projectdir.c - make folders of projects, check their owners and which users may read them */
 #include "server/share/projectdir.h"
 
 #include <dirent.h>
@@ -19,14 +19,14 @@
 
 #define NO_GROUP ((gid_t)-1)
 
-/* A folder that is not given away yet; nobody else makes one like that. */
+/* A folder that is not given away yet; no other program makes one like that. */
 #define UNFINISHED_MODE 01700
 
-/* ---- whose folder it is ---- */
+/* ---- the folder's owner ---- */
 
 struct folder {
     int parent_fd;
-    bool has_owners; /* else the file system calls everything somebody's */
+    bool has_owners; /* else the file system gives all files one owner */
     const char *name;
 };
 
@@ -147,7 +147,7 @@ static bool is_empty(int fd)
     return n <= 2; /* "." and ".." */
 }
 
-/* Gives it away, unless whoever may write beside it has put another in its place. */
+/* Gives it away, unless another was put in its place: other users may be able to write beside it. */
 static int finish_made(const struct folder *f, const struct plan *p, struct err *e)
 {
     int fd = openat(f->parent_fd, f->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -190,8 +190,8 @@ static bool may_be_unfinished(const struct plan *p, const struct stat *st)
            (st->st_mode & 07777 & ~inherited) == UNFINISHED_MODE;
 }
 
-/* One thread at a time, so that what it finds unfinished is nobody's.  0, or 1 when somebody was
- * faster. */
+/* One thread at a time, so that no other is at work on a folder that it finds unfinished.  0, or 1 when
+ * another program was faster. */
 static int make_alone(const struct folder *f, const struct plan *p, struct folder_order *order,
                       struct err *e)
 {
@@ -257,7 +257,7 @@ int projectdir_prepare(const struct server *sv, const char *name, uid_t uid, boo
     return rc < 0 ? -1 : 0;
 }
 
-/* ---- who may read it ---- */
+/* ---- may a user read it? ---- */
 
 /* bits: of 4, 2, 1. */
 static bool has_access(const struct reader *r, const struct stat *st, mode_t bits)

@@ -35,7 +35,7 @@ struct reader {
 /* Could such a user list the folder? */
 bool projectdir_may_read(const struct server *sv, const char *name, const struct reader *r);
 
-/* The error of whoever comes too late. */
+/* The error of a user that comes too late. */
 int projectdir_refuse(const char *name, const char *owner, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* server_dirs.c - make folders, check whose they are, lock the state */
+/* server_dirs.c - make folders, check their owners, lock the state */
 #include "server/share/server_dirs.h"
 
 #include <dirent.h>
@@ -58,7 +58,7 @@ int server_dirs_state(const char *state, struct err *e)
     lock = path_join(state, "lock");
     fd = io_lock_file(lock, e);
     if (fd < 0 && e->kind == ERR_BUSY) {
-        /* Instead of "is locked": who it is. */
+        /* Instead of "is locked": the process that holds it. */
         if (io_read_file(lock, 64, &holder, NULL) == 0)
             pid = strtol(buf_text(&holder), NULL, 10);
         if (pid > 0)
@@ -86,7 +86,7 @@ char *server_dirs_projects(const struct server *sv)
                                      : path_join(sv->conf.share, sv->conf.projects);
 }
 
-/* Those who may write into the share could put links there. */
+/* Users that may write into the share could put links there. */
 int server_dirs_open_projects(const struct server *sv, bool makes, struct err *e)
 {
     const char *rest = sv->conf.projects;

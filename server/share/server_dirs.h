@@ -14,7 +14,7 @@ int server_dirs_state(const char *state, struct err *e);
 /* <share>, <share>/.ludwig and where projects lie. */
 int server_dirs_share(struct server *sv, struct err *e);
 char *server_dirs_projects(const struct server *sv); /* where that is; caller frees */
-/* A descriptor of that folder, or -1; makes: what is missing on the way is made. */
+/* A descriptor of that folder, or -1; makes: folders that are missing on the way are made. */
 int server_dirs_open_projects(const struct server *sv, bool makes, struct err *e);
 /* The file that says which server the share belongs to, once it is known whether the inbox is
  * open. */

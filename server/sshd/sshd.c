@@ -87,7 +87,7 @@ static int make_host_key(const char *dir, struct err *e)
     int rc = 0;
 
     if (access(path, F_OK) < 0) {
-        (void)unlink(fresh); /* of one who died over it: ssh-keygen would ask */
+        (void)unlink(fresh); /* left by a ludwigd that was killed: ssh-keygen would ask */
         rc = run(words, e);
         if (rc == 0 && rename(public_fresh, public_path) < 0)
             rc = err_sys(e, "make %s", public_path);
@@ -162,7 +162,7 @@ static void sshd_files_name(const struct server *sv, struct sshd_files *f)
     f->pid = path_join(f->dir, "pid");
 }
 
-/* Finds programs, makes what is missing, writes the configuration and has sshd check it.  Waits for
+/* Finds programs, makes missing files, writes the configuration and has sshd check it.  Waits for
  * other programs: for before the loop runs. */
 static int prepare(struct server *sv, struct sshd_files *f, struct err *e)
 {
@@ -232,7 +232,7 @@ static void sshd_files_free(struct sshd_files *f)
 enum {
     FIRST_PAUSE_MS = 500,
     LONGEST_PAUSE_MS = 60 * 1000,
-    LIVED_MS = 60 * 1000, /* who lived so long is started again at once */
+    LIVED_MS = 60 * 1000, /* an sshd that lived so long is started again at once */
     END_MAX_MS = 3000,
     LINE_MAX_BYTES = 4096
 };
@@ -253,7 +253,7 @@ struct sshd {
 
 /* ---- one that was left ---- */
 
-/* Its title still tells whose configuration it has. */
+/* Its title still tells which configuration it has. */
 static bool is_ours(pid_t pid, const struct sshd_files *f)
 {
     char *path = mem_printf("/proc/%ld/cmdline", (long)pid);
@@ -309,8 +309,8 @@ static void say_lines(struct sshd *s)
 
         text[strcspn(text, "\r")] = '\0';
         log_event(LOG_INFO, "sshd", "says", "%s", text, NULL);
-        /* It goes on with the addresses it got, IPv6 for example: those who come by the other wait in
-         * vain. */
+        /* It would go on with the addresses that it got, IPv6 for example: clients that come by the
+         * other would wait in vain. */
         if (strncmp(text, "Bind to port ", 13) == 0 && strstr(text, "already in use") != NULL &&
             s->pid > 0)
             (void)kill(s->pid, SIGTERM);

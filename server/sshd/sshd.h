@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sshd.h - an sshd of ludwigd's own, for those who have no root
+ * sshd.h - an sshd of ludwigd's own, for a ludwigd without root
  *
  * Where the site's sshd wants a second factor, or nodes cannot use it, ludwigd runs OpenSSH's sshd
  * as its own user, on a port of its own, for keys that `ludwig invite` let in.  It is started again
