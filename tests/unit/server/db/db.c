@@ -140,17 +140,23 @@ static void a_statement_in_use_is_not_given_out_again(void **state)
 
 static void states_stand_in_statements_by_name(void **state)
 {
-    char *text = sql_text("state <= ATTEMPT_LAST_LIVE AND state = ATTEMPT_RUNNING OR j.state IN"
-                          " (JOB_IS_OVER) OR s.state = SWEEP_PAUSED AND ATTEMPT_NONE");
+    char *text = sql_text("state <= ATTEMPT_LAST_LIVE AND state = ATTEMPT_RUNNING OR"
+                          " s.state = SWEEP_PAUSED AND ATTEMPT_NONE");
 
     (void)state;
-    assert_string_equal(text, "state <= 3 AND state = 2 OR j.state IN (4, 5, 6)"
-                              " OR s.state = 2 AND ATTEMPT_NONE");
+    assert_string_equal(text, "state <= 3 AND state = 2 OR s.state = 2 AND ATTEMPT_NONE");
     free(text);
-    text = sql_text("SELECT JOB_COUNTERS; JOB_COUNTERS_SET");
-    assert_string_equal(text, "SELECT n_queued, n_staging, n_running, n_publishing, n_done,"
-                              " n_failed, n_cancelled; n_queued = ?, n_staging = ?, n_running = ?,"
-                              " n_publishing = ?, n_done = ?, n_failed = ?, n_cancelled = ?");
+    /* Further states may follow. */
+    text = sql_text("j.state IN (JOB_IS_OVER)");
+    assert_memory_equal(text, "j.state IN (4, 5, 6", strlen("j.state IN (4, 5, 6"));
+    free(text);
+    text = sql_text("SELECT JOB_COUNTERS");
+    assert_non_null(strstr(text, "SELECT n_queued, n_staging, n_running, n_publishing, n_done,"
+                                 " n_failed, n_cancelled"));
+    free(text);
+    text = sql_text("JOB_COUNTERS_SET");
+    assert_non_null(strstr(text, "n_queued = ?, n_staging = ?, n_running = ?, n_publishing = ?,"
+                                 " n_done = ?, n_failed = ?, n_cancelled = ?"));
     free(text);
 }
 
