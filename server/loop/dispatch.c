@@ -17,17 +17,11 @@ static const handler_fn handlers[MSG_COUNT] = {
 #undef X
 };
 
-/* A request, for as long as it takes. */
-struct call {
-    struct conn *conn;
+/* A request; kept with its arena when the handler has more to do. */
+struct unfinished {
     struct envelope envelope;
     struct ask ask;
     void *request;
-};
-
-struct unfinished {
-    struct call call;
-    struct arena *arena;
 };
 
 /* ---- errors ---- */
@@ -77,12 +71,13 @@ int dispatch_forget_requests(struct server *sv, int64_t unused, struct err *e)
  */
 static int call_handler(struct server *sv, void *context, struct err *e)
 {
-    struct call *call = context;
-    const struct envelope *m = &call->envelope;
-    int64_t uid = (int64_t)call->conn->uid;
+    struct unfinished *u = context;
+    const struct envelope *m = &u->envelope;
+    struct conn *c = u->ask.conn;
+    int64_t uid = (int64_t)c->uid;
     int type = proto.messages[m->type].reply;
     const struct schema *schema = type < 0 ? NULL : proto.messages[type].schema;
-    void *reply = type < 0 ? NULL : arena_alloc(call->ask.arena, schema->size);
+    void *reply = type < 0 ? NULL : arena_alloc(u->ask.arena, schema->size);
     bool is_kept = proto.messages[m->type].flags & CHANGES && m->type != MSG_SUBMIT_BEGIN;
     struct buf answer = { 0 };
     int rc;
@@ -102,7 +97,7 @@ static int call_handler(struct server *sv, void *context, struct err *e)
         if (rc < 0)
             return -1;
         if (rc == 1 && before == m->type) {
-            conn_answer(call->conn, type, m->seq, &answer);
+            conn_answer(c, type, m->seq, &answer);
             return 0;
         }
         buf_free(&answer);
@@ -111,7 +106,7 @@ static int call_handler(struct server *sv, void *context, struct err *e)
                            before >= 0 && before < MSG_COUNT ? proto.messages[before].name
                                                              : "message of a newer ludwigd");
     }
-    rc = handlers[m->type](sv, &call->ask, call->request, reply, e);
+    rc = handlers[m->type](sv, &u->ask, u->request, reply, e);
     if (rc != 0 || reply == NULL)
         return rc;
     schema_encode(schema, reply, &answer);
@@ -121,38 +116,36 @@ static int call_handler(struct server *sv, void *context, struct err *e)
         rc = db_run(sv->db, e, SQL_REQUEST_KEEP, "tiiib", &m->id, uid, turn_now_ms(sv),
                     (int64_t)m->type, buf_bytes(&answer));
     if (rc >= 0)
-        conn_answer(call->conn, type, m->seq, &answer);
+        conn_answer(c, type, m->seq, &answer);
     else
         buf_free(&answer);
     return rc < 0 ? -1 : 0;
 }
 
-static int step(struct server *sv, struct call *call)
+/* As the handler: -1 (its peer was told why), 0, or more when it has more to do. */
+static int step(struct server *sv, struct unfinished *u)
 {
+    struct conn *c = u->ask.conn;
     struct err e = { 0 };
     int rc;
 
-    call->ask.conn = call->conn;
-    call->ask.envelope = &call->envelope;
-    rc = turn_step(sv, call_handler, call, &e);
-    if (rc < 0 && call->envelope.type == MSG_HELLO)
-        cut_off(call->conn, call->envelope.seq, &e);
+    u->ask.envelope = &u->envelope;
+    rc = turn_step(sv, call_handler, u, &e);
+    if (rc < 0 && u->envelope.type == MSG_HELLO)
+        cut_off(c, u->envelope.seq, &e);
     else if (rc < 0)
-        answer_error(call->conn, call->envelope.seq, &e);
+        answer_error(c, u->envelope.seq, &e);
+    if (rc <= 0) {
+        request_task_drop(u->ask.errand);
+        c->is_waiting = false;
+    }
     return rc;
-}
-
-static void give_up(struct call *call)
-{
-    request_task_drop(call->ask.errand);
-    call->ask.errand = NULL;
-    call->conn->is_waiting = false;
 }
 
 void dispatch_message(struct server *sv, struct conn *c, const struct envelope *m,
                       struct arena **arena)
 {
-    struct call call = { .conn = c, .envelope = *m, .ask = { .arena = *arena } };
+    struct unfinished u = { .envelope = *m, .ask = { .conn = c, .arena = *arena } };
     const struct message *kind = &proto.messages[m->type];
     struct err e = { 0 };
 
@@ -166,29 +159,28 @@ void dispatch_message(struct server *sv, struct conn *c, const struct envelope *
     else if (kind->flags & CHANGES && token_is_zero(&m->id))
         err_set(&e, ERR_PROTOCOL, "%s needs a request id", kind->name);
     else {
-        call.request = arena_alloc(*arena, kind->schema->size);
-        message_body(&proto, m, *arena, call.request, &e);
+        u.request = arena_alloc(*arena, kind->schema->size);
+        (void)message_body(&proto, m, *arena, u.request, &e);
     }
     if (e.kind != ERR_NONE) {
         cut_off(c, m->seq, &e);
         return;
     }
-    if (step(sv, &call) <= 0) {
-        give_up(&call);
+    if (step(sv, &u) <= 0)
         return;
-    }
-    c->unfinished = mem_alloc(sizeof *c->unfinished);
-    *c->unfinished = (struct unfinished){ call, *arena };
+    c->unfinished = mem_copy(&u, sizeof u);
     *arena = arena_create();
 }
 
 int64_t dispatch_go_on(struct server *sv, struct conn *c)
 {
     struct unfinished *u = c->unfinished;
-    int64_t seq = u->call.envelope.seq;
+    int64_t seq = u->envelope.seq;
 
-    if (step(sv, &u->call) <= 0)
+    if (step(sv, u) <= 0) {
+        u->ask.errand = NULL;
         dispatch_forget(c);
+    }
     return seq;
 }
 
@@ -196,8 +188,9 @@ void dispatch_forget(struct conn *c)
 {
     if (c->unfinished == NULL)
         return;
-    give_up(&c->unfinished->call);
-    arena_destroy(c->unfinished->arena);
+    request_task_drop(c->unfinished->ask.errand);
+    c->is_waiting = false;
+    arena_destroy(c->unfinished->ask.arena);
     free(c->unfinished);
     c->unfinished = NULL;
 }

@@ -360,9 +360,8 @@ static int sweep_work_load(struct pass *p, size_t number, const struct sweep_wor
                            struct err *e)
 {
     int64_t sweep = p->sweeps[number].id;
-    struct sweep_work *w = arena_alloc(p->arena, sizeof *w);
     struct err why = { 0 };
-
+    struct sweep_work *w;
     struct stmt *s;
     int rc;
 
@@ -375,9 +374,10 @@ static int sweep_work_load(struct pass *p, size_t number, const struct sweep_wor
         return err_set(e, ERR_INTERNAL, "sweep %lld is not in the database", (long long)sweep);
     if (rc < 0)
         return -1;
+    w = arena_alloc(p->arena, sizeof *w);
     *w = (struct sweep_work){ .sweep = sweep,
-                              .project = arena_strdup(p->arena, stmt_text(s, 0)),
-                              .user = arena_strdup(p->arena, stmt_text(s, 1)) };
+                              .project = stmt_copy(s, 0, p->arena),
+                              .user = stmt_copy(s, 1, p->arena) };
     rc = schema_read(&work_schema, stmt_bytes(s, 2), p->arena, &w->work, &why);
     stmt_end(s);
     if (rc < 0) {
