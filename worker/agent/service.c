@@ -56,10 +56,9 @@ static void on_readable(void *context, struct chan *c)
     int rc;
 
     while (s->chan == c && (rc = chan_next(c, s->arena, &m, &e)) != 0) {
-        if (rc == 1 && s->events->notes[m.type] == NULL)
+        body = rc == 1 ? message_take_body(&orders, &m, s->arena, &e) : NULL;
+        if (body != NULL && !s->events->take(s->user, m.type, body, m.re))
             err_set(&e, ERR_PROTOCOL, "unexpected %s", orders.messages[m.type].name);
-        else if (rc == 1 && (body = message_take_body(&orders, &m, s->arena, &e)) != NULL)
-            s->events->notes[m.type](s->context, body, m.re);
         arena_reset(s->arena);
         if (e.kind != ERR_NONE) {
             drop(s, e.text);
@@ -98,7 +97,7 @@ static void start(struct service *s)
         close(child.lock_fd);
     }
     if (rc == 0) {
-        s->events->up(s->context);
+        s->events->up(s->user);
         return;
     }
     /* The one of the agent before us may take a moment to leave. */

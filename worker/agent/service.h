@@ -14,11 +14,13 @@
 #include "worker/base/child_protocol.h"
 #include "worker/base/child_start.h"
 
+struct user;
+
 struct service_events {
     /* It runs: send what is to be done, all of it again. */
-    void (*up)(void *context);
-    /* What it says, by type; re: the number of the order that it answers.  NULL: it must not say that. */
-    void (*notes[ORDER_COUNT])(void *context, const void *body, int64_t re);
+    void (*up)(struct user *u);
+    /* What it says; re: the number of the order that it answers.  false: it must not say that. */
+    bool (*take)(struct user *u, int type, const void *body, int64_t re);
 };
 
 struct service {
@@ -30,7 +32,7 @@ struct service {
     int dir_fd;                /* where its lock lies; the caller's */
     uv_loop_t *loop;
     const struct service_events *events;
-    void *context;
+    struct user *user;
     struct chan *chan; /* NULL: not there */
     pid_t pid;         /* 0: none */
     uv_timer_t retry;

@@ -32,7 +32,7 @@ static void init_service(struct user *u, struct service *s, const char *name, co
     s->owner = &u->owner;
     s->dir_fd = u->agent->home_fd;
     s->events = events;
-    s->context = u;
+    s->user = u;
 }
 
 static void on_account(void *context, const void *body, const char *why);
@@ -282,6 +282,13 @@ struct attempt *user_next(const struct user *u, const struct attempt *after)
         if (RING_ITEM(at, struct attempt, ring)->user == u)
             return RING_ITEM(at, struct attempt, ring);
     return NULL;
+}
+
+struct attempt *user_attempt(const struct user *u, const struct token *token)
+{
+    struct attempt *a = attempts_find(&u->agent->attempts, token);
+
+    return a != NULL && a->user == u ? a : NULL;
 }
 
 static bool is_busy(const struct user *u)

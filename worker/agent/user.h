@@ -108,6 +108,9 @@ void user_recall_all(struct agent *ag);
  * meanwhile. */
 struct attempt *user_next(const struct user *u, const struct attempt *after);
 
+/* The attempt with this token, if it is one of this user's; else NULL. */
+struct attempt *user_attempt(const struct user *u, const struct token *token);
+
 /* Asks who it is on this machine if that is not known; sooner or later events.known or refused follows. */
 void user_lookup(struct user *u);
 

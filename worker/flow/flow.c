@@ -50,158 +50,44 @@ static void leave_batch(struct agent *ag, struct attempt *a)
         flow_stage_check(ag, b);
 }
 
-/* ---- effects: it starts, it ends ---- */
-
-static void queue(struct agent *ag, struct attempt *a, const struct flow_event *ev)
-{
-    struct slot_item *slot = &a->batch->slot;
-
-    (void)ev;
-    if (!slot->is_waiting && !slot->is_running)
-        slots_add(ag->slots, slot);
-}
-
-static void unqueue(struct agent *ag, struct attempt *a, const struct flow_event *ev)
-{
-    (void)ev;
-    slots_drop(ag->slots, &a->batch->slot);
-}
-
-static void give(struct agent *ag, struct attempt *a, const struct flow_event *ev)
-{
-    (void)ag, (void)ev;
-    a->may_be_on_scratch = true;
-}
-
-static void start(struct agent *ag, struct attempt *a, const struct flow_event *ev)
-{
-    a->started_at = ev->at;
-    flow_publish_watch_soon(ag, a);
-    outbox_hint(&ag->outbox, a, EV_RUN, ev->at);
-}
-
-static void take_over(struct agent *ag, struct attempt *a, const struct flow_event *ev)
-{
-    (void)ev;
-    pilot_end_admitted(ag, a);
-    a->may_be_on_scratch = true;
-    if (a->is_unwanted && a->batch->runner != NULL)
-        runner_stop(a->batch->runner, &a->token);
-    flow_publish_watch(a);
-}
-
-static void stop(struct agent *ag, struct attempt *a, const struct flow_event *ev)
-{
-    (void)ag, (void)ev;
-    if (!a->is_unwanted && a->batch->runner != NULL)
-        runner_stop(a->batch->runner, &a->token);
-    a->is_unwanted = true;
-}
-
-static void take_slot(struct agent *ag, struct batch *b)
-{
-    if (!b->slot.is_running)
-        slots_take(ag->slots, &b->slot);
-}
-
-static void take_slot_of(struct agent *ag, struct attempt *a, const struct flow_event *ev)
-{
-    (void)ev;
-    take_slot(ag, a->batch);
-}
-
-static void orphan(struct agent *ag, struct attempt *a, const struct flow_event *ev)
-{
-    (void)ev;
-    log_attempt(LOG_WARN, "runner-lost", a, NULL);
-    a->may_be_on_scratch = true;
-    flow_post_process(ag, a->batch, PROCESS_EV_ORPHANED);
-}
-
-/* One that has ended without having started: that was this machine's fault. */
-static void publish(struct agent *ag, struct attempt *a, const struct flow_event *ev)
-{
-    a->may_be_on_scratch = true;
-    if (a->started_at == 0 && ev->reason != NULL)
-        flow_pause_failed(a->user, ev->reason);
-    leave_batch(ag, a);
-    flow_publish_order(a);
-    outbox_hint(&ag->outbox, a, EV_END, units_now_ms());
-}
-
-/* ---- effects: what ludwigd is told, and its answer ---- */
+/* ---- effects ---- */
 
 /* What never started leaves the registry before it is told, so that no later agent starts it;
  * what did stays in it until ludwigd has the outcome. */
-static void tell(struct agent *ag, struct attempt *a, const struct report *r)
+static void tell(struct agent *ag, struct attempt *a, enum effect effect,
+                 const struct flow_event *ev)
 {
+    struct report *r = NULL;
+
+    switch (effect) {
+    case EFFECT_TELL_FOUND:
+        r = outbox_report(a, token_equal(&ev->winner, &a->token) ? EV_DONE : EV_SUPERSEDE, NULL);
+        r->winner = ev->winner;
+        break;
+    case EFFECT_TELL_CANCELLED: r = outbox_report(a, EV_CANCEL, NULL); break;
+    case EFFECT_TELL_RECALLED: r = outbox_report(a, EV_RECALL, ev->reason); break;
+    case EFFECT_TELL_LOST:
+        r = outbox_report(a, EV_LOSE, ev->reason);
+        r->cause = (int)ev->cause;
+        break;
+    case EFFECT_TELL_FINISHED: r = outbox_report(a, a->finish_event, a->finish_reason); break;
+    case EFFECT_TELL_WITHDRAWN: r = outbox_report(a, EV_WITHDRAW, NULL); break;
+    default: /* EFFECT_TELL_REPORT */
+        a->may_be_on_scratch = true;
+        if (ev->report->event == EV_LOSE)
+            flow_stage_doubt(a);
+        if (ev->report->event == EV_RECALL) /* its process did start, but not it */
+            a->started_at = 0;
+    }
     leave_batch(ag, a);
     if (!a->may_be_on_scratch)
         registry_gone(ag->registry, &a->token, NULL);
-    outbox_outcome(&ag->outbox, a, r);
-}
-
-static void tell_found(struct agent *ag, struct attempt *a, const struct flow_event *ev)
-{
-    bool is_ours = token_equal(&ev->winner, &a->token);
-    struct report *r = outbox_report(a, is_ours ? EV_DONE : EV_SUPERSEDE, NULL);
-
-    r->winner = ev->winner;
-    tell(ag, a, r);
-}
-
-static void tell_cancelled(struct agent *ag, struct attempt *a, const struct flow_event *ev)
-{
-    (void)ev;
-    tell(ag, a, outbox_report(a, EV_CANCEL, NULL));
-}
-
-static void tell_recalled(struct agent *ag, struct attempt *a, const struct flow_event *ev)
-{
-    tell(ag, a, outbox_report(a, EV_RECALL, ev->reason));
-}
-
-static void tell_lost(struct agent *ag, struct attempt *a, const struct flow_event *ev)
-{
-    struct report *r = outbox_report(a, EV_LOSE, ev->reason);
-
-    r->cause = (int)ev->cause;
-    tell(ag, a, r);
-}
-
-static void tell_finished(struct agent *ag, struct attempt *a, const struct flow_event *ev)
-{
-    (void)ev;
-    tell(ag, a, outbox_report(a, a->finish_event, a->finish_reason));
-}
-
-static void tell_report(struct agent *ag, struct attempt *a, const struct flow_event *ev)
-{
-    a->may_be_on_scratch = true;
-    if (ev->report->event == EV_LOSE)
-        flow_stage_doubt(a);
-    if (ev->report->event == EV_RECALL) /* its process did start, but not it */
-        a->started_at = 0;
-    tell(ag, a, ev->report);
-}
-
-static void tell_withdrawn(struct agent *ag, struct attempt *a, const struct flow_event *ev)
-{
-    (void)ev;
-    tell(ag, a, outbox_report(a, EV_WITHDRAW, NULL));
-}
-
-static void withdraw(struct agent *ag, struct attempt *a, const struct flow_event *ev)
-{
-    (void)ag, (void)ev;
-    log_attempt(LOG_INFO, "withdraw", a, NULL);
-    flow_publish_order(a);
+    outbox_outcome(&ag->outbox, a, r != NULL ? r : ev->report);
 }
 
 /* What never started may have been brought a checkpoint. */
-static void settle(struct agent *ag, struct attempt *a, const struct flow_event *ev)
+static void settle(struct agent *ag, struct attempt *a)
 {
-    (void)ev;
     if (a->may_be_on_scratch) {
         registry_gone(ag->registry, &a->token, NULL);
         ring_add_last(&ag->settled, &a->aside);
@@ -214,50 +100,81 @@ static void settle(struct agent *ag, struct attempt *a, const struct flow_event 
     flow_post(ag, a, EVENT_DISCARDED, NULL);
 }
 
-static void forget(struct agent *ag, struct attempt *a, const struct flow_event *ev)
+static void take_slot(struct agent *ag, struct batch *b)
 {
-    struct user *u = a->user;
-
-    (void)ev;
-    attempts_remove(&ag->attempts, a);
-    user_may_rest(u);
+    if (!b->slot.is_running)
+        slots_take(ag->slots, &b->slot);
 }
 
-/* ---- events ---- */
+static void take_effect(struct agent *ag, struct attempt *a, enum effect effect,
+                        const struct flow_event *ev)
+{
+    struct batch *b = a->batch;
+    struct user *u = a->user;
 
-typedef void attempt_effect(struct agent *ag, struct attempt *a, const struct flow_event *ev);
-typedef void process_effect(struct agent *ag, struct batch *b);
+    switch (effect) {
+    case EFFECT_NONE: break;
+    case EFFECT_ADMIT: flow_stage_admit(ag, a); break;
+    case EFFECT_QUEUE:
+        if (!b->slot.is_waiting && !b->slot.is_running)
+            slots_add(ag->slots, &b->slot);
+        break;
+    case EFFECT_UNQUEUE: slots_drop(ag->slots, &b->slot); break;
+    case EFFECT_GIVE: a->may_be_on_scratch = true; break;
+    case EFFECT_START:
+        a->started_at = ev->at;
+        flow_publish_watch_soon(ag, a);
+        outbox_hint(&ag->outbox, a, EV_RUN, ev->at);
+        break;
+    case EFFECT_TAKE_OVER:
+        pilot_end_admitted(ag, a);
+        a->may_be_on_scratch = true;
+        if (a->is_unwanted && b->runner != NULL)
+            runner_stop(b->runner, &a->token);
+        flow_publish_watch(a);
+        break;
+    case EFFECT_STOP:
+        if (!a->is_unwanted && b->runner != NULL)
+            runner_stop(b->runner, &a->token);
+        a->is_unwanted = true;
+        break;
+    case EFFECT_TAKE_SLOT: take_slot(ag, b); break;
+    case EFFECT_ORPHAN:
+        log_attempt(LOG_WARN, "runner-lost", a, NULL);
+        a->may_be_on_scratch = true;
+        flow_post_process(ag, b, PROCESS_EV_ORPHANED);
+        break;
+    case EFFECT_FINISH: flow_recover_finish(a, ev); break;
+    case EFFECT_PUBLISH:
+        a->may_be_on_scratch = true;
+        /* One that has ended without having started: that was this machine's fault. */
+        if (a->started_at == 0 && ev->reason != NULL)
+            flow_pause_failed(u, ev->reason);
+        leave_batch(ag, a);
+        flow_publish_order(a);
+        outbox_hint(&ag->outbox, a, EV_END, units_now_ms());
+        break;
+    case EFFECT_SETTLE: settle(ag, a); break;
+    case EFFECT_WITHDRAW:
+        log_attempt(LOG_INFO, "withdraw", a, NULL);
+        flow_publish_order(a);
+        break;
+    case EFFECT_FORGET:
+        attempts_remove(&ag->attempts, a);
+        user_may_rest(u);
+        break;
+    default: tell(ag, a, effect, ev);
+    }
+}
 
-static attempt_effect *const attempt_effects[EFFECT_COUNT] = {
-    [EFFECT_ADMIT] = flow_stage_admit,
-    [EFFECT_QUEUE] = queue,
-    [EFFECT_UNQUEUE] = unqueue,
-    [EFFECT_GIVE] = give,
-    [EFFECT_START] = start,
-    [EFFECT_TAKE_OVER] = take_over,
-    [EFFECT_TAKE_SLOT] = take_slot_of,
-    [EFFECT_ORPHAN] = orphan,
-    [EFFECT_FINISH] = flow_recover_finish,
-    [EFFECT_PUBLISH] = publish,
-    [EFFECT_STOP] = stop,
-    [EFFECT_TELL_FOUND] = tell_found,
-    [EFFECT_TELL_CANCELLED] = tell_cancelled,
-    [EFFECT_TELL_RECALLED] = tell_recalled,
-    [EFFECT_TELL_LOST] = tell_lost,
-    [EFFECT_TELL_FINISHED] = tell_finished,
-    [EFFECT_TELL_REPORT] = tell_report,
-    [EFFECT_TELL_WITHDRAWN] = tell_withdrawn,
-    [EFFECT_SETTLE] = settle,
-    [EFFECT_WITHDRAW] = withdraw,
-    [EFFECT_FORGET] = forget,
-};
-
-static process_effect *const process_effects[EFFECT_COUNT] = {
+static void (*const process_effects[EFFECT_COUNT])(struct agent *ag, struct batch *b) = {
     [EFFECT_TAKE_SLOT] = take_slot,          [EFFECT_SEEK] = flow_recover_seek,
     [EFFECT_END] = flow_recover_end,         [EFFECT_ASK] = flow_recover_ask,
     [EFFECT_RELEASE] = flow_recover_release, [EFFECT_KILL_SOON] = flow_recover_kill_soon,
     [EFFECT_KILL] = flow_recover_kill,       [EFFECT_BURY] = flow_recover_bury,
 };
+
+/* ---- events ---- */
 
 static void take_events(struct agent *ag)
 {
@@ -282,8 +199,7 @@ static void take_events(struct agent *ag)
                       "event", "%s", process_event_names[ev->event], NULL);
         } else if (a != NULL) {
             attempts_move(&ag->attempts, a, (enum phase)step->next);
-            if (step->effect != EFFECT_NONE)
-                attempt_effects[step->effect](ag, a, ev);
+            take_effect(ag, a, step->effect, ev);
         } else {
             b->phase = (enum process_phase)step->next;
             if (step->effect != EFFECT_NONE)

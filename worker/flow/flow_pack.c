@@ -108,37 +108,37 @@ void flow_pack_free(struct agent *ag)
 
 /* ---- answers ---- */
 
-static void take_packed(void *context, const void *body, int64_t re)
+static bool take_note(struct user *u, int type, const void *body, int64_t re)
 {
     const struct note_packed *note = body;
-    struct user *u = context;
-    struct pass *p = find_pass(u->agent, &note->token);
+    struct pass *p;
 
     (void)re;
+    if (type != NOTE_PACKED)
+        return false;
+    p = find_pass(u->agent, &note->token);
     if (p == NULL || p->user != u)
-        return;
+        return true;
     tell_packed(u->agent, &(struct msg_packed){ note->token, note->is_over, note->files,
                                                 note->bytes, note->set, note->error });
     if (!note->is_over)
-        return;
+        return true;
     log_event(note->error == NULL ? LOG_INFO : LOG_WARN, "packed", "project", "%s", p->project,
               "path", "%s", p->path, "why", "%s", note->error == NULL ? "" : note->error, NULL);
     forget_pass(p);
-    if (flow_pack_is_busy(u))
-        return;
-    service_rest(&u->packer);
-    user_may_rest(u);
+    if (!flow_pack_is_busy(u)) {
+        service_rest(&u->packer);
+        user_may_rest(u);
+    }
+    return true;
 }
 
-static void on_up(void *context)
+static void on_up(struct user *u)
 {
-    struct user *u = context;
-
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): a pass that is freed left the ring */
     for (RING_EACH(struct pass, p, &u->agent->passes, ring))
         if (p->user == u) /* NOLINT */
             order_pass(p);
 }
 
-const struct service_events flow_pack_events = { .up = on_up,
-                                                 .notes = { [NOTE_PACKED] = take_packed } };
+const struct service_events flow_pack_events = { on_up, take_note };

@@ -104,10 +104,8 @@ void flow_publish_discard_settled(struct agent *ag)
 
 /* ---- answers ---- */
 
-static void on_up(void *context)
+static void on_up(struct user *u)
 {
-    struct user *u = context;
-
     user_discard_leftovers_again(u);
     if (u->n_foreign > 0)
         flow_recover_survey(u);
@@ -118,27 +116,21 @@ static void on_up(void *context)
             flow_publish_order(a);
 }
 
-static void take_grew(void *context, const void *body, int64_t re)
+static void take_grew(struct user *u, const struct note_grew *note)
 {
-    const struct note_grew *note = body;
-    const struct user *u = context;
-    const struct attempt *a = attempts_find(&u->agent->attempts, &note->token);
+    const struct attempt *a = user_attempt(u, &note->token);
     struct msg_log_grew grew = { note->token, note->size_bytes };
 
-    (void)re;
     /* Of this connection: that it is registered may be heard only after that it is to tell. */
-    if (a != NULL && a->user == u && a->is_followed)
+    if (a != NULL && a->is_followed)
         server_link_send(u->agent->link, MSG_LOG_GREW, 0, &grew);
 }
 
-static void take_published(void *context, const void *body, int64_t re)
+static void take_published(struct user *u, const struct note_published *note)
 {
-    const struct note_published *note = body;
-    struct user *u = context;
     const struct attempt *a = attempts_find(&u->agent->attempts, &note->report.token);
     const struct token_entry foreign = { note->report.token };
 
-    (void)re;
     if (a == NULL &&
         note->error == NULL) /* of an agent for another server: there is nobody to tell */
         service_send(&u->publisher, ORDER_DISCARD, &foreign);
@@ -153,34 +145,29 @@ static void take_published(void *context, const void *body, int64_t re)
                   (long long)a->order.assignment.job, "why", "%s", note->error, NULL);
 }
 
-static void take_withdrawn(void *context, const void *body, int64_t re)
+static bool take_note(struct user *u, int type, const void *body, int64_t re)
 {
-    const struct token_entry *note = body;
-    struct user *u = context;
-    const struct attempt *a = attempts_find(&u->agent->attempts, &note->token);
+    const struct token_entry *entry = body;
+    const struct attempt *a;
 
     (void)re;
-    if (a != NULL && a->user == u)
-        flow_post(u->agent, a, EVENT_WITHDRAWN, NULL);
+    switch (type) {
+    case NOTE_GREW: take_grew(u, body); return true;
+    case NOTE_PUBLISHED: take_published(u, body); return true;
+    case NOTE_WITHDRAWN:
+        a = user_attempt(u, &entry->token);
+        if (a != NULL)
+            flow_post(u->agent, a, EVENT_WITHDRAWN, NULL);
+        return true;
+    case NOTE_DISCARDED:
+        a = user_attempt(u, &entry->token);
+        user_forget_leftover(u, &entry->token);
+        if (a != NULL)
+            flow_post(u->agent, a, EVENT_DISCARDED, NULL);
+        user_may_rest(u);
+        return true;
+    default: return false;
+    }
 }
 
-static void take_discarded(void *context, const void *body, int64_t re)
-{
-    const struct token_entry *note = body;
-    struct user *u = context;
-    const struct attempt *a = attempts_find(&u->agent->attempts, &note->token);
-
-    (void)re;
-    user_forget_leftover(u, &note->token);
-    if (a != NULL && a->user == u)
-        flow_post(u->agent, a, EVENT_DISCARDED, NULL);
-    user_may_rest(u);
-}
-
-const struct service_events flow_publish_events = {
-    .up = on_up,
-    .notes = { [NOTE_GREW] = take_grew,
-               [NOTE_PUBLISHED] = take_published,
-               [NOTE_WITHDRAWN] = take_withdrawn,
-               [NOTE_DISCARDED] = take_discarded },
-};
+const struct service_events flow_publish_events = { on_up, take_note };

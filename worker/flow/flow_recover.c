@@ -139,9 +139,8 @@ static void resolve(struct agent *ag, struct attempt *a, const struct note_settl
 
 /* ---- orphans: their processes are killed first ---- */
 
-void flow_recover_finish(struct agent *ag, struct attempt *a, const struct flow_event *ev)
+void flow_recover_finish(struct attempt *a, const struct flow_event *ev)
 {
-    (void)ag;
     if (ev != NULL) {
         a->finish_event = ev->outcome;
         if (ev->outcome == EV_RECALL) /* its process did start, but not it */
@@ -316,13 +315,10 @@ static void on_survey_timer(uv_timer_t *timer)
 }
 
 /* Ours are settled, but not all removed.  Scratch may be shared with an agent of another server. */
-static void take_remains(void *context, const void *body, int64_t re)
+static void take_remains(struct user *u, const struct note_remains *note)
 {
-    const struct note_remains *note = body;
-    struct user *u = context;
     struct agent *ag = u->agent;
 
-    (void)re;
     if (attempts_find(&ag->attempts, &note->token) != NULL ||
         attempts_find_batch(&ag->attempts, &note->token) != NULL)
         return;
@@ -335,11 +331,8 @@ static void take_remains(void *context, const void *body, int64_t re)
     }
 }
 
-static void take_surveyed(void *context, const void *body, int64_t re)
+static void take_surveyed(struct user *u)
 {
-    struct user *u = context;
-
-    (void)body, (void)re;
     u->is_surveying = false;
     u->is_surveyed = true;
     user_discard_leftovers(u);
@@ -352,15 +345,12 @@ static void take_surveyed(void *context, const void *body, int64_t re)
 
 /* ---- the janitor ---- */
 
-static void take_settled(void *context, const void *body, int64_t re)
+static void take_settled(struct user *u, const struct note_settled *note)
 {
-    const struct note_settled *note = body;
-    struct user *u = context;
     struct agent *ag = u->agent;
     const struct batch *b = attempts_find_batch(&ag->attempts, &note->token);
     struct attempt *a = attempts_find(&ag->attempts, &note->token);
 
-    (void)re;
     if (b != NULL && b->phase == PROCESS_SOUGHT && b->user == u)
         flow_post_process(ag, b,
                           note->place == PLACE_NOWHERE ? PROCESS_EV_NOTHING : PROCESS_EV_ORPHANED);
@@ -368,28 +358,6 @@ static void take_settled(void *context, const void *body, int64_t re)
         resolve(ag, a, note);
     else if (a == NULL && b == NULL)
         foreign_settled(u, note);
-}
-
-static void take_reaped(void *context, const void *body, int64_t re)
-{
-    const struct note_reaped *note = body;
-    struct user *u = context;
-    const struct batch *b = attempts_find_process(&u->agent->attempts, &note->token);
-
-    (void)re;
-    if (b != NULL && b->user == u && b->phase == PROCESS_KILLING)
-        flow_post_process(u->agent, b, note->left == 0 ? PROCESS_EV_DEAD : PROCESS_EV_ALIVE);
-}
-
-static void take_finished(void *context, const void *body, int64_t re)
-{
-    const struct note_finished *note = body;
-    struct user *u = context;
-    const struct attempt *a = attempts_find(&u->agent->attempts, &note->token);
-
-    (void)re;
-    if (a != NULL && a->user == u && a->phase == PHASE_FINISHING)
-        flow_post(u->agent, a, note->has_ended ? EVENT_ENDED : EVENT_FINISHED, NULL);
 }
 
 static void on_janitor_timer(uv_timer_t *timer)
@@ -408,16 +376,15 @@ static void on_janitor_timer(uv_timer_t *timer)
 }
 
 /* A new janitor has been asked nothing. */
-static void on_up(void *context)
+static void on_up(struct user *u)
 {
-    struct user *u = context;
     struct agent *ag = u->agent;
 
     for (struct attempt *a = user_next(u, NULL); a != NULL; a = user_next(u, a)) {
         if (a->batch != NULL && a == batch_first(a->batch))
             flow_recover_ask(ag, a->batch);
         if (a->phase == PHASE_FINISHING)
-            flow_recover_finish(ag, a, NULL);
+            flow_recover_finish(a, NULL);
     }
     for (RING_EACH(struct batch, b, &ag->attempts.batches, ring)) {
         if (b->user == u && ring_is_empty(&b->members))
@@ -431,14 +398,33 @@ static void on_up(void *context)
     uv_timer_start(&u->janitor_timer, on_janitor_timer, JANITOR_IDLE_MS, 0);
 }
 
-const struct service_events flow_recover_events = {
-    .up = on_up,
-    .notes = { [NOTE_SETTLED] = take_settled,
-               [NOTE_REAPED] = take_reaped,
-               [NOTE_FINISHED] = take_finished,
-               [NOTE_REMAINS] = take_remains,
-               [NOTE_SURVEYED] = take_surveyed },
-};
+static bool take_note(struct user *u, int type, const void *body, int64_t re)
+{
+    const struct note_reaped *reaped = body;
+    const struct note_finished *finished = body;
+    const struct attempt *a;
+    const struct batch *b;
+
+    (void)re;
+    switch (type) {
+    case NOTE_SETTLED: take_settled(u, body); return true;
+    case NOTE_REAPED:
+        b = attempts_find_process(&u->agent->attempts, &reaped->token);
+        if (b != NULL && b->user == u && b->phase == PROCESS_KILLING)
+            flow_post_process(u->agent, b, reaped->left == 0 ? PROCESS_EV_DEAD : PROCESS_EV_ALIVE);
+        return true;
+    case NOTE_FINISHED:
+        a = user_attempt(u, &finished->token);
+        if (a != NULL && a->phase == PHASE_FINISHING)
+            flow_post(u->agent, a, finished->has_ended ? EVENT_ENDED : EVENT_FINISHED, NULL);
+        return true;
+    case NOTE_REMAINS: take_remains(u, body); return true;
+    case NOTE_SURVEYED: take_surveyed(u); return true;
+    default: return false;
+    }
+}
+
+const struct service_events flow_recover_events = { on_up, take_note };
 
 /* ---- adoption: what an earlier agent left ---- */
 

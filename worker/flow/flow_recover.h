@@ -27,7 +27,7 @@ void flow_recover_kill_soon(struct agent *ag, struct batch *b);
 void flow_recover_kill(struct agent *ag, struct batch *b);
 void flow_recover_bury(struct agent *ag, struct batch *b);
 /* EFFECT_FINISH */
-void flow_recover_finish(struct agent *ag, struct attempt *a, const struct flow_event *ev);
+void flow_recover_finish(struct attempt *a, const struct flow_event *ev);
 
 /* The registry has been read, and the runners are known. */
 void adopt_begin(struct agent *ag);

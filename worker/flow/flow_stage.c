@@ -101,12 +101,11 @@ static void order_restore(struct attempt *a)
     service_send(&a->user->stager, ORDER_RESTORE, &order);
 }
 
-void flow_stage_admit(struct agent *ag, struct attempt *a, const struct flow_event *ev)
+void flow_stage_admit(struct agent *ag, struct attempt *a)
 {
     const struct batch *b = a->batch;
     bool was_staged = a->is_staged;
 
-    (void)ev;
     user_lookup(a->user);
     pilot_end_admitted(ag, a);
     if (pilot_end_refuses(ag, a)) {
@@ -316,15 +315,6 @@ void flow_stage_expect(struct agent *ag, const struct msg_expect *m)
     order_expected(u);
 }
 
-static void take_expected(void *context, const void *body, int64_t re)
-{
-    struct user *u = context;
-
-    (void)body;
-    if (u->expected.seq == re)
-        forget_expected(u);
-}
-
 /* ---- answers ---- */
 
 /* These packs will never do; others who need the same tree may have named others. */
@@ -407,10 +397,8 @@ static void on_due(uv_timer_t *timer)
 
 /* One that was not asked for cannot have been brought, and what was found before it was released and
  * asked for again says nothing. */
-static void take_staged(void *context, const void *body, int64_t re)
+static void take_staged(struct user *u, const struct note_staged *note, int64_t re)
 {
-    const struct note_staged *note = body;
-    struct user *u = context;
     struct tree *t = find_tree(u, &note->tree);
     const struct attempt *a;
 
@@ -444,14 +432,11 @@ static void take_staged(void *context, const void *body, int64_t re)
 }
 
 /* One that was settled meanwhile has nobody else who removes it. */
-static void take_restored(void *context, const void *body, int64_t re)
+static void take_restored(struct user *u, const struct note_restored *note)
 {
-    const struct note_restored *note = body;
-    struct user *u = context;
     struct agent *ag = u->agent;
     struct attempt *a = attempts_find(&ag->attempts, &note->token);
 
-    (void)re;
     if (a == NULL) {
         user_add_leftover(u, &note->token);
         user_discard_leftovers(u);
@@ -472,14 +457,11 @@ static void take_restored(void *context, const void *body, int64_t re)
     wait_for_due(u);
 }
 
-static void take_found(void *context, const void *body, int64_t re)
+static void take_found(struct user *u, const struct note_found *note)
 {
-    const struct note_found *note = body;
-    struct user *u = context;
-    struct attempt *a = attempts_find(&u->agent->attempts, &note->token);
+    struct attempt *a = user_attempt(u, &note->token);
 
-    (void)re;
-    if (a == NULL || a->user != u || a->phase != PHASE_STAGING || a->is_looked_at)
+    if (a == NULL || a->phase != PHASE_STAGING || a->is_looked_at)
         return;
     a->is_looked_at = true;
     if (note->found)
@@ -488,19 +470,9 @@ static void take_found(void *context, const void *body, int64_t re)
         flow_stage_check(u->agent, a->batch);
 }
 
-static void take_cached(void *context, const void *body, int64_t re)
-{
-    const struct note_cached *note = body;
-    struct user *u = context;
-
-    (void)re;
-    cache_news_take(&u->cached, note);
-}
-
 /* A new stager knows nothing of what is in use. */
-static void on_up(void *context)
+static void on_up(struct user *u)
 {
-    struct user *u = context;
     struct attempt *a;
 
     cache_news_free(&u->cached);
@@ -522,14 +494,22 @@ static void on_up(void *context)
         order_expected(u);
 }
 
-const struct service_events flow_stage_events = {
-    .up = on_up,
-    .notes = { [NOTE_STAGED] = take_staged,
-               [NOTE_CACHED] = take_cached,
-               [NOTE_EXPECTED] = take_expected,
-               [NOTE_RESTORED] = take_restored,
-               [NOTE_FOUND] = take_found },
-};
+static bool take_note(struct user *u, int type, const void *body, int64_t re)
+{
+    switch (type) {
+    case NOTE_STAGED: take_staged(u, body, re); return true;
+    case NOTE_CACHED: cache_news_take(&u->cached, body); return true;
+    case NOTE_EXPECTED:
+        if (u->expected.seq == re)
+            forget_expected(u);
+        return true;
+    case NOTE_RESTORED: take_restored(u, body); return true;
+    case NOTE_FOUND: take_found(u, body); return true;
+    default: return false;
+    }
+}
+
+const struct service_events flow_stage_events = { on_up, take_note };
 
 /* ---- what ludwigd is told of the cache ---- */
 

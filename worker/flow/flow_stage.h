@@ -20,7 +20,7 @@ enum { FLOW_PATIENCE_MS = 5 * 1000 };
 extern const struct service_events flow_stage_events; /* of the stager */
 
 /* EFFECT_ADMIT */
-void flow_stage_admit(struct agent *ag, struct attempt *a, const struct flow_event *ev);
+void flow_stage_admit(struct agent *ag, struct attempt *a);
 /* Posts EVENT_READY or EVENT_UNREADY to the batch's members, as far as that is news to them. */
 void flow_stage_check(struct agent *ag, const struct batch *b);
 /* The same for all batches of the user. */

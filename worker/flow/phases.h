@@ -59,7 +59,7 @@
     X(PROCESS_EV_ALIVE, "alive", "the kill is not over, or nobody says so")          \
     X(PROCESS_EV_DEAD, "dead", "none of its processes is left")
 
-/* effect, its name, what it does; the functions are those of flow.c */
+/* effect, its name, what it does; the code is in flow.c */
 #define FLOW_EFFECTS(X)                                                                      \
     X(EFFECT_REFUSED, "-", "nothing: the event is refused")                                  \
     X(EFFECT_NONE, "none", "nothing but the phase changes")                                  \
