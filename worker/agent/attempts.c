@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS_AT_FIRST = 256 };
-
 #define X2(name, text, ...) text,
 const char *const phase_names[PHASE_COUNT] = { ATTEMPT_PHASES(X2) };
 const char *const process_phase_names[PROCESS_PHASE_COUNT] = { PROCESS_PHASES(X2) };
@@ -63,10 +61,9 @@ void batch_leave(struct attempt *a)
 
 void attempts_init(struct attempts *t)
 {
-    *t = (struct attempts){ .n_buckets = BUCKETS_AT_FIRST };
+    *t = (struct attempts){ .n = 0 };
     ring_init(&t->all);
     ring_init(&t->batches);
-    t->buckets = mem_alloc(t->n_buckets * sizeof(struct attempt *));
 }
 
 static void attempt_destroy(struct attempt *a)
@@ -84,8 +81,6 @@ static void attempt_destroy(struct attempt *a)
 
 void attempts_free(struct attempts *t)
 {
-    if (t->buckets == NULL)
-        return;
     for (RING_EACH(struct attempt, a, &t->all, ring)) {
         if (a->batch != NULL) { /* runners go on without it */
             a->batch->runner = NULL;
@@ -95,30 +90,21 @@ void attempts_free(struct attempts *t)
     }
     for (RING_EACH(struct batch, b, &t->batches, ring))
         batch_destroy(b);
-    free(t->buckets);
-    *t = (struct attempts){ .n = 0 };
+    attempts_init(t);
 }
 
 /* Tokens are random already. */
-static struct attempt **bucket_of(const struct attempts *t, const struct token *token)
+static size_t bucket_of(const struct token *token)
 {
     uint64_t hash;
 
     memcpy(&hash, token->bytes, sizeof hash);
-    return &t->buckets[hash & (t->n_buckets - 1)];
-}
-
-static void put_in_bucket(struct attempts *t, struct attempt *a)
-{
-    struct attempt **bucket = bucket_of(t, &a->token);
-
-    a->next_same_hash = *bucket;
-    *bucket = a;
+    return hash % ATTEMPT_BUCKETS;
 }
 
 struct attempt *attempts_find(const struct attempts *t, const struct token *token)
 {
-    struct attempt *a = *bucket_of(t, token);
+    struct attempt *a = t->buckets[bucket_of(token)];
 
     while (a != NULL && !token_equal(&a->token, token))
         a = a->next_same_hash;
@@ -180,15 +166,9 @@ struct attempt *attempts_add(struct attempts *t, struct arena *arena, const stru
         a->batch->slot.need =
             (struct slot_need){ needs->cpus_milli, needs->gpus_milli, needs->memory_bytes };
     ring_add_last(&a->batch->members, &a->mate);
-    if (t->n >= t->n_buckets) {
-        free(t->buckets);
-        t->n_buckets *= 2;
-        t->buckets = mem_alloc(t->n_buckets * sizeof(struct attempt *));
-        for (RING_EACH(struct attempt, other, &t->all, ring))
-            put_in_bucket(t, other);
-    }
     ring_add_last(&t->all, &a->ring);
-    put_in_bucket(t, a);
+    a->next_same_hash = t->buckets[bucket_of(&a->token)];
+    t->buckets[bucket_of(&a->token)] = a;
     t->n++;
     t->n_in[phase]++;
     return a;
@@ -203,7 +183,7 @@ void attempts_move(struct attempts *t, struct attempt *a, enum phase to)
 
 void attempts_remove(struct attempts *t, struct attempt *a)
 {
-    struct attempt **at = bucket_of(t, &a->token);
+    struct attempt **at = &t->buckets[bucket_of(&a->token)];
 
     while (*at != a)
         at = &(*at)->next_same_hash;

@@ -108,11 +108,12 @@ struct attempt {
     struct telling telling;
 };
 
+enum { ATTEMPT_BUCKETS = 4096 };
+
 struct attempts {
     struct ring all;
     struct ring batches; /* those that were handed out as such */
-    struct attempt **buckets;
-    size_t n_buckets;
+    struct attempt *buckets[ATTEMPT_BUCKETS];
     size_t n;
     size_t n_in[PHASE_COUNT];
     int64_t last_number;

@@ -133,55 +133,6 @@ const struct key conf_keys[] = {
     { 0 },
 };
 
-static void set_defaults(struct conf *c)
-{
-    *c = (struct conf){ .arena = arena_create(),
-                        .kind = node_kind_names[NODE_PLAIN],
-                        .min_uid = MIN_UID,
-                        .resources = { CONF_AUTO, CONF_AUTO, CONF_AUTO } };
-}
-
-static int parse(const char *name, const char *text, size_t n, struct conf *c, struct err *e)
-{
-    const struct yaml_node *root = yaml_parse(name, text, n, c->arena, e);
-    struct yaml_keys_reader r = { .file = name, .arena = c->arena };
-
-    if (root == NULL)
-        return -1;
-    if (root->type == VALUE_MAP)
-        yaml_keys_read(&r, conf_keys, root, c);
-    else if (root->type != VALUE_NULL)
-        yaml_keys_error(&r, root, "expected a map of settings");
-    return yaml_keys_end(&r, e);
-}
-
-static int check_server(const char *name, struct conf *c, struct err *e)
-{
-    if (c->server.text != NULL && c->n_servers == 0) {
-        c->servers = arena_alloc(c->arena, sizeof *c->servers);
-        c->servers[c->n_servers++] = c->server;
-    }
-    if (c->server.text != NULL)
-        return 0;
-    return err_set(e, ERR_USAGE,
-                   "%s: server is missing: write server: unix:/path/server.sock or server: "
-                   "ssh://host",
-                   name);
-}
-
-int conf_parse(const char *name, const char *text, size_t n, struct conf *c, struct err *e)
-{
-    int rc;
-
-    set_defaults(c);
-    rc = parse(name, text, n, c, e);
-    if (rc == 0)
-        rc = check_server(name, c, e);
-    if (rc < 0)
-        conf_free(c);
-    return rc;
-}
-
 /* Addresses with commas between.  A path may have a comma, but not before another address. */
 static int read_servers(struct conf *c, const char *text, struct err *e)
 {
@@ -208,23 +159,52 @@ static int read_servers(struct conf *c, const char *text, struct err *e)
     return 0;
 }
 
+int conf_parse(const char *name, const char *text, size_t n, const char *servers, struct conf *c,
+               struct err *e)
+{
+    const struct yaml_node *root;
+    struct yaml_keys_reader r = { .file = name };
+
+    *c = (struct conf){ .arena = arena_create(),
+                        .kind = node_kind_names[NODE_PLAIN],
+                        .min_uid = MIN_UID,
+                        .resources = { CONF_AUTO, CONF_AUTO, CONF_AUTO } };
+    r.arena = c->arena;
+    root = yaml_parse(name, text, n, c->arena, e);
+    if (root == NULL)
+        goto fail;
+    if (root->type == VALUE_MAP)
+        yaml_keys_read(&r, conf_keys, root, c);
+    else if (root->type != VALUE_NULL)
+        yaml_keys_error(&r, root, "expected a map of settings");
+    if (yaml_keys_end(&r, e) < 0 || (servers != NULL && read_servers(c, servers, e) < 0))
+        goto fail;
+    if (c->server.text == NULL) {
+        err_set(e, ERR_USAGE,
+                "%s: server is missing: write server: unix:/path/server.sock or server: "
+                "ssh://host",
+                name);
+        goto fail;
+    }
+    if (c->n_servers == 0) {
+        c->servers = arena_alloc(c->arena, sizeof *c->servers);
+        c->servers[c->n_servers++] = c->server;
+    }
+    return 0;
+fail:
+    conf_free(c);
+    return -1;
+}
+
 int conf_read(const char *path, const char *servers, struct conf *c, struct err *e)
 {
     struct buf text = { 0 };
-    int rc = 0;
+    int rc = path == NULL ? 0 : io_read_file(path, CONF_MAX_BYTES, &text, e);
 
-    set_defaults(c);
-    if (path != NULL)
-        rc = io_read_file(path, CONF_MAX_BYTES, &text, e);
-    if (rc == 0 && path != NULL)
-        rc = parse(path, buf_text(&text), text.n, c, e);
-    buf_free(&text);
-    if (rc == 0 && servers != NULL)
-        rc = read_servers(c, servers, e);
+    *c = (struct conf){ .arena = NULL };
     if (rc == 0)
-        rc = check_server(path, c, e);
-    if (rc < 0)
-        conf_free(c);
+        rc = conf_parse(path == NULL ? "--server" : path, buf_text(&text), text.n, servers, c, e);
+    buf_free(&text);
     return rc;
 }
 

@@ -34,10 +34,11 @@ struct conf {
 
 extern const struct key conf_keys[]; /* ended by one without a name */
 
-/* Text is what stands in the file called name. */
-int conf_parse(const char *name, const char *text, size_t n, struct conf *c, struct err *e);
-/* servers: addresses, with commas between, that go before the file's, or NULL; with one, path may be
- * NULL. */
+/* Text is what stands in the file called name.  servers: addresses, with commas between, that go before the
+ * file's, or NULL. */
+int conf_parse(const char *name, const char *text, size_t n, const char *servers, struct conf *c,
+               struct err *e);
+/* With servers, path may be NULL. */
 int conf_read(const char *path, const char *servers, struct conf *c, struct err *e);
 void conf_free(struct conf *c);
 

@@ -19,7 +19,7 @@
 
 static int parse(const char *text, struct conf *c, struct err *e)
 {
-    return conf_parse("worker.yaml", text, strlen(text), c, e);
+    return conf_parse("worker.yaml", text, strlen(text), NULL, c, e);
 }
 
 static void every_key_is_read(void **state)
