@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* process_tree.c - finds and signals all descendants of this process, and counts what they used */
+/* process_tree.c - finds, signals and measures the processes of a job */
 
 #include "worker/base/process_tree.h"
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/base/io.h"
 #include "common/base/mem.h"
+#include "common/proto/envvars.h"
 
-enum { CHILDREN_MAX_BYTES = 16 * 1024 * 1024, FILE_MAX_BYTES = 64 * 1024 };
+enum {
+    CHILDREN_MAX_BYTES = 16 * 1024 * 1024,
+    ENVIRON_MAX_BYTES = 16 * 1024 * 1024,
+    FILE_MAX_BYTES = 64 * 1024
+};
 
 struct pids {
     struct process_tree_process *items;
@@ -94,23 +102,7 @@ static bool add_children(pid_t pid, struct pids *p)
     return there;
 }
 
-/* ---- by /proc/PID/stat, for kernels without the above ---- */
-
-static pid_t parent_of(pid_t pid, struct buf *text)
-{
-    const char *end;
-    char state;
-    long parent = 0;
-
-    /* The name before the last parenthesis may hold anything. */
-    if (process_read(pid, "stat", FILE_MAX_BYTES, text)) {
-        end = strrchr(buf_text(text), ')');
-        if (end == NULL || sscanf(end, ") %c %ld", &state, &parent) != 2)
-            parent = 0;
-    }
-    return (pid_t)parent;
-}
-
+/* By /proc/PID/stat, for kernels without the above. */
 static void add_descendants_by_stat(pid_t root, struct pids *p)
 {
     struct pids all = { .n = 0 };
@@ -121,9 +113,15 @@ static void add_descendants_by_stat(pid_t root, struct pids *p)
 
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         pid_t pid = pid_of_name(entry->d_name);
+        const char *end;
+        long parent = 0;
 
-        if (pid != 0)
-            add_pid(&all, pid, parent_of(pid, &text));
+        if (pid == 0 || !process_read(pid, "stat", FILE_MAX_BYTES, &text))
+            continue;
+        /* The name before the last parenthesis may hold anything. */
+        end = strrchr(buf_text(&text), ')');
+        if (end != NULL && sscanf(end, ") %*c %ld", &parent) == 1)
+            add_pid(&all, pid, (pid_t)parent);
     }
     if (dir != NULL)
         closedir(dir);
@@ -203,4 +201,52 @@ void process_usage_look(struct process_usage *u)
     }
     buf_free(&text);
     free(all);
+}
+
+/* ---- by their environment ---- */
+
+/* Whether the process has this entry in its environment; then it is killed. */
+static bool kill_if_of(int proc_fd, const char *pid, const char *entry, struct buf *environment)
+{
+    int fd = openat(proc_fd, pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool found = false;
+
+    if (fd < 0)
+        return false;
+    buf_clear(environment);
+    if (io_read_file_at(fd, "environ", ENVIRON_MAX_BYTES, environment, NULL) == 0)
+        for (size_t at = 0, n; at < environment->n && !found; at += n + 1) {
+            const char *text = (const char *)environment->bytes + at;
+
+            n = strnlen(text, environment->n - at);
+            found = n == strlen(entry) && memcmp(text, entry, n) == 0;
+        }
+    /* The folder in /proc serves as a pidfd, so that a number used anew meanwhile is safe. */
+    if (found && syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) < 0 &&
+        (errno == ENOSYS || errno == EBADF))
+        kill((pid_t)strtol(pid, NULL, 10), SIGKILL);
+    close(fd);
+    return found;
+}
+
+size_t process_tree_kill_marked(const struct token *token)
+{
+    char hex[TOKEN_HEX];
+    DIR *all = opendir("/proc");
+    struct buf environment = { 0 };
+    struct dirent *d;
+    char *entry;
+    size_t n = 0;
+
+    if (all == NULL)
+        return 0;
+    token_hex(token, hex);
+    entry = mem_printf("%s=%s", job_envvars[ENV_ATTEMPT].name, hex);
+    while ((d = readdir(all)) != NULL)
+        if (pid_of_name(d->d_name) != 0 && pid_of_name(d->d_name) != getpid())
+            n += kill_if_of(dirfd(all), d->d_name, entry, &environment);
+    closedir(all);
+    free(entry);
+    buf_free(&environment);
+    return n;
 }

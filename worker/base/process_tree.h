@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_tree.h - every process that descends from this one
+ * process_tree.h - every process that descends from this one, or is of an attempt
  *
  * A runner is its jobs' subreaper: whatever a job daemonizes becomes the runner's
  * own child, so the descendants of the runner are exactly what is left of the job.
@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "common/base/buf.h"
+#include "common/base/digest.h"
 #include "common/base/err.h"
 
 struct process_tree_process {
@@ -33,6 +34,13 @@ bool process_tree_signal_one(pid_t pid, int signal);
 /* Sends the signal to all descendants and returns how many there were.  Processes
  * born meanwhile may be missed: ask again until none is left. */
 size_t process_tree_signal(int signal);
+
+/*
+ * Sends SIGKILL to every process that was started with LUDWIG_ATTEMPT=<token>, as that of an attempt whose
+ * runner is gone, and returns how many there were.  Call again, later, until none is left: one may start
+ * another meanwhile, and a process takes its time to end.
+ */
+size_t process_tree_kill_marked(const struct token *token);
 
 /* Reads /proc/PID/NAME in place of what is in text; false: the process is gone, or not ours. */
 bool process_read(pid_t pid, const char *name, size_t max_bytes, struct buf *text);

@@ -17,8 +17,8 @@
 #include "common/base/log.h"
 #include "common/base/units.h"
 #include "worker/base/child_start.h"
-#include "worker/base/jobdir_pool.h"
-#include "worker/base/reap.h"
+#include "worker/base/process_tree.h"
+#include "worker/base/scratch.h"
 
 enum {
     /* A folder that does not say whose it is: by now, nobody's. */
@@ -230,7 +230,8 @@ static int take_order(struct janitor *c, const struct envelope *m, struct err *e
     switch (m->type) {
     case ORDER_SETTLE: return tell_settled(c, &x.settle, m->seq, e);
     case ORDER_REAP:
-        reaped = (struct note_reaped){ x.reap.token, (int64_t)reap_kill(&x.reap.token) };
+        reaped =
+            (struct note_reaped){ x.reap.token, (int64_t)process_tree_kill_marked(&x.reap.token) };
         return tell(c, m->seq, NOTE_REAPED, &reaped, e);
     case ORDER_FINISH:
         finished = (struct note_finished){ x.finish.token, finish(&c->scratch, &x.finish) };

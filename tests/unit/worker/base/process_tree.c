@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reap.c - tests of worker/base/reap.c */
+/* process_tree.c - tests of how the processes of an attempt are found */
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "common/base/mem.h"
-#include "worker/base/reap.h"
+#include "worker/base/process_tree.h"
 
 /* A process that sleeps, with one entry in its environment; it has it when this returns. */
 static pid_t start_sleeper(const char *entry)
@@ -75,7 +75,7 @@ static void only_processes_of_the_attempt_are_killed(void **state)
         pids[i] = start_sleeper(entry);
         free(entry);
     }
-    assert_int_equal(reap_kill(&tokens[0]), 1);
+    assert_int_equal(process_tree_kill_marked(&tokens[0]), 1);
     for (size_t i = 0; i < N; i++) {
         if (!cases[i].is_killed) {
             assert_int_equal(waitpid(pids[i], &status, WNOHANG), 0);
@@ -84,7 +84,7 @@ static void only_processes_of_the_attempt_are_killed(void **state)
         assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
         assert_int_equal(WTERMSIG(status), cases[i].is_killed ? SIGKILL : SIGTERM);
     }
-    assert_int_equal(reap_kill(&tokens[0]), 0);
+    assert_int_equal(process_tree_kill_marked(&tokens[0]), 0);
 }
 
 int main(void)
