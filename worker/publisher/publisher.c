@@ -17,7 +17,7 @@
 #include "common/base/units.h"
 #include "worker/base/child_start.h"
 #include "common/base/crash_point.h"
-#include "worker/base/jobdir_pool.h"
+#include "worker/base/scratch.h"
 #include "worker/publisher/checkpoint_copy.h"
 #include "worker/publisher/publish.h"
 #include "worker/publisher/shiplog.h"

@@ -17,7 +17,7 @@
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "worker/base/child_protocol.h"
-#include "worker/base/jobdir_pool.h"
+#include "worker/base/scratch.h"
 
 /* ---- the chunk ---- */
 

@@ -19,7 +19,7 @@
 
 #include <sys/types.h>
 
-#include "worker/base/jobdir_pool.h"
+#include "worker/base/scratch.h"
 #include "worker/runner/checkpoint_signal.h"
 #include "worker/runner/jobenv.h"
 #include "worker/runner/memwatch.h"

@@ -15,7 +15,7 @@
 #ifndef LUDWIG_WORKER_RUNNER_JOBDIR_H
 #define LUDWIG_WORKER_RUNNER_JOBDIR_H
 
-#include "worker/base/jobdir_pool.h"
+#include "worker/base/scratch.h"
 
 struct jobdir {
     int fd;

@@ -13,7 +13,7 @@
 #include "common/base/io.h"
 #include "common/base/log.h"
 #include "common/proto/layout.h"
-#include "worker/base/jobdir_pool.h"
+#include "worker/base/scratch.h"
 #include "worker/saved/checkpoint.h"
 #include "common/share/share_project.h"
 

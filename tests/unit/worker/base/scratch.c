@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jobdir_pool.c - tests of folders of earlier attempts, used again */
+/* scratch.c - tests of folders of earlier attempts, used again */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/worker_run.h"
-#include "worker/base/jobdir_pool.h"
+#include "worker/base/scratch.h"
 
 static void publish_and_give(struct run *r, const char *hex, size_t *count)
 {
