@@ -17,7 +17,6 @@
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
-#include "worker/node/own_cgroup.h"
 
 /* Groups in a cage, where there is a limit: of the runner itself, and of its jobs. */
 #define RUNNER_GROUP "runner"
@@ -28,7 +27,104 @@
 /* systemd's mark of what it leaves to others: from there on it changes nothing. */
 #define DELEGATED "user.delegate"
 
-enum { FILE_MAX_BYTES = 64 * 1024, TRIES = 200, TRY_EVERY_MS = 10 };
+enum { FILE_MAX_BYTES = 4 * 1024 * 1024, MOUNT_WORDS_MAX = 32, TRIES = 200, TRY_EVERY_MS = 10 };
+
+/* ---- the group that this process is in ---- */
+
+static char *read_from(const char *folder, const char *name)
+{
+    char *path = path_join(folder, name);
+    struct buf text = { 0 };
+
+    if (io_read_file(path, FILE_MAX_BYTES, &text, NULL) < 0)
+        buf_free(&text);
+    free(path);
+    return buf_take(&text);
+}
+
+/* Of words with one of these characters between. */
+static bool has_word(const char *words, const char *separators, const char *word)
+{
+    for (size_t n; *words != '\0'; words += n + (words[n] != '\0')) {
+        n = strcspn(words, separators);
+        if (n == strlen(word) && strncmp(words, word, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Lines ID:CONTROLLERS:PATH; that of version 2 is "0::PATH". */
+static char *find_path(char *groups, enum own_cgroup_wish wish, bool *is_v2)
+{
+    char *found = NULL, *rest;
+
+    for (char *line = strtok_r(groups, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char *controllers = strchr(line, ':');
+        char *path = controllers == NULL ? NULL : strchr(controllers + 1, ':');
+
+        if (path == NULL)
+            continue;
+        *controllers++ = '\0';
+        *path++ = '\0';
+        if (wish == OWN_CGROUP_OF_MEMORY && has_word(controllers, ",", "memory")) {
+            *is_v2 = false;
+            return path;
+        }
+        if (*controllers == '\0' && strcmp(line, "0") == 0) {
+            *is_v2 = true;
+            found = path;
+        }
+    }
+    return found;
+}
+
+/* A line of mountinfo: ID PARENT DEVICE MOUNTED POINT OPTIONS [TAGS...] - TYPE SOURCE OPTIONS */
+static bool take_mount(struct own_cgroup *g, const char *root, char *line, const char *path)
+{
+    char *words[MOUNT_WORDS_MAX], *rest;
+    size_t n = 0, dash = 6, mounted_n;
+
+    for (char *word = strtok_r(line, " ", &rest); word != NULL && n < MOUNT_WORDS_MAX;
+         word = strtok_r(NULL, " ", &rest))
+        words[n++] = word;
+    while (dash < n && strcmp(words[dash], "-") != 0)
+        dash++;
+    if (dash + 3 >= n || strcmp(words[dash + 1], g->is_v2 ? "cgroup2" : "cgroup") != 0 ||
+        (!g->is_v2 && !has_word(words[dash + 3], ",", "memory")))
+        return false;
+    mounted_n = strcmp(words[3], "/") == 0 ? 0 : strlen(words[3]);
+    if (strncmp(path, words[3], mounted_n) != 0 ||
+        (path[mounted_n] != '/' && path[mounted_n] != '\0'))
+        return false;
+    path += mounted_n;
+    g->folder = mem_printf("%s%s%s", root, words[4], strcmp(path, "/") == 0 ? "" : path);
+    g->top = strlen(root) + strlen(words[4]);
+    return true;
+}
+
+void own_cgroup_find(struct own_cgroup *g, const char *root, enum own_cgroup_wish wish)
+{
+    char *proc = mem_printf("%s/proc/self", root), *rest;
+    char *groups = read_from(proc, "cgroup"), *mounts = read_from(proc, "mountinfo");
+    const char *path;
+
+    *g = (struct own_cgroup){ .folder = NULL };
+    path = find_path(groups, wish, &g->is_v2);
+    for (char *line = path == NULL ? NULL : strtok_r(mounts, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest))
+        if (take_mount(g, root, line, path))
+            break;
+    free(proc);
+    free(groups);
+    free(mounts);
+}
+
+void own_cgroup_free(struct own_cgroup *g)
+{
+    free(g->folder);
+    g->folder = NULL;
+}
 
 /* ---- files of groups ---- */
 
@@ -52,25 +148,11 @@ static int write_to(const char *folder, const char *name, const char *text)
     return rc;
 }
 
-static char *read_from(const char *folder, const char *name)
-{
-    char *path = path_join(folder, name);
-    struct buf text = { 0 };
-
-    if (io_read_file(path, FILE_MAX_BYTES, &text, NULL) < 0)
-        buf_free(&text);
-    free(path);
-    return buf_take(&text);
-}
-
 static bool has_memory(const char *folder)
 {
-    char *controllers = read_from(folder, "cgroup.controllers"), *rest;
-    bool has = false;
+    char *controllers = read_from(folder, "cgroup.controllers");
+    bool has = has_word(controllers, " \n", "memory");
 
-    for (char *word = controllers == NULL ? NULL : strtok_r(controllers, " \n", &rest);
-         word != NULL; word = strtok_r(NULL, " \n", &rest))
-        has |= strcmp(word, "memory") == 0;
     free(controllers);
     return has;
 }
@@ -96,14 +178,6 @@ static char *add_group(const char *folder, const char *name)
         return path;
     free(path);
     return NULL;
-}
-
-static void remove_group(const char *folder, const char *name)
-{
-    char *path = path_join(folder, name);
-
-    (void)rmdir(path);
-    free(path);
 }
 
 /* ---- which one is ours ---- */
@@ -148,8 +222,12 @@ char *job_cgroup_name(void)
 
 static void remove_groups(const char *path)
 {
-    remove_group(path, JOBS_GROUP);
-    remove_group(path, RUNNER_GROUP);
+    char *jobs = path_join(path, JOBS_GROUP), *runner = path_join(path, RUNNER_GROUP);
+
+    (void)rmdir(jobs);
+    (void)rmdir(runner);
+    free(jobs);
+    free(runner);
 }
 
 /* The runner starts jobs there, and cannot take them out again. */

@@ -20,6 +20,7 @@
 #define LUDWIG_WORKER_NODE_JOB_CGROUP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 /* Where a new one may be, as nobody else calls it; the caller frees.  NULL: nowhere.  Noted down
@@ -39,5 +40,21 @@ char *job_cgroup_divide_own(void);
 /* The opposite, at the end: all that it has started and that is still there is killed, which is waited
  * for, two seconds at most. */
 void job_cgroup_undivide(const char *folder);
+
+/* The group that this process is in. */
+struct own_cgroup {
+    char *folder; /* where it is mounted; NULL: none is known */
+    size_t top;   /* the folder's first bytes that are the mount point */
+    bool is_v2;
+};
+
+enum own_cgroup_wish {
+    OWN_CGROUP_OF_MEMORY, /* version 1 where that has the memory, else version 2 */
+    OWN_CGROUP_V2
+};
+
+/* root: what lies below / , "" but for tests. */
+void own_cgroup_find(struct own_cgroup *g, const char *root, enum own_cgroup_wish wish);
+void own_cgroup_free(struct own_cgroup *g);
 
 #endif

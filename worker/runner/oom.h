@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "common/base/buf.h"
-#include "worker/node/own_cgroup.h"
+#include "worker/node/job_cgroup.h"
 
 struct oom {
     char *root;
