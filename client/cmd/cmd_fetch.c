@@ -260,8 +260,7 @@ static int fetch_to(struct fetch *f, const char *to, struct err *e)
     if (fs != NULL)
         f->copy = download_open(fs, f->to, e);
     if (f->copy != NULL) {
-        download_on_tick(f->copy, show_progress, f);
-        download_on_unread(f->copy, note_unread, f);
+        download_watch(f->copy, show_progress, note_unread, f);
         result = copy_all(f, e);
         f->n_unread = download_counts(f->copy)->unread;
     }

@@ -24,10 +24,9 @@ struct download {
     struct share_dir *fs;
     int fd; /* the folder that is copied to */
     struct download_counts counts;
-    download_tick_fn tick;
-    void *context;
-    download_unread_fn on_unread;
-    void *unread_context;
+    void (*tick)(void *context);
+    void (*unread)(void *context, const struct err *why);
+    void *context; /* of both */
     char *part_name;
     char *tidied; /* the folder to copy to that was last rid of what others left half-done */
     char *piece;
@@ -44,29 +43,15 @@ static bool is_part(const char *name)
     return digits == TOKEN_HEX - 1 && strcmp(name + n + digits, part_end) == 0;
 }
 
-static char *make_part_name(void)
-{
-    char hex[TOKEN_HEX];
-    struct token token;
-
-    token_make(&token);
-    token_hex(&token, hex);
-    return mem_printf("%s%s%s", part_begin, hex, part_end);
-}
-
-static bool is_file(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
-}
-
 struct download *download_open(struct share_dir *fs, const char *to, struct err *e)
 {
     struct download *c;
+    char hex[TOKEN_HEX];
+    struct token token;
+    struct stat st;
     int fd = -1;
 
-    if (is_file(to)) {
+    if (stat(to, &st) == 0 && !S_ISDIR(st.st_mode)) {
         err_set(e, ERR_USAGE, "%s is a file; DIR must be a folder", to);
         return NULL;
     }
@@ -80,10 +65,13 @@ struct download *download_open(struct share_dir *fs, const char *to, struct err 
         close(fd);
         return NULL;
     }
+    token_make(&token);
+    token_hex(&token, hex);
     c = mem_alloc(sizeof *c);
-    *c = (struct download){
-        .fs = fs, .fd = fd, .piece = mem_alloc(PIECE_BYTES), .part_name = make_part_name()
-    };
+    *c = (struct download){ .fs = fs,
+                            .fd = fd,
+                            .piece = mem_alloc(PIECE_BYTES),
+                            .part_name = mem_printf("%s%s%s", part_begin, hex, part_end) };
     return c;
 }
 
@@ -98,16 +86,12 @@ void download_close(struct download *c)
     free(c);
 }
 
-void download_on_tick(struct download *c, download_tick_fn tick, void *context)
+void download_watch(struct download *c, void (*tick)(void *context),
+                    void (*unread)(void *context, const struct err *why), void *context)
 {
     c->tick = tick;
+    c->unread = unread;
     c->context = context;
-}
-
-void download_on_unread(struct download *c, download_unread_fn on_unread, void *context)
-{
-    c->on_unread = on_unread;
-    c->unread_context = context;
 }
 
 /* Of what the share does not let one read nothing is copied; the rest is, unless nothing can be
@@ -117,8 +101,8 @@ static int skip(struct download *c, const struct err *why, struct err *e)
     if (why->kind == ERR_UNREACHABLE)
         return err_set(e, why->kind, "%s; the next one goes on where this one stopped", why->text);
     c->counts.unread++;
-    if (c->on_unread != NULL)
-        c->on_unread(c->unread_context, why);
+    if (c->unread != NULL)
+        c->unread(c->context, why);
     return 0;
 }
 
@@ -129,51 +113,43 @@ const struct download_counts *download_counts(const struct download *c)
 
 /* ---- what the folder is ---- */
 
-static bool is_named(const char *name, const char *const *names)
-{
-    for (; *names != NULL; names++)
-        if (strcmp(*names, name) == 0)
-            return true;
-    return false;
-}
-
-/* Whether the folder has nothing but those names in it; 1, 0 or -1. */
-static int holds_only(int dir_fd, const char *mark, const char *const *own, struct err *e)
+/* A stream of its own over the folder; NULL with e set. */
+static DIR *open_stream(int dir_fd, struct err *e)
 {
     int fd = io_open_dir_at(dir_fd, ".", e);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *entry;
-    int result = 1;
 
-    if (dir == NULL) {
-        if (fd >= 0) {
-            err_sys(e, "read the folder to copy to");
-            close(fd);
-        }
-        return -1;
+    if (dir == NULL && fd >= 0) {
+        err_sys(e, "read the folder to copy to");
+        close(fd);
     }
-    while (result == 1 && (errno = 0, entry = readdir(dir)) != NULL) {
-        const char *name = entry->d_name;
-
-        result = strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, mark) == 0 ||
-                 is_part(name) || is_named(name, own);
-    }
-    if (result == 1 && errno != 0)
-        result = err_sys(e, "read the folder to copy to");
-    closedir(dir);
-    return result;
+    return dir;
 }
 
 int download_mark(struct download *c, const char *name, const char *text, const char *const *own,
                   struct err *e)
 {
-    int is_own = holds_only(c->fd, name, own, e);
+    DIR *dir = open_stream(c->fd, e);
+    struct dirent *entry;
+    bool is_own = true;
     struct stat st;
+    int result = 0;
 
-    if (is_own <= 0)
-        return is_own;
-    if (fstatat(c->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        return 0;
+    if (dir == NULL)
+        return -1;
+    while (is_own && (errno = 0, entry = readdir(dir)) != NULL) {
+        const char *found = entry->d_name;
+
+        is_own = strcmp(found, ".") == 0 || strcmp(found, "..") == 0 || strcmp(found, name) == 0 ||
+                 is_part(found);
+        for (size_t i = 0; !is_own && own[i] != NULL; i++)
+            is_own = strcmp(own[i], found) == 0;
+    }
+    if (is_own && errno != 0)
+        result = err_sys(e, "read the folder to copy to");
+    closedir(dir);
+    if (result < 0 || !is_own || fstatat(c->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return result;
     return io_write_file_at(c->fd, name, text, strlen(text), 0666, e);
 }
 
@@ -196,45 +172,32 @@ static bool is_there(const struct item *it)
 }
 
 /* 0; 1 with why set when the original cannot be read; -1. */
-static int download_bytes(struct download *c, struct share_input *from, int to, const char *path,
-                          struct err *why, struct err *e)
-{
-    ssize_t n;
-
-    while ((n = share_read_input(from, c->piece, PIECE_BYTES, why)) > 0) {
-        if (io_write_all(to, c->piece, (size_t)n) < 0)
-            return err_sys(e, "write the copy of %s", path);
-        c->counts.bytes += n;
-        if (c->tick != NULL)
-            c->tick(c->context);
-    }
-    return n < 0 ? 1 : 0;
-}
-
-/* With the time of the original, by which the next fetch knows it. */
-static int finish_file(struct download *c, const struct item *it, int fd, struct err *e)
-{
-    const struct timespec times[2] = { { .tv_nsec = UTIME_NOW },
-                                       { .tv_sec = (time_t)it->st->mtime_s } };
-
-    if (futimens(fd, times) < 0 || renameat(it->to_fd, c->part_name, it->to_fd, it->to) < 0)
-        return err_sys(e, "make the copy of %s", it->path);
-    return 0;
-}
-
 static int write_file(struct download *c, const struct item *it, struct share_input *from,
                       struct err *why, struct err *e)
 {
     int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     mode_t mode = (it->st->mode & S_IXUSR) != 0 ? 0777 : 0666;
-    int fd, result;
+    /* By the time of the original the next fetch knows it. */
+    const struct timespec times[2] = { { .tv_nsec = UTIME_NOW },
+                                       { .tv_sec = (time_t)it->st->mtime_s } };
+    int fd = openat(it->to_fd, c->part_name, flags, mode), result = 0;
+    ssize_t n = 0;
 
-    fd = openat(it->to_fd, c->part_name, flags, mode);
     if (fd < 0)
         return err_sys(e, "make the copy of %s", it->path);
-    result = download_bytes(c, from, fd, it->path, why, e);
-    if (result == 0)
-        result = finish_file(c, it, fd, e);
+    while (result == 0 && (n = share_read_input(from, c->piece, PIECE_BYTES, why)) > 0) {
+        if (io_write_all(fd, c->piece, (size_t)n) < 0)
+            result = err_sys(e, "write the copy of %s", it->path);
+        else
+            c->counts.bytes += n;
+        if (result == 0 && c->tick != NULL)
+            c->tick(c->context);
+    }
+    if (n < 0)
+        result = 1;
+    if (result == 0 &&
+        (futimens(fd, times) < 0 || renameat(it->to_fd, c->part_name, it->to_fd, it->to) < 0))
+        result = err_sys(e, "make the copy of %s", it->path);
     if (close(fd) < 0 && result == 0)
         result = err_sys(e, "write the copy of %s", it->path);
     if (result != 0)
@@ -246,16 +209,15 @@ static int copy_file(struct download *c, const struct item *it, struct err *e)
 {
     struct share_input *from;
     struct err why = { 0 };
-    int result;
+    int result = 1;
 
     if (is_there(it)) {
         c->counts.there++;
         return 0;
     }
     from = share_open_input(c->fs, it->path, 0, &why);
-    if (from == NULL)
-        return skip(c, &why, e);
-    result = write_file(c, it, from, &why, e);
+    if (from != NULL)
+        result = write_file(c, it, from, &why, e);
     share_close_input(from);
     if (result > 0)
         return skip(c, &why, e);
@@ -264,15 +226,6 @@ static int copy_file(struct download *c, const struct item *it, struct err *e)
 }
 
 /* ---- links and folders ---- */
-
-static bool is_same_link(const struct item *it, const char *target)
-{
-    char *there = io_read_link_at(it->to_fd, it->to, NULL);
-    bool same = there != NULL && strcmp(there, target) == 0;
-
-    free(there);
-    return same;
-}
 
 static int make_link(struct download *c, const struct item *it, const char *target, struct err *e)
 {
@@ -289,17 +242,19 @@ static int make_link(struct download *c, const struct item *it, const char *targ
 
 static int copy_link(struct download *c, const struct item *it, struct err *e)
 {
+    char *there = io_read_link_at(it->to_fd, it->to, NULL);
     struct err why = { 0 };
     char *target = share_read_link(c->fs, it->path, &why);
     int result = 0;
 
     if (target == NULL)
         result = skip(c, &why, e);
-    else if (is_same_link(it, target))
+    else if (there != NULL && strcmp(there, target) == 0)
         c->counts.there++;
     else
         result = make_link(c, it, target, e);
     free(target);
+    free(there);
     return result;
 }
 
@@ -319,48 +274,33 @@ static int make_folder(int to_fd, const char *name, struct err *e)
 /* Takes away what a copy that was killed had begun in the folder. */
 static void tidy(int folder_fd)
 {
-    struct err e = { 0 };
-    int fd = io_open_dir_at(folder_fd, ".", &e);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    DIR *dir = open_stream(folder_fd, NULL);
     struct dirent *entry;
 
-    if (dir == NULL) {
-        if (fd >= 0)
-            close(fd);
+    if (dir == NULL)
         return;
-    }
     while ((entry = readdir(dir)) != NULL)
         if (is_part(entry->d_name))
             (void)unlinkat(folder_fd, entry->d_name, 0);
     closedir(dir);
 }
 
-static int copy_entries(struct download *c, const char *path, const struct list *entries, int to_fd,
-                        int depth, struct err *e)
-{
-    const struct share_entry *items = entries->items;
-
-    for (size_t i = 0; i < entries->n; i++) {
-        char *below = path_join(path, items[i].name);
-        struct item it = { below, &items[i].stat, to_fd, items[i].name };
-        int result = copy_item(c, &it, depth, e);
-
-        free(below);
-        if (result < 0)
-            return -1;
-    }
-    return 0;
-}
-
 static int fill_folder(struct download *c, const struct item *it, const struct list *entries,
                        int depth, struct err *e)
 {
-    int to_fd = make_folder(it->to_fd, it->to, e), result;
+    const struct share_entry *items = entries->items;
+    int to_fd = make_folder(it->to_fd, it->to, e), result = 0;
 
     if (to_fd < 0)
         return -1;
     tidy(to_fd);
-    result = copy_entries(c, it->path, entries, to_fd, depth, e);
+    for (size_t i = 0; i < entries->n && result == 0; i++) {
+        char *below = path_join(it->path, items[i].name);
+
+        result =
+            copy_item(c, &(struct item){ below, &items[i].stat, to_fd, items[i].name }, depth, e);
+        free(below);
+    }
     close(to_fd);
     return result;
 }
@@ -415,17 +355,6 @@ static int open_parent(struct download *c, const char *path, struct err *e)
     return fd;
 }
 
-/* Once for all that comes into it in a row. */
-static void tidy_parent(struct download *c, const char *path, int fd)
-{
-    char *parent = path_dirname(path);
-
-    if (c->tidied == NULL || strcmp(c->tidied, parent) != 0)
-        tidy(fd);
-    free(c->tidied);
-    c->tidied = parent;
-}
-
 static bool is_missing(void *context, const char *path, const struct share_stat *st)
 {
     const struct download *c = context;
@@ -440,31 +369,29 @@ void download_ahead(struct download *c, const char *path, size_t n)
     share_ahead(c->fs, path, is_missing, c);
 }
 
-static int download_found(struct download *c, const char *path, size_t n,
-                          const struct share_stat *st, struct err *e)
-{
-    struct item it = { .path = path, .st = st, .to = path_basename(path) };
-    int result;
-
-    it.to_fd = open_parent(c, path + n, e);
-    if (it.to_fd < 0)
-        return -1;
-    if (st->type != SHARE_FOLDER)
-        tidy_parent(c, path, it.to_fd);
-    result = copy_item(c, &it, 0, e);
-    close(it.to_fd);
-    return result;
-}
-
 int download_path(struct download *c, const char *path, size_t n, struct err *e)
 {
     struct share_stat st;
+    struct item it = { .path = path, .st = &st, .to = path_basename(path) };
     struct err why = { 0 };
-    int result;
+    int result = -1;
 
     if (share_stat(c->fs, path, &st, &why) < 0)
         return why.kind == ERR_NOT_FOUND ? 0 : skip(c, &why, e) < 0 ? -1 : 1;
-    result = download_found(c, path, n, &st, e);
+    it.to_fd = open_parent(c, path + n, e);
+    if (it.to_fd >= 0) {
+        /* Once for all that comes into a folder in a row. */
+        char *parent = path_dirname(path);
+
+        if (st.type != SHARE_FOLDER && (c->tidied == NULL || strcmp(c->tidied, parent) != 0)) {
+            tidy(it.to_fd);
+            free(c->tidied);
+            c->tidied = mem_strdup(parent);
+        }
+        free(parent);
+        result = copy_item(c, &it, 0, e);
+        close(it.to_fd);
+    }
     share_forget(c->fs, path);
     return result < 0 ? -1 : 1;
 }

@@ -20,17 +20,13 @@ struct download_counts {
     int64_t bytes;  /* that were copied */
 };
 
-/* Called now and then while bytes flow. */
-typedef void (*download_tick_fn)(void *context);
-
 /* to: a folder, made if need be; one copy at a time may write there (ERR_BUSY). */
 struct download *download_open(struct share_dir *fs, const char *to, struct err *e);
 void download_close(struct download *c); /* NULL is fine */
-void download_on_tick(struct download *c, download_tick_fn tick, void *context);
-
-/* Called with the reason for each that cannot be read; the rest is copied all the same. */
-typedef void (*download_unread_fn)(void *context, const struct err *why);
-void download_on_unread(struct download *c, download_unread_fn on_unread, void *context);
+/* tick is called now and then while bytes flow; unread with the reason for each that cannot be read: the
+ * rest is copied all the same.  Either may be NULL. */
+void download_watch(struct download *c, void (*tick)(void *context),
+                    void (*unread)(void *context, const struct err *why), void *context);
 
 /* Puts a file there that says what the folder is, unless anything is in it but that file and what
  * own names (ended by NULL). */

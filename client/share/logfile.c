@@ -43,52 +43,33 @@ void logfile_close(struct logfile *l)
     l->offset = 0;
 }
 
-/* Reads the n bytes before offset end, which has so many. */
-static int read_before(const struct logfile *l, int64_t end, char *bytes, size_t n, struct err *e)
-{
-    ssize_t got;
-
-    share_seek_input(l->file, end - (int64_t)n);
-    got = share_read_input(l->file, bytes, n, e);
-    if (got == (ssize_t)n || got < 0)
-        return got < 0 ? -1 : 0;
-    return err_set(e, ERR_FAILED, "the log became shorter while it was read");
-}
-
-/* Where in the piece the wanted line begins; counts those it passes in *left. */
-static ssize_t find_line(const char *bytes, size_t n, bool is_last, int64_t *left)
-{
-    for (size_t i = n; i-- > 0;) {
-        bool ends_file = is_last && i == n - 1;
-
-        if (bytes[i] == '\n' && !ends_file && --*left == 0)
-            return (ssize_t)i + 1;
-    }
-    return -1;
-}
-
 int logfile_seek_lines(struct logfile *l, int64_t n, struct err *e)
 {
     char bytes[PIECE_BYTES] = "";
-    int64_t size, end, left = n;
+    int64_t size, begin, left = n;
 
     if (share_input_size(l->file, &size, e) < 0)
         return -1;
-    end = size;
-    while (end > 0 && n > 0) {
-        size_t take = end < PIECE_BYTES ? (size_t)end : PIECE_BYTES;
-        ssize_t found;
+    begin = size;
+    while (begin > 0 && left > 0) {
+        size_t take = begin < PIECE_BYTES ? (size_t)begin : PIECE_BYTES;
+        ssize_t got;
 
-        if (read_before(l, end, bytes, take, e) < 0)
+        begin -= (int64_t)take;
+        share_seek_input(l->file, begin);
+        got = share_read_input(l->file, bytes, take, e);
+        if (got < 0)
             return -1;
-        found = find_line(bytes, take, end == size, &left);
-        end -= (int64_t)take;
-        if (found >= 0) {
-            end += found;
-            break;
+        if (got != (ssize_t)take)
+            return err_set(e, ERR_FAILED, "the log became shorter while it was read");
+        for (size_t i = take; i-- > 0 && left > 0;) {
+            bool ends_file = begin + (int64_t)i == size - 1;
+
+            if (bytes[i] == '\n' && !ends_file && --left == 0)
+                begin += (int64_t)i + 1;
         }
     }
-    l->offset = n > 0 ? end : size;
+    l->offset = begin;
     share_seek_input(l->file, l->offset);
     return 0;
 }
@@ -102,26 +83,18 @@ static int write_harmless(struct logfile *l, size_t whole, struct err *e)
     return output_write(&out, e);
 }
 
-static int write_piece(struct logfile *l, const char *bytes, size_t n, struct err *e)
-{
-    struct buf out = { 0 };
-
-    if (l->harmless) {
-        buf_add(&l->rest, bytes, n);
-        return write_harmless(l, safe_text_whole(buf_text(&l->rest), l->rest.n), e);
-    }
-    buf_add(&out, bytes, n);
-    return output_write(&out, e);
-}
-
 int logfile_copy(struct logfile *l, struct err *e)
 {
     char bytes[PIECE_BYTES];
     ssize_t n;
 
     while ((n = share_read_input(l->file, bytes, sizeof bytes, e)) > 0) {
+        struct buf out = { 0 };
+
         l->offset += n;
-        if (write_piece(l, bytes, (size_t)n, e) < 0)
+        buf_add(l->harmless ? &l->rest : &out, bytes, (size_t)n);
+        if (l->harmless ? write_harmless(l, safe_text_whole(buf_text(&l->rest), l->rest.n), e) < 0
+                        : output_write(&out, e) < 0)
             return -1;
     }
     return n < 0 ? -1 : 0;

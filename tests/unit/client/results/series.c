@@ -424,7 +424,7 @@ static void what_cannot_be_read_is_told_and_the_rest_is_copied(void **state)
     put(p, "demo/x/a/file", "one");
     put(p, "demo/x/z", "two");
     c = open_copy(p, &to);
-    download_on_unread(c, count_unread, &n_unread);
+    download_watch(c, NULL, count_unread, &n_unread);
     assert_int_equal(download_path(c, "demo/x", 5, &e), 1);
     assert_int_equal(n_unread, 1);
     assert_int_equal(download_counts(c)->unread, 1);
