@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "client/doctor/doctor.h"
-#include "client/pack/gitrules.h"
+#include "client/pack/ignore.h"
 #include "client/util/child.h"
 #include "client/util/login_node.h"
 #include "common/base/fs.h"
@@ -218,7 +218,7 @@ void check_programs(struct doctor *d)
     bool has_apptainer = child_is_in_path("apptainer") || child_is_in_path("singularity");
 
     say_program(d, child_is_in_path("python3"), "python3", "jobs in Python fail on this machine");
-    if (gitrules_check(&why) < 0 && why.kind != ERR_NOT_FOUND)
+    if (ignore_check_git(&why) < 0 && why.kind != ERR_NOT_FOUND)
         doctor_say(d, CHECK_NOTE, why.text, "git is here, and cannot be used");
     else
         say_program(d, why.kind == ERR_NONE, "git",

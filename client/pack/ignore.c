@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* ignore.c - which files of a source tree are no part of the program */
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "client/pack/gitrules.h"
 #include "client/pack/ignore.h"
+#include "client/term/output.h"
 #include "client/util/child.h"
+#include "client/util/temp_file.h"
 #include "common/base/buf.h"
+#include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
 #include "common/proto/layout.h"
@@ -23,7 +27,7 @@ struct ignore_scope {
     char *repository;   /* whose rules hold: where it begins; NULL: none's do */
     const char *prefix; /* of the folder in it; lies in real */
     char *real;         /* the folder's path without links */
-    struct buf links;   /* see gitrules_list_links */
+    struct buf links;   /* submodules: each path below the repository with its NUL */
     char *rules;        /* the first such file that was met; NULL: none was */
     bool is_read;
     struct buf text; /* what paths point into */
@@ -55,24 +59,204 @@ static const char *const built_in[] = {
     LAYOUT_FETCHED,
 };
 
-static bool matches_built_in(const char *pattern, const char *name, bool is_folder)
-{
-    size_t n = strcspn(pattern, "*/"), n_name = strlen(name), n_end;
-
-    if (strncmp(pattern, name, n) != 0)
-        return false;
-    if (pattern[n] != '*')
-        return name[n] == '\0' && (is_folder || pattern[n] == '\0');
-    n_end = strlen(pattern + n + 1);
-    return n_name >= n + n_end && strcmp(name + n_name - n_end, pattern + n + 1) == 0;
-}
-
 static bool is_built_in(const char *name, bool is_folder)
 {
-    for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++)
-        if (matches_built_in(built_in[i], name, is_folder))
+    for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++) {
+        const char *pattern = built_in[i], *end;
+        size_t n = strcspn(pattern, "*/"), n_name = strlen(name);
+
+        if (strncmp(pattern, name, n) != 0)
+            continue;
+        end = pattern[n] == '*' ? pattern + n + 1 : NULL;
+        if (end == NULL
+                ? name[n] == '\0' && (is_folder || pattern[n] == '\0')
+                : n_name >= n + strlen(end) && strcmp(name + n_name - strlen(end), end) == 0)
             return true;
+    }
     return false;
+}
+
+/* ---- running git ---- */
+
+/* Which repository it is, the folder says, and not who called us, which may be a hook of git's. */
+#define GIT                                                                                        \
+    "env", "-u", "GIT_DIR", "-u", "GIT_WORK_TREE", "-u", "GIT_COMMON_DIR", "-u", "GIT_INDEX_FILE", \
+        "-u", "GIT_OBJECT_DIRECTORY", "-u", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "-u",              \
+        "GIT_PREFIX", "-u", "GIT_NAMESPACE", "-u", "GIT_CEILING_DIRECTORIES", "-u",                \
+        "GIT_LITERAL_PATHSPECS", "-u", "GIT_GLOB_PATHSPECS", "-u", "GIT_NOGLOB_PATHSPECS", "-u",   \
+        "GIT_ICASE_PATHSPECS", "GIT_OPTIONAL_LOCKS=0", "GIT_DEFAULT_HASH=sha1",                    \
+        "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0", "GIT_SSH_COMMAND=ssh -oBatchMode=yes",     \
+        "LC_ALL=C", "git", "-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null", "-c",        \
+        "core.precomposeUnicode=false"
+#define LIST "ls-files", "-z", "--others", "--ignored", "--directory"
+
+/* In an index it makes git go into that folder, although a repository of its own begins there. */
+#define ENTRY_NAME ".ludwig-goes-in-here"
+#define ENTRY      "100644,e69de29bb2d1d6434b8b29ae775ad8c2e48c5391" /* an empty file */
+
+#define NO_REPOSITORY "not a git repository"
+
+/* Its exit status up to status_max; above that it failed, and advice says what can be done.  ERR_NOT_FOUND:
+ * what begins in the folder is no repository to git, such as a copied submodule. */
+static int run(const char *const *argv, int status_max, const char *folder, const char *advice,
+               struct buf *out, struct err *e)
+{
+    struct buf said = { 0 };
+    int status = child_capture_all(argv, out, &said, e);
+    const char *why = strstr(buf_text(&said), "fatal: ");
+    const char *warning = strstr(buf_text(&said), "warning: unable to access ");
+
+    if (status > status_max) {
+        enum err_kind kind;
+
+        why = why != NULL ? why + strlen("fatal: ") : buf_text(&said);
+        kind = strncmp(why, NO_REPOSITORY, strlen(NO_REPOSITORY)) == 0 ? ERR_NOT_FOUND : ERR_FAILED;
+        if (*why == '\0')
+            err_set(e, kind, "git, asked what is ignored in %s, ended with %d; %s", folder, status,
+                    advice);
+        else
+            err_set(e, kind, "git does not say what is ignored in %s: %.*s; %s", folder,
+                    (int)strcspn(why, "\n"), why, advice);
+        status = -1;
+    } else if (status >= 0 && status_max == 0 && warning != NULL) {
+        /* git goes on without rules that it cannot read.  A question with two answers is not the last
+         * one. */
+        output_note("note: git, asked what is ignored: %.*s", (int)strcspn(warning, "\n"), warning);
+    }
+    buf_free(&said);
+    return status;
+}
+
+static int run_in_repository(const char *const *argv, int status_max, const char *folder,
+                             struct buf *out, struct err *e)
+{
+    char *advice =
+        mem_printf("see `git -C '%s' status`, or write a .ludwigignore beside the sweep, "
+                   "which holds without a repository",
+                   folder);
+    int status = run(argv, status_max, folder, advice, out, e);
+
+    free(advice);
+    return status;
+}
+
+/* Older ones do not look for what is ignored in folders in which they track nothing. */
+enum { MAJOR_MIN = 2, MINOR_MIN = 32 };
+
+int ignore_check_git(struct err *e)
+{
+    const char *const argv[] = { GIT, "version", NULL };
+    struct buf out = { 0 }, said = { 0 };
+    unsigned major = 0, minor = 0;
+    const char *words;
+    int result;
+
+    if (!child_is_in_path("git"))
+        return err_set(e, ERR_NOT_FOUND, "git is not installed; install it");
+    result = child_capture_all(argv, &out, &said, e);
+    words = strstr(buf_text(&out), "git version ");
+    if (result >= 0 && (words == NULL || sscanf(words, "git version %u.%u", &major, &minor) != 2))
+        result = err_set(e, ERR_FAILED, "git does not work here; see what `git version` says");
+    else if (result >= 0 && (major < MAJOR_MIN || (major == MAJOR_MIN && minor < MINOR_MIN)))
+        result = err_set(e, ERR_FAILED,
+                         "git does not say all that is ignored before its version %d.%d, and here "
+                         "is %u.%u; put a newer one first in PATH",
+                         MAJOR_MIN, MINOR_MIN, major, minor);
+    buf_free(&said);
+    buf_free(&out);
+    return result < 0 ? -1 : 0;
+}
+
+static bool has_git(struct ignore *ig)
+{
+    if (!ig->is_checked)
+        (void)ignore_check_git(&ig->git_why);
+    ig->is_checked = true;
+    return ig->git_why.kind == ERR_NONE;
+}
+
+/* ---- repositories ---- */
+
+/* Whether a repository begins there. */
+static bool is_top(const char *folder)
+{
+    char *path = path_join(folder, ".git"), *head = path_join(path, "HEAD");
+    struct stat st;
+    bool is = lstat(path, &st) == 0 && (S_ISREG(st.st_mode) || access(head, F_OK) == 0);
+
+    free(head);
+    free(path);
+    return is;
+}
+
+/* Where the repository begins that a folder (absolute, without links) lies in, as git looks for it;
+ * NULL: it lies in none.  Caller frees. */
+static char *find_top(const char *folder)
+{
+    bool stays = getenv("GIT_DISCOVERY_ACROSS_FILESYSTEM") == NULL;
+    char *at = mem_strdup(folder);
+
+    while (!is_top(at)) {
+        char *above = path_dirname(at);
+        struct stat x, y;
+        bool is_last = strcmp(above, at) == 0 ||
+                       (stays && (stat(at, &x) < 0 || stat(above, &y) < 0 || x.st_dev != y.st_dev));
+
+        free(at);
+        at = above;
+        if (is_last) {
+            free(at);
+            return NULL;
+        }
+    }
+    return at;
+}
+
+/* Where the scope's repository has others' commits: "160000 COMMIT 0\tPATH" is one; other files have
+ * other modes. */
+static int list_links(struct ignore_scope *s, struct err *e)
+{
+    const char *const argv[] = { GIT,        "--work-tree", s->repository, "-C", s->repository,
+                                 "ls-files", "-s",          "-z",          NULL };
+    struct buf all = { 0 };
+    int result = run_in_repository(argv, 0, s->repository, &all, e);
+    const char *at = buf_text(&all), *end = at + all.n;
+
+    for (; result == 0 && at < end; at += strlen(at) + 1) {
+        const char *path = strchr(at, '\t');
+
+        if (strncmp(at, "160000 ", 7) == 0 && path != NULL)
+            buf_add(&s->links, path + 1, strlen(path + 1) + 1);
+    }
+    buf_free(&all);
+    return result;
+}
+
+static bool is_in_links(const struct ignore_scope *s, const char *path)
+{
+    const char *at = buf_text(&s->links), *end = at + s->links.n;
+
+    for (; at < end; at += strlen(at) + 1) {
+        size_t n = strlen(at);
+
+        if (strncmp(at, path, n) == 0 && (path[n] == '\0' || path[n] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* git does not go into it, and has no rules for what is in it. */
+static bool is_bare_link(const struct ignore_scope *s, const char *folder)
+{
+    char *path;
+    bool is_one;
+
+    if (s->links.n == 0)
+        return false;
+    path = path_join(s->prefix, folder + strlen(s->folder) + (folder[strlen(s->folder)] == '/'));
+    is_one = is_in_links(s, path);
+    free(path);
+    return is_one;
 }
 
 /* ---- which rules hold in a folder ---- */
@@ -109,22 +293,6 @@ static int find_rules(const char *folder, const char *name, char **path, struct 
     return 0;
 }
 
-/* In a folder above, up to the top. */
-static int find_rules_above(const char *folder, const char *top, const char *name, char **path,
-                            struct err *e)
-{
-    char *above = path_dirname(folder);
-    int result = 0;
-
-    if (strcmp(folder, top) != 0) {
-        result = find_rules(above, name, path, e);
-        if (result == 0 && *path == NULL)
-            result = find_rules_above(above, top, name, path, e);
-    }
-    free(above);
-    return result;
-}
-
 static bool is_link(const char *path)
 {
     struct stat st;
@@ -132,84 +300,40 @@ static bool is_link(const char *path)
     return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-/* Where git itself would not go on. */
-static bool begins_anew(const char *folder)
+/* In a folder above, up to the top. */
+static int find_rules_above(struct ignore_scope *s, struct err *e)
 {
-    return gitrules_is_top(folder) || is_link(folder);
-}
+    char *at = mem_strdup(s->real);
+    int result = 0;
 
-static struct ignore_scope *find_scope(const struct ignore *ig, const char *folder)
-{
-    for (size_t i = 0; i < ig->n; i++)
-        if (strcmp(ig->scopes[i]->folder, folder) == 0)
-            return ig->scopes[i];
-    return NULL;
-}
+    while (result == 0 && s->rules == NULL && strcmp(at, s->repository) != 0) {
+        char *above = path_dirname(at);
 
-static bool has_git(struct ignore *ig)
-{
-    if (!ig->is_checked)
-        (void)gitrules_check(&ig->git_why);
-    ig->is_checked = true;
-    return ig->git_why.kind == ERR_NONE;
-}
-
-/* ---- submodules without their repository ---- */
-
-static bool is_in_links(const struct ignore_scope *s, const char *path)
-{
-    const char *at = buf_text(&s->links), *end = at + s->links.n;
-
-    for (; at < end; at += strlen(at) + 1) {
-        size_t n = strlen(at);
-
-        if (strncmp(at, path, n) == 0 && (path[n] == '\0' || path[n] == '/'))
-            return true;
+        free(at);
+        at = above;
+        result = find_rules(at, s->of->file_name, &s->rules, e);
     }
-    return false;
+    free(at);
+    return result;
 }
-
-static int find_links(struct ignore_scope *s, struct err *e)
-{
-    struct err why = { 0 };
-
-    if (!has(s->repository, ".gitmodules") ||
-        gitrules_list_links(s->repository, &s->links, &why) == 0 || why.kind == ERR_NOT_FOUND)
-        return 0;
-    return err_set(e, why.kind, "%s", why.text);
-}
-
-/* git does not go into it, and has no rules for what is in it. */
-static bool is_bare_link(const struct ignore_scope *s, const char *folder)
-{
-    char *path;
-    bool is_one;
-
-    if (s->links.n == 0)
-        return false;
-    path = path_join(s->prefix, folder + strlen(s->folder) + (folder[strlen(s->folder)] == '/'));
-    is_one = is_in_links(s, path);
-    free(path);
-    return is_one;
-}
-
-/* ---- scopes ---- */
 
 /* What holds besides the files that will be met. */
 static int look_at_repository(struct ignore_scope *s, struct err *e)
 {
+    struct err why = { 0 };
+
     s->real = path_real(s->folder, e);
     if (s->real == NULL)
         return -1;
-    s->repository = gitrules_find_top(s->real);
+    s->repository = find_top(s->real);
     if (s->repository == NULL)
         return 0;
     s->prefix = s->real + strlen(s->repository);
     s->prefix += strspn(s->prefix, "/");
     if (!has_git(s->of))
-        return find_rules_above(s->real, s->repository, s->of->file_name, &s->rules, e);
-    if (find_links(s, e) < 0)
-        return -1;
+        return find_rules_above(s, e);
+    if (has(s->repository, ".gitmodules") && list_links(s, &why) < 0 && why.kind != ERR_NOT_FOUND)
+        return err_set(e, why.kind, "%s", why.text);
     if (is_in_links(s, s->prefix)) {
         free(s->repository);
         s->repository = NULL;
@@ -265,8 +389,13 @@ int ignore_enter(struct ignore *ig, struct ignore_scope *above, const char *fold
     int result;
 
     *scope = above;
-    if (above == NULL || begins_anew(folder) || is_bare_link(above, folder))
-        *scope = find_scope(ig, folder);
+    /* Where git itself would not go on, rules begin anew. */
+    if (above == NULL || is_top(folder) || is_link(folder) || is_bare_link(above, folder)) {
+        *scope = NULL;
+        for (size_t i = 0; i < ig->n && *scope == NULL; i++)
+            if (strcmp(ig->scopes[i]->folder, folder) == 0)
+                *scope = ig->scopes[i];
+    }
     if (*scope == NULL)
         *scope = add_scope(ig, above, folder, e);
     if (*scope == NULL)
@@ -286,13 +415,6 @@ static int compare(const void *x, const void *y)
     return strcmp(*(char *const *)x, *(char *const *)y);
 }
 
-/* git names a folder, too, when all that is in it is ignored, and then that; such a folder stays, as
- * what the program comes upon would else change with what lies about in it. */
-static bool is_folder_that_stays(const char *path, size_t n, const char *next, const char *end)
-{
-    return path[n - 1] == '/' && next < end && strncmp(path, next, n) == 0;
-}
-
 static void sort_paths(struct ignore_scope *s)
 {
     char *at = (char *)s->text.bytes, *end = at + s->text.n;
@@ -300,9 +422,12 @@ static void sort_paths(struct ignore_scope *s)
     while (at < end) {
         size_t n = strlen(at);
         char *next = at + n + 1;
+        bool is_folder = n > 0 && at[n - 1] == '/';
 
-        if (n > 0 && !is_folder_that_stays(at, n, next, end)) {
-            if (at[n - 1] == '/')
+        /* git names a folder, too, when all that is in it is ignored, and then that; such a folder
+         * stays, as what the program comes upon would else change with what lies about in it. */
+        if (n > 0 && !(is_folder && next < end && strncmp(at, next, n) == 0)) {
+            if (is_folder)
                 at[n - 1] = '\0';
             mem_grow((void **)&s->paths, &s->capacity, s->n, sizeof *s->paths);
             s->paths[s->n++] = at;
@@ -326,89 +451,139 @@ static int say_no_git(const struct ignore_scope *s, struct err *e)
                    s->rules);
 }
 
-/* What lies in the scope's folder, which is that below where paths begin. */
-static struct list skipped_in(const struct ignore_scope *s, const char *below, struct arena *a)
+/* argv with what git need not look into in the scope's folder, which is that below where paths begin.  A
+ * pattern is the path alone, whatever is in its name. */
+static const char **skipping(const struct ignore_scope *s, const char *below,
+                             const char *const *argv, struct arena *a)
 {
     const struct ignore *ig = s->of;
-    const char **paths = arena_alloc(a, ig->n_skipped * sizeof *paths);
-    size_t n = strlen(s->folder), count = 0;
+    size_t n = 0, n_folder = strlen(s->folder);
+    const char **all;
 
+    while (argv[n] != NULL)
+        n++;
+    all = arena_alloc(a, (n + 2 * ig->n_skipped + 1) * sizeof *all);
+    memcpy(all, argv, n * sizeof *all);
     for (size_t i = 0; i < ig->n_skipped; i++) {
         const char *path = ig->skipped[i];
+        struct buf pattern = { 0 };
 
-        if (strncmp(path, s->folder, n) != 0 || path[n] != '/')
+        if (strncmp(path, s->folder, n_folder) != 0 || path[n_folder] != '/')
             continue;
-        paths[count++] = below[0] == '\0' ? arena_strdup(a, path + n + 1)
-                                          : arena_printf(a, "%s%s", below, path + n);
+        path += n_folder;
+        path = below[0] == '\0' ? path + 1 : arena_printf(a, "%s%s", below, path);
+        buf_add_char(&pattern, '/');
+        for (; *path != '\0'; path++) {
+            if (strchr("\\*?[ ", *path) != NULL)
+                buf_add_char(&pattern, '\\');
+            buf_add_char(&pattern, *path);
+        }
+        buf_add_char(&pattern, '/');
+        all[n++] = "-x";
+        all[n++] = buf_to_arena(&pattern, a);
     }
-    return (struct list){ paths, count };
+    all[n] = NULL;
+    return all;
 }
 
-static int list_ignored(struct ignore_scope *s, struct err *e)
+/* 1; 0: it has no rules for the folder, or ignores it; -1.  The work tree is told, as a repository's
+ * configuration may name another. */
+static int list_in_repository(struct ignore_scope *s, struct arena *a, struct err *e)
 {
-    struct arena *a = arena_create();
-    struct list skipped = skipped_in(s, s->prefix, a);
-    int result = gitrules_list(s->repository, s->folder, &skipped, &s->text, e);
-
-    arena_destroy(a);
-    return result;
-}
-
-static int list_by_files(struct ignore_scope *s, struct err *e)
-{
-    const char *below = s->folder + strlen(s->top);
-    struct arena *a = arena_create();
-    struct list skipped = skipped_in(s, below + strspn(below, "/"), a);
-    int result = gitrules_list_by(s->of->file_name, s->top, s->folder, &skipped, &s->text, e);
-
-    arena_destroy(a);
-    return result;
-}
-
-/* 1; 0: it has no rules for the folder; -1. */
-static int ask_repository(struct ignore_scope *s, struct err *e)
-{
+    const char *const check[] = { GIT,          "--work-tree", s->repository,
+                                  "-C",         s->folder,     "check-ignore",
+                                  "--no-index", "-q",          ".",
+                                  NULL };
+    const char *const list[] = { GIT,       "--work-tree", s->repository,        "-C",
+                                 s->folder, LIST,          "--exclude-standard", NULL };
+    struct buf nothing = { 0 };
     struct err why = { 0 };
-    int ignored = 0, result;
+    int status = 1; /* it does not ignore the folder itself */
 
-    if (!gitrules_is_top(s->folder))
-        ignored = gitrules_ignores(s->repository, s->folder, &why);
-    result = ignored == 0 ? list_ignored(s, &why) : -1;
-    if (result == 0)
+    if (!is_top(s->folder))
+        status = run_in_repository(check, 1, s->folder, &nothing, &why);
+    buf_free(&nothing);
+    if (status == 0)
+        return 0;
+    if (status > 0 &&
+        run_in_repository(skipping(s, s->prefix, list, a), 0, s->folder, &s->text, &why) == 0)
         return 1;
-    return ignored > 0 || why.kind == ERR_NOT_FOUND ? 0 : err_set(e, why.kind, "%s", why.text);
+    return why.kind == ERR_NOT_FOUND ? 0 : err_set(e, why.kind, "%s", why.text);
 }
 
-static int ask_git(struct ignore_scope *s, struct err *e)
+static int run_ours(const struct ignore_scope *s, const char *const *argv, struct buf *out,
+                    struct err *e)
 {
-    int result = 0;
+    return run(argv, 0, s->folder, "see whether `git init` works here", out, e);
+}
 
-    if (!has_git(s->of))
-        return say_no_git(s, e);
-    if (s->repository != NULL)
-        result = ask_repository(s, e);
-    if (result != 0)
-        return result < 0 ? -1 : 0;
-    return list_by_files(s, e);
+/* What the scope's files leave out, which hold from its top on: asked in a repository of ours, which is
+ * empty, so that no other has a part in it. */
+static int list_by_files(struct ignore_scope *s, const char *repository, struct arena *a,
+                         struct err *e)
+{
+    const char *below = s->folder + strlen(s->top) + (s->folder[strlen(s->top)] == '/');
+    const char *rules = arena_printf(a, "--exclude-per-directory=%s", s->of->file_name);
+    const char *entry = arena_printf(a, "%s,%s/%s", ENTRY, below, ENTRY_NAME);
+    const char *const init[] = { GIT, "init", "-q", "--bare", "--template=", repository, NULL };
+    const char *const go_in[] = { GIT,    "--git-dir",    repository, "--work-tree", s->top, "-C",
+                                  s->top, "update-index", "--add",    "--cacheinfo", entry,  NULL };
+    const char *const list[] = { GIT,  "--git-dir", repository, "--work-tree", s->top,
+                                 "-C", s->folder,   LIST,       rules,         NULL };
+    int result = run_ours(s, init, &s->text, e);
+
+    if (result == 0 && strcmp(s->top, s->folder) != 0) {
+        struct buf nothing = { 0 };
+
+        result = run_ours(s, go_in, &nothing, e);
+        buf_free(&nothing);
+    }
+    return result < 0 ? -1 : run_ours(s, skipping(s, below, list, a), &s->text, e);
+}
+
+/* Ctrl-C ends git as well; what we made goes before we do. */
+static int list_in_new(struct ignore_scope *s, struct arena *a, struct err *e)
+{
+    char *repository = path_join(temp_file_folder(), "ludwig-XXXXXX");
+    sigset_t held, before;
+    int result;
+
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGHUP);
+    (void)sigprocmask(SIG_BLOCK, &held, &before);
+    if (mkdtemp(repository) == NULL) {
+        result = err_sys(e, "create %s ($TMPDIR says where)", repository);
+    } else {
+        result = list_by_files(s, repository, a, e);
+        (void)io_remove_tree(repository, NULL);
+    }
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    free(repository);
+    return result;
 }
 
 static int read_scope(struct ignore_scope *s, struct err *e)
 {
     bool is_needed = s->rules != NULL || (s->repository != NULL && has_git(s->of));
+    struct arena *a;
+    int result = 0;
 
     if (s->is_read || !is_needed)
         return 0;
-    if (ask_git(s, e) < 0)
+    if (!has_git(s->of))
+        return say_no_git(s, e);
+    a = arena_create();
+    if (s->repository != NULL)
+        result = list_in_repository(s, a, e);
+    if (result == 0)
+        result = list_in_new(s, a, e);
+    arena_destroy(a);
+    if (result < 0)
         return -1;
     sort_paths(s);
     s->is_read = true;
     return 0;
-}
-
-static const char *path_in(const struct ignore_scope *s, const char *path)
-{
-    path += strlen(s->folder);
-    return path + strspn(path, "/");
 }
 
 int ignore_matches(struct ignore_scope *scope, const char *path, bool is_folder, struct err *e)
@@ -421,7 +596,8 @@ int ignore_matches(struct ignore_scope *scope, const char *path, bool is_folder,
         return 0;
     if (read_scope(scope, e) < 0)
         return -1;
-    in = path_in(scope, path);
+    in = path + strlen(scope->folder);
+    in += strspn(in, "/");
     return scope->n > 0 &&
            bsearch(&in, scope->paths, scope->n, sizeof *scope->paths, compare) != NULL;
 }

@@ -38,4 +38,7 @@ int ignore_enter(struct ignore *ig, struct ignore_scope *above, const char *fold
  * where scope holds; scope NULL: only what no program needs is left out. */
 int ignore_matches(struct ignore_scope *scope, const char *path, bool is_folder, struct err *e);
 
+/* Whether git is installed, and not too old to be asked. */
+int ignore_check_git(struct err *e);
+
 #endif
