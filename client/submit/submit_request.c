@@ -31,11 +31,6 @@ struct msg_submit_begin submit_request_begin(const struct submit_request *o,
 
 /* ---- summary.json ---- */
 
-static void add_str(struct buf *json, const char *text)
-{
-    quote_add(json, text, strlen(text));
-}
-
 static void add_values(struct buf *json, const struct param *p)
 {
     struct value values = { .type = VALUE_LIST, .list = { p->values, p->n } };
@@ -58,73 +53,51 @@ static void add_pair(struct buf *json, struct value x, struct value y)
     json_add_value(json, &(struct value){ .type = VALUE_LIST, .list = { items, 2 } });
 }
 
-/* What stands behind the form's name. */
-static void add_argument(struct buf *json, const struct param *p)
+/* A list of its values, or the form that it is drawn by with what stands behind the form's name. */
+static void add_param(struct buf *json, const struct param *p)
 {
-    if (p->form == PARAM_CHOICE)
+    bool is_drawn = p->form != PARAM_FIXED && p->form != PARAM_LIST;
+
+    if (is_drawn)
+        buf_printf(json, "{\"%s\": ", param_form_name(p->form));
+    if (!is_drawn || p->form == PARAM_CHOICE)
         add_values(json, p);
     else if (p->form == PARAM_INT_UNIFORM)
         add_pair(json, value_int(p->first), value_int(p->last));
     else
         add_pair(json, value_float(p->low), value_float(p->high));
-}
-
-/* A list of its values, or the form that it is drawn by. */
-static void add_param(struct buf *json, const struct param *p)
-{
-    if (p->form == PARAM_FIXED || p->form == PARAM_LIST) {
-        add_values(json, p);
-        return;
-    }
-    buf_printf(json, "{\"%s\": ", param_form_name(p->form));
-    add_argument(json, p);
-    buf_add_char(json, '}');
-}
-
-static void add_params(struct buf *json, const struct list *params)
-{
-    const struct param *items = params->items;
-
-    buf_add_str(json, "  \"params\": {");
-    for (size_t i = 0; i < params->n; i++) {
-        buf_add_str(json, i == 0 ? "\n    " : ",\n    ");
-        add_str(json, items[i].name);
-        buf_add_str(json, ": ");
-        add_param(json, &items[i]);
-    }
-    buf_add_str(json, params->n > 0 ? "\n  }" : "}");
-}
-
-static void add_git(struct buf *json, const struct jobspec *w)
-{
-    struct value commit = w->git_commit != NULL ? value_str(w->git_commit) : value_null();
-
-    buf_add_str(json, "  \"git\": {\"commit\": ");
-    json_add_value(json, &commit);
-    buf_printf(json, ", \"dirty\": %s},\n", w->git_dirty ? "true" : "false");
-}
-
-static void add_method(struct buf *json, const struct plan *plan)
-{
-    buf_printf(json, "  \"method\": \"%s\",\n", method_names[plan->method]);
-    if (plan->method != METHOD_GRID)
-        buf_printf(json, "  \"samples\": %" PRId64 ",\n  \"seed\": %" PRId64 ",\n", plan->samples,
-                   plan->seed);
+    if (is_drawn)
+        buf_add_char(json, '}');
 }
 
 void submit_request_add_summary(const struct submit_request *o, const struct jobspec *w,
                                 int64_t sweep, struct buf *json)
 {
+    struct value commit = w->git_commit != NULL ? value_str(w->git_commit) : value_null();
+    const struct plan *plan = &o->spec.plan;
+    const struct param *params = plan->params.items;
+
     buf_printf(json,
                "{\n  \"v\": 1,\n  \"sweep\": %" PRId64 ",\n  \"configs\": %" PRId64
-               ",\n  \"reps\": %" PRId64 ",\n",
+               ",\n  \"reps\": %" PRId64 ",\n  \"git\": {\"commit\": ",
                sweep, o->configs, o->spec.reps);
-    add_git(json, w);
+    json_add_value(json, &commit);
+    buf_printf(json, ", \"dirty\": %s},\n", w->git_dirty ? "true" : "false");
     if (o->points.list != NULL) {
         buf_add_str(json, "  \"param2vals\": \"param2vals.jsonl\"\n}\n");
         return;
     }
-    add_method(json, &o->spec.plan);
-    add_params(json, &o->spec.plan.params);
+    buf_printf(json, "  \"method\": \"%s\",\n", method_names[plan->method]);
+    if (plan->method != METHOD_GRID)
+        buf_printf(json, "  \"samples\": %" PRId64 ",\n  \"seed\": %" PRId64 ",\n", plan->samples,
+                   plan->seed);
+    buf_add_str(json, "  \"params\": {");
+    for (size_t i = 0; i < plan->params.n; i++) {
+        buf_add_str(json, i == 0 ? "\n    " : ",\n    ");
+        quote_add(json, params[i].name, strlen(params[i].name));
+        buf_add_str(json, ": ");
+        add_param(json, &params[i]);
+    }
+    buf_add_str(json, plan->params.n > 0 ? "\n  }" : "}");
     buf_add_str(json, "\n}\n");
 }
