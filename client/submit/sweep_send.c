@@ -6,24 +6,19 @@
 #include "client/submit/sweep_send.h"
 #include "common/data/msgpack.h"
 
-struct sweep_asked {
+/* The type of a step says how far this has come; only the functions here make one from the one before. */
+struct sweep {
     struct rpc *rpc;
-    struct arena *arena;
     int64_t n_opened; /* the connection that the sweep belongs to */
-    int64_t reps;
-};
-
-struct sweep_open {
-    struct sweep_asked asked;
-    int64_t sweep;
-};
-
-struct sweep_sent {
-    struct sweep_open open;
-    int64_t configs;
+    int64_t reps, number, configs;
     int64_t next, taken; /* chunks */
     struct digest chain;
 };
+
+static struct sweep *of_step(const void *step)
+{
+    return (struct sweep *)(uintptr_t)step;
+}
 
 int64_t sweep_send_fill_chunk(const struct points *p, int64_t max, struct buf *left_over,
                               struct buf *chunk)
@@ -61,9 +56,9 @@ int64_t sweep_send_chunk_max(int64_t reps)
 /* ---- begin ---- */
 
 /* The files may have gone over the connection meanwhile, found it broken and made it anew. */
-static int check_connection(const struct sweep_asked *a, struct err *e)
+static int check_connection(const struct sweep *s, struct err *e)
 {
-    if (a->rpc->n_opened == a->n_opened)
+    if (s->rpc->n_opened == s->n_opened)
         return 0;
     return err_set(e, ERR_UNREACHABLE, "the connection to the server was lost");
 }
@@ -71,41 +66,42 @@ static int check_connection(const struct sweep_asked *a, struct err *e)
 struct sweep_asked *sweep_send_begin(struct rpc *r, const struct msg_submit_begin *begin,
                                      struct arena *a, struct err *e)
 {
-    struct sweep_asked *asked = arena_alloc(a, sizeof *asked);
+    struct sweep *s = arena_alloc(a, sizeof *s);
     struct token id;
     bool lost;
 
-    *asked = (struct sweep_asked){ r, a, r->n_opened, begin->reps };
+    *s = (struct sweep){ .rpc = r, .n_opened = r->n_opened, .reps = begin->reps };
     token_make(&id);
-    return rpc_send(r, MSG_SUBMIT_BEGIN, &id, begin, &lost, e) < 0 ? NULL : asked;
+    if (rpc_send(r, MSG_SUBMIT_BEGIN, &id, begin, &lost, e) < 0)
+        return NULL;
+    return (struct sweep_asked *)s;
 }
 
 struct sweep_open *sweep_send_opened(const struct sweep_asked *asked, struct err *e)
 {
-    struct sweep_open *open = arena_alloc(asked->arena, sizeof *open);
+    struct sweep *s = of_step(asked);
     struct msg_submit_open reply;
     bool lost;
 
-    if (check_connection(asked, e) < 0 ||
-        rpc_receive(asked->rpc, MSG_SUBMIT_OPEN, &reply, &lost, e) < 0)
+    if (check_connection(s, e) < 0 || rpc_receive(s->rpc, MSG_SUBMIT_OPEN, &reply, &lost, e) < 0)
         return NULL;
-    *open = (struct sweep_open){ *asked, reply.sweep };
-    return open;
+    s->number = reply.sweep;
+    return (struct sweep_open *)s;
 }
 
 int64_t sweep_send_number(const struct sweep_open *open)
 {
-    return open->sweep;
+    return of_step(open)->number;
 }
 
 /* ---- chunks ---- */
 
-static int take_answer(struct sweep_sent *s, struct err *e)
+static int take_answer(struct sweep *s, struct err *e)
 {
     struct msg_submit_taken reply;
     bool lost;
 
-    if (rpc_receive(s->open.asked.rpc, MSG_SUBMIT_TAKEN, &reply, &lost, e) < 0)
+    if (rpc_receive(s->rpc, MSG_SUBMIT_TAKEN, &reply, &lost, e) < 0)
         return -1;
     if (reply.index != s->taken)
         return err_set(e, ERR_PROTOCOL, "the server took chunk %" PRId64 " instead of %" PRId64,
@@ -114,9 +110,9 @@ static int take_answer(struct sweep_sent *s, struct err *e)
     return 0;
 }
 
-static int send_chunk(struct sweep_sent *s, const struct buf *chunk, struct err *e)
+static int send_chunk(struct sweep *s, const struct buf *chunk, struct err *e)
 {
-    struct msg_submit_chunk request = { .sweep = s->open.sweep,
+    struct msg_submit_chunk request = { .sweep = s->number,
                                         .index = s->next,
                                         .configs = buf_bytes(chunk) };
     struct hasher *h = hasher_create();
@@ -126,7 +122,7 @@ static int send_chunk(struct sweep_sent *s, const struct buf *chunk, struct err 
     hasher_add(h, chunk->bytes, chunk->n);
     hasher_end(h, &s->chain);
     hasher_destroy(h);
-    if (rpc_send(s->open.asked.rpc, MSG_SUBMIT_CHUNK, NULL, &request, &lost, e) < 0)
+    if (rpc_send(s->rpc, MSG_SUBMIT_CHUNK, NULL, &request, &lost, e) < 0)
         return -1;
     s->next++;
     return s->next - s->taken == SWEEP_SEND_IN_FLIGHT ? take_answer(s, e) : 0;
@@ -135,12 +131,12 @@ static int send_chunk(struct sweep_sent *s, const struct buf *chunk, struct err 
 struct sweep_sent *sweep_send_points(const struct sweep_open *open, const struct points *points,
                                      int64_t configs, struct err *e)
 {
-    struct sweep_sent *s = arena_alloc(open->asked.arena, sizeof *s);
-    int64_t most = sweep_send_chunk_max(open->asked.reps), left = configs, n = 1;
+    struct sweep *s = of_step(open);
+    int64_t most = sweep_send_chunk_max(s->reps), left = configs, n = 1;
     struct buf left_over = { 0 }, chunk = { 0 };
-    int result = check_connection(&open->asked, e);
+    int result = check_connection(s, e);
 
-    *s = (struct sweep_sent){ .open = *open, .configs = configs };
+    s->configs = configs;
     points_seek(points, 0);
     while (result == 0 && left > 0 && n > 0) {
         n = sweep_send_fill_chunk(points, left < most ? left : most, &left_over, &chunk);
@@ -152,24 +148,23 @@ struct sweep_sent *sweep_send_points(const struct sweep_open *open, const struct
         result = err_set(e, ERR_INTERNAL, "%" PRId64 " configurations are missing", left);
     buf_free(&left_over);
     buf_free(&chunk);
-    return result < 0 ? NULL : s;
+    return result < 0 ? NULL : (struct sweep_sent *)s;
 }
 
 /* ---- end ---- */
 
-int sweep_send_end(struct sweep_sent *s, const struct inputs_settled *settled,
+int sweep_send_end(struct sweep_sent *sent, const struct inputs_settled *settled,
                    struct msg_submitted *done, struct err *e)
 {
-    struct msg_submit_end end = { .sweep = s->open.sweep,
-                                  .configs = s->configs,
-                                  .chain = s->chain };
-    struct rpc *r = s->open.asked.rpc;
+    struct sweep *s = of_step(sent);
+    struct msg_submit_end end = { .sweep = s->number, .configs = s->configs, .chain = s->chain };
+    struct rpc *r = s->rpc;
     bool asked_again = false, lost;
     struct err why = { 0 };
     struct token id;
 
     (void)settled;
-    if (check_connection(&s->open.asked, e) < 0)
+    if (check_connection(s, e) < 0)
         return -1;
     while (s->taken < s->next)
         if (take_answer(s, e) < 0)
