@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "client/pack/datasets_prune.h"
+#include "client/pack/datasets.h"
 #include "client/pack/inputs.h"
 #include "client/term/jsonlist.h"
 #include "client/term/output.h"
@@ -188,7 +188,7 @@ static int run_push(struct data *d, struct err *e)
     to.drive = session_drive(&d->session, e);
     request = (struct msg_open_project){ .project = to.project };
     if (to.drive == NULL || rpc_call(&d->session.rpc, MSG_OPEN_PROJECT, &request, &answer, e) < 0 ||
-        (answer.folder.mode != 0 && upload_make_project(&to, &answer.folder, e) < 0))
+        (answer.folder.mode != 0 && store_make_project(&to, &answer.folder, e) < 0))
         return -1;
     inputs_plan_paths(&d->cargo, paths, n, &to);
     if (inputs_send(&d->cargo, e) < 0)
@@ -243,8 +243,8 @@ static int run(struct cli *cli, struct err *e)
     if (result == 0)
         result = deed == LS     ? run_ls(&d, e)
                  : deed == PUSH ? run_push(&d, e)
-                 : deed == RM   ? datasets_prune_remove(&d.sets, words + 1, n, e)
-                                : datasets_prune_collect(&d.sets, d.options->yes, e);
+                 : deed == RM   ? datasets_remove(&d.sets, words + 1, n, e)
+                                : datasets_collect(&d.sets, d.options->yes, e);
     inputs_free(&d.cargo);
     datasets_free(&d.sets);
     session_close(&d.session);

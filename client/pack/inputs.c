@@ -30,20 +30,6 @@ enum { VAIN_TRIES = 3 };
 /* After a connection that did not last for a part: the size of the parts that follow. */
 enum { SMALL_PART_BYTES = PACK_PIECE_BYTES };
 
-/* Only the functions here make these, each from the one before. */
-struct inputs_counted {
-    struct inputs *inputs;
-};
-struct inputs_packed {
-    struct inputs *inputs;
-};
-struct inputs_arrived {
-    struct inputs *inputs;
-};
-struct inputs_settled {
-    struct inputs *inputs;
-};
-
 /* What everything is without. */
 struct left_out {
     const char **paths;
@@ -63,54 +49,20 @@ static void leave_out(struct left_out *out, struct arena *a, const char *path)
     free(real);
 }
 
-static void leave_out_sweep(struct left_out *out, struct arena *a, const struct spec *s)
-{
-    const struct spec_data *data = s->data.items;
-
-    leave_out(out, a, arena_printf(a, "%s/%s", s->folder, path_basename(s->file)));
-    if (s->list != NULL)
-        leave_out(out, a, s->list);
-    for (size_t i = 0; i < s->data.n; i++)
-        if (data[i].path != NULL)
-            leave_out(out, a, data[i].path);
-}
-
-static bool has_marker(const char *dir)
-{
-    char *path = path_join(dir, LAYOUT_FETCHED);
-    bool found = access(path, F_OK) == 0;
-
-    free(path);
-    return found;
-}
-
-static bool is_sweep_key(const char *name)
-{
-    for (const struct key *key = spec_keys; key->name != NULL; key++)
-        if (strcmp(key->name, name) == 0)
-            return true;
-    return strncmp(name, "x-", 2) == 0;
-}
-
 /* With command: and no key that a sweep file has not: else it may be something of the program's. */
 static bool is_sweep_map(const struct yaml_node *root)
 {
     if (root->type != VALUE_MAP || yaml_get(root, "command") == NULL)
         return false;
-    for (size_t i = 0; i < root->n; i++)
-        if (!is_sweep_key(root->members[i].key))
+    for (size_t i = 0; i < root->n; i++) {
+        const struct key *key = spec_keys;
+
+        while (key->name != NULL && strcmp(key->name, root->members[i].key) != 0)
+            key++;
+        if (key->name == NULL && strncmp(root->members[i].key, "x-", 2) != 0)
             return false;
+    }
     return true;
-}
-
-static bool is_sweep_text(const char *path, const struct buf *text)
-{
-    struct arena *a = arena_create();
-    const struct yaml_node *root = yaml_parse(path, buf_text(text), text->n, a, NULL);
-    bool is_sweep = root != NULL && is_sweep_map(root);
-
-    arena_destroy(a);
-    return is_sweep;
 }
 
 static bool is_sweep_file(const char *path)
@@ -123,28 +75,34 @@ static bool is_sweep_file(const char *path)
     if (dot == NULL || (strcmp(dot, ".yaml") != 0 && strcmp(dot, ".yml") != 0))
         return false;
     if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= SWEEP_FILE_MAX_BYTES &&
-        io_read_file(path, SWEEP_FILE_MAX_BYTES, &text, NULL) == 0)
-        is_sweep = is_sweep_text(path, &text);
+        io_read_file(path, SWEEP_FILE_MAX_BYTES, &text, NULL) == 0) {
+        struct arena *a = arena_create();
+        const struct yaml_node *root = yaml_parse(path, buf_text(&text), text.n, a, NULL);
+
+        is_sweep = root != NULL && is_sweep_map(root);
+        arena_destroy(a);
+    }
     buf_free(&text);
     return is_sweep;
-}
-
-static bool is_listed(const struct inputs *c, const char *path)
-{
-    for (size_t i = 0; i < c->n_left; i++)
-        if (strcmp(c->left[i].path, path) == 0)
-            return true;
-    return false;
 }
 
 static bool leave_out_other(void *context, const char *from, const char *path, bool is_dir)
 {
     struct inputs *c = context;
 
-    if (is_listed(c, path))
-        return true;
-    if (is_dir ? !has_marker(from) : strchr(path, '/') != NULL || !is_sweep_file(from))
+    for (size_t i = 0; i < c->n_left; i++)
+        if (strcmp(c->left[i].path, path) == 0)
+            return true;
+    if (is_dir) {
+        char *marker = path_join(from, LAYOUT_FETCHED);
+        bool has_marker = access(marker, F_OK) == 0;
+
+        free(marker);
+        if (!has_marker)
+            return false;
+    } else if (strchr(path, '/') != NULL || !is_sweep_file(from)) {
         return false;
+    }
     mem_grow((void **)&c->left, &c->left_capacity, c->n_left, sizeof *c->left);
     c->left[c->n_left++] = (struct inputs_left){ arena_strdup(c->arena, path), is_dir };
     return true;
@@ -155,30 +113,25 @@ static int compare_left(const void *x, const void *y)
     return strcmp(((const struct inputs_left *)x)->path, ((const struct inputs_left *)y)->path);
 }
 
-static bool takes_everything(const struct spec *s)
-{
-    const char *const *paths = s->source.items;
-
-    for (size_t i = 0; i < s->source.n; i++)
-        if (strcmp(paths[i], ".") == 0)
-            return true;
-    return !s->has_source;
-}
-
-/* Of what source: names; "." is everything. */
+/* What source: names; "." is everything. */
 static void name_paths(struct walk_plan *plan, const struct spec *s, struct arena *a)
 {
     const char *const *paths = s->source.items;
     const char **named = arena_alloc(a, s->source.n * sizeof *named);
 
-    for (size_t i = 0; i < s->source.n; i++)
-        if (strcmp(paths[i], ".") != 0)
+    plan->everything = !s->has_source;
+    for (size_t i = 0; i < s->source.n; i++) {
+        if (strcmp(paths[i], ".") == 0)
+            plan->everything = true;
+        else
             named[plan->n_named++] = arena_strdup(a, paths[i]);
+    }
     plan->named = named;
 }
 
 static void leave_out_all(struct inputs *c, const struct spec *s, const char *share)
 {
+    const struct spec_data *data = s->data.items;
     struct walk_plan *plan = &c->source.plan;
     char *state = conf_state_dir();
     struct left_out out = { 0 };
@@ -186,8 +139,15 @@ static void leave_out_all(struct inputs *c, const struct spec *s, const char *sh
     leave_out(&out, c->arena, state);
     if (share != NULL)
         leave_out(&out, c->arena, share);
-    if (plan->everything)
-        leave_out_sweep(&out, c->arena, s);
+    if (plan->everything) {
+        leave_out(&out, c->arena,
+                  arena_printf(c->arena, "%s/%s", s->folder, path_basename(s->file)));
+        if (s->list != NULL)
+            leave_out(&out, c->arena, s->list);
+        for (size_t i = 0; i < s->data.n; i++)
+            if (data[i].path != NULL)
+                leave_out(&out, c->arena, data[i].path);
+    }
     plan->left_out = arena_alloc(c->arena, out.n * sizeof *out.paths);
     memcpy((void *)(uintptr_t)plan->left_out, out.paths, out.n * sizeof *out.paths);
     plan->n_left_out = out.n;
@@ -195,11 +155,23 @@ static void leave_out_all(struct inputs *c, const struct spec *s, const char *sh
     free(state);
 }
 
-/* What is left out, unless that or something in it is named. */
-static void skip_left_out(const struct walk_plan *plan)
+static void plan_source(struct inputs *c, const struct spec *s)
 {
-    size_t n = strlen(plan->top);
+    struct walk_plan *plan = &c->source.plan;
+    size_t n;
 
+    plan->top = arena_strdup(c->arena, s->folder);
+    plan->rules = ignore_create(plan->top);
+    name_paths(plan, s, c->arena);
+    if (plan->everything) {
+        plan->leaves_out = leave_out_other;
+        plan->context = c;
+    }
+    leave_out_all(c, s, c->has_place ? c->to.drive->mount : NULL);
+    if (plan->everything || plan->n_named > 0)
+        c->trees[c->n_trees++] = &c->source;
+    /* Nobody asks about what is left out, unless that or something in it is named. */
+    n = strlen(plan->top);
     for (size_t i = 0; i < plan->n_left_out; i++) {
         const char *path = plan->left_out[i];
 
@@ -207,22 +179,6 @@ static void skip_left_out(const struct walk_plan *plan)
             !walk_leads_to_named(plan, path + n + 1))
             ignore_skip(plan->rules, path);
     }
-}
-
-static void plan_source(struct inputs *c, const struct spec *s)
-{
-    struct walk_plan *plan = &c->source.plan;
-
-    plan->top = arena_strdup(c->arena, s->folder);
-    plan->rules = ignore_create(plan->top);
-    plan->everything = takes_everything(s);
-    if (plan->everything) {
-        plan->leaves_out = leave_out_other;
-        plan->context = c;
-    }
-    name_paths(plan, s, c->arena);
-    leave_out_all(c, s, c->has_place ? c->to.drive->mount : NULL);
-    skip_left_out(plan);
 }
 
 uint64_t inputs_glance_paths(const char *const *paths, size_t n)
@@ -245,30 +201,16 @@ uint64_t inputs_glance(const struct spec *s)
     return bytes;
 }
 
-/* NULL: it does not lie here. */
+/* path: NULL: it does not lie here. */
 static void add_data(struct inputs *c, const char *path)
 {
     struct tree *t = &c->data[c->n_data++];
 
-    if (path != NULL)
-        t->plan = (struct walk_plan){ .top = arena_strdup(c->arena, path), .everything = true };
     t->what = "data";
-}
-
-static bool is_planned(const struct tree *t)
-{
-    return t->plan.everything || t->plan.n_named > 0;
-}
-
-/* Those that lie here. */
-static void list_trees(struct inputs *c)
-{
-    c->trees = arena_alloc(c->arena, (c->n_data + 1) * sizeof(struct tree *));
-    if (is_planned(&c->source))
-        c->trees[c->n_trees++] = &c->source;
-    for (size_t i = 0; i < c->n_data; i++)
-        if (is_planned(&c->data[i]))
-            c->trees[c->n_trees++] = &c->data[i];
+    if (path == NULL)
+        return;
+    t->plan = (struct walk_plan){ .top = arena_strdup(c->arena, path), .everything = true };
+    c->trees[c->n_trees++] = t;
 }
 
 static void begin_plan(struct inputs *c, const struct place *to, size_t n_data)
@@ -277,6 +219,7 @@ static void begin_plan(struct inputs *c, const struct place *to, size_t n_data)
     if (to != NULL)
         c->to = *to;
     c->data = arena_alloc(c->arena, n_data * sizeof *c->data);
+    c->trees = arena_alloc(c->arena, (n_data + 1) * sizeof(struct tree *));
     c->source.what = "source";
     c->source.is_none_if_empty = true;
 }
@@ -289,7 +232,6 @@ void inputs_plan(struct inputs *c, const struct spec *s, const struct place *to)
     plan_source(c, s);
     for (size_t i = 0; i < s->data.n; i++)
         add_data(c, data[i].path);
-    list_trees(c);
 }
 
 void inputs_plan_paths(struct inputs *c, const char *const *paths, size_t n, const struct place *to)
@@ -297,7 +239,6 @@ void inputs_plan_paths(struct inputs *c, const char *const *paths, size_t n, con
     begin_plan(c, to, n);
     for (size_t i = 0; i < n; i++)
         add_data(c, paths[i]);
-    list_trees(c);
 }
 
 static void close_store(struct inputs *c)
@@ -321,10 +262,17 @@ void inputs_free(struct inputs *c)
 
 /* ---- what is said of them ---- */
 
+/* A step is the inputs themselves: the type says how far they have come, and only the functions here make
+ * one from the one before. */
+static struct inputs *of_step(const void *step)
+{
+    return (struct inputs *)(uintptr_t)step;
+}
+
 void inputs_sign(const struct inputs_packed *packed, const struct spec *s, struct arena *a,
                  struct jobspec *work)
 {
-    const struct inputs *c = packed->inputs;
+    const struct inputs *c = of_step(packed);
     const struct spec_data *data = s->data.items;
     struct data_entry *entries = arena_alloc(a, c->n_data * sizeof *entries);
 
@@ -375,25 +323,18 @@ void inputs_note_left_out(const struct inputs *c)
 
 /* ---- the steps ---- */
 
-/* Nothing is known of the share, or its packs are looked at. */
-static int open_store(struct inputs *c, struct err *e)
+const struct inputs_counted *inputs_count(struct inputs *c, struct err *e)
 {
+    int64_t unknown_bytes = 0;
+
     close_store(c);
     if (c->has_place) {
         c->store = store_open(&c->to, e);
         if (c->store == NULL)
-            return -1;
+            return NULL;
     }
     c->inventory = pack_inventory_open(c->store, e);
-    return c->inventory == NULL ? -1 : 0;
-}
-
-const struct inputs_counted *inputs_count(struct inputs *c, struct err *e)
-{
-    struct inputs_counted *step = arena_alloc(c->arena, sizeof *step);
-    int64_t unknown_bytes = 0;
-
-    if (open_store(c, e) < 0)
+    if (c->inventory == NULL)
         return NULL;
     for (size_t i = 0; i < c->n_trees; i++) {
         if (tree_count(c->trees[i], c->inventory, e) < 0) {
@@ -405,35 +346,25 @@ const struct inputs_counted *inputs_count(struct inputs *c, struct err *e)
     pack_inventory_judge(c->inventory, (uint64_t)unknown_bytes);
     if (c->n_left > 1)
         qsort(c->left, c->n_left, sizeof *c->left, compare_left);
-    step->inputs = c;
-    return step;
-}
-
-static const struct inputs_packed *make_packed(struct inputs *c)
-{
-    struct inputs_packed *step = arena_alloc(c->arena, sizeof *step);
-
-    step->inputs = c;
-    return step;
+    return (const struct inputs_counted *)c;
 }
 
 const struct inputs_packed *inputs_look(const struct inputs_counted *counted, struct err *e)
 {
-    struct inputs *c = counted->inputs;
-    const struct tree_target nowhere = { .inventory = c->inventory };
+    const struct inputs *c = of_step(counted);
 
     for (size_t i = 0; i < c->n_trees; i++)
-        if (!tree_is_none(c->trees[i]) && tree_pack(c->trees[i], &nowhere, e) < 0) {
+        if (tree_look(c->trees[i], c->inventory, e) < 0) {
             tree_blame(c->trees[i], e);
             return NULL;
         }
-    return make_packed(c);
+    return (const struct inputs_packed *)c;
 }
 
 const struct inputs_packed *inputs_pack(const struct inputs_counted *counted, struct err *e)
 {
-    struct inputs *c = counted->inputs;
-    const struct packer_target to = { c->inventory, c->store, &c->bar, c->part_bytes };
+    struct inputs *c = of_step(counted);
+    const struct tree_target to = { c->inventory, c->store, &c->bar, c->part_bytes };
     int64_t n_files = 0, bytes = 0;
 
     for (size_t i = 0; i < c->n_trees; i++) {
@@ -442,46 +373,42 @@ const struct inputs_packed *inputs_pack(const struct inputs_counted *counted, st
     }
     uploadbar_begin(&c->bar, (uint64_t)n_files, (uint64_t)bytes);
     store_expect(c->store, (uint64_t)bytes);
-    if (packer_send(c->trees, c->n_trees, &to, e) == 0)
-        return make_packed(c);
+    if (tree_send(c->trees, c->n_trees, &to, e) == 0)
+        return (const struct inputs_packed *)c;
     uploadbar_clear(&c->bar);
     return NULL;
 }
 
 void inputs_push(const struct inputs_packed *packed)
 {
-    store_push(packed->inputs->store);
+    store_push(of_step(packed)->store);
 }
 
 const struct inputs_arrived *inputs_arrive(const struct inputs_packed *packed, struct err *e)
 {
-    struct inputs *c = packed->inputs;
-    struct inputs_arrived *step = arena_alloc(c->arena, sizeof *step);
+    struct inputs *c = of_step(packed);
 
-    if (store_arrive(c->store, e) < 0) {
-        uploadbar_clear(&c->bar);
-        return NULL;
-    }
-    step->inputs = c;
-    return step;
+    if (store_arrive(c->store, e) == 0)
+        return (const struct inputs_arrived *)c;
+    uploadbar_clear(&c->bar);
+    return NULL;
 }
 
-mode_t inputs_project_mode(const struct inputs_arrived *arrived)
+int inputs_add_sweep(const struct inputs_arrived *arrived, int64_t sweep,
+                     const struct store_text *files, size_t n, struct err *e)
 {
-    return store_project_mode(arrived->inputs->store);
+    return store_add_sweep(of_step(arrived)->store, sweep, files, n, e);
 }
 
 const struct inputs_settled *inputs_settle(const struct inputs_arrived *arrived, struct err *e)
 {
-    struct inputs *c = arrived->inputs;
-    struct inputs_settled *step = arena_alloc(c->arena, sizeof *step);
+    struct inputs *c = of_step(arrived);
     int result = store_settle(c->store, e);
 
     if (result == 0)
-        pack_inventory_sweep(c->inventory);
+        store_sweep(c->store);
     uploadbar_clear(&c->bar);
-    step->inputs = c;
-    return result < 0 ? NULL : step;
+    return result < 0 ? NULL : (const struct inputs_settled *)c;
 }
 
 int inputs_try_again(struct inputs *c, const struct err *why, struct err *e)
@@ -503,30 +430,24 @@ int inputs_try_again(struct inputs *c, const struct err *why, struct err *e)
                        : "");
 }
 
-static int send_once(struct inputs *c, struct err *e)
-{
-    const struct inputs_counted *counted = inputs_count(c, e);
-    const struct inputs_packed *packed = counted == NULL ? NULL : inputs_pack(counted, e);
-    const struct inputs_arrived *arrived = packed == NULL ? NULL : inputs_arrive(packed, e);
-
-    return arrived == NULL || inputs_settle(arrived, e) == NULL ? -1 : 0;
-}
-
 int inputs_send(struct inputs *c, struct err *e)
 {
-    struct err why = { 0 };
+    for (;;) {
+        struct err why = { 0 };
+        const struct inputs_counted *counted = inputs_count(c, &why);
+        const struct inputs_packed *packed = counted == NULL ? NULL : inputs_pack(counted, &why);
+        const struct inputs_arrived *arrived = packed == NULL ? NULL : inputs_arrive(packed, &why);
 
-    while (send_once(c, &why) < 0) {
+        if (arrived != NULL && inputs_settle(arrived, &why) != NULL)
+            return 0;
         if (inputs_try_again(c, &why, e) < 0)
             return -1;
-        err_clear(&why);
     }
-    return 0;
 }
 
 void inputs_count_new(const struct inputs_packed *packed, int64_t *n_files, int64_t *bytes)
 {
-    const struct inputs *c = packed->inputs;
+    const struct inputs *c = of_step(packed);
 
     *n_files = *bytes = 0;
     for (size_t i = 0; i < c->n_trees; i++) {

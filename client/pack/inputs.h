@@ -10,7 +10,7 @@
 #ifndef LUDWIG_CLIENT_PACK_INPUTS_H
 #define LUDWIG_CLIENT_PACK_INPUTS_H
 
-#include "client/pack/packer.h"
+#include "client/pack/tree.h"
 #include "client/spec/spec.h"
 
 /* Left out of a source that is everything although no rule says so: such files are no program, and
@@ -27,8 +27,8 @@ struct inputs {
     struct tree source;       /* without entries: there is none */
     struct inputs_left *left; /* sorted by path */
     size_t n_left, left_capacity;
-    /* One for each entry of spec->data; of what lies on the share already only set, which
-     * share_data_pack finds out. */
+    /* One for each entry of spec->data; of what lies on the share already only set, which the caller
+     * finds out. */
     struct tree *data;
     size_t n_data;
     struct tree **trees; /* those of them that lie here */
@@ -92,8 +92,9 @@ void inputs_sign(const struct inputs_packed *packed, const struct spec *s, struc
                  struct jobspec *work);
 /* Of content that is not, or was not, on the share. */
 void inputs_count_new(const struct inputs_packed *packed, int64_t *n_files, int64_t *bytes);
-/* Of the project's folder; 0: not known. */
-mode_t inputs_project_mode(const struct inputs_arrived *arrived);
+/* Small files for sweeps/N/ go along, and settle with the rest. */
+int inputs_add_sweep(const struct inputs_arrived *arrived, int64_t sweep,
+                     const struct store_text *files, size_t n, struct err *e);
 
 /* After a try that failed with why: 0: the next one may begin, with inputs_count, and what was settled is
  * not sent again; -1 with e set: it would be in vain, and e says so. */

@@ -7,13 +7,11 @@
 
 #include "client/pack/pack_inventory.h"
 #include "client/pack/piece_index.h"
-#include "client/share/store.h"
 #include "client/util/cache_dir.h"
+#include "common/base/hash_table.h"
 #include "common/base/io.h"
-#include "common/base/mem.h"
 #include "common/base/path.h"
 #include "common/pack/pack_object.h"
-#include "common/base/hash_table.h"
 
 enum { FRESH_MAX = 192 * 1024 };
 
@@ -36,11 +34,11 @@ enum { WAS_THERE, IS_NEW }; /* what is noted of objects */
 struct pack_inventory {
     struct store *store;
     struct hash_table *there[PACK_OBJECT_COUNT];
-    struct hash_table *parts; /* by what they are named */
-    struct digest *lists;     /* that are there */
-    size_t n_lists, lists_capacity;
+    struct hash_table *parts;        /* by what they are named */
     char *known_path, *lists_folder; /* in the cache */
-    struct piece_index *known;
+    struct piece_index *known;       /* NULL: there is no store */
+    struct digest *missing;          /* lists that are there, and not known */
+    size_t n_missing, missing_capacity;
     struct piece_index_update *update; /* while it is learned */
     struct hash_table *fresh;          /* pieces */
     struct fresh *fresh_parts;
@@ -48,16 +46,7 @@ struct pack_inventory {
     uint32_t next_fresh;
     struct relied *relied;
     size_t n_relied, relied_capacity;
-    struct arena *arena;
-    struct list leftovers[STORE_FOLDER_COUNT]; /* struct store_entry: temporary files */
-    size_t leftovers_capacity[STORE_FOLDER_COUNT];
 };
-
-static void take_list_name(struct pack_inventory *s, const struct digest *d)
-{
-    mem_grow((void **)&s->lists, &s->lists_capacity, s->n_lists, sizeof *s->lists);
-    s->lists[s->n_lists++] = *d;
-}
 
 static void take_name(struct pack_inventory *s, const char *name)
 {
@@ -69,32 +58,11 @@ static void take_name(struct pack_inventory *s, const char *name)
     for (enum pack_object kind = 0; kind < PACK_OBJECT_COUNT; kind++)
         if (pack_ending_is_of(ending, kind))
             hash_table_add(s->there[kind], &d, WAS_THERE);
-    if (pack_ending_is_of(ending, PACK_LIST))
-        take_list_name(s, &d);
     if (pack_ending_is_part(ending))
         hash_table_add(s->parts, &d, 0);
-}
-
-static void keep_leftover(struct pack_inventory *s, size_t folder, const struct store_entry *entry)
-{
-    struct list *l = &s->leftovers[folder];
-    struct store_entry *items;
-
-    mem_grow(&l->items, &s->leftovers_capacity[folder], l->n, sizeof *items);
-    items = l->items;
-    items[l->n] = *entry;
-    items[l->n++].name = arena_strdup(s->arena, entry->name);
-}
-
-static void take_entries(struct pack_inventory *s, enum store_folder folder,
-                         const struct list *entries)
-{
-    const struct store_entry *items = entries->items;
-
-    for (size_t i = 0; i < entries->n; i++) {
-        take_name(s, items[i].name);
-        if (items[i].mtime_s > 0 && items[i].name[0] == '.')
-            keep_leftover(s, folder, &items[i]);
+    if (pack_ending_is_of(ending, PACK_LIST) && !piece_index_has_list(s->known, &d)) {
+        mem_grow((void **)&s->missing, &s->missing_capacity, s->n_missing, sizeof *s->missing);
+        s->missing[s->n_missing++] = d;
     }
 }
 
@@ -102,10 +70,11 @@ static int look(struct pack_inventory *s, struct err *e)
 {
     struct arena *a = arena_create();
     struct list entries[STORE_FOLDER_COUNT];
-    int result = store_list(s->store, a, entries, e);
+    int result = store_list(s->store, false, a, entries, e);
 
-    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT && result == 0; i++)
-        take_entries(s, i, &entries[i]);
+    for (size_t i = 0; i < STORE_FOLDER_COUNT && result == 0; i++)
+        for (size_t k = 0; k < entries[i].n; k++)
+            take_name(s, ((const struct share_entry *)entries[i].items)[k].name);
     arena_destroy(a);
     return result;
 }
@@ -116,7 +85,7 @@ static bool has_part(const struct pack_inventory *s, const struct pack_part *par
 {
     uint32_t number;
 
-    return pack_inventory_has(s, PACK_LIST, &part->list) &&
+    return hash_table_find(s->there[PACK_LIST], &part->list, &number) &&
            (!pack_is_stored(part->form) || hash_table_find(s->parts, &part->list, &number));
 }
 
@@ -140,12 +109,6 @@ static void add_fresh(struct pack_inventory *s, const struct pack_list *l, bool 
     s->next_fresh += l->n;
 }
 
-/* A list that comes. */
-struct coming {
-    struct pack_inventory *stock;
-    struct digest name;
-};
-
 /* Of what is not stored it is only noted that nobody need look at it again. */
 static bool take_list(struct pack_inventory *s, const struct digest *name, struct bytes stored)
 {
@@ -165,13 +128,18 @@ static bool take_list(struct pack_inventory *s, const struct digest *name, struc
     return true;
 }
 
+/* A list that comes. */
+struct coming {
+    struct pack_inventory *inventory;
+    const struct digest *name;
+};
+
 static void on_list(void *context, const struct err *error, struct bytes content)
 {
-    struct coming *c = context;
+    const struct coming *c = context;
 
     if (error == NULL)
-        (void)take_list(c->stock, &c->name, content);
-    free(c);
+        (void)take_list(c->inventory, c->name, content);
 }
 
 static char *kept_list(const struct pack_inventory *s, const struct digest *name)
@@ -182,129 +150,80 @@ static char *kept_list(const struct pack_inventory *s, const struct digest *name
     return path_join(s->lists_folder, hex);
 }
 
-static int fetch_list(struct pack_inventory *s, const struct digest *name, struct err *e)
+static int get_missing(struct pack_inventory *s, struct err *e)
 {
-    struct coming *c = mem_alloc(sizeof *c);
-    struct buf path = { 0 };
-    int result;
-
-    *c = (struct coming){ s, *name };
-    pack_object_path(&path, PACK_LIST, name);
-    result = store_fetch(s->store, buf_text(&path), PACK_LIST_BYTES_MAX, on_list, c, e);
-    if (result < 0)
-        free(c);
-    buf_free(&path);
-    return result;
-}
-
-/* Those of parts that were sent from here need not come back. */
-static int get_list(struct pack_inventory *s, const struct digest *name, struct err *e)
-{
-    char *kept = kept_list(s, name);
-    struct buf stored = { 0 };
+    struct coming *coming = mem_alloc(s->n_missing * sizeof *coming);
     int result = 0;
 
-    if (io_read_file(kept, PACK_LIST_BYTES_MAX, &stored, NULL) < 0 ||
-        !take_list(s, name, buf_bytes(&stored)))
-        result = fetch_list(s, name, e);
-    buf_free(&stored);
-    free(kept);
-    return result;
-}
+    for (size_t i = 0; i < s->n_missing && result == 0; i++) {
+        const struct digest *name = &s->missing[i];
+        char *kept = kept_list(s, name);
+        struct buf stored = { 0 }, path = { 0 };
 
-static void forget_kept_lists(const struct pack_inventory *s)
-{
-    for (size_t i = 0; i < s->n_lists; i++) {
-        char *kept = kept_list(s, &s->lists[i]);
-
-        if (piece_index_has_list(s->known, &s->lists[i]))
-            (void)unlink(kept);
+        coming[i] = (struct coming){ s, name };
+        pack_object_path(&path, PACK_LIST, name);
+        /* Those of parts that were sent from here need not come back. */
+        if (io_read_file(kept, PACK_LIST_BYTES_MAX, &stored, NULL) < 0 ||
+            !take_list(s, name, buf_bytes(&stored)))
+            result =
+                store_fetch(s->store, buf_text(&path), PACK_LIST_BYTES_MAX, on_list, &coming[i], e);
+        buf_free(&path);
+        buf_free(&stored);
         free(kept);
     }
-}
-
-static int get_lists(struct pack_inventory *s, const bool *missing, struct err *e)
-{
-    int result = 0;
-
-    for (size_t i = 0; i < s->n_lists && result == 0; i++)
-        if (missing[i])
-            result = get_list(s, &s->lists[i], e);
-    /* Nobody may be called who finds the stock gone. */
-    return store_fetch_all(s->store, result == 0 ? e : NULL) < 0 ? -1 : result;
-}
-
-/* NULL: none. */
-static bool *find_missing(const struct pack_inventory *s)
-{
-    bool *missing = mem_alloc(s->n_lists * sizeof *missing);
-    size_t n = 0;
-
-    for (size_t i = 0; i < s->n_lists; i++) {
-        missing[i] = !piece_index_has_list(s->known, &s->lists[i]);
-        n += missing[i];
-    }
-    if (n > 0)
-        return missing;
-    free(missing);
-    return NULL;
+    /* Nothing may come when the inventory is gone. */
+    if (store_fetch_all(s->store, result == 0 ? e : NULL) < 0)
+        result = -1;
+    free(coming);
+    return result;
 }
 
 /* Where the cache cannot be written, as much is learned as memory takes. */
-static int learn_missing(struct pack_inventory *s, const bool *missing, struct err *e)
+static int learn_missing(struct pack_inventory *s, struct err *e)
 {
     struct piece_index *learned;
     int result;
 
     s->update = piece_index_update_begin(s->known_path, s->known);
-    result = get_lists(s, missing, e);
+    result = get_missing(s, e);
     learned = piece_index_update_end(s->update);
     s->update = NULL;
     if (learned == NULL)
-        return result < 0 ? -1 : get_lists(s, missing, e);
+        return result < 0 ? -1 : get_missing(s, e);
     s->known = learned;
     look_at_parts(s);
-    forget_kept_lists(s);
+    for (size_t i = 0; i < s->n_missing; i++) {
+        char *kept = kept_list(s, &s->missing[i]);
+
+        if (piece_index_has_list(s->known, &s->missing[i]))
+            (void)unlink(kept);
+        free(kept);
+    }
     return result;
-}
-
-static int learn_all(struct pack_inventory *s, struct err *e)
-{
-    bool *missing;
-    int result = 0;
-
-    look_at_parts(s);
-    missing = find_missing(s);
-    if (missing != NULL)
-        result = learn_missing(s, missing, e);
-    free(missing);
-    return result;
-}
-
-static void find_cache(struct pack_inventory *s)
-{
-    char *key = store_key(store_place(s->store));
-
-    s->known_path = cache_dir_path("packs", key);
-    s->lists_folder = mem_printf("%s.lists", s->known_path);
-    s->known = piece_index_open(s->known_path);
-    free(key);
 }
 
 struct pack_inventory *pack_inventory_open(struct store *store, struct err *e)
 {
     struct pack_inventory *s = mem_alloc(sizeof *s);
+    char *key;
 
-    *s = (struct pack_inventory){ .store = store, .arena = arena_create() };
+    s->store = store;
     s->fresh = hash_table_create(FRESH_MAX);
     s->parts = hash_table_create(SIZE_MAX);
     for (size_t i = 0; i < PACK_OBJECT_COUNT; i++)
         s->there[i] = hash_table_create(SIZE_MAX);
     if (store == NULL)
         return s;
-    find_cache(s);
-    if (look(s, e) == 0 && learn_all(s, e) == 0)
-        return s;
+    key = store_key(store);
+    s->known_path = cache_dir_path("packs", key);
+    s->lists_folder = mem_printf("%s.lists", s->known_path);
+    s->known = piece_index_open(s->known_path);
+    free(key);
+    if (look(s, e) == 0) {
+        look_at_parts(s);
+        if (s->n_missing == 0 || learn_missing(s, e) == 0)
+            return s;
+    }
     pack_inventory_close(s);
     return NULL;
 }
@@ -315,130 +234,94 @@ void pack_inventory_close(struct pack_inventory *s)
         return;
     for (size_t i = 0; i < PACK_OBJECT_COUNT; i++)
         hash_table_destroy(s->there[i]);
-    for (size_t i = 0; i < STORE_FOLDER_COUNT; i++)
-        free(s->leftovers[i].items);
     piece_index_close(s->known);
     hash_table_destroy(s->fresh);
     hash_table_destroy(s->parts);
-    free(s->lists);
+    free(s->missing);
     free(s->known_path);
     free(s->lists_folder);
     free(s->fresh_parts);
     free(s->relied);
-    arena_destroy(s->arena);
     free(s);
-}
-
-bool pack_inventory_has(const struct pack_inventory *s, enum pack_object kind,
-                        const struct digest *name)
-{
-    uint32_t number;
-
-    return hash_table_find(s->there[kind], name, &number);
-}
-
-void pack_inventory_add(struct pack_inventory *s, enum pack_object kind, const struct digest *name)
-{
-    hash_table_add(s->there[kind], name, IS_NEW);
 }
 
 /* ---- what is relied on ---- */
 
-static bool was_there(const struct pack_inventory *s, enum pack_object kind,
-                      const struct digest *name)
-{
-    uint32_t since;
-
-    return hash_table_find(s->there[kind], name, &since) && since == WAS_THERE;
-}
-
-void pack_inventory_rely(struct pack_inventory *s, enum pack_object kind, const struct digest *name)
-{
-    if (!was_there(s, kind, name))
-        return;
-    mem_grow((void **)&s->relied, &s->relied_capacity, s->n_relied, sizeof *s->relied);
-    s->relied[s->n_relied++] = (struct relied){ kind, *name };
-}
-
-/* Where hold tells of what is relied on. */
-struct holding {
-    pack_inventory_touch *touch;
-    void *context;
-};
-
-static int touch_object(const struct holding *h, enum pack_object kind, const struct digest *name,
+static int touch_object(struct send_queue *queue, enum pack_object kind, const struct digest *name,
                         struct err *e)
 {
     struct buf path = { 0 };
     int result;
 
     pack_object_path(&path, kind, name);
-    result = h->touch(h->context, buf_text(&path), e);
+    result = send_queue_add(
+        queue, &(struct send_record){ .kind = SEND_TOUCH, .bytes = { path.bytes, path.n + 1 } }, e);
     buf_free(&path);
     return result;
 }
 
-static int touch_part(const struct holding *h, const struct pack_part *part, struct err *e)
+static int touch_part(struct send_queue *queue, const struct pack_part *part, struct err *e)
 {
     struct buf path = { 0 };
-    int result = touch_object(h, PACK_LIST, &part->list, e);
+    int result = touch_object(queue, PACK_LIST, &part->list, e);
 
     if (result < 0 || !pack_is_stored(part->form))
         return result;
     pack_part_path(&path, part);
-    result = h->touch(h->context, buf_text(&path), e);
+    result = send_queue_add(
+        queue, &(struct send_record){ .kind = SEND_TOUCH, .bytes = { path.bytes, path.n + 1 } }, e);
     buf_free(&path);
     return result;
 }
 
-static int touch_parts(struct pack_inventory *s, const struct holding *h, struct err *e)
+/* Touches what is relied on since the last time, and forgets it; queue NULL: forgets it only. */
+static int hold(struct pack_inventory *s, struct send_queue *queue, struct err *e)
 {
-    struct piece_index_part *known;
     size_t n = 0;
+    struct piece_index_part *known = s->known != NULL ? piece_index_parts(s->known, &n) : NULL;
     int result = 0;
 
-    known = s->known != NULL ? piece_index_parts(s->known, &n) : NULL;
-    for (size_t i = 0; i < n && result == 0; i++)
-        if (known[i].is_used)
-            result = touch_part(h, &known[i].part, e);
-    for (size_t i = 0; i < s->n_fresh && result == 0; i++)
-        if (s->fresh_parts[i].is_used && s->fresh_parts[i].was_there)
-            result = touch_part(h, &s->fresh_parts[i].part, e);
-    return result;
-}
-
-static void forget_relied(struct pack_inventory *s)
-{
-    struct piece_index_part *known;
-    size_t n = 0;
-
-    known = s->known != NULL ? piece_index_parts(s->known, &n) : NULL;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (known[i].is_used && queue != NULL && result == 0)
+            result = touch_part(queue, &known[i].part, e);
         known[i].is_used = false;
-    for (size_t i = 0; i < s->n_fresh; i++)
-        s->fresh_parts[i].is_used = false;
+    }
+    for (size_t i = 0; i < s->n_fresh; i++) {
+        struct fresh *f = &s->fresh_parts[i];
+
+        if (f->is_used && f->was_there && queue != NULL && result == 0)
+            result = touch_part(queue, &f->part, e);
+        f->is_used = false;
+    }
+    for (size_t i = 0; i < s->n_relied && queue != NULL && result == 0; i++)
+        result = touch_object(queue, s->relied[i].kind, &s->relied[i].name, e);
     s->n_relied = 0;
-}
-
-int pack_inventory_hold(struct pack_inventory *s, pack_inventory_touch *touch, void *context,
-                        struct err *e)
-{
-    const struct holding h = { touch, context };
-    int result = touch_parts(s, &h, e);
-
-    for (size_t i = 0; i < s->n_relied && result == 0; i++)
-        result = touch_object(&h, s->relied[i].kind, &s->relied[i].name, e);
-    forget_relied(s);
     return result;
 }
 
-int pack_inventory_hold_manifest(struct pack_inventory *s, const struct digest *id,
-                                 pack_inventory_touch *touch, void *context, struct err *e)
+int pack_inventory_send(struct pack_inventory *s, enum pack_object kind, const struct digest *name,
+                        struct bytes bytes, struct send_queue *queue, struct err *e)
 {
-    const struct holding h = { touch, context };
+    uint32_t since;
+    bool is_there = hash_table_find(s->there[kind], name, &since);
 
-    forget_relied(s);
-    return was_there(s, PACK_MANIFEST, id) ? touch_object(&h, PACK_MANIFEST, id, e) : 0;
+    if (kind == PACK_MANIFEST && hold(s, is_there ? NULL : queue, e) < 0)
+        return -1;
+    if (!is_there) {
+        const struct send_record r = {
+            .kind = SEND_OBJECT, .object = kind, .name = *name, .bytes = bytes
+        };
+
+        hash_table_add(s->there[kind], name, IS_NEW);
+        return send_queue_add(queue, &r, e);
+    }
+    if (since == IS_NEW)
+        return 0;
+    if (kind == PACK_MANIFEST)
+        return touch_object(queue, kind, name, e);
+    mem_grow((void **)&s->relied, &s->relied_capacity, s->n_relied, sizeof *s->relied);
+    s->relied[s->n_relied++] = (struct relied){ kind, *name };
+    return 0;
 }
 
 /* ---- pieces ---- */
@@ -464,7 +347,7 @@ int pack_inventory_learn(struct pack_inventory *s, const struct pack_part *part,
 
     if (l == NULL)
         return -1;
-    pack_inventory_add(s, PACK_LIST, &part->list);
+    hash_table_add(s->there[PACK_LIST], &part->list, IS_NEW);
     add_fresh(s, l, false);
     pack_list_destroy(l);
     return 0;
@@ -488,24 +371,10 @@ void pack_inventory_judge(struct pack_inventory *s, uint64_t unknown_bytes)
                                                     parts[i].bytes - parts[i].bytes / 2;
 }
 
-static struct fresh *find_fresh(const struct pack_inventory *s, uint32_t piece)
-{
-    size_t low = 0, high = s->n_fresh;
-
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (s->fresh_parts[middle].first <= piece)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &s->fresh_parts[low];
-}
-
 bool pack_inventory_find(struct pack_inventory *s, const struct digest *piece, bool all,
                          struct pack_place *where)
 {
+    size_t low = 0, high = s->n_fresh;
     struct fresh *f;
     uint32_t number;
 
@@ -513,14 +382,16 @@ bool pack_inventory_find(struct pack_inventory *s, const struct digest *piece, b
         return true;
     if (!hash_table_find(s->fresh, piece, &number))
         return false;
-    f = find_fresh(s, number);
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (s->fresh_parts[middle].first <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    f = &s->fresh_parts[low];
     f->is_used = true;
     *where = (struct pack_place){ &f->part, number - f->first };
     return true;
-}
-
-void pack_inventory_sweep(const struct pack_inventory *s)
-{
-    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT; i++)
-        store_sweep(s->store, i, &s->leftovers[i]);
 }

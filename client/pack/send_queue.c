@@ -7,24 +7,10 @@
 #include "client/pack/send_queue.h"
 #include "common/base/mem.h"
 
-enum record_kind { PART_BEGIN, PART_WRITE, PART_END, OBJECT, TOUCH, PROGRESS };
-
-struct record {
-    struct record *next;
-    enum record_kind kind;
-    unsigned slot;
-    struct pack_part part;
-    enum pack_object object;
-    struct digest name;
-    uint64_t files, file_bytes; /* these have been packed with it */
-    size_t n;
-    uint8_t bytes[];
-};
-
 struct send_queue {
     pthread_mutex_t lock;
     pthread_cond_t not_empty, not_full; /* not_empty: or ended; not_full: or stopped */
-    struct record *first, *last;
+    struct send_record *first, *last;
     uint64_t bytes; /* of the records */
     bool has_ended, is_stopped;
     struct err why; /* of send_queue_end */
@@ -42,11 +28,11 @@ struct send_queue *send_queue_create(void)
 
 void send_queue_destroy(struct send_queue *q)
 {
-    struct record *next;
+    struct send_record *next;
 
     if (q == NULL)
         return;
-    for (struct record *r = q->first; r != NULL; r = next) {
+    for (struct send_record *r = q->first; r != NULL; r = next) {
         next = r->next;
         free(r);
     }
@@ -56,23 +42,17 @@ void send_queue_destroy(struct send_queue *q)
     free(q);
 }
 
-/* ---- in ---- */
-
-static struct record *make_record(enum record_kind kind, unsigned slot, const void *bytes, size_t n)
+int send_queue_add(struct send_queue *q, const struct send_record *record, struct err *e)
 {
-    struct record *r = mem_resize(NULL, 1, sizeof *r + n);
-
-    *r = (struct record){ .kind = kind, .slot = slot, .n = n };
-    if (n > 0)
-        memcpy(r->bytes, bytes, n);
-    return r;
-}
-
-/* Takes r. */
-static int push(struct send_queue *q, struct record *r, struct err *e)
-{
+    size_t n = record->bytes.n;
+    struct send_record *r = mem_resize(NULL, 1, sizeof *r + n);
     bool is_stopped;
 
+    *r = *record;
+    r->next = NULL;
+    r->bytes.data = (uint8_t *)(r + 1);
+    if (n > 0)
+        memcpy(r + 1, record->bytes.data, n);
     pthread_mutex_lock(&q->lock);
     while (!q->is_stopped && q->bytes >= SEND_QUEUE_MAX_BYTES)
         pthread_cond_wait(&q->not_full, &q->lock);
@@ -83,7 +63,7 @@ static int push(struct send_queue *q, struct record *r, struct err *e)
         else
             q->first = r;
         q->last = r;
-        q->bytes += sizeof *r + r->n;
+        q->bytes += sizeof *r + n;
         pthread_cond_signal(&q->not_empty);
     }
     pthread_mutex_unlock(&q->lock);
@@ -93,43 +73,9 @@ static int push(struct send_queue *q, struct record *r, struct err *e)
     return err_set(e, ERR_FAILED, "nothing more is sent");
 }
 
-int send_queue_part_begin(struct send_queue *q, unsigned slot, struct err *e)
-{
-    return push(q, make_record(PART_BEGIN, slot, NULL, 0), e);
-}
-
-int send_queue_part_write(struct send_queue *q, unsigned slot, struct bytes bytes, struct err *e)
-{
-    return push(q, make_record(PART_WRITE, slot, bytes.data, bytes.n), e);
-}
-
-int send_queue_part_end(struct send_queue *q, unsigned slot, const struct pack_part *part,
-                        struct bytes list, struct err *e)
-{
-    struct record *r = make_record(PART_END, slot, list.data, list.n);
-
-    r->part = *part;
-    return push(q, r, e);
-}
-
-int send_queue_object(struct send_queue *q, enum pack_object kind, const struct digest *name,
-                      struct bytes bytes, struct err *e)
-{
-    struct record *r = make_record(OBJECT, 0, bytes.data, bytes.n);
-
-    r->object = kind;
-    r->name = *name;
-    return push(q, r, e);
-}
-
-int send_queue_touch(struct send_queue *q, const char *path, struct err *e)
-{
-    return push(q, make_record(TOUCH, 0, path, strlen(path) + 1), e);
-}
-
+/* The record that waits last takes it, if there is one. */
 int send_queue_progress(struct send_queue *q, uint64_t files, uint64_t bytes, struct err *e)
 {
-    struct record *r = NULL;
     bool is_noted;
 
     pthread_mutex_lock(&q->lock);
@@ -141,10 +87,8 @@ int send_queue_progress(struct send_queue *q, uint64_t files, uint64_t bytes, st
     pthread_mutex_unlock(&q->lock);
     if (is_noted)
         return 0;
-    r = make_record(PROGRESS, 0, NULL, 0);
-    r->files = files;
-    r->file_bytes = bytes;
-    return push(q, r, e);
+    return send_queue_add(
+        q, &(struct send_record){ .kind = SEND_PROGRESS, .files = files, .file_bytes = bytes }, e);
 }
 
 void send_queue_end(struct send_queue *q, const struct err *why)
@@ -157,63 +101,28 @@ void send_queue_end(struct send_queue *q, const struct err *why)
     pthread_mutex_unlock(&q->lock);
 }
 
-/* ---- out ---- */
-
-/* NULL: it has ended. */
-static struct record *pop(struct send_queue *q, const struct send_queue_sink *sink)
+struct send_record *send_queue_take(struct send_queue *q, bool waits)
 {
-    struct record *r;
+    struct send_record *r;
 
     pthread_mutex_lock(&q->lock);
-    if (q->first == NULL && !q->has_ended) {
-        pthread_mutex_unlock(&q->lock);
-        sink->empty(sink->to.context);
-        pthread_mutex_lock(&q->lock);
-    }
-    while (q->first == NULL && !q->has_ended)
+    while (waits && q->first == NULL && !q->has_ended)
         pthread_cond_wait(&q->not_empty, &q->lock);
     r = q->first;
     if (r != NULL) {
         q->first = r->next;
         if (q->first == NULL)
             q->last = NULL;
-        q->bytes -= sizeof *r + r->n;
+        q->bytes -= sizeof *r + r->bytes.n;
         pthread_cond_signal(&q->not_full);
     }
     pthread_mutex_unlock(&q->lock);
     return r;
 }
 
-static int hand_on(const struct record *r, const struct send_queue_sink *sink, struct err *e)
+int send_queue_check(const struct send_queue *q, struct err *e)
 {
-    const struct pack_sink *to = &sink->to;
-    struct bytes bytes = { r->bytes, r->n };
-
-    switch (r->kind) {
-    case PART_BEGIN: return to->part_begin(to->context, r->slot, e);
-    case PART_WRITE: return to->part_write(to->context, r->slot, bytes, e);
-    case PART_END: return to->part_end(to->context, r->slot, &r->part, bytes, e);
-    case OBJECT: return to->object(to->context, r->object, &r->name, bytes, e);
-    case TOUCH: return sink->touch(to->context, (const char *)r->bytes, e);
-    case PROGRESS: break;
-    }
-    return 0;
-}
-
-int send_queue_deliver(struct send_queue *q, const struct send_queue_sink *sink, struct err *e)
-{
-    struct record *r;
-    int result = 0;
-
-    while (result == 0 && (r = pop(q, sink)) != NULL) {
-        result = hand_on(r, sink, e);
-        if (result == 0 && (r->files > 0 || r->file_bytes > 0))
-            sink->progress(sink->to.context, r->files, r->file_bytes);
-        free(r);
-    }
-    if (result == 0 && q->why.kind != ERR_NONE)
-        return err_set(e, q->why.kind, "%s", q->why.text);
-    return result;
+    return q->why.kind == ERR_NONE ? 0 : err_set(e, q->why.kind, "%s", q->why.text);
 }
 
 void send_queue_stop(struct send_queue *q)

@@ -2,18 +2,18 @@
 /* tree.c - source or data as they lie here, on their way into packs */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "client/pack/file_index.h"
-#include "client/pack/send_queue.h"
 #include "client/pack/tree.h"
 #include "client/term/safe_text.h"
 #include "client/util/cache_dir.h"
 #include "common/base/hash_table.h"
-#include "common/base/mem.h"
 #include "common/base/path.h"
 
 /* ---- counting ---- */
@@ -31,17 +31,6 @@ static char *index_path(const struct walk_plan *plan)
 
     free(key);
     return path;
-}
-
-/* Whether all of it is on the share. */
-static bool want_pieces(struct pack_inventory *inventory, const struct pack_added *file)
-{
-    bool all = true;
-
-    for (size_t i = 0; i < file->n_pieces; i++)
-        if (!digest_is_zero(&file->pieces[i]) && !pack_inventory_want(inventory, &file->pieces[i]))
-            all = false;
-    return all;
 }
 
 static bool stays_in_place(const struct tree *t, const struct walk_entry *entry)
@@ -68,7 +57,7 @@ int tree_count(struct tree *t, struct pack_inventory *inventory, struct err *e)
     t->unknown_files = t->unknown_bytes = 0;
     t->is_unchanged = true;
     while ((rc = walk_next(w, &entry, e)) == 1) {
-        bool is_found;
+        bool is_found, is_there;
 
         t->totals.folders += entry.kind == PACK_FOLDER;
         t->totals.links += entry.kind == PACK_SYMLINK;
@@ -78,7 +67,12 @@ int tree_count(struct tree *t, struct pack_inventory *inventory, struct err *e)
         t->totals.files++;
         t->totals.bytes += entry.stat.st_size;
         n_found += is_found;
-        if (is_found && (stays_in_place(t, &entry) || want_pieces(inventory, &file)))
+        is_there = is_found;
+        for (size_t i = 0; is_found && !stays_in_place(t, &entry) && i < file.n_pieces; i++)
+            if (!digest_is_zero(&file.pieces[i]) &&
+                !pack_inventory_want(inventory, &file.pieces[i]))
+                is_there = false;
+        if (is_there)
             continue;
         t->is_unchanged = false;
         t->unknown_files++;
@@ -91,21 +85,9 @@ int tree_count(struct tree *t, struct pack_inventory *inventory, struct err *e)
     return rc;
 }
 
-bool tree_is_none(const struct tree *t)
-{
-    return t->is_none_if_empty && t->totals.folders + t->totals.files + t->totals.links == 0;
-}
-
 int64_t tree_count_files(const struct tree *t)
 {
     return t->totals.files + t->totals.links;
-}
-
-static bool is_known(struct file_index_reader *index, const struct walk_entry *entry)
-{
-    struct pack_added file;
-
-    return index != NULL && file_index_find(index, entry->path, &entry->stat, &file);
 }
 
 uint64_t tree_glance(const char *path, uint64_t enough_bytes)
@@ -115,12 +97,14 @@ uint64_t tree_glance(const char *path, uint64_t enough_bytes)
     char *name = index_path(&plan);
     struct file_index_reader *index = file_index_open(name);
     struct walk_entry entry;
+    struct pack_added file;
     uint64_t bytes = 0;
 
     for (int i = 0; w != NULL && i < GLANCE_ENTRIES && bytes <= enough_bytes; i++) {
         if (walk_next(w, &entry, NULL) != 1)
             break;
-        if (S_ISREG(entry.stat.st_mode) && !is_known(index, &entry))
+        if (S_ISREG(entry.stat.st_mode) &&
+            (index == NULL || !file_index_find(index, entry.path, &entry.stat, &file)))
             bytes += (uint64_t)entry.stat.st_size;
     }
     file_index_close(index);
@@ -133,8 +117,9 @@ uint64_t tree_glance(const char *path, uint64_t enough_bytes)
 
 enum { WRITE_BYTES = 512 * 1024 };
 
-struct tree_packing {
+struct packing {
     const struct tree_target *to;
+    struct send_queue *queue; /* NULL: nowhere, as only the figures are wanted */
     struct tree *tree;
     struct pack_writer *writer;
     struct hash_table *links; /* which of the paths a file with several names had first */
@@ -150,22 +135,25 @@ struct tree_packing {
 
 static int on_part_begin(void *context, unsigned slot, struct err *e)
 {
-    const struct tree_packing *p = context;
+    const struct packing *p = context;
+    const struct send_record r = { .kind = SEND_PART_BEGIN, .slot = slot };
 
-    return p->to->queue == NULL ? 0 : send_queue_part_begin(p->to->queue, slot, e);
+    return p->queue == NULL ? 0 : send_queue_add(p->queue, &r, e);
 }
 
 /* In pieces, so that it shows how far a large file is. */
 static int on_part_write(void *context, unsigned slot, struct bytes bytes, struct err *e)
 {
-    struct tree_packing *p = context;
+    struct packing *p = context;
 
-    while (p->to->queue != NULL && bytes.n > 0) {
+    while (p->queue != NULL && bytes.n > 0) {
         size_t n = bytes.n < WRITE_BYTES ? bytes.n : WRITE_BYTES;
         uint64_t counted = n < p->unwritten_bytes ? n : p->unwritten_bytes;
+        const struct send_record r = { .kind = SEND_PART_WRITE,
+                                       .slot = slot,
+                                       .bytes = { bytes.data, n } };
 
-        if (send_queue_part_write(p->to->queue, slot, (struct bytes){ bytes.data, n }, e) < 0 ||
-            send_queue_progress(p->to->queue, 0, counted, e) < 0)
+        if (send_queue_add(p->queue, &r, e) < 0 || send_queue_progress(p->queue, 0, counted, e) < 0)
             return -1;
         p->unwritten_bytes -= counted;
         bytes = (struct bytes){ bytes.data + n, bytes.n - n };
@@ -176,46 +164,30 @@ static int on_part_write(void *context, unsigned slot, struct bytes bytes, struc
 static int on_part_end(void *context, unsigned slot, const struct pack_part *part,
                        struct bytes list, struct err *e)
 {
-    const struct tree_packing *p = context;
+    const struct packing *p = context;
+    const struct send_record r = {
+        .kind = SEND_PART_END, .slot = slot, .part = *part, .bytes = list
+    };
 
-    if (p->to->queue != NULL && send_queue_part_end(p->to->queue, slot, part, list, e) < 0)
+    if (p->queue != NULL && send_queue_add(p->queue, &r, e) < 0)
         return -1;
     return pack_inventory_learn(p->to->inventory, part, list, e);
 }
 
-static int touch(void *context, const char *path, struct err *e)
-{
-    return send_queue_touch(context, path, e);
-}
-
-/* What is there need not be sent; all that the manifest relies on is touched before that is there. */
 static int on_object(void *context, enum pack_object kind, const struct digest *name,
                      struct bytes bytes, struct err *e)
 {
-    const struct tree_packing *p = context;
-    struct pack_inventory *inventory = p->to->inventory;
-    struct send_queue *queue = p->to->queue;
+    const struct packing *p = context;
 
-    if (queue == NULL)
+    if (p->queue == NULL)
         return 0;
-    if (pack_inventory_has(inventory, kind, name)) {
-        if (kind == PACK_MANIFEST)
-            return pack_inventory_hold_manifest(inventory, name, touch, queue, e);
-        pack_inventory_rely(inventory, kind, name);
-        return 0;
-    }
-    if (kind == PACK_MANIFEST && pack_inventory_hold(inventory, touch, queue, e) < 0)
-        return -1;
-    if (send_queue_object(queue, kind, name, bytes, e) < 0)
-        return -1;
-    pack_inventory_add(inventory, kind, name);
-    return 0;
+    return pack_inventory_send(p->to->inventory, kind, name, bytes, p->queue, e);
 }
 
 /* Called once for each piece of a file that is read. */
 static bool is_piece_known(void *context, const struct digest *piece, struct pack_place *where)
 {
-    struct tree_packing *p = context;
+    struct packing *p = context;
     uint64_t n = p->unread_bytes < PACK_PIECE_BYTES ? p->unread_bytes : PACK_PIECE_BYTES;
 
     p->unread_bytes -= n;
@@ -224,8 +196,8 @@ static bool is_piece_known(void *context, const struct digest *piece, struct pac
         p->has_new = true;
         return false;
     }
-    if (p->to->queue != NULL)
-        (void)send_queue_progress(p->to->queue, 0, p->unwritten_bytes, NULL);
+    if (p->queue != NULL)
+        (void)send_queue_progress(p->queue, 0, p->unwritten_bytes, NULL);
     p->unwritten_bytes = 0;
     return true;
 }
@@ -246,55 +218,39 @@ static const struct timespec *changed_at(const struct stat *st)
 #endif
 }
 
-/* Another file in its place counts, too. */
-static bool is_same(const struct stat *x, const struct stat *y)
-{
-    const struct timespec *a = changed_at(x), *b = changed_at(y);
-
-    return x->st_dev == y->st_dev && x->st_ino == y->st_ino && x->st_size == y->st_size &&
-           x->st_mode == y->st_mode && a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
+/* Another file in its place counts as a change, too. */
 static int check_same(const struct walk_entry *entry, int fd, struct err *e)
 {
+    const struct stat *x = &entry->stat;
+    const struct timespec *seen_at = changed_at(x), *now_at;
     struct stat st;
 
     if (fstat(fd, &st) < 0)
         return err_sys(e, "%s", entry->from);
-    return is_same(&st, &entry->stat) ? 0 : say_changed(entry->from, e);
+    now_at = changed_at(&st);
+    return x->st_dev == st.st_dev && x->st_ino == st.st_ino && x->st_size == st.st_size &&
+                   x->st_mode == st.st_mode && seen_at->tv_sec == now_at->tv_sec &&
+                   seen_at->tv_nsec == now_at->tv_nsec
+               ? 0
+               : say_changed(entry->from, e);
 }
 
-static int add_content(const struct tree_packing *p, const struct walk_entry *entry, int fd,
-                       struct pack_added *added, struct err *e)
+static int read_file(struct packing *p, const struct walk_entry *entry, int fd, struct err *e)
 {
     bool is_program = entry->kind == PACK_PROGRAM;
-
-    if (stays_in_place(p->tree, entry))
-        return pack_add_in_place(p->writer, entry->path, is_program, fd, p->tree->on_share, added,
-                                 e);
-    return pack_add_file(p->writer, entry->path, is_program, fd, added, e);
-}
-
-/* 1; 0: it must be read. */
-static int add_unread(const struct tree_packing *p, const struct walk_entry *entry,
-                      const struct pack_added *file, struct err *e)
-{
-    bool is_program = entry->kind == PACK_PROGRAM;
-
-    if (stays_in_place(p->tree, entry))
-        return pack_add_in_place_unread(p->writer, entry->path, is_program, p->tree->on_share, file,
-                                        e);
-    return pack_add_unread(p->writer, entry->path, is_program, file, e);
-}
-
-static int read_file(struct tree_packing *p, const struct walk_entry *entry, int fd, struct err *e)
-{
     struct pack_added added;
     struct timespec began_at;
+    int result;
 
     (void)clock_gettime(CLOCK_REALTIME, &began_at);
-    if (check_same(entry, fd, e) < 0 || add_content(p, entry, fd, &added, e) < 0 ||
-        check_same(entry, fd, e) < 0)
+    if (check_same(entry, fd, e) < 0)
+        return -1;
+    if (stays_in_place(p->tree, entry))
+        result =
+            pack_add_in_place(p->writer, entry->path, is_program, fd, p->tree->on_share, &added, e);
+    else
+        result = pack_add_file(p->writer, entry->path, is_program, fd, &added, e);
+    if (result < 0 || check_same(entry, fd, e) < 0)
         return -1;
     if (added.size != (uint64_t)entry->stat.st_size)
         return say_changed(entry->from, e);
@@ -303,7 +259,7 @@ static int read_file(struct tree_packing *p, const struct walk_entry *entry, int
     return 0;
 }
 
-static int open_and_read(struct tree_packing *p, const struct walk_entry *entry, struct err *e)
+static int open_and_read(struct packing *p, const struct walk_entry *entry, struct err *e)
 {
     int fd = open(entry->from, O_RDONLY | O_CLOEXEC | O_NONBLOCK), result;
 
@@ -315,18 +271,22 @@ static int open_and_read(struct tree_packing *p, const struct walk_entry *entry,
     result = read_file(p, entry, fd, e);
     close(fd);
     p->tree->new_files += p->has_new;
-    if (result == 0 && p->to->queue != NULL)
-        result = send_queue_progress(p->to->queue, 1, p->unread_bytes + p->unwritten_bytes, e);
+    if (result == 0 && p->queue != NULL)
+        result = send_queue_progress(p->queue, 1, p->unread_bytes + p->unwritten_bytes, e);
     return result;
 }
 
-static int add_file(struct tree_packing *p, const struct walk_entry *entry, struct err *e)
+static int add_file(struct packing *p, const struct walk_entry *entry, struct err *e)
 {
+    bool is_program = entry->kind == PACK_PROGRAM;
     struct pack_added file;
-    int rc = 0;
+    int rc = 0; /* 0: it must be read */
 
     if (p->before != NULL && file_index_find(p->before, entry->path, &entry->stat, &file))
-        rc = add_unread(p, entry, &file, e);
+        rc = stays_in_place(p->tree, entry)
+                 ? pack_add_in_place_unread(p->writer, entry->path, is_program, p->tree->on_share,
+                                            &file, e)
+                 : pack_add_unread(p->writer, entry->path, is_program, &file, e);
     if (rc == 0)
         return open_and_read(p, entry, e);
     if (rc > 0 && p->after != NULL)
@@ -336,7 +296,7 @@ static int add_file(struct tree_packing *p, const struct walk_entry *entry, stru
 
 /* The path under which a file with several names came before; NULL: this one is remembered, as long as
  * there is room, and else the file is one of its own under each name. */
-static const char *find_other_name(struct tree_packing *p, const struct walk_entry *entry)
+static const char *find_other_name(struct packing *p, const struct walk_entry *entry)
 {
     const uint64_t identity[] = { (uint64_t)entry->stat.st_dev, (uint64_t)entry->stat.st_ino };
     struct digest key;
@@ -354,46 +314,29 @@ static const char *find_other_name(struct tree_packing *p, const struct walk_ent
     return NULL;
 }
 
-static int add_file_or_link(struct tree_packing *p, const struct walk_entry *entry, struct err *e)
+static int add_entry(struct packing *p, const struct walk_entry *entry, struct err *e)
 {
-    const char *before = entry->stat.st_nlink > 1 ? find_other_name(p, entry) : NULL;
+    const char *before;
 
-    if (before == NULL)
-        return add_file(p, entry, e);
-    return pack_add_hard_link(p->writer, entry->path, before, e);
+    if (entry->kind == PACK_FOLDER)
+        return pack_add_folder(p->writer, entry->path, e);
+    if (entry->kind == PACK_SYMLINK)
+        return pack_add_symlink(p->writer, entry->path, entry->target, e);
+    before = entry->stat.st_nlink > 1 ? find_other_name(p, entry) : NULL;
+    return before != NULL ? pack_add_hard_link(p->writer, entry->path, before, e)
+                          : add_file(p, entry, e);
 }
 
-static int add_entry(struct tree_packing *p, const struct walk_entry *entry, struct err *e)
+/* ---- a tree ---- */
+
+static int pack(struct tree *t, const struct tree_target *to, struct send_queue *queue,
+                struct err *e)
 {
-    switch (entry->kind) {
-    case PACK_FOLDER: return pack_add_folder(p->writer, entry->path, e);
-    case PACK_SYMLINK: return pack_add_symlink(p->writer, entry->path, entry->target, e);
-    default: return add_file_or_link(p, entry, e);
-    }
-}
-
-/* ---- all of it ---- */
-
-static int pack_entries(struct tree_packing *p, struct err *e)
-{
-    struct walk *w = walk_begin(&p->tree->plan, e);
-    struct walk_entry entry;
-    int rc = -1;
-
-    while (w != NULL && (rc = walk_next(w, &entry, e)) == 1)
-        if (add_entry(p, &entry, e) < 0) {
-            rc = -1;
-            break;
-        }
-    walk_end(w);
-    return rc;
-}
-
-int tree_pack(struct tree *t, const struct tree_target *to, struct err *e)
-{
-    struct tree_packing p = {
-        .to = to, .tree = t, .links = hash_table_create(SIZE_MAX), .paths_arena = arena_create()
-    };
+    struct packing p = { .to = to,
+                         .queue = queue,
+                         .tree = t,
+                         .links = hash_table_create(SIZE_MAX),
+                         .paths_arena = arena_create() };
     const struct pack_sink sink = { .context = &p,
                                     .part_begin = on_part_begin,
                                     .part_write = on_part_write,
@@ -401,9 +344,11 @@ int tree_pack(struct tree *t, const struct tree_target *to, struct err *e)
                                     .object = on_object,
                                     .known = is_piece_known,
                                     .part_bytes = to->part_bytes };
+    struct walk *w = walk_begin(&t->plan, e);
     char *path = index_path(&t->plan);
     struct pack_summary summary;
-    int result;
+    struct walk_entry entry;
+    int result = -1;
 
     t->new_files = 0;
     p.before = file_index_open(path);
@@ -411,7 +356,12 @@ int tree_pack(struct tree *t, const struct tree_target *to, struct err *e)
         p.after = file_index_create(path);
     free(path);
     p.writer = pack_writer_create(&sink);
-    result = pack_entries(&p, e);
+    while (w != NULL && (result = walk_next(w, &entry, e)) == 1)
+        if (add_entry(&p, &entry, e) < 0) {
+            result = -1;
+            break;
+        }
+    walk_end(w);
     if (result == 0)
         result = pack_end(p.writer, &summary, e);
     if (result == 0) {
@@ -430,8 +380,97 @@ int tree_pack(struct tree *t, const struct tree_target *to, struct err *e)
     return result;
 }
 
+static bool is_none(const struct tree *t)
+{
+    return t->is_none_if_empty && t->totals.folders + t->totals.files + t->totals.links == 0;
+}
+
+int tree_look(struct tree *t, struct pack_inventory *inventory, struct err *e)
+{
+    return is_none(t) ? 0 : pack(t, &(struct tree_target){ .inventory = inventory }, NULL, e);
+}
+
 int tree_blame(const struct tree *t, struct err *e)
 {
     (void)safe_text_make_harmless(e);
     return err_wrap(e, "%s", t->what);
+}
+
+/* ---- sending ---- */
+
+/* What the thread works with. */
+struct work {
+    struct tree *const *trees;
+    size_t n;
+    const struct tree_target *to;
+    struct send_queue *queue;
+};
+
+static void *pack_trees(void *context)
+{
+    const struct work *w = context;
+    struct err e = { 0 };
+    int result = 0;
+
+    for (size_t i = 0; i < w->n && result == 0; i++)
+        if (!is_none(w->trees[i]) && pack(w->trees[i], w->to, w->queue, &e) < 0)
+            result = tree_blame(w->trees[i], &e);
+    send_queue_end(w->queue, result < 0 ? &e : NULL);
+    return NULL;
+}
+
+static int send_record(const struct send_record *r, const struct tree_target *to, struct err *e)
+{
+    switch (r->kind) {
+    case SEND_PART_BEGIN: return store_part_begin(to->store, r->slot, e);
+    case SEND_PART_WRITE: return store_part_write(to->store, r->slot, r->bytes, e);
+    case SEND_PART_END:
+        if (store_part_end(to->store, r->slot, &r->part, r->bytes, e) < 0)
+            return -1;
+        pack_inventory_keep_list(to->inventory, &r->part.list, r->bytes);
+        break;
+    case SEND_OBJECT: return store_object(to->store, r->object, &r->name, r->bytes, e);
+    case SEND_TOUCH: return store_touch(to->store, (const char *)r->bytes.data, e);
+    case SEND_PROGRESS: break;
+    }
+    return 0;
+}
+
+int tree_send(struct tree *const *trees, size_t n, const struct tree_target *to, struct err *e)
+{
+    struct work w = { trees, n, to, send_queue_create() };
+    sigset_t all, before;
+    pthread_t thread;
+    int result = 0, number;
+
+    /* Signals are for the caller's thread. */
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    number = pthread_create(&thread, NULL, pack_trees, &w);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (number != 0) {
+        send_queue_destroy(w.queue);
+        errno = number;
+        return err_sys(e, "start a thread");
+    }
+    while (result == 0) {
+        struct send_record *r = send_queue_take(w.queue, false);
+
+        if (r == NULL) {
+            store_push(to->store); /* it may go out while more is waited for */
+            r = send_queue_take(w.queue, true);
+        }
+        if (r == NULL)
+            break;
+        result = send_record(r, to, e);
+        if (result == 0 && (r->files > 0 || r->file_bytes > 0))
+            uploadbar_add(to->bar, r->files, r->file_bytes);
+        free(r);
+    }
+    if (result == 0)
+        result = send_queue_check(w.queue, e);
+    send_queue_stop(w.queue);
+    (void)pthread_join(thread, NULL);
+    send_queue_destroy(w.queue);
+    return result;
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tree.h - source or data as they lie here, on their way into packs
+ *
+ *     thread: files ──▶ pack_writer ──▶ send_queue ──▶ caller: store
  */
 #ifndef LUDWIG_CLIENT_PACK_TREE_H
 #define LUDWIG_CLIENT_PACK_TREE_H
 
 #include "client/pack/pack_inventory.h"
 #include "client/pack/walk.h"
+#include "client/term/progress.h"
 #include "common/proto/jobspec.h"
 
 struct tree {
@@ -19,7 +22,7 @@ struct tree {
     struct pack_totals totals;
     int64_t unknown_files, unknown_bytes; /* not known to lie on the share */
     bool is_unchanged;                    /* since it was packed last */
-    /* As tree_pack found them. */
+    /* As tree_look or tree_send found them. */
     struct dataset set;
     int64_t new_files, new_bytes; /* with content that was not on the share */
 };
@@ -27,8 +30,6 @@ struct tree {
 /* Counts what is in it, finds what cannot be sent, and tells the inventory which pieces are wanted.
  * Reads no file. */
 int tree_count(struct tree *t, struct pack_inventory *inventory, struct err *e);
-/* It was counted, has no entries, and is no tree then. */
-bool tree_is_none(const struct tree *t);
 /* Files and links of a tree that was counted. */
 int64_t tree_count_files(const struct tree *t);
 
@@ -36,16 +37,25 @@ int64_t tree_count_files(const struct tree *t);
  * tells; enough_bytes: more than that need not be found. */
 uint64_t tree_glance(const char *path, uint64_t enough_bytes);
 
-/* Where a tree goes when it is packed. */
+/* Where trees go. */
 struct tree_target {
-    struct pack_inventory *inventory;
-    struct send_queue *queue; /* NULL: nowhere, as only the figures are wanted */
-    uint64_t part_bytes;      /* as struct pack_sink has it */
+    struct pack_inventory *inventory; /* of the store */
+    struct store *store;
+    struct uploadbar *bar;
+    uint64_t part_bytes; /* as struct pack_sink has it */
 };
 
-/* Reads what is not known.  After this, set says what is in the tree and, with a queue, where it lies
- * once that was sent.  Of what was read a note is kept, also when it fails. */
-int tree_pack(struct tree *t, const struct tree_target *to, struct err *e);
+/*
+ * Packs and sends trees, one after the other; those without entries that are none then are left out.
+ * Reads what is not known.  Returns when all is on its way (store_settle waits for it) and each tree's
+ * set says what is in it.  Of what was read a note is kept, also when it fails.
+ *
+ * A thread packs and alone uses the inventory, the caller alone the store.  While it runs nobody may
+ * fork without exec: all connections are begun before (see mux.h).
+ */
+int tree_send(struct tree *const *trees, size_t n, const struct tree_target *to, struct err *e);
+/* Instead, of one: finds out what would be sent, and sends nothing. */
+int tree_look(struct tree *t, struct pack_inventory *inventory, struct err *e);
 
 /* Adds to an error of this tree that it is the source's or the data's, in one line, whatever names
  * files have; -1. */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* store.c - a project's packs on the shared drive */
+/* store.c - a project's folder on the shared drive: its packs and its sweeps */
 
 #include "client/share/store.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/base/path.h"
 #include "common/proto/layout.h"
@@ -17,18 +16,25 @@ enum { LEFTOVER_AGE_S = 7 * 24 * 3600 }; /* older temporary files are of a try t
 
 const char *const store_folder_names[STORE_FOLDER_COUNT] = { "", "parts", "blocks" };
 
+/* A temporary file that was listed. */
+struct leftover {
+    char *path;
+    struct share_stat stat;
+};
+
 struct store {
     const struct place *to;
     struct share_dir *root;               /* of projects; NULL: not opened yet */
     struct share_upload *upload;          /* NULL: nothing was written or touched yet */
     unsigned numbers[STORE_FOLDER_COUNT]; /* of the folders, once is_prepared */
     bool is_prepared;                     /* the folders are there, or on their way */
-    bool has_details;                     /* of all files that are listed */
     bool is_there[STORE_FOLDER_COUNT];
     struct share_stat project;
     struct err project_why; /* why that is not known; ERR_NONE: it is, once is_looked_at */
     bool is_looked_at;
     size_t n_lanes; /* that are worth it */
+    struct leftover *leftovers;
+    size_t n_leftovers, leftovers_capacity;
 };
 
 struct store *store_open(const struct place *to, struct err *e)
@@ -56,21 +62,42 @@ void store_close(struct store *s)
         return;
     share_upload_close(s->upload);
     share_close(s->root);
+    for (size_t i = 0; i < s->n_leftovers; i++)
+        free(s->leftovers[i].path);
+    free(s->leftovers);
     free(s);
 }
 
-char *store_key(const struct place *to)
+char *store_key(const struct store *s)
 {
-    const struct share_connection *d = to->drive;
+    const struct share_connection *d = s->to->drive;
 
     if (d->mount != NULL)
-        return mem_printf("mount %s %s", d->mount, to->project);
-    return mem_printf("sftp %s %s", d->server_id, to->project);
+        return mem_printf("mount %s %s", d->mount, s->to->project);
+    return mem_printf("sftp %s %s", d->server_id, s->to->project);
 }
 
-const struct place *store_place(const struct store *s)
+int store_make_project(const struct place *to, const struct folder_order *order, struct err *e)
 {
-    return s->to;
+    struct store *s = store_open(to, e);
+    struct err why = { 0 };
+    int result = -1;
+
+    if (s == NULL || open_root(s, e) < 0)
+        goto out;
+    if (share_make_dir(s->root, to->project, 0700, &why) < 0 && why.kind != ERR_EXISTS)
+        err_set(
+            e, why.kind,
+            "make the project's folder: %s (the server cannot; its admin can name a folder with "
+            "projects: that you may write to)",
+            why.text);
+    else
+        result =
+            share_set_folder(s->root, to->project, order->group == SCHEMA_NONE ? -1 : order->group,
+                             (mode_t)order->mode, e);
+out:
+    store_close(s);
+    return result;
 }
 
 /* "PROJECT/.ludwig/packs/BELOW"; the caller frees it. */
@@ -86,34 +113,37 @@ static char *path_of(const struct store *s, const char *below)
 
 /* ---- looking ---- */
 
-void store_want_details(struct store *s)
-{
-    s->has_details = true;
-}
-
 /* Of parts and blocks, which may be very many, it suffices that they are there. */
 static bool is_known_by_more_than_name(const char *name)
 {
     return share_is_temporary(name) || strstr(name, ".manifest") != NULL;
 }
 
-static struct list files_of(const struct list *found, struct arena *a)
+/* Drops folders and links, and remembers temporary files. */
+static void keep_files(struct store *s, enum store_folder folder, struct list *entries)
 {
-    const struct share_entry *from = found->items;
-    struct store_entry *items = arena_alloc(a, found->n * sizeof *items);
+    struct share_entry *items = entries->items;
     size_t n = 0;
 
-    for (size_t i = 0; i < found->n; i++)
-        if (from[i].stat.type != SHARE_FOLDER && from[i].stat.type != SHARE_LINK)
-            items[n++] = (struct store_entry){ .name = from[i].name,
-                                               .size = from[i].stat.size_bytes,
-                                               .mtime_s = from[i].stat.mtime_s,
-                                               .uid = from[i].stat.uid };
-    return (struct list){ items, n };
+    for (size_t i = 0; i < entries->n; i++) {
+        if (items[i].stat.type == SHARE_FOLDER || items[i].stat.type == SHARE_LINK)
+            continue;
+        if (share_is_temporary(items[i].name)) {
+            mem_grow((void **)&s->leftovers, &s->leftovers_capacity, s->n_leftovers,
+                     sizeof *s->leftovers);
+            s->leftovers[s->n_leftovers++] =
+                (struct leftover){ folder == STORE_PACKS
+                                       ? mem_strdup(items[i].name)
+                                       : path_join(store_folder_names[folder], items[i].name),
+                                   items[i].stat };
+        }
+        items[n++] = items[i];
+    }
+    entries->n = n;
 }
 
-int store_list(struct store *s, struct arena *a, struct list entries[STORE_FOLDER_COUNT],
-               struct err *e)
+int store_list(struct store *s, bool has_details, struct arena *a,
+               struct list entries[STORE_FOLDER_COUNT], struct err *e)
 {
     struct share_look looks[STORE_FOLDER_COUNT + 1] = { { .lists = false } };
     char *paths[STORE_FOLDER_COUNT];
@@ -130,15 +160,16 @@ int store_list(struct store *s, struct arena *a, struct list entries[STORE_FOLDE
         looks[i] = (struct share_look){ .path = paths[i], .lists = true };
     }
     share_look(s->root, looks, STORE_FOLDER_COUNT + 1,
-               s->has_details ? NULL : is_known_by_more_than_name, a);
+               has_details ? NULL : is_known_by_more_than_name, a);
     s->project = looks[STORE_FOLDER_COUNT].stat;
     s->project_why = looks[STORE_FOLDER_COUNT].why;
     s->is_looked_at = true;
-    for (size_t i = 0; i < STORE_FOLDER_COUNT; i++) {
+    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT; i++) {
         const struct err *why = &looks[i].why;
 
         s->is_there[i] = why->kind == ERR_NONE;
-        entries[i] = files_of(&looks[i].entries, a);
+        entries[i] = looks[i].entries;
+        keep_files(s, i, &entries[i]);
         if (why->kind != ERR_NONE && why->kind != ERR_NOT_FOUND && result == 0)
             result = err_set(e, why->kind, "%s", why->text);
         free(paths[i]);
@@ -161,35 +192,22 @@ int store_fetch_all(struct store *s, struct err *e)
     return s->root == NULL ? 0 : share_fetch_all(s->root, e);
 }
 
-int store_remove(struct store *s, const char *path, struct err *e)
+/* ---- removing ---- */
+
+int store_remove_untouched(struct store *s, const char *path, int64_t mtime_s, struct err *e)
 {
     char *whole = path_of(s, path);
+    struct share_stat st;
     struct err why = { 0 };
-    int result = open_root(s, &why) < 0 ? -1 : share_remove_file(s->root, whole, &why);
+    int result = open_root(s, &why) < 0 ? -1 : share_stat(s->root, whole, &st, &why);
 
+    if (result == 0 && st.mtime_s == mtime_s)
+        result = share_remove_file(s->root, whole, &why) < 0 ? -1 : 1;
     free(whole);
-    return result == 0 || why.kind == ERR_NOT_FOUND ? 0 : err_set(e, why.kind, "%s", why.text);
+    if (result >= 0)
+        return result;
+    return why.kind == ERR_NOT_FOUND ? 1 : err_set(e, why.kind, "%s", why.text);
 }
-
-int store_mtime(struct store *s, const char *path, int64_t *mtime_s, struct err *e)
-{
-    char *whole = path_of(s, path);
-    struct share_stat st = { .mtime_s = 0 };
-    int result = open_root(s, e) < 0 ? -1 : share_stat(s->root, whole, &st, e);
-
-    free(whole);
-    *mtime_s = st.mtime_s;
-    return result;
-}
-
-mode_t store_project_mode(const struct store *s)
-{
-    bool is_known = s->is_looked_at && s->project_why.kind == ERR_NONE;
-
-    return is_known && s->project.type == SHARE_FOLDER ? S_IFDIR | s->project.mode : 0;
-}
-
-/* ---- leftovers ---- */
 
 /* Whose files are made there, and what the clock there says: of a file that is made for it. */
 static int ask_owner_and_clock(struct store *s, struct share_stat *st)
@@ -206,22 +224,21 @@ static int ask_owner_and_clock(struct store *s, struct share_stat *st)
     return result;
 }
 
-void store_sweep(struct store *s, enum store_folder folder, const struct list *entries)
+void store_sweep(struct store *s)
 {
-    const struct store_entry *items = entries->items;
     struct share_stat own = { 0 };
 
-    if (entries->n == 0 || !s->is_prepared || ask_owner_and_clock(s, &own) < 0)
+    if (s->n_leftovers == 0 || !s->is_prepared || ask_owner_and_clock(s, &own) < 0)
         return;
-    for (size_t i = 0; i < entries->n; i++) {
+    for (size_t i = 0; i < s->n_leftovers; i++) {
+        const struct leftover *l = &s->leftovers[i];
         char *path;
 
-        if (items[i].uid != own.uid || !share_is_temporary(items[i].name) ||
-            own.mtime_s - items[i].mtime_s <= LEFTOVER_AGE_S)
+        if (l->stat.mtime_s == 0 || l->stat.uid != own.uid ||
+            own.mtime_s - l->stat.mtime_s <= LEFTOVER_AGE_S)
             continue;
-        path = folder == STORE_PACKS ? mem_strdup(items[i].name)
-                                     : path_join(store_folder_names[folder], items[i].name);
-        (void)store_remove(s, path, NULL);
+        path = path_of(s, l->path);
+        (void)share_remove_file(s->root, path, NULL);
         free(path);
     }
 }
@@ -255,24 +272,33 @@ static int open_upload(struct store *s, struct err *e)
     return 0;
 }
 
+/* The folder that the folder lies in and, if need be, that are made. */
+static int add_folders(struct store *s, const char *folder, bool is_there, unsigned *number,
+                       struct err *e)
+{
+    char *above = path_dirname(folder);
+    int result = share_upload_add_folder(s->upload, above, is_there, number, e);
+
+    free(above);
+    return result < 0 ? -1 : share_upload_add_folder(s->upload, folder, is_there, number, e);
+}
+
 static int prepare(struct store *s, struct err *e)
 {
-    char *packs = path_of(s, ""), *above = path_dirname(packs);
-    unsigned number;
+    char *path;
     int result = open_upload(s, e);
 
-    if (result == 0 && !s->is_prepared) {
-        result = share_upload_add_folder(s->upload, above, s->is_there[STORE_PACKS], &number, e);
-        for (size_t i = 0; i < STORE_FOLDER_COUNT && result == 0; i++) {
-            char *path = path_of(s, store_folder_names[i]);
-
-            result = share_upload_add_folder(s->upload, path, s->is_there[i], &s->numbers[i], e);
-            free(path);
-        }
-        s->is_prepared = result == 0;
+    if (result < 0 || s->is_prepared)
+        return result;
+    path = path_of(s, "");
+    result = add_folders(s, path, s->is_there[STORE_PACKS], &s->numbers[STORE_PACKS], e);
+    free(path);
+    for (size_t i = STORE_PARTS; i < STORE_FOLDER_COUNT && result == 0; i++) {
+        path = path_of(s, store_folder_names[i]);
+        result = share_upload_add_folder(s->upload, path, s->is_there[i], &s->numbers[i], e);
+        free(path);
     }
-    free(above);
-    free(packs);
+    s->is_prepared = result == 0;
     return result;
 }
 
@@ -298,25 +324,21 @@ int store_part_end(struct store *s, unsigned slot, const struct pack_part *part,
     return result < 0 ? -1 : store_object(s, PACK_LIST, &part->list, list, e);
 }
 
-static enum store_folder folder_of(const char *path)
-{
-    for (enum store_folder i = STORE_PARTS; i < STORE_FOLDER_COUNT; i++)
-        if (strncmp(path, store_folder_names[i], strlen(store_folder_names[i])) == 0)
-            return i;
-    return STORE_PACKS;
-}
-
 int store_object(struct store *s, enum pack_object kind, const struct digest *name,
                  struct bytes bytes, struct err *e)
 {
+    enum store_folder folder = STORE_BLOCKS;
     struct buf path = { 0 };
     int result = prepare(s, e);
 
     pack_object_path(&path, kind, name);
+    while (folder > STORE_PACKS && strncmp(buf_text(&path), store_folder_names[folder],
+                                           strlen(store_folder_names[folder])) != 0)
+        folder--;
     if (result == 0)
-        result = share_upload_put(s->upload, s->numbers[folder_of(buf_text(&path))],
-                                  path_basename(buf_text(&path)), bytes,
-                                  kind == PACK_MANIFEST ? SHARE_UPLOAD_LAST : SHARE_UPLOAD_NEW, e);
+        result =
+            share_upload_put(s->upload, s->numbers[folder], path_basename(buf_text(&path)), bytes,
+                             kind == PACK_MANIFEST ? SHARE_UPLOAD_LAST : SHARE_UPLOAD_NEW, e);
     buf_free(&path);
     return result;
 }
@@ -328,6 +350,23 @@ int store_touch(struct store *s, const char *path, struct err *e)
 
     free(whole);
     return result;
+}
+
+int store_add_sweep(struct store *s, int64_t sweep, const struct store_text *files, size_t n,
+                    struct err *e)
+{
+    struct buf folder = { 0 };
+    unsigned number;
+    int result = open_upload(s, e);
+
+    layout_sweep(&folder, s->to->project, sweep);
+    if (result == 0)
+        result = add_folders(s, buf_text(&folder), false, &number, e);
+    for (size_t i = 0; i < n && result == 0; i++)
+        result = share_upload_put(s->upload, number, files[i].name, files[i].text,
+                                  SHARE_UPLOAD_REPLACE, e);
+    buf_free(&folder);
+    return result < 0 ? err_wrap(e, "files of the sweep") : 0;
 }
 
 void store_expect(struct store *s, uint64_t bytes)

@@ -2,10 +2,13 @@
 /* submit.c - a sweep with all that it takes along, from here to ludwigd's queue */
 #include "client/submit/submit.h"
 
+#include <string.h>
+
 #include "client/pack/git.h"
 #include "client/pack/inputs.h"
-#include "client/pack/share_data.h"
 #include "client/submit/sweep_send.h"
+#include "client/term/output.h"
+#include "client/term/safe_text.h"
 
 struct submission {
     const struct submit_request *request;
@@ -34,13 +37,47 @@ static int open_project(struct submission *s, struct err *e)
         return -1;
     if (s->to.drive == NULL)
         return err_set(e, why.kind, "%s", why.text);
-    return answer.folder.mode == 0 ? 0 : upload_make_project(&s->to, &answer.folder, e);
+    return answer.folder.mode == 0 ? 0 : store_make_project(&s->to, &answer.folder, e);
+}
+
+/* Has a worker pack what lies on the shared drive already, and waits for that.  Each state is said once,
+ * as it may take long. */
+static int pack_on_share(struct rpc *rpc, const char *project, const char *path,
+                         struct dataset *set, struct err *e)
+{
+    struct msg_pack_share request = { .project = project, .path = path };
+    struct msg_share_packed packed;
+    int noted = PASS_DONE;
+
+    for (;;) {
+        if (rpc_call(rpc, MSG_PACK_SHARE, &request, &packed, e) < 0)
+            return safe_text_make_harmless(e);
+        if (packed.state == PASS_DONE)
+            break;
+        if (packed.state != noted && (packed.state == PASS_RUNNING || packed.reason != NULL)) {
+            struct buf name = { 0 };
+
+            safe_text_add_harmless(&name, path, strlen(path), "");
+            if (packed.state == PASS_WAITING)
+                output_note("%s waits to be packed: %s", buf_text(&name), packed.reason);
+            else if (packed.state == PASS_RUNNING)
+                output_note("%s is being packed on %s", buf_text(&name),
+                            packed.node == NULL ? "?" : packed.node);
+            buf_free(&name);
+            noted = packed.state;
+        }
+        request.pass = packed.pass;
+        request.seen = packed.seen;
+    }
+    *set = packed.set;
+    return 0;
 }
 
 /* All that jobs take along is read and on its way, and work says what it is. */
 static const struct inputs_packed *pack_inputs(struct submission *s, struct err *e)
 {
     const struct submit_request *o = s->request;
+    const struct spec_data *data = o->spec.data.items;
     const struct inputs_counted *counted = inputs_count(&s->inputs, e);
     const struct inputs_packed *packed;
 
@@ -50,8 +87,10 @@ static const struct inputs_packed *pack_inputs(struct submission *s, struct err 
         inputs_note_size(&s->inputs);
         inputs_note_left_out(&s->inputs);
     }
-    if (share_data_pack(&s->session->rpc, &o->spec, &s->inputs, e) < 0)
-        return NULL;
+    for (size_t i = 0; i < o->spec.data.n; i++)
+        if (data[i].share != NULL && pack_on_share(&s->session->rpc, o->spec.project, data[i].share,
+                                                   &s->inputs.data[i].set, e) < 0)
+            return NULL;
     packed = inputs_pack(counted, e);
     if (packed == NULL)
         return NULL;
@@ -65,68 +104,49 @@ static const struct inputs_packed *pack_inputs(struct submission *s, struct err 
     return packed;
 }
 
-/* sweep.yaml and what else goes to sweeps/N; the texts last as long as summary. */
-static struct upload_sweep *begin_sweep_files(struct submission *s,
-                                              const struct inputs_arrived *arrived, int64_t sweep,
-                                              struct buf *summary, struct err *e)
+/* sweep.yaml and what else goes to sweeps/N. */
+static int add_sweep_files(const struct submission *s, const struct inputs_arrived *arrived,
+                           int64_t sweep, struct err *e)
 {
     const struct submit_request *o = s->request;
-    struct upload_text files[3] = { { "sweep.yaml", o->spec.text } };
+    struct store_text files[3] = { { "sweep.yaml", o->spec.text } };
+    struct buf summary = { 0 };
     size_t n = 2;
+    int result;
 
-    submit_request_add_summary(o, &s->work, sweep, summary);
-    files[1] = (struct upload_text){ "summary.json", buf_bytes(summary) };
+    submit_request_add_summary(o, &s->work, sweep, &summary);
+    files[1] = (struct store_text){ "summary.json", buf_bytes(&summary) };
     if (o->points.list != NULL)
-        files[n++] = (struct upload_text){ "param2vals.jsonl", param2vals_text(o->points.list) };
-    s->to.mode = inputs_project_mode(arrived);
-    return upload_sweep_begin(&s->to, sweep, files, n, e);
+        files[n++] = (struct store_text){ "param2vals.jsonl", param2vals_text(o->points.list) };
+    result = inputs_add_sweep(arrived, sweep, files, n, e);
+    buf_free(&summary);
+    return result;
 }
 
-static int send_sweep(struct submission *s, const struct inputs_packed *packed,
-                      struct msg_submitted *done, struct buf *summary, struct err *e)
+static int try_once(struct submission *s, struct msg_submitted *done, struct err *e)
 {
     const struct submit_request *o = s->request;
+    const struct inputs_packed *packed = pack_inputs(s, e);
     const struct msg_submit_begin begin = submit_request_begin(o, &s->work);
     const struct inputs_arrived *arrived;
-    const struct inputs_settled *settled = NULL;
-    const struct sweep_asked *asked = sweep_send_begin(&s->session->rpc, &begin, o->cli->arena, e);
+    const struct inputs_settled *settled;
+    const struct sweep_asked *asked;
     const struct sweep_open *open;
     struct sweep_sent *sent;
-    struct upload_sweep *files;
 
+    if (packed == NULL)
+        return -1;
+    asked = sweep_send_begin(&s->session->rpc, &begin, o->cli->arena, e);
     if (asked == NULL)
         return -1;
     inputs_push(packed);
     open = sweep_send_opened(asked, e);
     arrived = open == NULL ? NULL : inputs_arrive(packed, e);
-    files =
-        arrived == NULL ? NULL : begin_sweep_files(s, arrived, sweep_send_number(open), summary, e);
-    if (files == NULL)
+    if (arrived == NULL || add_sweep_files(s, arrived, sweep_send_number(open), e) < 0)
         return -1;
     sent = sweep_send_points(open, &o->points, o->configs, e);
-    if (sent != NULL)
-        settled = inputs_settle(arrived, e);
-    if (upload_sweep_end(files, settled != NULL ? e : NULL) < 0 || settled == NULL)
-        return -1;
-    return sweep_send_end(sent, settled, done, e);
-}
-
-static int try_once(struct submission *s, struct msg_submitted *done, struct err *e)
-{
-    const struct inputs_packed *packed = pack_inputs(s, e);
-    struct buf summary = { 0 };
-    int result = packed == NULL ? -1 : send_sweep(s, packed, done, &summary, e);
-
-    buf_free(&summary);
-    return result;
-}
-
-/* A sweep that is open ends with its connection. */
-static int try_anew(struct submission *s, struct msg_submitted *done, struct err *e)
-{
-    if (rpc_reopen(&s->session->rpc, e) < 0 || session_drive(s->session, e) == NULL)
-        return -1;
-    return try_once(s, done, e);
+    settled = sent == NULL ? NULL : inputs_settle(arrived, e);
+    return settled == NULL ? -1 : sweep_send_end(sent, settled, done, e);
 }
 
 int submit_sweep(const struct submit_request *o, struct session *session,
@@ -142,7 +162,10 @@ int submit_sweep(const struct submit_request *o, struct session *session,
     result = try_once(&s, done, &why);
     while (result < 0 && inputs_try_again(&s.inputs, &why, e) == 0) {
         err_clear(&why);
-        result = try_anew(&s, done, &why);
+        /* A sweep that is open ends with its connection. */
+        result = rpc_reopen(&session->rpc, &why) < 0 || session_drive(session, &why) == NULL
+                     ? -1
+                     : try_once(&s, done, &why);
     }
     inputs_free(&s.inputs);
     return result;

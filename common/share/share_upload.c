@@ -26,12 +26,12 @@ struct item {
     struct folder *folder;
     char *temporary, *final; /* relative to the folder; over SFTP paths on the server */
     uint64_t bytes;
+    enum share_upload_kind kind;
     /* on a mount */
     int fd;
     uint64_t handed_on; /* so many bytes are on their way to the disk */
     /* over SFTP */
     uint8_t *content; /* of a small one */
-    enum share_upload_kind kind;
     struct sftp_stripe *stripe; /* that brings a large one; or NULL */
     bool is_whole;              /* and on the server's disk */
     struct item *next;          /* in the order of their names */
@@ -49,8 +49,8 @@ struct share_upload {
     struct share_modes modes;
     struct folder folders[SHARE_UPLOAD_FOLDERS];
     unsigned n_folders;
-    uint64_t settled_bytes;
-    bool has_named; /* a name was asked for, whether or not that was answered */
+    uint64_t settled_bytes; /* of files that would not be sent again */
+    bool has_named; /* a name was asked for of such a file, whether or not that was answered */
     struct item *slots[SHARE_UPLOAD_SLOTS]; /* large files that are being written; NULL: none */
 
     /* on a mount */
@@ -161,7 +161,7 @@ static int mount_name(struct item *it, struct err *e)
         (void)unlinkat(f->fd, it->temporary, 0);
     } else {
         f->is_dirty = true;
-        it->u->settled_bytes += it->bytes;
+        it->u->settled_bytes += it->kind == SHARE_UPLOAD_REPLACE ? 0 : it->bytes;
     }
     free_item(it);
     return result;
@@ -205,6 +205,7 @@ static int mount_put(struct share_upload *u, unsigned folder, const char *name, 
     if (it == NULL)
         return -1;
     it->final = mem_strdup(name);
+    it->kind = kind;
     u->pending[u->n_pending++] = it;
     if (mount_write(it, bytes, e) < 0)
         return -1;
@@ -272,7 +273,7 @@ static void on_renamed(void *context, const struct sftp_answer *a)
     u->n_unsettled--;
     /* What is there already is the same: its name is a digest. */
     if (a->error == NULL || (a->error->kind == ERR_EXISTS && it->kind != SHARE_UPLOAD_REPLACE))
-        u->settled_bytes += it->bytes;
+        u->settled_bytes += it->kind == SHARE_UPLOAD_REPLACE ? 0 : it->bytes;
     else
         note_error(u, a->error);
     if (a->error != NULL)
@@ -299,7 +300,7 @@ static void rename_first(struct share_upload *u)
     u->n_busy++;
     u->n_unsettled++;
     it->folder->is_dirty = true;
-    u->has_named = true;
+    u->has_named = u->has_named || it->kind != SHARE_UPLOAD_REPLACE;
     if (sftp_start(u->first_lane, &op, on_renamed, it, &why) < 0)
         on_renamed(it, &(struct sftp_answer){ .error = &why });
 }

@@ -17,7 +17,7 @@
 #include "common/share/share.h"
 #include "common/share/share_project.h"
 
-enum { SHARE_UPLOAD_SLOTS = 2, SHARE_UPLOAD_FOLDERS = 4, SHARE_UPLOAD_LANES = 8 };
+enum { SHARE_UPLOAD_SLOTS = 2, SHARE_UPLOAD_FOLDERS = 6, SHARE_UPLOAD_LANES = 8 };
 
 struct share_upload;
 
@@ -61,7 +61,8 @@ int share_upload_arrive(struct share_upload *u, struct err *e);
 /* Waits until all has its name for good; nothing is added after it. */
 int share_upload_settle(struct share_upload *u, struct err *e);
 
-/* What was written before it settles is lost if the connection breaks: so many bytes are safe. */
+/* What was written before it settles is lost if the connection breaks: so many bytes are safe of files
+ * that would not be sent again. */
 uint64_t share_upload_settled_bytes(const struct share_upload *u);
 /* Some may be, although the answer that says so is lost. */
 bool share_upload_may_have_settled(const struct share_upload *u);

@@ -97,7 +97,7 @@ static void what_is_on_the_share_is_not_new(void **state)
     expect_new(&c, 3, 16);
     inputs_free(&c);
     load(&c, site, "project: p\ncommand: x\nsource: run.sh\ndata: data\n");
-    assert_int_equal(upload_make_project(&site->to, &order, NULL), 0);
+    assert_int_equal(store_make_project(&site->to, &order, NULL), 0);
     assert_int_equal(inputs_send(&c, NULL), 0);
     inputs_free(&c);
     load(&c, site, "project: p\ncommand: x\nsource: run.sh\ndata: data\n");

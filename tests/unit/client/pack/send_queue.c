@@ -23,7 +23,7 @@ struct flow {
     bool was_stopped;            /* as the thread was told */
     uint64_t out[PACK_SLOTS];
     bool is_open[PACK_SLOTS];
-    size_t n_ended, n_objects, n_touched, n_empty;
+    size_t n_ended, n_objects, n_touched;
     uint64_t files_out, file_bytes_out;
     uint64_t fails_at; /* byte of the first part; 0: nowhere */
 };
@@ -41,7 +41,9 @@ static int add_file(struct flow *f, unsigned slot, size_t n)
 
     for (size_t i = 0; i < n; i++)
         bytes[i] = byte_at(slot, f->in[slot] + i);
-    result = send_queue_part_write(f->q, slot, (struct bytes){ bytes, n }, &e);
+    result = send_queue_add(
+        f->q, &(struct send_record){ .kind = SEND_PART_WRITE, .slot = slot, .bytes = { bytes, n } },
+        &e);
     f->in[slot] += n;
     free(bytes);
     return result < 0 ? -1 : send_queue_progress(f->q, 1, n, &e);
@@ -49,128 +51,107 @@ static int add_file(struct flow *f, unsigned slot, size_t n)
 
 static int end_part(struct flow *f, unsigned slot)
 {
-    const struct pack_part part = { .stored_bytes = f->in[slot] };
+    const struct send_record r = { .kind = SEND_PART_END,
+                                   .slot = slot,
+                                   .part = { .stored_bytes = f->in[slot] },
+                                   .bytes = { (const uint8_t *)"list", 4 } };
 
-    return send_queue_part_end(f->q, slot, &part, (struct bytes){ (const uint8_t *)"list", 4 },
-                               NULL);
+    return send_queue_add(f->q, &r, NULL);
+}
+
+static int begin_part(struct send_queue *q, unsigned slot)
+{
+    return send_queue_add(q, &(struct send_record){ .kind = SEND_PART_BEGIN, .slot = slot }, NULL);
 }
 
 static void *fill(void *context)
 {
+    static const struct send_record touch = { .kind = SEND_TOUCH,
+                                              .bytes = { (const uint8_t *)"parts/x", 8 } };
+    static const struct send_record manifest = { .kind = SEND_OBJECT,
+                                                 .object = PACK_MANIFEST,
+                                                 .bytes = { (const uint8_t *)"content", 7 } };
     struct flow *f = context;
-    static const struct digest name;
     int result = 0;
 
-    if (send_queue_part_begin(f->q, 0, NULL) < 0 || send_queue_part_begin(f->q, 1, NULL) < 0)
+    if (begin_part(f->q, 0) < 0 || begin_part(f->q, 1) < 0)
         result = -1;
     for (size_t i = 0; i < f->n_small && result == 0; i++)
         result = add_file(f, 0, FILE_BYTES);
     for (size_t i = 0; i < f->n_large && result == 0; i++)
         result = add_file(f, 1, 3 * MIB);
     if (result == 0 && f->ends_with == NULL &&
-        (end_part(f, 0) < 0 || end_part(f, 1) < 0 || send_queue_touch(f->q, "parts/x", NULL) < 0 ||
-         send_queue_object(f->q, PACK_MANIFEST, &name, (struct bytes){ name.bytes, 7 }, NULL) < 0))
+        (end_part(f, 0) < 0 || end_part(f, 1) < 0 || send_queue_add(f->q, &touch, NULL) < 0 ||
+         send_queue_add(f->q, &manifest, NULL) < 0))
         result = -1;
     f->was_stopped = result < 0;
     send_queue_end(f->q, f->ends_with);
     return NULL;
 }
 
-static int on_begin(void *context, unsigned slot, struct err *e)
+static int take_bytes(struct flow *f, const struct send_record *r, struct err *e)
 {
-    struct flow *f = context;
-
-    (void)e;
-    assert_false(f->is_open[slot]);
-    f->is_open[slot] = true;
-    return 0;
-}
-
-static int on_write(void *context, unsigned slot, struct bytes bytes, struct err *e)
-{
-    struct flow *f = context;
-
-    assert_true(f->is_open[slot]);
+    assert_true(f->is_open[r->slot]);
     if (f->fails_at > 0 && f->out[0] >= f->fails_at)
         return err_set(e, ERR_NO_SPACE, "full");
-    for (size_t i = 0; i < bytes.n; i++)
-        if (bytes.data[i] != byte_at(slot, f->out[slot] + i))
-            fail_msg("slot %u, byte %ju", slot, (uintmax_t)(f->out[slot] + i));
-    f->out[slot] += bytes.n;
+    for (size_t i = 0; i < r->bytes.n; i++)
+        if (r->bytes.data[i] != byte_at(r->slot, f->out[r->slot] + i))
+            fail_msg("slot %u, byte %ju", r->slot, (uintmax_t)(f->out[r->slot] + i));
+    f->out[r->slot] += r->bytes.n;
     return 0;
 }
 
-static int on_end(void *context, unsigned slot, const struct pack_part *part, struct bytes list,
-                  struct err *e)
+static int take_record(struct flow *f, const struct send_record *r, struct err *e)
 {
-    struct flow *f = context;
-
-    (void)e;
-    assert_true(f->is_open[slot]);
-    assert_int_equal(f->out[slot], part->stored_bytes);
-    assert_int_equal(list.n, 4);
-    assert_memory_equal(list.data, "list", 4);
-    f->is_open[slot] = false;
-    f->n_ended++;
+    f->files_out += r->files;
+    f->file_bytes_out += r->file_bytes;
+    switch (r->kind) {
+    case SEND_PART_BEGIN:
+        assert_false(f->is_open[r->slot]);
+        f->is_open[r->slot] = true;
+        break;
+    case SEND_PART_WRITE: return take_bytes(f, r, e);
+    case SEND_PART_END:
+        assert_true(f->is_open[r->slot]);
+        assert_int_equal(f->out[r->slot], r->part.stored_bytes);
+        assert_int_equal(r->bytes.n, 4);
+        assert_memory_equal(r->bytes.data, "list", 4);
+        f->is_open[r->slot] = false;
+        f->n_ended++;
+        break;
+    case SEND_OBJECT:
+        assert_int_equal(r->object, PACK_MANIFEST);
+        assert_true(digest_is_zero(&r->name));
+        assert_int_equal(r->bytes.n, 7);
+        assert_memory_equal(r->bytes.data, "content", 7);
+        assert_int_equal(f->n_touched, 1);
+        f->n_objects++;
+        break;
+    case SEND_TOUCH:
+        assert_string_equal(r->bytes.data, "parts/x");
+        assert_int_equal(f->n_ended, 2);
+        f->n_touched++;
+        break;
+    case SEND_PROGRESS: break;
+    }
     return 0;
-}
-
-static int on_object(void *context, enum pack_object kind, const struct digest *name,
-                     struct bytes bytes, struct err *e)
-{
-    struct flow *f = context;
-
-    (void)e;
-    assert_int_equal(kind, PACK_MANIFEST);
-    assert_true(digest_is_zero(name));
-    assert_int_equal(bytes.n, 7);
-    assert_int_equal(f->n_touched, 1);
-    f->n_objects++;
-    return 0;
-}
-
-static int on_touch(void *context, const char *path, struct err *e)
-{
-    struct flow *f = context;
-
-    (void)e;
-    assert_string_equal(path, "parts/x");
-    assert_int_equal(f->n_ended, 2);
-    f->n_touched++;
-    return 0;
-}
-
-static void on_progress(void *context, uint64_t files, uint64_t bytes)
-{
-    struct flow *f = context;
-
-    f->files_out += files;
-    f->file_bytes_out += bytes;
-}
-
-static void on_empty(void *context)
-{
-    struct flow *f = context;
-
-    f->n_empty++;
 }
 
 static int run_flow(struct flow *f, struct err *e)
 {
-    const struct send_queue_sink sink = { .to = { .context = f,
-                                                  .part_begin = on_begin,
-                                                  .part_write = on_write,
-                                                  .part_end = on_end,
-                                                  .object = on_object },
-                                          .touch = on_touch,
-                                          .progress = on_progress,
-                                          .empty = on_empty };
+    struct send_record *r;
     pthread_t thread;
-    int result;
+    int result = 0;
 
     f->q = send_queue_create();
+    assert_null(send_queue_take(f->q, false));
     assert_int_equal(pthread_create(&thread, NULL, fill, f), 0);
-    result = send_queue_deliver(f->q, &sink, e);
+    while (result == 0 && (r = send_queue_take(f->q, true)) != NULL) {
+        result = take_record(f, r, e);
+        free(r);
+    }
+    if (result == 0)
+        result = send_queue_check(f->q, e);
     send_queue_stop(f->q);
     assert_int_equal(pthread_join(thread, NULL), 0);
     return result;
@@ -232,9 +213,9 @@ static void what_nobody_takes_is_freed(void **state)
 
     (void)state;
     assert_int_equal(send_queue_progress(q, 1, 2, &e), 0);
-    assert_int_equal(send_queue_part_begin(q, 0, &e), 0);
+    assert_int_equal(begin_part(q, 0), 0);
     send_queue_stop(q);
-    assert_int_equal(send_queue_part_begin(q, 1, &e), -1);
+    assert_int_equal(begin_part(q, 1), -1);
     send_queue_destroy(q);
 }
 

@@ -25,13 +25,13 @@ static struct tree all_of(const char *dir)
 
 static struct digest digest_of_dir(const char *dir)
 {
-    struct tree_target nowhere = { .inventory = pack_inventory_open(NULL, NULL) };
+    struct pack_inventory *nothing = pack_inventory_open(NULL, NULL);
     struct tree t = all_of(dir);
     struct err e = { 0 };
 
-    if (tree_pack(&t, &nowhere, &e) < 0)
+    if (tree_look(&t, nothing, &e) < 0)
         fail_msg("%s", e.text);
-    pack_inventory_close(nowhere.inventory);
+    pack_inventory_close(nothing);
     return t.set.tree;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* upload.c - trees arrive on the shared drive as they are, mounted or over SFTP */
+/* store.c - trees arrive on the shared drive as they are, mounted or over SFTP */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,9 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "client/pack/datasets_stored.h"
+#include "client/pack/datasets.h"
 #include "client/pack/inputs.h"
-#include "client/pack/send_queue.h"
 #include "tests/unit/skip.h"
 #include "tests/unit/unpack.h"
 
@@ -174,12 +173,12 @@ static int send_tree(struct site *s, const char *path, struct dataset *set)
 static struct digest tree_of(const char *path)
 {
     struct tree tree = { .plan = { .top = path, .everything = true } };
-    struct tree_target nowhere = { .inventory = pack_inventory_open(NULL, NULL) };
+    struct pack_inventory *nothing = pack_inventory_open(NULL, NULL);
     struct err e = { 0 };
 
-    if (tree_pack(&tree, &nowhere, &e) < 0)
+    if (tree_look(&tree, nothing, &e) < 0)
         fail_msg("%s", e.text);
-    pack_inventory_close(nowhere.inventory);
+    pack_inventory_close(nothing);
     return tree.set.tree;
 }
 
@@ -357,10 +356,15 @@ static const struct {
 
 static void assert_modes(struct site *s, const struct dataset *set, size_t i)
 {
-    static const struct upload_text file = { "sweep.yaml", { (const uint8_t *)"x", 1 } };
+    static const struct store_text file = { "sweep.yaml", { (const uint8_t *)"x", 1 } };
+    struct store *store = store_open(&s->to, &s->e);
     struct buf manifest = { 0 };
 
-    must(s, upload_sweep_files(&s->to, (int64_t)i, &file, 1, &s->e));
+    must(s, store == NULL ? -1 : 0);
+    must(s, store_add_sweep(store, (int64_t)i, &file, 1, &s->e));
+    must(s, store_settle(store, &s->e));
+    assert_int_equal(store_settled_bytes(store), 0);
+    store_close(store);
     pack_object_path(&manifest, PACK_MANIFEST, &set->id);
     assert_int_equal(mode_of(s, PACKS), modes[i].folder);
     assert_int_equal(mode_of(s, PACKS "/parts"), modes[i].folder);
@@ -401,12 +405,12 @@ static void a_project_is_made_as_ordered(void **state)
     struct folder_order order = { 02770, (int64_t)getegid() };
 
     assert_int_equal(rmdir(below(s, "share/p")), 0);
-    must(s, upload_make_project(&s->to, &order, &s->e));
-    must(s, upload_make_project(&s->to, &order, &s->e));
+    must(s, store_make_project(&s->to, &order, &s->e));
+    must(s, store_make_project(&s->to, &order, &s->e));
     assert_int_equal(mode_of(s, "share/p"), 02770);
     assert_int_equal(rmdir(below(s, "share/p")), 0);
     assert_int_equal(symlink(s->folder, below(s, "share/p")), 0);
-    assert_int_equal(upload_make_project(&s->to, &order, &s->e), -1);
+    assert_int_equal(store_make_project(&s->to, &order, &s->e), -1);
 }
 
 static void a_project_gets_its_group(void **state)
@@ -417,7 +421,7 @@ static void a_project_gets_its_group(void **state)
 
     if (geteuid() != 0)
         skip_because("takes root");
-    must(s, upload_make_project(&s->to, &order, &s->e));
+    must(s, store_make_project(&s->to, &order, &s->e));
     assert_int_equal(lstat(below(s, "share/p"), &st), 0);
     assert_int_equal(st.st_gid, 12345);
     assert_int_equal(st.st_uid, 0);
