@@ -103,8 +103,8 @@ static int read_order(struct submit_request *o, const struct options *opts, stru
     if (spec_override(s, &opts->over, a, e) < 0)
         return -1;
     if (o->points.list == NULL) {
-        o->points.expand = opts->first_only ? expand_create_first(&s->plan, s->file, e)
-                                            : expand_create(&s->plan, s->file, points_max, e);
+        o->points.expand =
+            expand_create(&s->plan, s->file, opts->first_only ? EXPAND_FIRST : points_max, e);
         if (o->points.expand == NULL) {
             excerpt_add(e, s->file, (const char *)s->text.data);
             return -1;

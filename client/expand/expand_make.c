@@ -5,28 +5,13 @@
 #include "client/expand/expand_make.h"
 #include "client/spec/spec_when.h"
 #include "common/data/msgpack.h"
+#include "common/data/param_digest.h"
 
 static struct slot *find_slot(const struct expand *x, const char *name)
 {
     const struct param *params = x->plan->params.items;
 
     return &x->slots[params_find(&x->plan->params, name) - params];
-}
-
-/* What of it is always the same. */
-static void encode_slot(struct expand *x, struct slot *s)
-{
-    struct buf piece = { 0 };
-    uint8_t *bytes;
-
-    mp_add_str(&piece, s->param->name, strlen(s->param->name));
-    s->n_key = piece.n;
-    if (s->param->form == PARAM_FIXED)
-        mp_add_value(&piece, &s->param->values[0]);
-    bytes = arena_alloc(x->arena, piece.n);
-    memcpy(bytes, piece.bytes, piece.n);
-    s->piece = (struct bytes){ bytes, piece.n };
-    buf_free(&piece);
 }
 
 static void make_slots(struct expand *x)
@@ -36,12 +21,19 @@ static void make_slots(struct expand *x)
     x->n_slots = x->n_present = x->plan->params.n;
     x->slots = arena_alloc(x->arena, x->n_slots * sizeof *x->slots);
     for (size_t i = 0; i < x->n_slots; i++) {
-        x->slots[i] = (struct slot){ .param = &params[i], .is_present = true };
-        encode_slot(x, &x->slots[i]);
+        struct slot *s = &x->slots[i];
+        struct buf piece = { 0 };
+
+        *s = (struct slot){ .param = &params[i], .is_present = true };
+        mp_add_str(&piece, s->param->name, strlen(s->param->name));
+        s->n_key = piece.n;
+        if (s->param->form == PARAM_FIXED)
+            mp_add_value(&piece, &s->param->values[0]);
+        s->piece.n = piece.n;
+        s->piece.data = (const uint8_t *)arena_strndup(x->arena, buf_text(&piece), piece.n);
+        buf_free(&piece);
     }
 }
-
-/* ---- wheels ---- */
 
 static void make_wheel(struct expand *x, struct wheel *w, struct slot *first)
 {
@@ -94,18 +86,38 @@ static void make_samplers(struct expand *x)
 
 /* ---- what pins name ---- */
 
+int expand_number_of(const struct slot *s, const struct value *v)
+{
+    struct digest digest;
+    uint32_t number;
+
+    if (s->named == NULL)
+        return EXPAND_NO_NUMBER;
+    param_digest(v, &digest);
+    return hash_table_find(s->named, &digest, &number) ? (int)number : EXPAND_NO_NUMBER;
+}
+
 static void name_values(struct expand *x, const struct pins *pins)
 {
     const struct pin *items = pins->pins.items;
 
-    for (size_t i = 0; i < pins->pins.n; i++)
-        for (size_t k = 0; k < items[i].n; k++)
-            valueset_add(&find_slot(x, items[i].name)->named, &items[i].values[k]);
+    for (size_t i = 0; i < pins->pins.n; i++) {
+        struct slot *s = find_slot(x, items[i].name);
+
+        if (s->named == NULL)
+            s->named = hash_table_create(SIZE_MAX);
+        for (size_t k = 0; k < items[i].n; k++) {
+            struct digest digest;
+
+            param_digest(&items[i].values[k], &digest);
+            (void)hash_table_add(s->named, &digest, (uint32_t)hash_table_count(s->named));
+        }
+    }
 }
 
 static void mark_possible(struct slot *s, int number)
 {
-    if (number != VALUESET_NONE)
+    if (number != EXPAND_NO_NUMBER)
         s->is_possible[number] = true;
 }
 
@@ -113,26 +125,14 @@ static void number_values(struct expand *x, struct slot *s)
 {
     int *numbers = arena_alloc(x->arena, (s->param->n + 1) * sizeof *numbers);
 
-    valueset_sort(&s->named);
-    s->is_possible = arena_alloc(x->arena, s->named.n);
+    s->is_possible = arena_alloc(x->arena, hash_table_count(s->named));
     for (size_t i = 0; i < s->param->n; i++) {
-        numbers[i] = valueset_find(&s->named, &s->param->values[i]);
+        numbers[i] = expand_number_of(s, &s->param->values[i]);
         mark_possible(s, numbers[i]);
     }
-    if (s->param->n == 0)
-        memset(s->is_possible, true, s->named.n); /* a distribution: who knows */
+    if (s->param->n == 0) /* a distribution: who knows */
+        memset(s->is_possible, true, hash_table_count(s->named));
     s->numbers = numbers;
-}
-
-static void mark_given(struct expand *x, const struct pins *entry)
-{
-    const struct pin *pins = entry->pins.items;
-
-    for (size_t i = 0; i < entry->pins.n; i++) {
-        struct slot *s = find_slot(x, pins[i].name);
-
-        mark_possible(s, valueset_find(&s->named, &pins[i].values[0]));
-    }
 }
 
 static void name_all_values(struct expand *x)
@@ -146,25 +146,20 @@ static void name_all_values(struct expand *x)
     for (size_t i = 0; i < p->exclude.n; i++)
         name_values(x, &exclude[i]);
     for (size_t i = 0; i < x->n_slots; i++)
-        if (x->slots[i].named.n > 0)
+        if (x->slots[i].named != NULL)
             number_values(x, &x->slots[i]);
-    for (size_t i = 0; i < p->include.n; i++)
-        mark_given(x, &include[i]);
+    for (size_t i = 0; i < p->include.n; i++) {
+        const struct pin *pins = include[i].pins.items;
+
+        for (size_t k = 0; k < include[i].pins.n; k++) {
+            struct slot *s = find_slot(x, pins[k].name);
+
+            mark_possible(s, expand_number_of(s, &pins[k].values[0]));
+        }
+    }
 }
 
 /* ---- rules ---- */
-
-static void make_test(struct expand *x, struct test *t, const struct pin *pin)
-{
-    const struct slot *s = find_slot(x, pin->name);
-    int *numbers = arena_alloc(x->arena, pin->n * sizeof *numbers);
-
-    for (size_t i = 0; i < pin->n; i++)
-        numbers[i] = valueset_find(&s->named, &pin->values[i]);
-    *t = (struct test){ s, numbers, pin->n };
-    if (s->wheel != NULL)
-        s->wheel->is_entangled = true;
-}
 
 static void make_rule(struct expand *x, struct rule *rule, const struct pins *pins)
 {
@@ -173,26 +168,20 @@ static void make_rule(struct expand *x, struct rule *rule, const struct pins *pi
     *rule = (struct rule){ .pins = pins, .n = pins->pins.n };
     rule->tests = arena_alloc(x->arena, rule->n * sizeof *rule->tests);
     for (size_t i = 0; i < rule->n; i++) {
-        make_test(x, &rule->tests[i], &items[i]);
-        if (rule->tests[i].slot->depth > rule->depth)
-            rule->depth = rule->tests[i].slot->depth;
+        const struct slot *s = find_slot(x, items[i].name);
+        int *numbers = arena_alloc(x->arena, items[i].n * sizeof *numbers);
+
+        for (size_t k = 0; k < items[i].n; k++)
+            numbers[k] = expand_number_of(s, &items[i].values[k]);
+        rule->tests[i] = (struct test){ s, numbers, items[i].n };
+        if (s->wheel != NULL)
+            s->wheel->is_entangled = true;
+        if (s->depth > rule->depth)
+            rule->depth = s->depth;
     }
 }
 
-/* The slots that the condition names have their depth already. */
-static void make_condition(struct expand *x, struct slot *s, const struct condition *c)
-{
-    struct rule *rule = arena_alloc(x->arena, sizeof *rule);
-
-    make_rule(x, rule, &c->pins);
-    s->condition = rule;
-    if (s->wheel != NULL)
-        s->wheel->is_entangled = true;
-    if (rule->depth > s->depth)
-        s->depth = rule->depth;
-    x->conditioned[x->n_conditioned++] = s;
-}
-
+/* In order, so that the slots that a condition names have their depth already. */
 static void make_conditions(struct expand *x, const size_t *order)
 {
     const struct condition *conditions = x->plan->when.items;
@@ -201,24 +190,27 @@ static void make_conditions(struct expand *x, const size_t *order)
     x->conditioned = arena_alloc(x->arena, x->plan->when.n * sizeof *x->conditioned);
     for (size_t i = 0; i < x->plan->when.n; i++)
         of_slot[find_slot(x, conditions[i].name) - x->slots] = &conditions[i];
-    for (size_t i = 0; i < x->n_slots; i++)
-        if (of_slot[order[i]] != NULL)
-            make_condition(x, &x->slots[order[i]], of_slot[order[i]]);
-}
+    for (size_t i = 0; i < x->n_slots; i++) {
+        struct slot *s = &x->slots[order[i]];
+        struct rule *rule;
 
-static void make_excludes(struct expand *x)
-{
-    const struct pins *exclude = x->plan->exclude.items;
-
-    x->n_excludes = x->plan->exclude.n;
-    x->excludes = arena_alloc(x->arena, x->n_excludes * sizeof *x->excludes);
-    for (size_t i = 0; i < x->n_excludes; i++)
-        make_rule(x, &x->excludes[i], &exclude[i]);
+        if (of_slot[order[i]] == NULL)
+            continue;
+        rule = arena_alloc(x->arena, sizeof *rule);
+        make_rule(x, rule, &of_slot[order[i]]->pins);
+        s->condition = rule;
+        if (s->wheel != NULL)
+            s->wheel->is_entangled = true;
+        if (rule->depth > s->depth)
+            s->depth = rule->depth;
+        x->conditioned[x->n_conditioned++] = s;
+    }
 }
 
 struct expand *expand_make(const struct plan *plan)
 {
     struct expand *x = mem_alloc(sizeof *x);
+    const struct pins *exclude = plan->exclude.items;
     size_t *order;
 
     x->plan = plan;
@@ -233,6 +225,9 @@ struct expand *expand_make(const struct plan *plan)
         make_samplers(x);
     name_all_values(x);
     make_conditions(x, order);
-    make_excludes(x);
+    x->n_excludes = plan->exclude.n;
+    x->excludes = arena_alloc(x->arena, x->n_excludes * sizeof *x->excludes);
+    for (size_t i = 0; i < x->n_excludes; i++)
+        make_rule(x, &x->excludes[i], &exclude[i]);
     return x;
 }

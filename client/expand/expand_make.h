@@ -9,8 +9,8 @@
 #define LUDWIG_CLIENT_EXPAND_EXPAND_MAKE_H
 
 #include "client/spec/sample.h"
-#include "client/spec/valueset.h"
 #include "common/base/buf.h"
+#include "common/base/hash_table.h"
 
 /* A parameter. */
 struct slot {
@@ -22,12 +22,13 @@ struct slot {
     bool is_present;
     const struct value *given; /* by include:, in this part; NULL: not */
     struct value drawn;        /* from a distribution */
-    struct valueset named;     /* the values that pins of when: and exclude: name */
-    const int *numbers;        /* in named, of each of param->values; NULL: no pin names it */
-    int number;                /* the same of given or drawn */
-    bool *is_possible;         /* of each in named: does it ever take that value? */
-    size_t depth;              /* so many wheels, from the slowest on, say whether and what it is */
-    size_t begin;              /* in the point */
+    struct hash_table
+        *named;         /* numbers of the values that pins of when: and exclude: name; or NULL */
+    const int *numbers; /* of each of param->values; NULL: no pin names it */
+    int number;         /* the same of given or drawn */
+    bool *is_possible;  /* of each number: does it ever take that value? */
+    size_t depth;       /* so many wheels, from the slowest on, say whether and what it is */
+    size_t begin;       /* in the point */
 };
 
 struct wheel {
@@ -44,7 +45,7 @@ struct wheel {
 /* A pin: the slot has one of these values. */
 struct test {
     const struct slot *slot;
-    const int *numbers; /* in slot->named */
+    const int *numbers; /* as slot->named has them */
     size_t n;
 };
 
@@ -86,5 +87,9 @@ struct expand {
 
 /* Slots, wheels and rules; all else is zero. */
 struct expand *expand_make(const struct plan *plan);
+
+/* Two values have the same number when they make the same configuration: 1 and 1.0. */
+enum { EXPAND_NO_NUMBER = -1 };
+int expand_number_of(const struct slot *s, const struct value *v);
 
 #endif

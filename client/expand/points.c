@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* points.c - the configurations of an order, wherever they come from */
-#include "client/expand/expand_notes.h"
 #include "client/expand/points.h"
 
 void points_free(struct points *p)

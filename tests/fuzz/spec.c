@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "client/expand/expand.h"
-#include "client/expand/expand_notes.h"
 #include "client/spec/spec.h"
 #include "client/submit/submit_request.h"
 #include "client/term/opt.h"
