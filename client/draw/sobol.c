@@ -7,32 +7,19 @@
 
 static_assert(sizeof sobol_table / sizeof sobol_table[0] == SOBOL_DIMENSIONS, "a row for each");
 
-static unsigned degree_of(unsigned polynomial)
-{
-    unsigned degree = 0;
-
-    while (polynomial >> degree > 1)
-        degree++;
-    return degree;
-}
-
-/* The first is van der Corput's sequence: all its numbers are 1. */
-static void init_first(struct sobol *s)
-{
-    for (unsigned i = 0; i < SOBOL_BITS; i++)
-        s->directions[i] = UINT32_C(1) << (SOBOL_BITS - 1 - i);
-}
-
 void sobol_init(struct sobol *s, unsigned dimension)
 {
     const struct sobol_row *row = &sobol_table[dimension];
-    unsigned degree = degree_of(row->polynomial);
+    unsigned degree = 0;
     uint32_t *v = s->directions;
 
-    if (dimension == 0) {
-        init_first(s);
+    /* The first is van der Corput's sequence: all its numbers are 1. */
+    for (unsigned i = 0; dimension == 0 && i < SOBOL_BITS; i++)
+        v[i] = UINT32_C(1) << (SOBOL_BITS - 1 - i);
+    if (dimension == 0)
         return;
-    }
+    while (row->polynomial >> degree > 1)
+        degree++;
     for (unsigned i = 0; i < degree; i++)
         v[i] = (uint32_t)row->m[i] << (SOBOL_BITS - 1 - i);
     for (unsigned i = degree; i < SOBOL_BITS; i++) {

@@ -71,16 +71,11 @@ static size_t first_place(struct bytes text)
 
 /* ---- checking ---- */
 
-/* Names of placeholders. */
-struct needed {
-    char **names;
-    size_t n, capacity;
-};
-
 struct check {
     struct param2vals *list;
     const char *file;
-    struct needed needed;
+    char **needed; /* names of placeholders */
+    size_t n_needed, needed_capacity;
     struct hash_table *seen;
     struct yaml_keys_reader errors;
     size_t n_errors;
@@ -88,15 +83,11 @@ struct check {
 };
 
 /* At the line's byte offset; later ones are only counted. */
-static struct yaml_node place(struct check *c, const struct line *l, size_t offset)
+static int add_error(struct check *c, const struct line *l, size_t offset, char *what)
 {
     size_t n = offset < l->n ? offset : l->n;
+    const struct yaml_node at = { .line = c->line, .column = 1 + (unsigned)utf8_count(l->text, n) };
 
-    return (struct yaml_node){ .line = c->line, .column = 1 + (unsigned)utf8_count(l->text, n) };
-}
-
-static int add_error(struct check *c, struct yaml_node at, char *what)
-{
     if (c->n_errors++ < SHOWN_ERRORS)
         yaml_keys_error(&c->errors, &at, "%s", what);
     free(what);
@@ -110,19 +101,19 @@ static int read_line(struct check *c, const struct line *l, struct value *config
 
     arena_reset(c->list->arena);
     if (l->n > PARAM2VALS_LINE_MAX_BYTES)
-        return add_error(c, place(c, l, 0),
+        return add_error(c, l, 0,
                          mem_printf("a line of %zu bytes is too long; put large values into a file "
                                     "of data:",
                                     l->n));
     if (json_read_exact(l->text, l->n, c->list->arena, config, &offset, &why) < 0)
-        return add_error(c, place(c, l, offset),
+        return add_error(c, l, offset,
                          mem_printf("%s%s", why.text,
                                     offset >= l->n || l->text[offset] == '\r'
                                         ? "; a configuration stands on one line"
                                         : ""));
     if (config->type == VALUE_MAP)
         return 0;
-    return add_error(c, place(c, l, 0),
+    return add_error(c, l, 0,
                      mem_printf("expected an object such as {\"lr\": 0.1}, found %s",
                                 value_type_name(config->type)));
 }
@@ -136,32 +127,28 @@ static int check_names(struct check *c, const struct line *l, const struct value
         char *problem = params_name_problem(key->str.s, key->str.n);
 
         if (problem != NULL)
-            result = add_error(c, place(c, l, 0), problem);
+            result = add_error(c, l, 0, problem);
     }
     return result;
-}
-
-static int refuse_missing(struct check *c, const struct line *l, const struct value *config,
-                          const char *name)
-{
-    struct suggest nearest = { .word = name };
-
-    for (size_t i = 0; i < config->map.n; i++)
-        suggest_try(&nearest, config->map.members[i].key.str.s);
-    return add_error(c, place(c, l, 0),
-                     mem_printf("command: needs %s, which is not there%s%s%s", name,
-                                nearest.best != NULL ? " (did you mean '" : "",
-                                nearest.best != NULL ? nearest.best : "",
-                                nearest.best != NULL ? "'?)" : ""));
 }
 
 static int check_needed(struct check *c, const struct line *l, const struct value *config)
 {
     int result = 0;
 
-    for (size_t i = 0; i < c->needed.n; i++)
-        if (value_get(config, c->needed.names[i]) == NULL)
-            result = refuse_missing(c, l, config, c->needed.names[i]);
+    for (size_t i = 0; i < c->n_needed; i++) {
+        struct suggest nearest = { .word = c->needed[i] };
+
+        if (value_get(config, c->needed[i]) != NULL)
+            continue;
+        for (size_t k = 0; k < config->map.n; k++)
+            suggest_try(&nearest, config->map.members[k].key.str.s);
+        result = add_error(c, l, 0,
+                           mem_printf("command: needs %s, which is not there%s%s%s", c->needed[i],
+                                      nearest.best != NULL ? " (did you mean '" : "",
+                                      nearest.best != NULL ? nearest.best : "",
+                                      nearest.best != NULL ? "'?)" : ""));
+    }
     return result;
 }
 
@@ -172,14 +159,14 @@ static int check_extent(struct check *c, const struct line *l, const struct valu
 
     if (value_depth(config) > PARAM2VAL_DEPTH_MAX)
         return add_error(
-            c, place(c, l, 0),
+            c, l, 0,
             mem_printf("a configuration may be nested %d deep at most", PARAM2VAL_DEPTH_MAX));
     mp_add_value(&encoded, config);
     n = encoded.n;
     buf_free(&encoded);
     if (n <= PARAM2VAL_MAX_BYTES)
         return 0;
-    return add_error(c, place(c, l, 0),
+    return add_error(c, l, 0,
                      mem_printf("one configuration takes more than %d bytes; put large values into "
                                 "a file of data:",
                                 PARAM2VAL_MAX_BYTES));
@@ -218,7 +205,7 @@ static int check_new(struct check *c, const struct line *l, const struct value *
     twin = c->n_errors < SHOWN_ERRORS ? find_twin(c, &digest) : c->line;
     if (twin == 0)
         return 0;
-    return add_error(c, place(c, l, 0),
+    return add_error(c, l, 0,
                      mem_printf("the same configuration as in line %u (1 and 1.0 are the same); "
                                 "--reps runs each several times",
                                 twin));
@@ -251,47 +238,41 @@ static int take_lines(struct check *c, int64_t points_max, struct err *e)
     return 0;
 }
 
-static int end_check(struct check *c, struct err *e)
-{
-    if (c->n_errors > SHOWN_ERRORS)
-        buf_printf(&c->errors.errors, "\nand %zu more", c->n_errors - SHOWN_ERRORS);
-    if (yaml_keys_end(&c->errors, e) < 0) {
-        excerpt_add(e, c->file, (const char *)c->list->spool.text.data);
-        return -1;
-    }
-    if (c->list->count == 0)
-        return err_set(e, ERR_USAGE, "%s: there is no configuration in it", c->file);
-    return 0;
-}
-
 static int need(void *context, const char *name, size_t offset)
 {
-    struct needed *needed = context;
+    struct check *c = context;
 
     (void)offset;
-    for (size_t i = 0; i < needed->n; i++)
-        if (strcmp(needed->names[i], name) == 0)
+    for (size_t i = 0; i < c->n_needed; i++)
+        if (strcmp(c->needed[i], name) == 0)
             return 0;
-    mem_grow((void **)&needed->names, &needed->capacity, needed->n, sizeof *needed->names);
-    needed->names[needed->n++] = mem_strdup(name);
+    mem_grow((void **)&c->needed, &c->needed_capacity, c->n_needed, sizeof *c->needed);
+    c->needed[c->n_needed++] = mem_strdup(name);
     return 0;
 }
 
 static int check_all(struct param2vals *p, const struct param2vals_wanted *w, struct err *e)
 {
-    struct check c = { .list = p, .file = spool_name(w->path) };
+    struct check c = { .list = p,
+                       .file = spool_name(w->path),
+                       .seen = hash_table_create(SIZE_MAX) };
     int result;
 
     c.errors.file = c.file;
-    c.seen = hash_table_create(SIZE_MAX);
     if (w->command != NULL)
-        template_each(w->command, need, &c.needed);
+        template_each(w->command, need, &c);
     result = take_lines(&c, w->points_max, e);
-    if (result == 0)
-        result = end_check(&c, e);
-    for (size_t i = 0; i < c.needed.n; i++)
-        free(c.needed.names[i]);
-    free(c.needed.names);
+    if (c.n_errors > SHOWN_ERRORS)
+        buf_printf(&c.errors.errors, "\nand %zu more", c.n_errors - SHOWN_ERRORS);
+    if (result == 0 && yaml_keys_end(&c.errors, e) < 0) {
+        excerpt_add(e, c.file, (const char *)p->spool.text.data);
+        result = -1;
+    } else if (result == 0 && p->count == 0) {
+        result = err_set(e, ERR_USAGE, "%s: there is no configuration in it", c.file);
+    }
+    for (size_t i = 0; i < c.n_needed; i++)
+        free(c.needed[i]);
+    free(c.needed);
     buf_free(&c.errors.errors);
     hash_table_destroy(c.seen);
     return result;
@@ -332,30 +313,23 @@ struct bytes param2vals_text(const struct param2vals *p)
     return p->spool.text;
 }
 
-static bool next_filled(struct param2vals *p, struct line *l)
+/* Reads the next one, of a text that was read before without an error; config: NULL: passes it over. */
+static bool next_value(struct param2vals *p, struct arena *a, struct value *config)
 {
-    while (next_line(p->spool.text, &p->at, l))
-        if (!is_blank(l))
-            return true;
+    size_t offset;
+    struct line l;
+
+    while (next_line(p->spool.text, &p->at, &l))
+        if (!is_blank(&l))
+            return config == NULL || json_read_exact(l.text, l.n, a, config, &offset, NULL) == 0;
     return false;
 }
 
 void param2vals_seek(struct param2vals *p, int64_t index)
 {
-    struct line l;
-
     p->at = p->places[index / STRIDE];
     for (int64_t i = 0; i < index % STRIDE; i++)
-        next_filled(p, &l);
-}
-
-/* It was read before without an error. */
-static bool next_value(struct param2vals *p, struct arena *a, struct value *config)
-{
-    struct line l;
-    size_t offset;
-
-    return next_filled(p, &l) && json_read_exact(l.text, l.n, a, config, &offset, NULL) == 0;
+        next_value(p, NULL, NULL);
 }
 
 bool param2vals_next(struct param2vals *p, struct buf *out)

@@ -86,53 +86,38 @@ static bool take_path(struct file_index_reader *r)
     return true;
 }
 
-static bool take_record(struct file_index_reader *r)
+static void advance(struct file_index_reader *r)
 {
     uint64_t n;
 
+    r->has_record = false;
     if (r->left == 0 || !take_path(r) || !take(r, &r->marks, sizeof r->marks))
-        return false;
+        return;
     n = pieces_of(r->marks.size);
     if (n > r->left / sizeof *r->pieces)
-        return false;
+        return;
     while (r->capacity < n)
         mem_grow((void **)&r->pieces, &r->capacity, r->capacity, sizeof *r->pieces);
     r->n_pieces = (size_t)n;
-    return take(r, r->pieces, r->n_pieces * sizeof *r->pieces);
-}
-
-static void advance(struct file_index_reader *r)
-{
-    r->has_record = take_record(r);
-}
-
-static int read_count(struct file_index_reader *r, uint64_t bytes)
-{
-    uint64_t begin = strlen(magic);
-
-    if (bytes < begin + sizeof r->n)
-        return -1;
-    r->left = bytes - begin - sizeof r->n;
-    if (fseek(r->file, (long)(bytes - sizeof r->n), SEEK_SET) != 0 ||
-        fread(&r->n, sizeof r->n, 1, r->file) != 1 || fseek(r->file, (long)begin, SEEK_SET) != 0)
-        return -1;
-    return 0;
+    r->has_record = take(r, r->pieces, r->n_pieces * sizeof *r->pieces);
 }
 
 struct file_index_reader *file_index_open(const char *path)
 {
-    struct file_index_reader *r;
-    uint64_t bytes;
+    uint64_t bytes, begin = strlen(magic);
     FILE *file = cache_dir_open(path, magic, &bytes);
+    struct file_index_reader *r;
 
     if (file == NULL)
         return NULL;
     r = mem_alloc(sizeof *r);
     r->file = file;
-    if (read_count(r, bytes) < 0) {
+    if (bytes < begin + sizeof r->n || fseek(file, (long)(bytes - sizeof r->n), SEEK_SET) != 0 ||
+        fread(&r->n, sizeof r->n, 1, file) != 1 || fseek(file, (long)begin, SEEK_SET) != 0) {
         file_index_close(r);
         return NULL;
     }
+    r->left = bytes - begin - sizeof r->n;
     advance(r);
     return r;
 }
@@ -180,21 +165,16 @@ struct file_index_writer *file_index_create(const char *path)
     return w;
 }
 
-static uint16_t shared_with(const struct buf *last, const char *path)
-{
-    uint16_t n = 0;
-
-    while (n < last->n && path[n] != '\0' && last->bytes[n] == (uint8_t)path[n])
-        n++;
-    return n;
-}
-
 static void add_record(struct file_index_writer *w, const char *path, const struct marks *marks,
                        const struct digest *pieces, size_t n_pieces)
 {
-    uint16_t shared = shared_with(&w->last, path), rest = (uint16_t)(strlen(path) - shared);
+    uint16_t shared = 0, rest;
     struct buf *b = &w->record;
 
+    while (shared < w->last.n && path[shared] != '\0' &&
+           w->last.bytes[shared] == (uint8_t)path[shared])
+        shared++;
+    rest = (uint16_t)(strlen(path) - shared);
     buf_clear(b);
     buf_add(b, &shared, sizeof shared);
     buf_add(b, &rest, sizeof rest);

@@ -6,11 +6,6 @@
 
 enum { COMMIT_MAX_BYTES = 200 };
 
-static bool is_commit(const char *s, size_t n)
-{
-    return n >= 40 && strspn(s, "0123456789abcdef") == n;
-}
-
 void git_begin(struct git_look *look, const char *folder)
 {
     const char *const head[] = { "git", "-C", folder, "rev-parse", "--verify", "HEAD", NULL };
@@ -29,7 +24,7 @@ struct git_state git_end(struct git_look *look, struct arena *a)
     bool is_repository = child_end(&look->head, COMMIT_MAX_BYTES, &commit) == 0;
     size_t n = strcspn(buf_text(&commit), "\n");
 
-    if (is_repository && is_commit(buf_text(&commit), n)) {
+    if (is_repository && n >= 40 && strspn(buf_text(&commit), "0123456789abcdef") == n) {
         state.commit = arena_strndup(a, buf_text(&commit), n);
         /* One byte is enough to know. */
         (void)child_end(&look->status, 1, &changes);

@@ -62,22 +62,6 @@ static bool read_at(const struct piece_index *k, uint64_t offset, void *to, size
     return pread(fileno(k->file), to, n, (off_t)offset) == (ssize_t)n;
 }
 
-static bool read_parts(struct piece_index *k, uint64_t offset, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct stored_part p;
-
-        if (!read_at(k, offset + i * sizeof p, &p, sizeof p) || p.form >= PACK_FORM_COUNT)
-            return false;
-        k->parts[i] =
-            (struct piece_index_part){ .part = { p.list, p.stored_bytes, (enum pack_form)p.form },
-                                       .bytes = p.bytes };
-        k->n_parts++;
-        hash_table_add(k->by_list, &p.list, (uint32_t)i);
-    }
-    return true;
-}
-
 static bool read_all(struct piece_index *k, uint64_t bytes)
 {
     struct counts c;
@@ -95,8 +79,18 @@ static bool read_all(struct piece_index *k, uint64_t bytes)
     k->counted = mem_alloc((size_t)(c.n_records / 8 + 1));
     k->at_once = c.n_records <= ALL_MAX ? (size_t)c.n_records : AT_ONCE;
     k->some = mem_alloc(k->at_once * sizeof *k->some);
-    return read_parts(k, parts_at, (size_t)c.n_parts) &&
-           read_at(k, fans_at, k->fans, (size_t)fans_bytes);
+    for (; k->n_parts < c.n_parts; k->n_parts++) {
+        struct stored_part p;
+
+        if (!read_at(k, parts_at + k->n_parts * sizeof p, &p, sizeof p) ||
+            p.form >= PACK_FORM_COUNT)
+            return false;
+        k->parts[k->n_parts] =
+            (struct piece_index_part){ .part = { p.list, p.stored_bytes, (enum pack_form)p.form },
+                                       .bytes = p.bytes };
+        hash_table_add(k->by_list, &p.list, (uint32_t)k->n_parts);
+    }
+    return read_at(k, fans_at, k->fans, (size_t)fans_bytes);
 }
 
 static struct piece_index *create(void)
@@ -185,12 +179,6 @@ static uint64_t find_first(struct piece_index *k, const struct digest *piece, ui
     return low;
 }
 
-static bool is_of(const struct record *r, const struct digest *piece, int *order)
-{
-    *order = memcmp(r->key, piece->bytes, KEY_BYTES);
-    return *order == 0;
-}
-
 bool piece_index_want(struct piece_index *k, const struct digest *piece)
 {
     uint64_t end, i = find_first(k, piece, &end);
@@ -203,7 +191,8 @@ bool piece_index_want(struct piece_index *k, const struct digest *piece)
 
         if (r == NULL)
             break;
-        if (!is_of(r, piece, &order) || r->part >= k->n_parts)
+        order = memcmp(r->key, piece->bytes, KEY_BYTES);
+        if (order != 0 || r->part >= k->n_parts)
             continue;
         found = found || k->parts[r->part].is_there;
         if ((k->counted[i / 8] & bit) == 0)
@@ -234,7 +223,8 @@ bool piece_index_find(struct piece_index *k, const struct digest *piece, bool al
 
         if (r == NULL)
             break;
-        if (!is_of(r, piece, &order) || r->part >= k->n_parts)
+        order = memcmp(r->key, piece->bytes, KEY_BYTES);
+        if (order != 0 || r->part >= k->n_parts)
             continue;
         p = &k->parts[r->part];
         if ((all ? !p->is_there : !p->is_good) || (best != NULL && !is_better(p, best)))
@@ -330,17 +320,6 @@ static uint64_t merge(struct piece_index_update *u, struct cache_dir_writer *w, 
     }
 }
 
-static void add_parts(const struct piece_index_update *u, struct cache_dir_writer *w)
-{
-    for (size_t i = 0; i < u->n_parts; i++) {
-        const struct piece_index_part *p = &u->parts[i];
-        struct stored_part stored = { p->part.list, p->part.stored_bytes, p->bytes,
-                                      (uint32_t)p->part.form, 0 };
-
-        cache_dir_add(w, &stored, sizeof stored);
-    }
-}
-
 static int write_table(struct piece_index_update *u)
 {
     struct cache_dir_writer *w = cache_dir_create(u->path, magic);
@@ -355,7 +334,13 @@ static int write_table(struct piece_index_update *u)
     c.n_records = merge(u, w, fans);
     for (size_t i = 0; i < FANS; i++)
         fans[i + 1] += fans[i];
-    add_parts(u, w);
+    for (size_t i = 0; i < u->n_parts; i++) {
+        const struct piece_index_part *p = &u->parts[i];
+        struct stored_part stored = { p->part.list, p->part.stored_bytes, p->bytes,
+                                      (uint32_t)p->part.form, 0 };
+
+        cache_dir_add(w, &stored, sizeof stored);
+    }
     cache_dir_add(w, fans, (FANS + 1) * sizeof *fans);
     cache_dir_add(w, &c, sizeof c);
     free(fans);

@@ -65,27 +65,11 @@ bool walk_leads_to_named(const struct walk_plan *plan, const char *path)
 
 /* ---- folders ---- */
 
-static int add_children(struct dir_names *names, DIR *stream, const char *from, struct err *e)
-{
-    for (;;) {
-        const struct dirent *child;
-
-        errno = 0;
-        child = readdir(stream);
-        if (child == NULL)
-            return errno == 0 ? 0 : err_sys(e, "read folder %s", from);
-        if (strcmp(child->d_name, ".") != 0 && strcmp(child->d_name, "..") != 0 &&
-            dir_names_add(names, child->d_name, e) < 0)
-            return -1;
-    }
-}
-
 static int list_folder(struct level *l, const char *from, struct err *e)
 {
     /* The stream has a descriptor of its own, as that goes with it. */
-    int fd = fcntl(l->fd, F_DUPFD_CLOEXEC, 0);
+    int fd = fcntl(l->fd, F_DUPFD_CLOEXEC, 0), result = 0;
     DIR *stream = fd < 0 ? NULL : fdopendir(fd);
-    int result;
 
     if (stream == NULL) {
         err_sys(e, "open folder %s", from);
@@ -93,7 +77,18 @@ static int list_folder(struct level *l, const char *from, struct err *e)
             close(fd);
         return -1;
     }
-    result = add_children(&l->names, stream, from, e);
+    while (result == 0) {
+        const struct dirent *child;
+
+        errno = 0;
+        child = readdir(stream);
+        if (child == NULL) {
+            result = errno == 0 ? 0 : err_sys(e, "read folder %s", from);
+            break;
+        }
+        if (strcmp(child->d_name, ".") != 0 && strcmp(child->d_name, "..") != 0)
+            result = dir_names_add(&l->names, child->d_name, e);
+    }
     closedir(stream);
     return result;
 }
@@ -121,18 +116,6 @@ static int add_named(const struct walk *w, struct level *l, struct err *e)
     return 0;
 }
 
-static int fill_level(struct walk *w, struct level *l, struct err *e)
-{
-    const char *from = buf_text(&w->from);
-
-    if (w->plan->rules != NULL && !l->is_ignored &&
-        ignore_enter(w->plan->rules, l->rules, from, &l->rules, e) < 0)
-        return -1;
-    if ((l->takes && list_folder(l, from, e) < 0) || (l->is_above && add_named(w, l, e) < 0))
-        return -1;
-    return dir_names_sort(&l->names, e);
-}
-
 /* Where somebody meanwhile put a link to another folder, that is not taken for this one. */
 static int open_folder(const char *from, const struct stat *seen, struct err *e)
 {
@@ -154,6 +137,7 @@ static int open_folder(const char *from, const struct stat *seen, struct err *e)
 /* Opens the folder at w->from, which was seen before. */
 static int enter(struct walk *w, const struct level *how, const struct stat *seen, struct err *e)
 {
+    const char *from = buf_text(&w->from);
     struct level *l;
 
     mem_grow((void **)&w->levels, &w->capacity, w->n, sizeof *w->levels);
@@ -161,11 +145,15 @@ static int enter(struct walk *w, const struct level *how, const struct stat *see
     *l = *how;
     l->n_path = w->path.n;
     l->n_from = w->from.n;
-    l->fd = open_folder(buf_text(&w->from), seen, e);
+    l->fd = open_folder(from, seen, e);
     if (l->fd < 0)
         return -1;
     w->n++;
-    if (fill_level(w, l, e) < 0)
+    if (w->plan->rules != NULL && !l->is_ignored &&
+        ignore_enter(w->plan->rules, l->rules, from, &l->rules, e) < 0)
+        return -1;
+    if ((l->takes && list_folder(l, from, e) < 0) || (l->is_above && add_named(w, l, e) < 0) ||
+        dir_names_sort(&l->names, e) < 0)
         return -1;
     if (w->n > DESCRIPTORS_MAX) {
         close(l->fd);
@@ -221,21 +209,16 @@ static bool is_left_out(const struct walk *w, const struct level *l, bool is_fol
            plan->leaves_out(plan->context, from, buf_text(&w->path), is_folder);
 }
 
-/* 1, 0, -1.  A file that is named is taken, whatever the rules say. */
-static int is_ignored(const struct walk *w, const struct level *l, const struct standing *s,
-                      bool is_folder, struct err *e)
-{
-    if (w->plan->rules == NULL || (s->is_named && !is_folder))
-        return 0;
-    return ignore_matches(l->is_ignored ? NULL : l->rules, buf_text(&w->from), is_folder, e);
-}
-
 /* Whether it is taken, or something below may be, and how: 1, 0, -1. */
 static int judge(const struct walk *w, const struct level *above, const struct standing *s,
                  bool is_folder, struct level *how, struct err *e)
 {
-    int ignored = is_ignored(w, above, s, is_folder, e);
+    int ignored = 0;
 
+    /* A file that is named is taken, whatever the rules say. */
+    if (w->plan->rules != NULL && (!s->is_named || is_folder))
+        ignored = ignore_matches(above->is_ignored ? NULL : above->rules, buf_text(&w->from),
+                                 is_folder, e);
     if (ignored < 0)
         return -1;
     *how = (struct level){ .takes = true,
@@ -247,14 +230,6 @@ static int judge(const struct walk *w, const struct level *above, const struct s
         return 1;
     how->takes = above->takes && !ignored && !is_left_out(w, above, is_folder);
     return how->takes || s->is_above;
-}
-
-static int refuse(const struct walk *w, mode_t mode, struct err *e)
-{
-    const char *what = S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
-
-    return err_set(e, ERR_USAGE, "%s is %s and cannot be sent%s", buf_text(&w->from), what,
-                   w->plan->rules != NULL ? " (.ludwigignore can leave it out)" : "");
 }
 
 static int read_target(struct walk *w, struct walk_entry *entry, struct err *e)
@@ -291,7 +266,11 @@ static int take(struct walk *w, const struct level *how, struct walk_entry *entr
         return read_target(w, entry, e);
     }
     if (!S_ISREG(mode))
-        return refuse(w, mode, e);
+        return err_set(e, ERR_USAGE, "%s is %s and cannot be sent%s", entry->from,
+                       S_ISFIFO(mode)   ? "a pipe"
+                       : S_ISSOCK(mode) ? "a socket"
+                                        : "a device",
+                       w->plan->rules != NULL ? " (.ludwigignore can leave it out)" : "");
     entry->kind = (mode & S_IXUSR) != 0 ? PACK_PROGRAM : PACK_FILE;
     return 1;
 }
@@ -343,23 +322,19 @@ int walk_next(struct walk *w, struct walk_entry *entry, struct err *e)
 
 /* ---- beginning and end ---- */
 
-static int begin(struct walk *w, struct err *e)
-{
-    struct level how = { .takes = w->plan->everything, .is_above = w->plan->n_named > 0 };
-
-    if (stat(w->plan->top, &w->top) < 0)
-        return err_sys(e, "%s", w->plan->top);
-    w->is_file = !S_ISDIR(w->top.st_mode);
-    return w->is_file ? 0 : enter(w, &how, &w->top, e);
-}
-
 struct walk *walk_begin(const struct walk_plan *plan, struct err *e)
 {
+    struct level how = { .takes = plan->everything, .is_above = plan->n_named > 0 };
     struct walk *w = mem_alloc(sizeof *w);
+    int result;
 
     w->plan = plan;
     buf_add_str(&w->from, plan->top);
-    if (begin(w, e) == 0)
+    result = stat(plan->top, &w->top) < 0 ? err_sys(e, "%s", plan->top) : 0;
+    w->is_file = !S_ISDIR(w->top.st_mode);
+    if (result == 0 && !w->is_file)
+        result = enter(w, &how, &w->top, e);
+    if (result == 0)
         return w;
     walk_end(w);
     return NULL;
