@@ -9,7 +9,7 @@
 #include "client/session/sftp_server_exec.h"
 #include "client/term/command.h"
 #include "client/util/pump.h"
-#include "client/util/server_choice.h"
+#include "client/util/conf.h"
 #include "client/util/unixsocket.h"
 #include "common/base/io.h"
 #include "common/connect/mux.h"

@@ -234,14 +234,9 @@ static int change_jobs(struct cli *cli, struct changing *c, struct err *e)
     c->arena = cli->arena;
     c->filter.states = opt_state_names(&stateopt_jobs, c->states, c->arena);
     c->filter.is_quiet = c->options->quiet;
-    if (selector_check(&cli->args, e) < 0)
-        return -1;
-    if (c->options->where != NULL) {
-        c->filter.where = jobinfo_parse_where(c->options->where, cli->arena, e);
-        if (c->filter.where == NULL)
-            return -1;
-    }
-    if (session_open(cli, &s, e) < 0)
+    if (selector_check(&cli->args, e) < 0 ||
+        jobinfo_parse_where(c->options->where, cli->arena, &c->filter.where, e) < 0 ||
+        session_open(cli, &s, e) < 0)
         return -1;
     c->rpc = &s.rpc;
     result = find_targets(c, &cli->args, e) < 0 ? -1 : confirm(c, e);

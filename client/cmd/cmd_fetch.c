@@ -236,7 +236,6 @@ static int copy_all(struct fetch *f, struct err *e)
 
 static int fetch_to(struct fetch *f, const char *to, struct err *e)
 {
-    const struct share_connection *drive;
     struct sweep_info info;
     struct share_dir *fs;
     char *usual;
@@ -251,12 +250,9 @@ static int fetch_to(struct fetch *f, const char *to, struct err *e)
         f->n_expected += job_has_published((enum job_state)i) ? info.jobs.of[i] : 0;
     if (!path_is_inside(f->project))
         return err_set(e, ERR_PROTOCOL, "'%s' is no project", f->project);
-    drive = session_drive(f->session, e);
-    if (drive == NULL)
-        return -1;
     usual = mem_printf("%s-%" PRId64, path_basename(f->project), f->sweep);
     f->to = to != NULL ? to : usual;
-    fs = share_connection_read(drive, e);
+    fs = session_open_drive(f->session, e);
     if (fs != NULL)
         f->copy = download_open(fs, f->to, e);
     if (f->copy != NULL) {

@@ -273,12 +273,8 @@ static int list_jobs(struct cli *cli, struct err *e)
     if (opt_state_read(&stateopt_jobs, &o->states, &states, e) < 0)
         return -1;
     filter.states = opt_state_names(&stateopt_jobs, states, cli->arena);
-    if (o->where != NULL) {
-        filter.where = jobinfo_parse_where(o->where, cli->arena, e);
-        if (filter.where == NULL)
-            return -1;
-    }
-    if (selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
+    if (jobinfo_parse_where(o->where, cli->arena, &filter.where, e) < 0 ||
+        selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
     l.row_arena = arena_create();
     if (o->json)

@@ -92,14 +92,6 @@ static int copy_new(struct viewer *v, struct err *e)
     return logfile_copy(&v->file, e);
 }
 
-static int open_drive(struct viewer *v, struct err *e)
-{
-    const struct share_connection *drive = session_drive(v->session, e);
-
-    v->fs = drive != NULL ? share_connection_read(drive, e) : NULL;
-    return v->fs != NULL ? 0 : -1;
-}
-
 /* The subscription makes a connection that is lost again; until then there is nothing to read, and
  * then the log goes on from where the last connection ended. */
 static int copy_or_wait(struct viewer *v, struct err *e)
@@ -114,8 +106,9 @@ static int copy_or_wait(struct viewer *v, struct err *e)
         if (v->is_cut) {
             logfile_pause(&v->file);
             share_close(v->fs);
-            result = open_drive(v, &why);
-            v->is_cut = result < 0;
+            v->fs = session_open_drive(v->session, &why);
+            v->is_cut = v->fs == NULL;
+            result = v->is_cut ? -1 : 0;
             if (result == 0 && was_open)
                 result = logfile_reopen(&v->file, v->fs, v->path, &why);
         }
@@ -221,7 +214,8 @@ static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool 
     const char *state;
     char *where;
 
-    if (open_drive(v, e) < 0 || pages_job(rpc, t, &info, e) < 0 || take_info(v, &info, e) < 0)
+    v->fs = session_open_drive(v->session, e);
+    if (v->fs == NULL || pages_job(rpc, t, &info, e) < 0 || take_info(v, &info, e) < 0)
         return -1;
     state = job_state_names[info.state];
     if (v->attempt != OPT_UNSET && v->attempt > info.attempt && (!follows || v->ended))

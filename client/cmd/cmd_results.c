@@ -253,14 +253,9 @@ static int show_results(struct cli *cli, struct err *e)
                        "--goal and --top");
     if (o->series != NULL && o->measures.shown.n > 0)
         return err_set(e, ERR_USAGE, "--series names the measure itself: without --metric");
-    if (selector_check(&cli->args, e) < 0)
-        return -1;
-    if (o->where != NULL) {
-        r.where = where_parse(o->where, cli->arena, e);
-        if (r.where == NULL)
-            return -1;
-    }
-    if (session_open(cli, &r.session, e) < 0)
+    if (selector_check(&cli->args, e) < 0 ||
+        (o->where != NULL && (r.where = where_parse(o->where, cli->arena, e)) == NULL) ||
+        session_open(cli, &r.session, e) < 0)
         return -1;
     aggregate_init(&r.aggregate);
     result = selector_sweep(&r.session.rpc, cli->args.words[0], &r.sweep, e);

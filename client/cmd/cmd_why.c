@@ -110,7 +110,6 @@ static int show_answer(const struct session *s, const struct msg_why *why, struc
 /* Not every machine gets to see the share, and that says nothing about the job. */
 static int show_log(struct session *s, const struct job_info *j, struct err *e)
 {
-    const struct share_connection *drive;
     struct share_dir *fs;
     struct logfile log;
     struct buf head = { 0 };
@@ -119,8 +118,7 @@ static int show_log(struct session *s, const struct job_info *j, struct err *e)
 
     if (j->state != JOB_FAILED || j->log_path == NULL)
         return 0;
-    drive = session_drive(s, NULL);
-    fs = drive != NULL ? share_connection_read(drive, NULL) : NULL;
+    fs = session_open_drive(s, NULL);
     if (fs == NULL)
         return 0;
     if (logfile_open(&log, fs, j->log_path, true, NULL) > 0) {

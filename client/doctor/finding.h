@@ -9,7 +9,7 @@
 #define LUDWIG_CLIENT_DOCTOR_FINDING_H
 
 #include "client/session/rpc.h"
-#include "client/util/server_choice.h"
+#include "client/util/conf.h"
 #include "common/sftp/sftp.h"
 
 enum verdict_of_check { CHECK_OK, CHECK_NOTE, CHECK_PROBLEM, CHECK_VERDICTS };

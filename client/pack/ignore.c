@@ -10,7 +10,7 @@
 #include "client/pack/ignore.h"
 #include "client/term/output.h"
 #include "client/util/child.h"
-#include "client/util/temp_file.h"
+#include "client/util/spool.h"
 #include "common/base/buf.h"
 #include "common/base/io.h"
 #include "common/base/mem.h"

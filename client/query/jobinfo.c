@@ -41,19 +41,21 @@ void jobinfo_fill_row(struct jobinfo_row *row, const struct job_info *j)
     row->row = (struct where_row){ row->fields, JOBINFO_FIELDS, &j->params };
 }
 
-struct where *jobinfo_parse_where(const char *text, struct arena *a, struct err *e)
+int jobinfo_parse_where(const char *text, struct arena *a, struct where **where, struct err *e)
 {
     static const struct where_values known[] = {
         { "state", job_state_names, JOB_STATE_COUNT, "paused", OPT_STATE_PAUSED },
         { "cause", cause_names, CAUSE_COUNT, "none",
           "where nothing went wrong there is no cause: cause = null" },
     };
-    struct where *w = where_parse(text, a, e);
 
-    for (size_t i = 0; w != NULL && i < sizeof known / sizeof known[0]; i++)
-        if (where_check_values(w, &known[i], e) < 0)
-            return NULL;
-    return w;
+    *where = text != NULL ? where_parse(text, a, e) : NULL;
+    if (*where == NULL)
+        return text == NULL ? 0 : -1;
+    return where_check_values(*where, &known[0], e) < 0 ||
+                   where_check_values(*where, &known[1], e) < 0
+               ? -1
+               : 0;
 }
 
 enum tone jobinfo_tone(int state)

@@ -18,8 +18,9 @@ struct jobinfo_row {
 };
 
 void jobinfo_fill_row(struct jobinfo_row *row, const struct job_info *j);
-/* As where_parse, and states and causes that there are none of are ERR_USAGE too. */
-struct where *jobinfo_parse_where(const char *text, struct arena *a, struct err *e);
+/* As where_parse, and states and causes that there are none of are ERR_USAGE too.  *where is NULL when
+ * text is. */
+int jobinfo_parse_where(const char *text, struct arena *a, struct where **where, struct err *e);
 
 enum tone jobinfo_tone(int state);
 /* "lr=0.1 optimizer=adam" */

@@ -43,60 +43,42 @@ struct lines {
     char bytes[LINE_MAX_BYTES + 1];
 };
 
-static int fill(struct lines *l, struct err *e)
-{
-    ssize_t n;
-
-    memmove(l->bytes, l->bytes + l->begin, l->end - l->begin);
-    l->end -= l->begin;
-    l->begin = 0;
-    n = share_read_input(l->file, l->bytes + l->end, LINE_MAX_BYTES - l->end, e);
-    if (n < 0)
-        return -1;
-    l->at_end = (size_t)n < LINE_MAX_BYTES - l->end;
-    l->end += (size_t)n;
-    return 0;
-}
-
-/* A piece that ends with a line, the file, or the memory: 1, or 0 at the end, or -1. */
-static int next_piece(struct lines *l, char **piece, bool *ends_line, struct err *e)
-{
-    char *newline = memchr(l->bytes + l->begin, '\n', l->end - l->begin);
-
-    if (newline == NULL && !l->at_end) {
-        if (fill(l, e) < 0)
-            return -1;
-        newline = memchr(l->bytes, '\n', l->end);
-    }
-    if (newline == NULL && l->begin == l->end)
-        return 0;
-    *piece = l->bytes + l->begin;
-    *ends_line = newline != NULL || l->at_end;
-    if (newline == NULL)
-        newline = l->bytes + l->end;
-    l->begin = (size_t)(newline - l->bytes) + (newline < l->bytes + l->end);
-    *newline = '\0';
-    return 1;
-}
-
-/* The next line without its end; those that are too long are left out. */
+/* The next line without its end: 1, or 0 at the end, or -1.  Those that are too long are left out. */
 static int lines_next(struct lines *l, char **line, struct err *e)
 {
-    bool ends_line;
-    int got;
+    for (;;) {
+        char *end = memchr(l->bytes + l->begin, '\n', l->end - l->begin);
+        bool ends_line, is_whole;
 
-    while ((got = next_piece(l, line, &ends_line, e)) > 0) {
-        bool is_whole = ends_line && !l->in_long_line;
-        size_t n = strlen(*line);
+        if (end == NULL && !l->at_end) {
+            ssize_t n;
 
+            memmove(l->bytes, l->bytes + l->begin, l->end - l->begin);
+            l->end -= l->begin;
+            l->begin = 0;
+            n = share_read_input(l->file, l->bytes + l->end, LINE_MAX_BYTES - l->end, e);
+            if (n < 0)
+                return -1;
+            l->at_end = (size_t)n < LINE_MAX_BYTES - l->end;
+            l->end += (size_t)n;
+            end = memchr(l->bytes, '\n', l->end);
+        }
+        if (end == NULL && l->begin == l->end)
+            return 0;
+        /* A piece ends with a line, with the file, or where the memory does. */
+        *line = l->bytes + l->begin;
+        ends_line = end != NULL || l->at_end;
+        if (end == NULL)
+            end = l->bytes + l->end;
+        l->begin = (size_t)(end - l->bytes) + (end < l->bytes + l->end);
+        is_whole = ends_line && !l->in_long_line;
         l->in_long_line = !ends_line;
-        if (!is_whole)
-            continue;
-        if (n > 0 && (*line)[n - 1] == '\r')
-            (*line)[n - 1] = '\0';
-        return 1;
+        if (is_whole && end > *line && end[-1] == '\r')
+            end--;
+        *end = '\0';
+        if (is_whole)
+            return 1;
     }
-    return got;
 }
 
 /* ---- what is read, and for whom ---- */
@@ -145,28 +127,23 @@ static int read_json_lines(struct reader *r, struct err *e)
 
 /* ---- CSV ---- */
 
-/* Takes the quotes away, in place; returns what follows the field. */
-static char *unquote(char *field)
-{
-    char *from = field + 1, *to = field;
-
-    for (; *from != '\0' && (from[0] != '"' || from[1] == '"'); from++) {
-        from += *from == '"';
-        *to++ = *from;
-    }
-    from += *from == '"';
-    *to = '\0';
-    return from;
-}
-
-/* Ends the first field and returns the second; NULL unless there are two. */
+/* Ends the first field, without its quotes, and returns the second; NULL unless there are two. */
 static char *split_row(char *row)
 {
-    char *at = row[0] == '"' ? unquote(row) : row + strcspn(row, ",");
+    bool is_quoted = row[0] == '"';
+    char *at = row + strcspn(row, ","), *end = at;
 
+    if (is_quoted) {
+        end = row;
+        for (at = row + 1; *at != '\0' && (at[0] != '"' || at[1] == '"'); at++) {
+            at += *at == '"';
+            *end++ = *at;
+        }
+        at += *at == '"';
+    }
     if (*at != ',')
         return NULL;
-    *at = '\0';
+    *end = '\0';
     return strpbrk(at + 1, ",\"") == NULL ? at + 1 : NULL;
 }
 
@@ -417,9 +394,7 @@ static int add_results(void *context, const struct job_result *results, size_t n
 int results_series_show(struct session *session, int64_t sweep, const struct results_series *said,
                         struct err *e)
 {
-    const struct share_connection *drive = session_drive(session, e);
-    struct series_out o = { .said = said,
-                            .fs = drive != NULL ? share_connection_read(drive, e) : NULL };
+    struct series_out o = { .said = said, .fs = session_open_drive(session, e) };
     struct aggregate g;
     int result;
 

@@ -255,6 +255,13 @@ struct share_connection *session_drive(struct session *s, struct err *e)
     return NULL;
 }
 
+struct share_dir *session_open_drive(struct session *s, struct err *e)
+{
+    const struct share_connection *drive = session_drive(s, e);
+
+    return drive != NULL ? share_connection_read(drive, e) : NULL;
+}
+
 bool session_is_connected(const struct session *s)
 {
     bool is_far = !s->choice.embedded && s->choice.endpoint.kind == ENDPOINT_SSH;

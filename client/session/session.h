@@ -8,7 +8,7 @@
 #include "client/session/rpc.h"
 #include "client/share/share_connection.h"
 #include "client/term/command.h"
-#include "client/util/server_choice.h"
+#include "client/util/conf.h"
 
 /* A further connection for files. */
 struct session_lane {
@@ -50,6 +50,8 @@ int session_sftp(struct session *s, struct err *e);
 /* The shared drive, connected to on first use, and again when that connection broke.  Belongs to
  * the session; NULL with e set. */
 struct share_connection *session_drive(struct session *s, struct err *e);
+/* To read from it; the caller closes it. */
+struct share_dir *session_open_drive(struct session *s, struct err *e);
 /* Whether the connection stands, as far as is known. */
 bool session_is_connected(const struct session *s);
 

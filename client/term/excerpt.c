@@ -35,19 +35,15 @@ struct error {
     size_t number; /* equal places stay as they were */
 };
 
-static int compare(unsigned long x, unsigned long y)
-{
-    return (x > y) - (x < y);
-}
-
 static int compare_errors(const void *left, const void *right)
 {
     const struct error *x = left, *y = right;
-    int order = compare(x->at.line, y->at.line);
 
-    if (order == 0)
-        order = compare(x->at.column, y->at.column);
-    return order != 0 ? order : compare(x->number, y->number);
+    if (x->at.line != y->at.line)
+        return x->at.line < y->at.line ? -1 : 1;
+    if (x->at.column != y->at.column)
+        return x->at.column < y->at.column ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
 }
 
 void excerpt_sort(struct buf *errors, const char *file)
@@ -75,37 +71,28 @@ void excerpt_sort(struct buf *errors, const char *file)
 
 /* ---- with their lines ---- */
 
-/* Line number line of text, without its end; NULL when there is none. */
-static const char *find_line(const char *text, unsigned line, size_t *n)
-{
-    for (; line > 1; line--) {
-        text = strchr(text, '\n');
-        if (text == NULL)
-            return NULL;
-        text++;
-    }
-    *n = strcspn(text, "\r\n");
-    return text;
-}
-
+/* Adds the line of text, and below it a mark. */
 static void add_excerpt(struct buf *out, const char *text, struct place at)
 {
+    char *number = mem_printf("%5u", at.line);
     size_t n;
-    const char *shown = find_line(text, at.line, &n);
-    struct buf number = { 0 };
 
-    if (shown == NULL || n == 0 || at.column > SHOWN_COLUMNS)
-        return;
-    buf_printf(&number, "%5u", at.line);
-    buf_printf(out, "%s | ", buf_text(&number));
-    safe_text_add_harmless(out, shown, safe_text_fitting(shown, n, SHOWN_COLUMNS), "\t");
-    buf_printf(out, "\n%*s | ", (int)number.n, "");
-    /* A tab takes as many columns in both lines. */
-    for (size_t i = 0; i < safe_text_fitting(shown, n, at.column - 1); i++)
-        if (utf8_begins(shown[i]))
-            buf_add_char(out, shown[i] == '\t' ? '\t' : ' ');
-    buf_add_str(out, "^\n");
-    buf_free(&number);
+    for (unsigned line = at.line; line > 1 && text != NULL; line--) {
+        text = strchr(text, '\n');
+        text = text != NULL ? text + 1 : NULL;
+    }
+    n = text != NULL && at.column <= SHOWN_COLUMNS ? strcspn(text, "\r\n") : 0;
+    if (n > 0) {
+        buf_printf(out, "%s | ", number);
+        safe_text_add_harmless(out, text, safe_text_fitting(text, n, SHOWN_COLUMNS), "\t");
+        buf_printf(out, "\n%*s | ", (int)strlen(number), "");
+        /* A tab takes as many columns in both lines. */
+        for (size_t i = 0; i < safe_text_fitting(text, n, at.column - 1); i++)
+            if (utf8_begins(text[i]))
+                buf_add_char(out, text[i] == '\t' ? '\t' : ' ');
+        buf_add_str(out, "^\n");
+    }
+    free(number);
 }
 
 void excerpt_add(struct err *e, const char *file, const char *text)

@@ -22,7 +22,7 @@ struct parser {
 };
 
 struct found {
-    const struct opt *row;
+    const struct opt *row; /* NULL: there is none */
     void *to;
 };
 
@@ -33,31 +33,6 @@ const struct opt *opt_find(const struct opt *rows, const char *name, size_t n, c
                          : row->letter == letter)
             return row;
     return NULL;
-}
-
-static struct found find(const struct parser *p, const char *name, size_t n, char letter)
-{
-    struct found f = { 0 };
-
-    for (size_t i = 0; i < p->n_groups && f.row == NULL; i++) {
-        f.row = opt_find(p->groups[i].rows, name, n, letter);
-        f.to = f.row != NULL ? (char *)p->groups[i].to + f.row->offset : NULL;
-    }
-    return f;
-}
-
-static int refuse_unknown(const struct parser *p, const char *word, size_t n)
-{
-    char *name = arena_strndup(p->arena, word, n);
-    struct suggest nearest = { .word = name };
-
-    for (size_t i = 0; i < p->n_groups; i++)
-        for (const struct opt *row = p->groups[i].rows; row->name != NULL; row++)
-            suggest_try(&nearest, row->name);
-    if (nearest.best != NULL)
-        return err_set(p->e, ERR_USAGE, "unknown option --%s (did you mean --%s?)", name,
-                       nearest.best);
-    return err_set(p->e, ERR_USAGE, "unknown option --%s", name);
 }
 
 static int set_value(const struct parser *p, struct found f, const char *text)
@@ -89,6 +64,17 @@ static int set_value(const struct parser *p, struct found f, const char *text)
     return 0;
 }
 
+static struct found find(const struct parser *p, const char *name, size_t n, char letter)
+{
+    struct found f = { 0 };
+
+    for (size_t i = 0; i < p->n_groups && f.row == NULL; i++) {
+        f.row = opt_find(p->groups[i].rows, name, n, letter);
+        f.to = f.row != NULL ? (char *)p->groups[i].to + f.row->offset : NULL;
+    }
+    return f;
+}
+
 /* The value of an option: what is attached to it or else the next word. */
 static int take_value(struct parser *p, struct found f, const char *attached)
 {
@@ -104,15 +90,23 @@ static int take_long(struct parser *p, const char *word)
     size_t n = strcspn(word, "=");
     const char *attached = word[n] == '=' ? word + n + 1 : NULL;
     struct found f = find(p, word, n, 0);
+    struct suggest nearest = { .word = arena_strndup(p->arena, word, n) };
 
-    if (f.row == NULL)
-        return refuse_unknown(p, word, n);
-    if (f.row->type != OPT_FLAG)
+    if (f.row != NULL && f.row->type != OPT_FLAG)
         return take_value(p, f, attached);
-    if (attached != NULL)
+    if (f.row != NULL && attached != NULL)
         return err_set(p->e, ERR_USAGE, "--%s takes no value", f.row->name);
-    *(bool *)f.to = true;
-    return 0;
+    if (f.row != NULL) {
+        *(bool *)f.to = true;
+        return 0;
+    }
+    for (size_t i = 0; i < p->n_groups; i++)
+        for (const struct opt *row = p->groups[i].rows; row->name != NULL; row++)
+            suggest_try(&nearest, row->name);
+    if (nearest.best != NULL)
+        return err_set(p->e, ERR_USAGE, "unknown option --%s (did you mean --%s?)", nearest.word,
+                       nearest.best);
+    return err_set(p->e, ERR_USAGE, "unknown option --%s", nearest.word);
 }
 
 static int take_letters(struct parser *p, const char *letters)

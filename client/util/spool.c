@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spool.c - what was read once, to be looked at several times */
+/* spool.c - temporary files, and what was read once, to be looked at several times */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,11 +8,38 @@
 #include <unistd.h>
 
 #include "client/util/spool.h"
-#include "client/util/temp_file.h"
 #include "common/base/io.h"
 #include "common/base/mem.h"
+#include "common/base/path.h"
 
 enum { PIECE_BYTES = 64 * 1024 };
+
+/* What may become large does better on a disk, and /tmp is memory on many machines. */
+const char *temp_file_folder(void)
+{
+    const char *set = getenv("TMPDIR");
+
+    if (set != NULL && set[0] == '/')
+        return set;
+    return access("/var/tmp", W_OK | X_OK) == 0 ? "/var/tmp" : "/tmp";
+}
+
+int temp_file_open(struct err *e)
+{
+    const char *folder = temp_file_folder();
+    char *path = path_join(folder, "ludwig-XXXXXX");
+    int fd = mkostemp(path, O_CLOEXEC);
+
+    if (fd < 0) {
+        err_sys(e, "make a temporary file in %s ($TMPDIR says where)", folder);
+    } else if (unlink(path) < 0) {
+        err_sys(e, "remove %s", path);
+        close(fd);
+        fd = -1;
+    }
+    free(path);
+    return fd;
+}
 
 /* "WHAT PATH: why": what was named is wrong, whatever errno would make of it. */
 static int refuse(const char *what, const char *path, struct err *e)

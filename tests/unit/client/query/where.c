@@ -356,12 +356,13 @@ static void states_and_causes_that_there_are_none_of_are_refused(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct arena *a = arena_create();
         struct err e = { 0 };
-        struct where *w = jobinfo_parse_where(cases[i].expression, a, &e);
+        struct where *w;
+        bool is_fine = jobinfo_parse_where(cases[i].expression, a, &w, &e) == 0;
 
-        if ((w != NULL) != (cases[i].error == NULL))
+        if (is_fine != (cases[i].error == NULL))
             fail_msg("%s: %s", cases[i].expression, e.text);
-        assert_string_equal(w != NULL ? "" : e.text, cases[i].error != NULL ? cases[i].error : "");
-        assert_int_equal(e.kind, w != NULL ? ERR_NONE : ERR_USAGE);
+        assert_string_equal(is_fine ? "" : e.text, cases[i].error != NULL ? cases[i].error : "");
+        assert_int_equal(e.kind, is_fine ? ERR_NONE : ERR_USAGE);
         arena_destroy(a);
     }
 }

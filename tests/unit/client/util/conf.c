@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* server_choice.c - tests of which server is talked to, and where one's own listens */
+/* conf.c - tests of which server is talked to, and where one's own listens */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "client/session/address.h"
-#include "client/util/server_choice.h"
+#include "client/util/conf.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
 
