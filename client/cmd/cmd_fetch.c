@@ -245,9 +245,7 @@ static int fetch_to(struct fetch *f, const char *to, struct err *e)
         return -1;
     f->project = mem_strdup(info.project != NULL ? info.project : "");
     f->n_prefix = strlen(f->project) + 1;
-    f->n_expected = info.reused;
-    for (int i = 0; i < JOB_STATE_COUNT; i++)
-        f->n_expected += job_has_published((enum job_state)i) ? info.jobs.of[i] : 0;
+    f->n_expected = progress_done(&info.jobs) + info.reused;
     if (!path_is_inside(f->project))
         return err_set(e, ERR_PROTOCOL, "'%s' is no project", f->project);
     usual = mem_printf("%s-%" PRId64, path_basename(f->project), f->sweep);

@@ -160,7 +160,7 @@ void sweepview_add_row(struct table *t, const struct sweep_info *s, int64_t now_
     table_add(t, TONE_PLAIN, s->name);
     table_add(t, TONE_PLAIN, s->user);
     table_add(t, sweepview_tone(s->state), sweep_state_names[s->state]);
-    table_printf(t, TONE_PLAIN, "%" PRId64 "/%" PRId64, c->done + s->reused,
+    table_printf(t, TONE_PLAIN, "%" PRId64 "/%" PRId64, progress_done(c) + s->reused,
                  progress_jobs(c) + s->reused);
     table_printf(t, TONE_PLAIN, "%" PRId64, count_started(c));
     table_printf(t, TONE_PLAIN, "%" PRId64, c->queued);

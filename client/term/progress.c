@@ -99,6 +99,15 @@ int64_t progress_jobs(const struct job_counts *c)
     return n;
 }
 
+int64_t progress_done(const struct job_counts *c)
+{
+    int64_t n = 0;
+
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        n += job_has_published((enum job_state)i) ? c->of[i] : 0;
+    return n;
+}
+
 int64_t progress_reached(const struct sweep_info *s)
 {
     return s->reused + progress_ended(&s->jobs) -
@@ -128,7 +137,7 @@ void progress_add_line(struct buf *out, const struct progress *p, const struct s
     buf_printf(out, "sweep %" PRId64 " ", s->sweep);
     if (columns >= SWEEP_BAR_NEEDS)
         progress_add_bar(out, progress_reached(s), all);
-    buf_printf(out, "%" PRId64 "/%" PRId64 " done", c->done + s->reused, all);
+    buf_printf(out, "%" PRId64 "/%" PRId64 " done", progress_done(c) + s->reused, all);
     if (c->running > 0)
         buf_printf(out, ", %" PRId64 " running", c->running);
     for (int i = 0; i < JOB_STATE_COUNT; i++)

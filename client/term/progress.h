@@ -43,6 +43,8 @@ void progress_add_line(struct buf *out, const struct progress *p, const struct s
 void progress_add_bar(struct buf *out, int64_t ended, int64_t jobs);
 int64_t progress_ended(const struct job_counts *c);
 int64_t progress_jobs(const struct job_counts *c);
+/* Jobs with results. */
+int64_t progress_done(const struct job_counts *c);
 /* Jobs that count as gone through: those that were cancelled with all of their sweep do not. */
 int64_t progress_reached(const struct sweep_info *s);
 bool progress_is_over(const struct sweep_info *s);
