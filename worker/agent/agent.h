@@ -36,7 +36,7 @@ struct agent {
     struct slurm_job slurm;      /* of a pilot */
     struct pilot_end *pilot_end; /* likewise; see pilot_end.h */
     struct folders folders;
-    struct token worker;      /* who we are, over restarts */
+    struct token worker;      /* its id, the same over restarts */
     struct token incarnation; /* this process */
     enum agent_end end;
     struct err why; /* AGENT_FAILS */

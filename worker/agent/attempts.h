@@ -64,7 +64,7 @@ struct batch {
     enum process_phase phase;
     bool is_shared;        /* a fact: it was handed out as a batch */
     bool has_lost_runner;  /* a fact: its runner died; if it never began, starting it failed */
-    struct runner *runner; /* who has it; NULL: nobody, or it is not known yet */
+    struct runner *runner; /* the one that has it; NULL: none, or not known yet */
     struct slot_item slot;
 };
 
@@ -91,7 +91,7 @@ struct attempt {
     struct arena *arena; /* the order, and the report */
     struct order order;
     enum phase phase;
-    struct batch *batch;     /* until PUBLISHING or OUTCOME: who shares its process; then NULL */
+    struct batch *batch;     /* those that share its process; NULL from PUBLISHING or OUTCOME on */
     int64_t started_at;      /* 0: not yet */
     uint64_t young_until;    /* by the loop's clock */
     uint64_t restore_due_at; /* ask for the checkpoint again: by the loop's clock; 0: not later */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* child_question.c - a question that a child answers, because whoever answers it may hang */
+/* child_question.c - a question that a child answers, as the answer may never come */
 
 #include "worker/agent/child_question.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child_question.h - a question that a child answers, because whoever answers it may hang
+ * child_question.h - a question that a child answers, as the answer may never come
  *
  * The child is our own program, started as one of its other parts.  It answers with one message, and is
  * killed when it has, or when its time is over.

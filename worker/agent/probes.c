@@ -14,22 +14,6 @@
 #include "worker/base/child_start.h"
 #include "worker/node/gpu.h"
 
-bool share_is_of(const char *path, const char *server_id)
-{
-    char *file = path_join(path, LAYOUT_SERVER_DIR "/" SHAREID_NAME);
-    struct arena *a = arena_create();
-    struct buf text = { 0 };
-    struct shareid id;
-    bool is_it = io_read_file(file, SHAREID_MAX_BYTES, &text, NULL) == 0 &&
-                 shareid_decode(&id, buf_bytes(&text), a, NULL) == 0 &&
-                 strcmp(id.server, server_id) == 0;
-
-    buf_free(&text);
-    arena_destroy(a);
-    free(file);
-    return is_it;
-}
-
 static int answer(int type, const void *note)
 {
     struct err e = { 0 };
@@ -42,17 +26,31 @@ static int answer(int type, const void *note)
     return rc;
 }
 
+/* Waits for the file system. */
 int share_probe_main(int argc, char **argv)
 {
+    char *file = path_join(argc < 2 ? "" : argv[1], LAYOUT_SERVER_DIR "/" SHAREID_NAME);
+    struct arena *a = arena_create();
     struct note_share note;
+    struct buf text = { 0 };
     struct err e = { 0 };
+    struct shareid id;
+    int rc;
 
     if (argc != 3)
         err_set(&e, ERR_USAGE, "--share PATH SERVER_ID");
-    if (argc != 3 || child_begin(&e) < 0)
-        return child_fail("share", &e);
-    note.is_here = share_is_of(argv[1], argv[2]);
-    return answer(NOTE_SHARE, &note);
+    if (argc != 3 || child_begin(&e) < 0) {
+        rc = child_fail("share", &e);
+    } else {
+        note.is_here = io_read_file(file, SHAREID_MAX_BYTES, &text, NULL) == 0 &&
+                       shareid_decode(&id, buf_bytes(&text), a, NULL) == 0 &&
+                       strcmp(id.server, argv[2]) == 0;
+        rc = answer(NOTE_SHARE, &note);
+    }
+    buf_free(&text);
+    arena_destroy(a);
+    free(file);
+    return rc;
 }
 
 int gpu_probe_main(int argc, char **argv)

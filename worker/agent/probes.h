@@ -5,11 +5,6 @@
 #ifndef LUDWIG_WORKER_AGENT_PROBES_H
 #define LUDWIG_WORKER_AGENT_PROBES_H
 
-#include <stdbool.h>
-
-/* Whether the folder's .ludwig/id names that server.  Waits for the file system. */
-bool share_is_of(const char *path, const char *server_id);
-
 /* --share PATH SERVER_ID: whether ludwigd's share is to be seen here as well, in one NOTE_SHARE. */
 int share_probe_main(int argc, char **argv);
 /* --gpus: answers with one NOTE_GPUS. */

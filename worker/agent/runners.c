@@ -116,14 +116,14 @@ static int take_note(struct runner *r, const struct envelope *m, struct arena *a
     if (message_body(&orders, m, a, &note, e) < 0)
         return -1;
     if (m->type == NOTE_STARTED) {
-        rs->events.started(rs->context, r, &note.started);
+        rs->events.started(rs->ag, r, &note.started);
     } else if (m->type == NOTE_ENDED) {
         if (token_equal(&r->process, &note.ended.token)) { /* else the others of a batch go on */
             set_idle(r);
             if (b != NULL)
                 b->runner = NULL;
         }
-        rs->events.ended(rs->context, r, &note.ended.token, note.ended.trouble);
+        rs->events.ended(rs->ag, r, &note.ended.token, note.ended.trouble);
     } else if (r->is_unknown) { /* a new runner's first hello says nothing */
         r->is_unknown = false;
         rs->n_unknown--;
@@ -132,10 +132,10 @@ static int take_note(struct runner *r, const struct envelope *m, struct arena *a
             set_idle(r);
             if (b != NULL) {
                 b->runner = NULL;
-                rs->events.lost(rs->context, b);
+                rs->events.lost(rs->ag, b);
             }
         }
-        rs->events.adopted(rs->context, r, &note.hello);
+        rs->events.adopted(rs->ag, r, &note.hello);
     }
     return 0;
 }
@@ -257,7 +257,7 @@ static void look_for_runner(struct runner *r)
         if (b != NULL)
             b->runner = NULL;
         if (!was_asked_to)
-            rs->events.lost(rs->context, b);
+            rs->events.lost(rs->ag, b);
         return;
     }
     if (!is_gone && !r->is_leaving) {
@@ -474,13 +474,11 @@ void runner_preempt(struct runner *r, enum cause cause, const char *reason, int6
 /* ---- all of them ---- */
 
 void runners_init(struct runners *rs, uv_loop_t *loop, int dir_fd,
-                  const struct runner_events *events, void *context)
+                  const struct runner_events *events, struct agent *ag)
 {
-    *rs = (struct runners){ .loop = loop,
-                            .events = *events,
-                            .context = context,
-                            .dir_fd = dir_fd,
-                            .arena = arena_create() };
+    *rs = (struct runners){
+        .loop = loop, .events = *events, .ag = ag, .dir_fd = dir_fd, .arena = arena_create()
+    };
     ring_init(&rs->all);
     ring_init(&rs->idle);
     uv_timer_init(loop, &rs->idle_timer);

@@ -20,24 +20,26 @@ enum { RUNNER_IDLE_MS = 10 * 1000 };
 /* A job that is to stop gets this long between SIGTERM and SIGKILL. */
 enum { RUNNER_GRACE_MS = 10 * 1000 };
 
+struct agent;
 struct runner;
 
 struct runner_events {
     /* One that an earlier agent left says what it runs (zero: nothing, it leaves). */
-    void (*adopted)(void *context, struct runner *r, const struct note_hello *hello);
-    void (*started)(void *context, struct runner *r, const struct note_started *note);
+    void (*adopted)(struct agent *ag, struct runner *r, const struct note_hello *hello);
+    void (*started)(struct agent *ag, struct runner *r, const struct note_started *note);
     /* An attempt, or a batch's process; unless others of the batch go on, it is idle already when
      * this is called. trouble: why it could not be started here, or NULL. */
-    void (*ended)(void *context, struct runner *r, const struct token *token, const char *trouble);
+    void (*ended)(struct agent *ag, struct runner *r, const struct token *token,
+                  const char *trouble);
     /* Its process is gone: the folders on scratch say all there will ever be. b: what it had,
      * NULL: nothing, or not known. */
-    void (*lost)(void *context, struct batch *b);
+    void (*lost)(struct agent *ag, struct batch *b);
 };
 
 struct runners {
     uv_loop_t *loop;
     struct runner_events events;
-    void *context;
+    struct agent *ag;
     int dir_fd; /* of the runner.N */
     struct ring all;
     struct ring idle; /* used last, first */
@@ -49,7 +51,7 @@ struct runners {
 
 /* dir_fd stays the caller's. */
 void runners_init(struct runners *rs, uv_loop_t *loop, int dir_fd,
-                  const struct runner_events *events, void *context);
+                  const struct runner_events *events, struct agent *ag);
 /* Lets go of all: idle ones leave, the others finish their jobs. */
 void runners_close(struct runners *rs);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime_dir.c - the folder of one server: who else is here, and what was held */
+/* runtime_dir.c - the folder of one server: its locks, small files and registry */
 
 #include "worker/agent/runtime_dir.h"
 

@@ -17,8 +17,7 @@ enum {
     DELAY_AT_FIRST_MS = 100,
     DELAY_AT_MOST_MS = 30 * 1000,
     DELAY_AT_MOST_QUICK_MS = 2 * 1000,
-    DELAY_REFUSED_MS =
-        60 * 1000 /* servers keep out for long whoever comes with a wrong key often */
+    DELAY_REFUSED_MS = 60 * 1000 /* servers shut out a machine that often comes with a wrong key */
 };
 
 /* An SSH session, which a child keeps (see common/connect/mux.h); it lasts until libuv has let go of its
@@ -39,7 +38,7 @@ struct server_link {
     struct session *session; /* NULL: there is none */
     size_t session_at;       /* which server it leads to */
     struct server_link_events events;
-    void *context;
+    struct agent *ag;
     struct chan *chan; /* NULL: not connected */
     struct arena *arena;
     uv_timer_t retry;
@@ -158,7 +157,7 @@ void server_link_drop(struct server_link *l, const char *why)
     uv_timer_start(&l->retry, on_retry, next_delay_ms(l), 0);
     uv_timer_stop(&l->alive);
     l->is_welcome = false;
-    l->events.down(l->context);
+    l->events.down(l->ag);
 }
 
 static void take_message(struct server_link *l, const struct envelope *m, struct err *e)
@@ -171,7 +170,7 @@ static void take_message(struct server_link *l, const struct envelope *m, struct
             return;
         l->is_welcome = true;
         l->welcome_at = uv_now(l->loop);
-        l->events.welcome(l->context, &welcome);
+        l->events.welcome(l->ag, &welcome);
         return;
     }
     if (m->type == MSG_ERROR) {
@@ -182,11 +181,11 @@ static void take_message(struct server_link *l, const struct envelope *m, struct
         } else {
             err_set(e, ERR_DENIED, "refused: %s", error.text);
             if (error.kind == ERR_DENIED)
-                l->events.denied(l->context, e);
+                l->events.denied(l->ag, e);
         }
     }
     if (e->kind == ERR_NONE)
-        l->events.message(l->context, m, l->arena, e);
+        l->events.message(l->ag, m, l->arena, e);
 }
 
 static void on_readable(void *context, struct chan *c)
@@ -289,7 +288,7 @@ static void on_control(uv_poll_t *poll, int status, int events)
     else if (rc > 0)
         close(fd);
     else
-        uv_poll_stop(poll); /* who has a descriptor of it hears of its end there */
+        uv_poll_stop(poll); /* the connection that came of it hears of its end itself */
 }
 
 static int start_session(struct server_link *l, struct err *e)
@@ -359,7 +358,7 @@ int64_t server_link_send(struct server_link *l, int type, int64_t re, const void
 
 struct server_link *server_link_create(uv_loop_t *loop, const struct endpoint *servers,
                                        size_t n_servers, const struct server_link_self *self,
-                                       const struct server_link_events *events, void *context)
+                                       const struct server_link_events *events, struct agent *ag)
 {
     struct server_link *l = mem_alloc(sizeof *l);
 
@@ -369,7 +368,7 @@ struct server_link *server_link_create(uv_loop_t *loop, const struct endpoint *s
     l->rest_ends = mem_alloc(n_servers * sizeof *l->rest_ends);
     l->self = *self;
     l->events = *events;
-    l->context = context;
+    l->ag = ag;
     l->arena = arena_create();
     uv_timer_init(loop, &l->retry);
     uv_timer_init(loop, &l->alive);

@@ -11,19 +11,21 @@
 #include "common/proto/endpoint.h"
 #include "common/proto/proto.h"
 
+struct agent;
+
 struct server_link_events {
-    void (*welcome)(void *context, const struct msg_welcome *w);
+    void (*welcome)(struct agent *ag, const struct msg_welcome *w);
     /* Any other message; with e set the connection is given up. */
-    void (*message)(void *context, const struct envelope *m, struct arena *a, struct err *e);
+    void (*message)(struct agent *ag, const struct envelope *m, struct arena *a, struct err *e);
     /* It broke, or could not be made. */
-    void (*down)(void *context);
+    void (*down)(struct agent *ag);
     /* ludwigd does not know us; down comes next. */
-    void (*denied)(void *context, const struct err *why);
+    void (*denied)(struct agent *ag, const struct err *why);
 };
 
 struct server_link;
 
-/* Who we are, as hello says it. */
+/* This worker, as hello names it. */
 struct server_link_self {
     const char *host;
     struct pilot_claim pilot; /* its token is zero: we are none */
@@ -33,7 +35,7 @@ struct server_link_self {
  * names, have to last as long. */
 struct server_link *server_link_create(uv_loop_t *loop, const struct endpoint *servers,
                                        size_t n_servers, const struct server_link_self *self,
-                                       const struct server_link_events *events, void *context);
+                                       const struct server_link_events *events, struct agent *ag);
 /* The one that is tried, or that has let us in. */
 const struct endpoint *server_link_server(const struct server_link *l);
 void server_link_destroy(struct server_link *l);

@@ -114,7 +114,7 @@ void service_init(struct service *s, uv_loop_t *loop)
     s->retry.data = s;
 }
 
-/* It ends by itself when it has done what it is at. */
+/* The child ends by itself when it has carried out its present order. */
 void service_close(struct service *s)
 {
     if (s->loop == NULL || s->is_closed)

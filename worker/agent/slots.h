@@ -84,7 +84,7 @@ void slots_take(struct slots *s, struct slot_item *item);
 /* Gives back what it had, if it runs, and empties its lists. */
 void slots_release(struct slots *s, struct slot_item *item);
 
-/* A GPU that somebody else uses is not offered; nor is it taken from who has it. */
+/* A GPU that other programs use is not offered; an item that has it keeps it. */
 void slots_offer_gpu(struct slots *s, size_t gpu, bool is_offered);
 size_t slots_gpus_offered(const struct slots *s);
 /* None of ours runs there. */

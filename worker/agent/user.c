@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* user.c - the users whose jobs this agent runs, and who each is on this machine */
+/* user.c - the users whose jobs this agent runs, and their accounts on this machine */
 
 #include "worker/agent/user.h"
 
@@ -18,7 +18,7 @@ enum {
     /* Its stager and publisher stay that long, as the next job may come any moment. */
     REST_AFTER_MS = 60 * 1000,
     ANSWER_MAX_MS = 20 * 1000, /* of a user database that may be far away */
-    /* Until who it is is asked again: after trouble, and after a refusal. */
+    /* Until an account is asked for again: after trouble, and after a refusal. */
     AGAIN_AT_FIRST_MS = 10 * 1000,
     AGAIN_AT_MOST_MS = 10 * 60 * 1000
 };
@@ -118,7 +118,7 @@ void user_recall_all(struct agent *ag)
         closedir(d);
 }
 
-/* ---- who one is on this machine ---- */
+/* ---- accounts ---- */
 
 /* Of ours only how this machine speaks and what its time is. */
 static char **make_env(const char *name, const struct note_account *note)
@@ -234,27 +234,13 @@ void user_add_leftover(struct user *u, const struct token *token)
     u->leftovers[u->n_leftovers++] = *token;
 }
 
-static void send_leftovers(struct user *u)
-{
-    while (u->n_leftovers_sent < u->n_leftovers)
-        service_send(&u->publisher, ORDER_DISCARD,
-                     &(struct token_entry){ u->leftovers[u->n_leftovers_sent++] });
-}
-
 void user_discard_leftovers(struct user *u)
 {
-    if (u->n_leftovers == u->n_leftovers_sent)
-        return;
-    if (u->publisher.chan == NULL)
+    if (u->n_leftovers > u->n_leftovers_sent && u->publisher.chan == NULL)
         service_need(&u->publisher);
-    else
-        send_leftovers(u);
-}
-
-void user_discard_leftovers_again(struct user *u)
-{
-    u->n_leftovers_sent = 0;
-    send_leftovers(u);
+    while (u->n_leftovers > u->n_leftovers_sent && u->publisher.chan != NULL)
+        service_send(&u->publisher, ORDER_DISCARD,
+                     &(struct token_entry){ u->leftovers[u->n_leftovers_sent++] });
 }
 
 /* They come back in the order in which they were sent. */
@@ -307,7 +293,7 @@ static void forget_trees(struct user *u)
     u->n_trees = 0;
 }
 
-/* When it comes again it is asked anew who it is: its groups may have changed. */
+/* When the user comes again, the account is asked for anew: its groups may have changed. */
 static void on_rest(uv_timer_t *timer)
 {
     struct user *u = timer->data;

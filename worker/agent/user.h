@@ -67,7 +67,7 @@ struct user {
     char *why;                     /* REFUSED: none of its jobs can run here */
     bool is_gone;                  /* REFUSED: and nobody can look after those that did, either */
     struct owner owner;            /* with whose rights its children run, and where */
-    struct child_question account; /* who it is */
+    struct child_question account; /* asks for its account */
     uv_timer_t account_timer;      /* when that is asked again */
     uint64_t account_delay_ms;
     uv_timer_t rest_timer;
@@ -111,14 +111,13 @@ struct attempt *user_next(const struct user *u, const struct attempt *after);
 /* The attempt with this token, if it is one of this user's; else NULL. */
 struct attempt *user_attempt(const struct user *u, const struct token *token);
 
-/* Asks who it is on this machine if that is not known; sooner or later events.known or refused follows. */
+/* Asks for the user's account if that is not known; sooner or later events.known or refused follows. */
 void user_lookup(struct user *u);
 
 /* What lies on its scratch and belongs to nobody is kept in a list until the publisher says that it is
  * gone: another one may have to be asked. */
 void user_add_leftover(struct user *u, const struct token *token);
 void user_discard_leftovers(struct user *u);
-void user_discard_leftovers_again(struct user *u); /* a new publisher knows of none */
 void user_forget_leftover(struct user *u, const struct token *token);
 
 /* It may have nothing to do any more: then its children leave after a while. */

@@ -302,7 +302,7 @@ struct note_remains {
     struct token token;
     int place;             /* NOWHERE: only a log or a checkpoint */
     const char *server_id; /* NULL: it does not say */
-    bool is_old;           /* long untouched: whatever does not say is nobody's by now */
+    bool is_old;           /* long untouched: if it names no server, it is a leftover */
 };
 
 /* Pack what lies there on the shared drive, into the project's packs. */

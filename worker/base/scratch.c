@@ -326,7 +326,7 @@ void spares_free(struct spares *p)
     *p = (struct spares){ 0 };
 }
 
-bool jobdir_pool_take(struct spares *p, const struct scratch *s, const char *as)
+bool scratch_take_spare(struct spares *p, const struct scratch *s, const char *as)
 {
     bool taken = false, is_listed = false;
 
@@ -348,7 +348,7 @@ bool jobdir_pool_take(struct spares *p, const struct scratch *s, const char *as)
     return taken;
 }
 
-bool jobdir_pool_is_fresh(int dir_fd, const char *path)
+bool scratch_is_fresh_dir(int dir_fd, const char *path)
 {
     int fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -382,7 +382,7 @@ static bool is_kept(int dir_fd, const struct dirent *entry)
     if (entry->d_type == DT_DIR)
         return (strcmp(entry->d_name, JOB_WORK) == 0 || strcmp(entry->d_name, JOB_TMP) == 0 ||
                 strcmp(entry->d_name, JOB_CHECKPOINT) == 0) &&
-               jobdir_pool_is_fresh(dir_fd, entry->d_name);
+               scratch_is_fresh_dir(dir_fd, entry->d_name);
     for (size_t i = 0; entry->d_type == DT_REG && i < sizeof files / sizeof files[0]; i++)
         if (strcmp(entry->d_name, files[i]) == 0)
             return true;
@@ -414,7 +414,7 @@ static bool prepare_spare(const struct scratch *s, const char *name)
     return is_clean;
 }
 
-bool jobdir_pool_give(const struct scratch *s, const char *name, size_t *count)
+bool scratch_keep_spare(const struct scratch *s, const char *name, size_t *count)
 {
     struct spares p = { 0 };
 
@@ -432,7 +432,7 @@ bool jobdir_pool_give(const struct scratch *s, const char *name, size_t *count)
     return true;
 }
 
-void jobdir_pool_clear(const struct scratch *s, size_t *count)
+void scratch_clear_spares(const struct scratch *s, size_t *count)
 {
     struct spares p = { 0 };
 

@@ -69,7 +69,7 @@ void scratch_sweep(const struct scratch *s);
 enum { JOB_DIR_MODE = 0750 };
 
 /* Whether it is a folder with nothing in it, as a job gets it. */
-bool jobdir_pool_is_fresh(int dir_fd, const char *path);
+bool scratch_is_fresh_dir(int dir_fd, const char *path);
 
 /* What a runner remembers to be there. */
 struct spares {
@@ -79,14 +79,14 @@ struct spares {
 
 /* Makes a spare folder the caller's own, as spare/AS: true, or false when there is none. AS begins
  * with a dot. */
-bool jobdir_pool_take(struct spares *p, const struct scratch *s, const char *as);
+bool scratch_take_spare(struct spares *p, const struct scratch *s, const char *as);
 void spares_free(struct spares *p);
 
 /* Keeps published/NAME, with log/NAME in it when that is empty; *count is how many there are
  * at most.  false: it cannot be kept and is where it was. */
-bool jobdir_pool_give(const struct scratch *s, const char *name, size_t *count);
+bool scratch_keep_spare(const struct scratch *s, const char *name, size_t *count);
 /* Removes all but those that runners have taken: these belong to their attempts, and go with them
  * (scratch_discard). */
-void jobdir_pool_clear(const struct scratch *s, size_t *count);
+void scratch_clear_spares(const struct scratch *s, size_t *count);
 
 #endif

@@ -149,7 +149,7 @@ static void take_effect(struct agent *ag, struct attempt *a, enum effect effect,
         a->may_be_on_scratch = true;
         /* One that has ended without having started: that was this machine's fault. */
         if (a->started_at == 0 && ev->reason != NULL)
-            flow_pause_failed(u, ev->reason);
+            flow_stage_start_failed(u, ev->reason);
         leave_batch(ag, a);
         flow_publish_order(a);
         outbox_hint(&ag->outbox, a, EV_END, units_now_ms());
@@ -228,7 +228,7 @@ static void start_batch(struct agent *ag, struct batch *b)
     } else if (runners_run(&ag->runners, b, &b->user->owner, &e) < 0) {
         log_attempt(LOG_ERROR, "not-started", first, e.text);
         flow_recover_release(ag, b);
-        flow_pause_failed(b->user, e.text);
+        flow_stage_start_failed(b->user, e.text);
     } else {
         flow_post_process(ag, b, PROCESS_EV_GIVEN);
         for (RING_EACH(const struct attempt, a, &b->members, mate))
@@ -241,7 +241,7 @@ static void start_batch(struct agent *ag, struct batch *b)
 
 static bool may_start(const struct slot_item *item)
 {
-    return flow_pause_may_try(RING_ITEM(item, const struct batch, slot)->user);
+    return flow_stage_may_try(RING_ITEM(item, const struct batch, slot)->user);
 }
 
 /* Starts what fits, after a look whether data were changed. */
@@ -269,30 +269,28 @@ void flow_turn(struct agent *ag)
         return;
     do {
         take_events(ag);
-        adopt_turn(ag);
+        flow_recover_turn(ag);
         fill_slots(ag);
     } while (!ring_is_empty(&ag->events));
 }
 
 /* ---- what runners say of attempts and their processes ---- */
 
-static void on_started(void *context, struct runner *r, const struct note_started *note)
+static void on_started(struct agent *ag, struct runner *r, const struct note_started *note)
 {
-    struct agent *ag = context;
     struct batch *b = runner_batch(r);
 
     if (b == NULL || !token_equal(&b->token, &note->token))
         return;
     for (RING_EACH(struct attempt, a, &b->members, mate))
         flow_post(ag, a, EVENT_STARTED, NULL)->at = note->at;
-    flow_pause_succeeded(b->user);
+    flow_stage_start_succeeded(b->user);
 }
 
 /* The process of a batch ends after its attempts; that of a single attempt with it. */
-static void on_ended(void *context, struct runner *r, const struct token *token,
+static void on_ended(struct agent *ag, struct runner *r, const struct token *token,
                      const char *trouble)
 {
-    struct agent *ag = context;
     const struct attempt *a = attempts_find(&ag->attempts, token);
     const struct batch *b = attempts_find_process(&ag->attempts, token);
 
@@ -303,10 +301,8 @@ static void on_ended(void *context, struct runner *r, const struct token *token,
 }
 
 /* Before all runners of an earlier agent have said what they run, nothing is asked. */
-static void on_lost(void *context, struct batch *b)
+static void on_lost(struct agent *ag, struct batch *b)
 {
-    struct agent *ag = context;
-
     if (b == NULL)
         return;
     if (ag->is_resolving || ag->is_adopted || batch_first(b) == NULL) {
@@ -318,9 +314,10 @@ static void on_lost(void *context, struct batch *b)
         flow_post(ag, a, EVENT_LEFT, NULL);
 }
 
-static const struct runner_events runner_events = { adopt_hello, on_started, on_ended, on_lost };
+static const struct runner_events runner_events = { flow_recover_hello, on_started, on_ended,
+                                                    on_lost };
 
-/* ---- who a user is, or is not, on this machine ---- */
+/* ---- a user is known, or refused, on this machine ---- */
 
 static void on_known(struct user *u)
 {
@@ -364,7 +361,7 @@ static void on_refused(struct user *u)
 }
 
 static const struct user_events user_events = {
-    .made = flow_stage_watch,
+    .made = flow_stage_init_guard,
     .known = on_known,
     .refused = on_refused,
     .is_busy = flow_pack_is_busy,
@@ -383,7 +380,7 @@ int flow_meet_server(struct agent *ag, const char *server_id, struct err *e)
     if (runtime_dir_settle(ag, server_id, e) < 0)
         return -1;
     runners_init(&ag->runners, &ag->loop, ag->home_fd, &runner_events, ag);
-    adopt_begin(ag);
+    flow_recover_begin(ag);
     return 0;
 }
 

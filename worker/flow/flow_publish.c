@@ -106,7 +106,8 @@ void flow_publish_discard_settled(struct agent *ag)
 
 static void on_up(struct user *u)
 {
-    user_discard_leftovers_again(u);
+    u->n_leftovers_sent = 0; /* a new publisher knows of none */
+    user_discard_leftovers(u);
     if (u->n_foreign > 0)
         flow_recover_survey(u);
     for (struct attempt *a = user_next(u, NULL); a != NULL; a = user_next(u, a))

@@ -19,7 +19,7 @@ void flow_publish_watch(const struct attempt *a);
 void flow_publish_watch_soon(struct agent *ag, struct attempt *a);
 /* ludwigd wants to be told how long its log is on the share, or does not any more. */
 void flow_publish_follow(struct agent *ag, const struct msg_follow_log *order);
-/* The connection is gone; who wants to be told says so again over the next one. */
+/* The connection is gone; ludwigd asks again over the next one. */
 void flow_publish_follow_none(struct agent *ag);
 
 #endif

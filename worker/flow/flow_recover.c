@@ -132,7 +132,7 @@ static void resolve(struct agent *ag, struct attempt *a, const struct note_settl
     } else {
         flow_post(ag, a, EVENT_NEVER, NULL);
         if (b->has_lost_runner)
-            flow_pause_failed(a->user, "its runner ended before it began");
+            flow_stage_start_failed(a->user, "its runner ended before it began");
         b->has_lost_runner = false;
     }
 }
@@ -436,7 +436,7 @@ static void finish_adoption(struct agent *ag)
     ag->is_register_due = true;
 }
 
-void adopt_turn(struct agent *ag)
+void flow_recover_turn(struct agent *ag)
 {
     if (ag->runners.loop == NULL)
         return;
@@ -478,7 +478,7 @@ static void on_adopt_timer(uv_timer_t *timer)
     }
 }
 
-void adopt_begin(struct agent *ag)
+void flow_recover_begin(struct agent *ag)
 {
     struct err e = { 0 };
 
@@ -507,9 +507,8 @@ static void name_attempt(struct agent *ag, const struct runner *r, const struct 
         flow_post(ag, a, EVENT_STARTED, NULL)->at = started_at;
 }
 
-void adopt_hello(void *context, struct runner *r, const struct note_hello *hello)
+void flow_recover_hello(struct agent *ag, struct runner *r, const struct note_hello *hello)
 {
-    struct agent *ag = context;
     struct batch *b = attempts_find_process(&ag->attempts, &hello->token);
     const struct attempt *a = attempts_find(&ag->attempts, &hello->token);
     const struct token_entry *mates = hello->mates.items;

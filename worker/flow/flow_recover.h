@@ -30,11 +30,11 @@ void flow_recover_bury(struct agent *ag, struct batch *b);
 void flow_recover_finish(struct attempt *a, const struct flow_event *ev);
 
 /* The registry has been read, and the runners are known. */
-void adopt_begin(struct agent *ag);
+void flow_recover_begin(struct agent *ag);
 /* Once in each turn: what can be done by what is known by now. */
-void adopt_turn(struct agent *ag);
+void flow_recover_turn(struct agent *ag);
 /* A runner that was looked for says what it runs. */
-void adopt_hello(void *context, struct runner *r, const struct note_hello *hello);
+void flow_recover_hello(struct agent *ag, struct runner *r, const struct note_hello *hello);
 
 void flow_recover_survey(struct user *u);
 void flow_recover_free(struct agent *ag);

@@ -219,7 +219,7 @@ static void on_guard(uv_poll_t *poll, int status, int events)
 }
 
 /* Where there are too many descriptors already, trees are looked through instead. */
-void flow_stage_watch(struct user *u)
+void flow_stage_init_guard(struct user *u)
 {
     int rc;
 
@@ -431,7 +431,7 @@ static void take_staged(struct user *u, const struct note_staged *note, int64_t 
     wait_for_due(u);
 }
 
-/* One that was settled meanwhile has nobody else who removes it. */
+/* The checkpoint of an attempt that was settled meanwhile is removed from here. */
 static void take_restored(struct user *u, const struct note_restored *note)
 {
     struct agent *ag = u->agent;
@@ -521,12 +521,6 @@ void flow_stage_tell_cached(struct user *u)
         service_need(&u->stager);
 }
 
-void flow_stage_tell_all_cached(struct agent *ag)
-{
-    for (RING_EACH(struct user, u, &ag->users, ring))
-        flow_stage_tell_cached(u);
-}
-
 void flow_stage_send_news(struct agent *ag)
 {
     struct msg_holds m;
@@ -548,7 +542,7 @@ static bool is_pausing(const struct user *u)
     return uv_is_active((const uv_handle_t *)&u->pause_timer);
 }
 
-bool flow_pause_may_try(const struct user *u)
+bool flow_stage_may_try(const struct user *u)
 {
     if (u->pause_ms == 0)
         return true;
@@ -558,7 +552,7 @@ bool flow_pause_may_try(const struct user *u)
     return !is_pausing(u);
 }
 
-bool flow_pause_is_long(const struct user *u)
+bool flow_stage_is_long_paused(const struct user *u)
 {
     return is_pausing(u) && u->pause_ms > FLOW_PATIENCE_MS;
 }
@@ -571,7 +565,7 @@ static void on_pause_over(uv_timer_t *timer)
 }
 
 /* Several that were given before the first failure fail together: that is one failure. */
-void flow_pause_failed(struct user *u, const char *why)
+void flow_stage_start_failed(struct user *u, const char *why)
 {
     if (is_pausing(u))
         return;
@@ -589,19 +583,19 @@ void flow_pause_failed(struct user *u, const char *why)
                   : 2 * u->pause_ms < PAUSE_AT_MOST_MS ? 2 * u->pause_ms
                                                        : PAUSE_AT_MOST_MS;
     uv_timer_start(&u->pause_timer, on_pause_over, u->pause_ms, 0);
-    if (!flow_pause_is_long(u))
+    if (!flow_stage_is_long_paused(u))
         return;
     for (const struct attempt *a = user_next(u, NULL); a != NULL; a = user_next(u, a))
         flow_post(u->agent, a, EVENT_RECALL, why);
     u->agent->is_register_due = true;
 }
 
-void flow_pause_succeeded(struct user *u)
+void flow_stage_start_succeeded(struct user *u)
 {
     if (u->pause_ms == 0)
         return;
     log_event(LOG_INFO, "can-start-again", NULL);
-    u->agent->is_register_due |= flow_pause_is_long(u);
+    u->agent->is_register_due |= flow_stage_is_long_paused(u);
     uv_timer_stop(&u->pause_timer);
     u->pause_ms = 0;
 }

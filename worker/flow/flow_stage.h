@@ -27,7 +27,7 @@ void flow_stage_check(struct agent *ag, const struct batch *b);
 void flow_stage_check_all(struct user *u);
 
 /* The user's descriptor that tells of changes. */
-void flow_stage_watch(struct user *u);
+void flow_stage_init_guard(struct user *u);
 /* Takes notice of what was changed until now; check_all follows if something was. */
 void flow_stage_look(struct user *u);
 /* The data of this attempt may be damaged. */
@@ -39,16 +39,15 @@ void flow_stage_leave(const struct attempt *a);
 void flow_stage_expect(struct agent *ag, const struct msg_expect *m);
 void flow_stage_expect_none(struct user *u);
 
-/* ludwigd is told from the beginning what lies in this user's cache, in everybody's. */
+/* ludwigd is told from the beginning what lies in this user's cache. */
 void flow_stage_tell_cached(struct user *u);
-void flow_stage_tell_all_cached(struct agent *ag);
 /* Sends what ludwigd has not been told yet of the caches. */
 void flow_stage_send_news(struct agent *ag);
 
-void flow_pause_failed(struct user *u, const char *why);
-void flow_pause_succeeded(struct user *u);
-bool flow_pause_may_try(const struct user *u);
+void flow_stage_start_failed(struct user *u, const char *why);
+void flow_stage_start_succeeded(struct user *u);
+bool flow_stage_may_try(const struct user *u);
 /* It takes long enough that others should get the work. */
-bool flow_pause_is_long(const struct user *u);
+bool flow_stage_is_long_paused(const struct user *u);
 
 #endif

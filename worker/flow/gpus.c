@@ -76,7 +76,7 @@ static void on_later(uv_timer_t *timer)
     gpus_ask(timer->data);
 }
 
-/* Where a job of ours runs, those who compute there are ours. */
+/* A GPU that a job of ours uses stays as it is: the processes on it are ours. */
 static void offer(struct agent *ag, const struct gpu_list *seen)
 {
     for (size_t i = 0; i < ag->gpus.n; i++)

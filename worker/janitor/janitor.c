@@ -112,7 +112,7 @@ static bool finish(const struct scratch *s, const struct order_finish *x)
     token_hex(&x->token, hex);
     checkpoint = mem_printf("%s/" JOB_CHECKPOINT, hex);
     path = mem_printf("%s/" JOB_OUTCOME, hex);
-    has_ended = is_in(s->run_fd, checkpoint) && !jobdir_pool_is_fresh(s->run_fd, checkpoint) &&
+    has_ended = is_in(s->run_fd, checkpoint) && !scratch_is_fresh_dir(s->run_fd, checkpoint) &&
                 scratch_replace(s->run_fd, path, &outcome_schema, &outcome, NULL) == 0 &&
                 move_to_ended(s, hex);
     free(checkpoint);

@@ -74,7 +74,7 @@ static void on_prepare(uv_prepare_t *handle)
 
     flow_turn(ag);
     pilot_end_turn(ag);
-    register_if_due(ag);
+    server_messages_register(ag);
     flow_stage_send_news(ag);
     if (ag->registry == NULL || uv_is_active((uv_handle_t *)&ag->write_timer))
         return;
@@ -134,7 +134,7 @@ static int look_around(struct agent *ag, const struct options *o, struct err *e)
     ag->is_in_slurm = getenv("SLURM_JOB_ID") != NULL;
     if (pilot_end_is_pilot(ag))
         look_at_slurm(ag);
-    /* One that was started for somebody, or by Slurm, is theirs alone. */
+    /* A worker that a user or Slurm has started runs that user's jobs alone. */
     ag->changes_uid = geteuid() == 0 && node_kind_parse(ag->conf.kind) == NODE_PLAIN;
     if (folders_find(&ag->conf, ag->node.host, ag->slurm.id, ag->changes_uid, &ag->folders, e) < 0)
         return -1;

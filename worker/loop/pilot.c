@@ -177,8 +177,8 @@ static int64_t find_end(const struct pilot_options *o)
 
 /* ---- its folders ---- */
 
-/* As long as we live, nobody takes them for what somebody has left, which one that is made and not claimed
- * yet may be taken for.  What is wrong with them the agent will say. */
+/* As long as this process lives, pilot_cleanup takes neither folder for a leftover.  A failure is only
+ * logged: the agent says what is wrong with them. */
 static void claim_folders(const struct options *o)
 {
     struct folders folders = { .scratch = NULL };

@@ -68,9 +68,8 @@ static void replace(char **text, const char *by)
     *text = mem_strdup(by == NULL ? "" : by);
 }
 
-static void on_welcome(void *context, const struct msg_welcome *w)
+static void on_welcome(struct agent *ag, const struct msg_welcome *w)
 {
-    struct agent *ag = context;
     struct child child = { .args = { CHILD_SHARE, w->share, w->server_id } };
 
     if (ag->server_id != NULL && strcmp(ag->server_id, w->server_id) != 0) {
@@ -193,7 +192,8 @@ static void on_registered(struct agent *ag, const struct msg_registered *registe
     server_link_keep_alive(ag->link, every_ms > 0 ? (uint64_t)every_ms : 1);
     if (!ag->is_registered) {
         outbox_connected(&ag->outbox);
-        flow_stage_tell_all_cached(ag);
+        for (RING_EACH(struct user, u, &ag->users, ring))
+            flow_stage_tell_cached(u);
     }
     ag->is_registered = true;
     ag->may_start = true;
@@ -201,11 +201,10 @@ static void on_registered(struct agent *ag, const struct msg_registered *registe
     pilot_end_registered(ag);
 }
 
-static void on_message(void *context, const struct envelope *m, struct arena *a, struct err *e)
+static void on_message(struct agent *ag, const struct envelope *m, struct arena *a, struct err *e)
 {
     const void *body = message_take_body(&proto, m, a, e);
     struct msg_load load_now = { SCHEMA_NONE };
-    struct agent *ag = context;
     double load;
 
     if (body == NULL)
@@ -249,19 +248,12 @@ static void on_message(void *context, const struct envelope *m, struct arena *a,
     }
 }
 
-static void on_down(void *context)
+static void on_down(struct agent *ag)
 {
-    struct agent *ag = context;
-
     ag->is_greeted = ag->is_welcome = ag->is_registered = false;
     ag->may_start = true;
     outbox_disconnected(&ag->outbox);
     flow_publish_follow_none(ag);
-}
-
-static void on_denied(void *context, const struct err *why)
-{
-    pilot_end_denied(context, why);
 }
 
 /* ---- reports ---- */
@@ -291,7 +283,8 @@ static void on_unwanted(void *context, struct attempt *a)
 void server_messages_init(struct agent *ag)
 {
     static const struct outbox_events reports = { send_reports, on_settled, on_unwanted };
-    static const struct server_link_events events = { on_welcome, on_message, on_down, on_denied };
+    static const struct server_link_events events = { on_welcome, on_message, on_down,
+                                                      pilot_end_denied };
     struct server_link_self self = { .host = ag->node.host,
                                      .pilot = { .token = ag->pilot_end->pilot.token,
                                                 .slurm_job = ag->slurm.id,
@@ -306,7 +299,7 @@ void server_messages_init(struct agent *ag)
 
 /* ---- what ludwigd is told of this worker, and of the attempts it holds ---- */
 
-void register_if_due(struct agent *ag)
+void server_messages_register(struct agent *ag)
 {
     struct msg_register m = { .worker = ag->worker, .incarnation = ag->incarnation };
     bool is_closed = false; /* nothing can be started here, for nobody */
@@ -329,9 +322,9 @@ void register_if_due(struct agent *ag)
     for (RING_EACH(const struct user, u, &ag->users, ring)) {
         const char *why = u->state == USER_REFUSED ? u->why : u->pause_why;
 
-        is_closed |= u->name == NULL && flow_pause_is_long(u);
+        is_closed |= u->name == NULL && flow_stage_is_long_paused(u);
         if (u->name == NULL || n_refused == REFUSED_MAX ||
-            (u->state != USER_REFUSED && !flow_pause_is_long(u)))
+            (u->state != USER_REFUSED && !flow_stage_is_long_paused(u)))
             continue;
         mem_grow((void **)&refused, &capacity, n_refused, sizeof *refused);
         refused[n_refused++] = (struct refusal){ u->name, why };

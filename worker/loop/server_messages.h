@@ -9,6 +9,6 @@
 void server_messages_init(struct agent *ag);
 /* Once in each turn: tells ludwigd of this worker and of the attempts it holds, if that has changed, it is
  * there, and all that is known. */
-void register_if_due(struct agent *ag);
+void server_messages_register(struct agent *ag);
 
 #endif

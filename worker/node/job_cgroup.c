@@ -103,7 +103,7 @@ static bool take_mount(struct own_cgroup *g, const char *root, char *line, const
     return true;
 }
 
-void own_cgroup_find(struct own_cgroup *g, const char *root, enum own_cgroup_wish wish)
+void job_cgroup_find_own(struct own_cgroup *g, const char *root, enum own_cgroup_wish wish)
 {
     char *proc = mem_printf("%s/proc/self", root), *rest;
     char *groups = read_from(proc, "cgroup"), *mounts = read_from(proc, "mountinfo");
@@ -120,7 +120,7 @@ void own_cgroup_find(struct own_cgroup *g, const char *root, enum own_cgroup_wis
     free(mounts);
 }
 
-void own_cgroup_free(struct own_cgroup *g)
+void job_cgroup_free_own(struct own_cgroup *g)
 {
     free(g->folder);
     g->folder = NULL;
@@ -188,10 +188,10 @@ static char *find_own(size_t *top)
     struct own_cgroup own;
     char *folder;
 
-    own_cgroup_find(&own, "", OWN_CGROUP_V2);
+    job_cgroup_find_own(&own, "", OWN_CGROUP_V2);
     *top = own.top;
     folder = own.folder != NULL && strlen(own.folder) > own.top ? mem_strdup(own.folder) : NULL;
-    own_cgroup_free(&own);
+    job_cgroup_free_own(&own);
     return folder;
 }
 

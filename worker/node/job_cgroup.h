@@ -54,7 +54,7 @@ enum own_cgroup_wish {
 };
 
 /* root: what lies below / , "" but for tests. */
-void own_cgroup_find(struct own_cgroup *g, const char *root, enum own_cgroup_wish wish);
-void own_cgroup_free(struct own_cgroup *g);
+void job_cgroup_find_own(struct own_cgroup *g, const char *root, enum own_cgroup_wish wish);
+void job_cgroup_free_own(struct own_cgroup *g);
 
 #endif

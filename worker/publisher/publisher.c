@@ -212,7 +212,7 @@ static void take_discard(struct publisher *p, const struct token *token)
     shiplog_forget(p->shiplog, token);
     checkpoint_copies_forget(p->keeper, token);
     token_hex(token, hex);
-    if (jobdir_pool_give(&p->scratch, hex, &p->n_spares)
+    if (scratch_keep_spare(&p->scratch, hex, &p->n_spares)
             ? scratch_discard_checkpoint(&p->scratch, token, &e) < 0
             : scratch_discard(&p->scratch, token, &e) < 0)
         log_event(LOG_WARN, "not-discarded", "error", "%s", e.text, NULL);
@@ -303,7 +303,7 @@ static int set_up(struct publisher *p, const char *scratch, const char *address,
     if (scratch_open(&p->scratch, scratch, e) < 0)
         return -1;
     scratch_sweep(&p->scratch);
-    jobdir_pool_clear(&p->scratch, &p->n_spares);
+    scratch_clear_spares(&p->scratch, &p->n_spares);
     p->keeper = checkpoint_copies_create(&p->scratch, p->access);
     p->shiplog = shiplog_create(p->scratch.log_fd, &source, on_grew, p, e);
     if (p->shiplog == NULL)
@@ -330,10 +330,10 @@ int publisher_main(int argc, char **argv)
         send_now(&p, &p.notes);
         checkpoint_copies_turn(p.keeper);
         if (p.n_spares > 0 && units_monotonic_ms() >= p.spares_kept_ms)
-            jobdir_pool_clear(&p.scratch, &p.n_spares);
+            scratch_clear_spares(&p.scratch, &p.n_spares);
         shares_rest(p.access);
     }
-    jobdir_pool_clear(&p.scratch, &p.n_spares);
+    scratch_clear_spares(&p.scratch, &p.n_spares);
     shiplog_destroy(p.shiplog);
     checkpoint_copies_destroy(p.keeper);
     shares_destroy(p.access);

@@ -139,7 +139,7 @@ static int make_of_spare(struct jobdir *d, const struct scratch *s, struct spare
     char name[TOKEN_HEX + 1];
 
     snprintf(name, sizeof name, ".%s", hex);
-    if (!jobdir_pool_take(spares, s, name))
+    if (!scratch_take_spare(spares, s, name))
         return -1;
     if (fill_jobdir(d, s, s->spare_fd, name, o, params, NULL) == 0) {
         (void)renameat(d->fd, JOB_LOG, s->log_fd, hex);
@@ -214,7 +214,7 @@ int jobdir_shed(const struct scratch *s, const char *token_hex, struct err *e)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char *path = mem_printf("%s/%s", token_hex, names[i]);
 
-        if (!jobdir_pool_is_fresh(s->run_fd, path) && io_remove_tree_at(s->run_fd, path, e) < 0)
+        if (!scratch_is_fresh_dir(s->run_fd, path) && io_remove_tree_at(s->run_fd, path, e) < 0)
             result = -1;
         free(path);
     }

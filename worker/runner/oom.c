@@ -85,7 +85,7 @@ static int open_kills(const struct oom *o)
 void oom_open(struct oom *o, const char *root)
 {
     *o = (struct oom){ .root = mem_strdup(root), .kills_fd = -1 };
-    own_cgroup_find(&o->group, root, OWN_CGROUP_OF_MEMORY);
+    job_cgroup_find_own(&o->group, root, OWN_CGROUP_OF_MEMORY);
     if (o->group.folder != NULL)
         o->kills_fd = open_kills(o);
 }
@@ -94,12 +94,12 @@ void oom_open_group(struct oom *o, const char *folder)
 {
     struct own_cgroup own;
 
-    own_cgroup_find(&own, "", OWN_CGROUP_V2);
+    job_cgroup_find_own(&own, "", OWN_CGROUP_V2);
     *o = (struct oom){ .root = mem_strdup(""),
                        .group = { .folder = mem_strdup(folder),
                                   .top = own.folder == NULL ? strlen(folder) : own.top,
                                   .is_v2 = true } };
-    own_cgroup_free(&own);
+    job_cgroup_free_own(&own);
     o->kills_fd = open_kills(o);
 }
 
@@ -108,7 +108,7 @@ void oom_close(struct oom *o)
     if (o->kills_fd >= 0)
         close(o->kills_fd);
     free(o->root);
-    own_cgroup_free(&o->group);
+    job_cgroup_free_own(&o->group);
     *o = (struct oom){ .kills_fd = -1 };
 }
 

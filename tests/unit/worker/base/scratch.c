@@ -13,7 +13,7 @@ static void publish_and_give(struct run *r, const char *hex, size_t *count)
 {
     assert_int_equal(renameat(r->site.scratch.ended_fd, hex, r->site.scratch.published_fd, hex), 0);
     site_write(r->site.scratch.published_fd, arena_printf(r->site.arena, "%s/report", hex), "r");
-    assert_true(jobdir_pool_give(&r->site.scratch, hex, count));
+    assert_true(scratch_keep_spare(&r->site.scratch, hex, count));
 }
 
 static void a_spare_folder_shows_nothing_of_the_attempt_before(void **state)
@@ -89,7 +89,7 @@ static void spare_folders_are_used_again_and_cleared(void **state)
     assert_int_equal(fstatat(r.site.scratch.ended_fd, r.job.hex, &second, 0), 0);
     assert_true(first.st_ino == second.st_ino);
     publish_and_give(&r, r.job.hex, &count);
-    jobdir_pool_clear(&r.site.scratch, &count);
+    scratch_clear_spares(&r.site.scratch, &count);
     assert_int_equal(count, 0);
     assert_int_equal(site_count(r.site.scratch.path), 7);
     close_run(&r);

@@ -938,7 +938,7 @@ static void what_cannot_be_removed_does_not_keep_back_the_outcome(void **state)
             renameat(r.site.scratch.ended_fd, r.job.hex, r.site.scratch.published_fd, r.job.hex),
             0);
         assert_false(
-            jobdir_pool_give(&r.site.scratch, r.job.hex, &count)); /* another job would see it */
+            scratch_keep_spare(&r.site.scratch, r.job.hex, &count)); /* another job would see it */
         site_become_root();
         close_run(&r);
     }
