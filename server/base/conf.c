@@ -7,7 +7,6 @@
 
 #include "common/base/path.h"
 #include "common/proto/layout.h"
-#include "server/base/jailpattern.h"
 #include "server/base/sshdconf.h"
 
 /* Ten minutes: longer than a reboot, shorter than the patience of somebody who waits for a job. */
@@ -237,6 +236,37 @@ const struct key conf_keys[] = {
     { 0 },
 };
 
+/* ---- patterns of sockets: "/srv/sftp/%u/ludwig/server.sock" ---- */
+
+#define ANY_USER "/%u/"
+
+bool conf_is_pattern(const char *socket)
+{
+    return strchr(socket, '%') != NULL;
+}
+
+static int check_pattern(const char *socket, struct err *e)
+{
+    const char *any = strstr(socket, ANY_USER);
+
+    if (any != NULL && any != socket && strchr(any + 3, '%') == NULL &&
+        memchr(socket, '%', (size_t)(any - socket)) == NULL &&
+        path_is_inside(any + strlen(ANY_USER)))
+        return 0;
+    return err_set(e, ERR_USAGE,
+                   "sockets: '%s': %%u stands for a user's folder, once, as in"
+                   " /srv/sftp/%%u/ludwig/server.sock",
+                   socket);
+}
+
+void conf_pattern_split(const char *pattern, char **dir, char **below)
+{
+    const char *any = strstr(pattern, ANY_USER);
+
+    *dir = mem_strndup(pattern, (size_t)(any - pattern));
+    *below = mem_strdup(any + strlen(ANY_USER));
+}
+
 /* ---- what must be true ---- */
 
 static int take_path(struct arena *a, const char **path, const char *key, struct err *e)
@@ -293,7 +323,7 @@ static int check(struct conf *c, struct err *e)
     sockets = c->sockets.items;
     for (size_t i = 0; i < c->sockets.n; i++)
         if (take_path(c->arena, &sockets[i], "sockets", e) < 0 ||
-            (jailpattern_is(sockets[i]) && jailpattern_check(sockets[i], e) < 0))
+            (conf_is_pattern(sockets[i]) && check_pattern(sockets[i], e) < 0))
             return -1;
     if (c->sshd_listen != NULL && sshdconf_parse_listen(c->sshd_listen, c->arena, &listen, e) < 0)
         return err_wrap(e, "sshd: listen");

@@ -45,7 +45,7 @@ struct conf {
     const char *state;
     const char *projects;     /* where projects lie below share; NULL: in it */
     const char *share_group;  /* whose members may read projects; NULL: their owners' own */
-    struct list sockets;      /* const char *: paths, and patterns of jailpattern.h */
+    struct list sockets;      /* const char *: paths, and patterns with %u */
     bool has_usual_sockets;   /* the key was not there: <share>/.ludwig/server.sock, and root's */
     const char *socket_group; /* sockets are 0660 for it; NULL: 0666 */
     struct list admins;       /* const char * */
@@ -69,5 +69,10 @@ const struct slurm_site *conf_slurm_site(const struct conf *c, const char *parti
 /* Its pilots take one job, and leave. */
 bool conf_has_one_job_each(const struct conf *c, const struct slurm_pool *pool);
 void conf_free(struct conf *c);
+
+/* A socket in each user's folder: "%u" stands for the folder's name, once. */
+bool conf_is_pattern(const char *socket);
+/* The folder that holds those of the users, and the path below each; the caller frees both. */
+void conf_pattern_split(const char *pattern, char **dir, char **below);
 
 #endif

@@ -12,7 +12,7 @@
 #include "common/base/log.h"
 #include "common/base/path.h"
 #include "server/base/identity.h"
-#include "server/base/jailpattern.h"
+#include "server/base/conf.h"
 #include "server/base/thread_task.h"
 #include "server/conn/listen.h"
 #include "server/conn/trusted_dir.h"
@@ -523,7 +523,7 @@ static struct pattern *pattern_create(struct server *sv, const char *text)
 
     p->sv = sv;
     p->text = mem_strdup(text);
-    jailpattern_split(text, &p->dir, &p->below);
+    conf_pattern_split(text, &p->dir, &p->below);
     p->lists = true;
     p->watch = mem_alloc(sizeof *p->watch);
     uv_fs_event_init(&sv->loop, p->watch);

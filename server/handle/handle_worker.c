@@ -17,7 +17,7 @@
 #include "server/queue/pilot_rows.h"
 #include "server/queue/share_packs.h"
 #include "server/queue/subscribe.h"
-#include "server/share/projectdir.h"
+#include "server/share/project.h"
 
 /* ---- hello ---- */
 
@@ -89,7 +89,7 @@ int handle_hello(struct server *sv, struct ask *ask, const void *request, void *
                                  .admin = c->is_admin,
                                  .share = sv->conf.share,
                                  .projects = sv->conf.projects,
-                                 .makes_projects = projectdir_is_made_here(c->uid) };
+                                 .makes_projects = project_is_made_here(c->uid) };
     log_event(LOG_DEBUG, "hello", "conn", "%lld", (long long)c->number, "program", "%s",
               req->program, "user", "%s", c->user, "label", "%s", label, NULL);
     return 0;

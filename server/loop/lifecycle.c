@@ -8,7 +8,6 @@
 #include "common/base/log.h"
 #include "common/base/path.h"
 #include "common/proto/layout.h"
-#include "server/base/jailpattern.h"
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
 #include "server/conn/jails.h"
@@ -138,7 +137,7 @@ fail:
 
 static int listen_at(struct server *sv, const char *socket, struct err *e)
 {
-    if (jailpattern_is(socket))
+    if (conf_is_pattern(socket))
         return jails_follow(sv, socket, e);
     if (server_dirs_socket_dir(sv, socket, e) < 0)
         return -1;

@@ -13,7 +13,7 @@
 #include "common/base/log.h"
 #include "common/base/units.h"
 #include "common/proto/endpoint.h"
-#include "server/base/jailpattern.h"
+#include "server/base/conf.h"
 #include "server/inbox/inbox.h"
 #include "server/pilot/pilotkey.h"
 #include "server/pilot/pilots_internal.h"
@@ -74,7 +74,7 @@ static const char *plain_socket(const struct conf *conf)
     const char *const *items = conf->sockets.items;
 
     for (size_t i = 0; i < conf->sockets.n; i++)
-        if (!jailpattern_is(items[i]))
+        if (!conf_is_pattern(items[i]))
             return items[i];
     return NULL;
 }
@@ -209,7 +209,7 @@ static void add_all(struct buf *out, const char *scheme, const struct list *text
     const char *const *items = texts->items;
 
     for (size_t i = 0; i < texts->n; i++)
-        if (strcmp(scheme, "unix:") != 0 || !jailpattern_is(items[i]))
+        if (strcmp(scheme, "unix:") != 0 || !conf_is_pattern(items[i]))
             add(out, scheme, items[i]);
 }
 

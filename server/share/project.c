@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* project.c - the owner of a project, and the users that may look into it */
+/* project.c - a project's owner, its row, its folder on the share, and the users that may read it */
 #include "server/share/project.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "common/base/fs.h"
+#include "common/base/io.h"
 #include "common/base/path.h"
 #include "server/base/identity.h"
 #include "server/conn/handler.h"
 #include "server/conn/permission.h"
 #include "server/conn/request_task.h"
-#include "server/share/projectdir.h"
+#include "server/share/server_dirs.h"
+
+#define NO_GROUP ((gid_t)-1)
+
+/* A folder that is not given away yet; no other program makes one like that. */
+#define UNFINISHED_MODE 01700
 
 int project_check_name(const char *name, struct err *e)
 {
@@ -19,6 +33,13 @@ int project_check_name(const char *name, struct err *e)
                    "project '%s': no name that every system can show (letters, digits, - and _"
                    " are safe)",
                    name);
+}
+
+static int refuse(const char *name, const char *owner, struct err *e)
+{
+    return err_set(e, ERR_DENIED,
+                   "project '%s' belongs to %s; choose another name with project: NAME", name,
+                   owner);
 }
 
 /* ---- its row ---- */
@@ -31,7 +52,7 @@ static int64_t find_own(struct server *sv, const struct conn *c, const char *nam
     int64_t id = rc == 1 ? stmt_int(s, 0) : rc;
 
     if (rc == 1 && stmt_int(s, 1) != (int64_t)c->uid)
-        id = projectdir_refuse(name, stmt_text(s, 2), e);
+        id = refuse(name, stmt_text(s, 2), e);
     stmt_end(s);
     return id;
 }
@@ -47,14 +68,22 @@ int64_t project_take(struct server *sv, const struct conn *c, const char *name, 
     return db_last_id(sv->db);
 }
 
-/* ---- its folder: looked at on a thread, while the asker waits ---- */
+/* ---- its folder ---- */
 
+/*
+ * A look at the folder, for a request.  It may take as long as the share does, and runs on a thread,
+ * where of sv nothing is used but the configuration.  Nothing in a project is ever opened, made or
+ * changed.
+ */
 struct look {
     const struct server *sv;
     char *name;
+    uid_t asker;
     bool is_private;
-    bool has_groups;
-    struct reader asker;
+    bool has_groups;      /* the kernel has told them */
+    struct groups groups; /* of the asker */
+    int parent_fd;
+    bool has_owners; /* else the file system gives all files one owner */
     /* What came of it. */
     struct folder_order order;
     uid_t owner;
@@ -66,7 +95,7 @@ static void look_free(void *context)
 {
     struct look *l = context;
 
-    free(l->asker.groups.items);
+    free(l->groups.items);
     free(l->owner_name);
     free(l->name);
     free(l);
@@ -78,15 +107,244 @@ static struct look *look_at(const struct server *sv, const struct conn *c, const
 
     l->sv = sv;
     l->name = mem_strdup(name);
-    l->asker.uid = c->uid;
+    l->asker = c->uid;
     return l;
+}
+
+static int folder_open(struct look *l, struct err *e)
+{
+    l->parent_fd = server_dirs_open_projects(l->sv, false, e);
+    if (l->parent_fd < 0)
+        return -1;
+    l->has_owners = fs_type_of_fd(l->parent_fd).keeps_owners;
+    return 0;
+}
+
+/* What lies there: 1, 0 when nothing does, -1. */
+static int folder_look(const struct look *l, struct stat *st, struct err *e)
+{
+    if (fstatat(l->parent_fd, l->name, st, AT_SYMLINK_NOFOLLOW) == 0)
+        return 1;
+    return errno == ENOENT ? 0 : err_sys(e, "look at the folder of project '%s'", l->name);
+}
+
+static int check_folder(const struct look *l, const struct stat *st, struct err *e)
+{
+    char *owner;
+
+    if (!S_ISDIR(st->st_mode))
+        return err_set(e, ERR_DENIED,
+                       "project '%s': what has that name on the share is no folder%s; choose"
+                       " another with project: NAME",
+                       l->name, S_ISLNK(st->st_mode) ? " but a link" : "");
+    if (!l->has_owners || st->st_uid == l->asker)
+        return 0;
+    owner = identity_user_name(st->st_uid);
+    refuse(l->name, owner, e);
+    free(owner);
+    return -1;
+}
+
+static int check(void *context, struct err *e)
+{
+    struct look *l = context;
+    struct stat st;
+    int rc;
+
+    if (folder_open(l, e) < 0)
+        return -1;
+    rc = folder_look(l, &st, e);
+    if (rc == 1)
+        rc = check_folder(l, &st, e);
+    else if (rc == 0)
+        rc = err_set(e, ERR_FAILED, "the folder of project '%s' is not on the share", l->name);
+    close(l->parent_fd);
+    return rc;
+}
+
+int project_check_folder(struct server *sv, struct ask *ask, const char *name, struct err *e)
+{
+    if (request_task_context(ask) == NULL)
+        return request_task_begin(sv, ask, check, look_free, look_at(sv, ask->conn, name));
+    return request_task_end(ask, e);
+}
+
+static int find_owner(void *context, struct err *e)
+{
+    struct look *l = context;
+    struct stat st;
+    int rc;
+
+    if (folder_open(l, e) < 0)
+        return -1;
+    rc = l->has_owners ? folder_look(l, &st, e) : 0;
+    if (rc == 1) {
+        l->owner = st.st_uid;
+        l->owner_name = identity_user_name(l->owner);
+    }
+    close(l->parent_fd);
+    return rc < 0 ? -1 : 0;
+}
+
+int project_folder_owner(struct server *sv, struct ask *ask, const char *name, uid_t *uid,
+                         const char **owner, struct err *e)
+{
+    struct look *l = request_task_context(ask);
+
+    if (l == NULL)
+        return request_task_begin(sv, ask, find_owner, look_free, look_at(sv, ask->conn, name));
+    *uid = l->owner;
+    *owner = l->owner_name == NULL ? NULL : arena_strdup(ask->arena, l->owner_name);
+    return request_task_end(ask, e);
+}
+
+/* ---- making it ---- */
+
+struct plan {
+    gid_t group;
+    mode_t mode;
+    bool is_ours; /* to make */
+};
+
+bool project_is_made_here(uid_t uid)
+{
+    return geteuid() == 0 || uid == geteuid();
+}
+
+/* Workers of a service account write into projects through the group. */
+static struct plan plan_of(const struct look *l)
+{
+    bool is_own = l->asker == geteuid();
+    struct plan p = { .group = l->sv->share_gid, .is_ours = project_is_made_here(l->asker) };
+
+    if (l->is_private)
+        p.mode = 0700;
+    else if (p.is_ours)
+        p.mode = is_own && p.group == NO_GROUP ? 0755 : 02750;
+    else
+        p.mode = p.group == NO_GROUP ? 0755 : 02770;
+    return p;
+}
+
+static bool is_empty(int fd)
+{
+    DIR *dir = io_list_dir_at(fd, ".", NULL);
+    int n = 0;
+
+    if (dir == NULL)
+        return false;
+    while (n <= 2 && readdir(dir) != NULL)
+        n++;
+    closedir(dir);
+    return n <= 2; /* "." and ".." */
+}
+
+/* Gives it away, unless another was put in its place: other users may be able to write beside it. */
+static int finish_made(const struct look *l, const struct plan *p, struct err *e)
+{
+    int fd = openat(l->parent_fd, l->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    uid_t owner = l->asker == geteuid() ? (uid_t)-1 : l->asker;
+    gid_t group = p->group;
+    struct stat st;
+    int rc = 0;
+
+    if (fd < 0 && errno != ENOTDIR && errno != ELOOP && errno != ENOENT)
+        return err_sys(e, "open the folder of project '%s'", l->name);
+    if (fd < 0 || fstat(fd, &st) < 0 || (l->has_owners && st.st_uid != geteuid()) ||
+        !is_empty(fd)) {
+        if (fd >= 0)
+            close(fd);
+        return err_set(e, ERR_DENIED, "the folder of project '%s' was exchanged while it was made",
+                       l->name);
+    }
+    if (owner != (uid_t)-1 && group == NO_GROUP)
+        rc = identity_primary_group(owner, &group, e);
+    if (rc == 0 && l->has_owners && (owner != (uid_t)-1 || group != NO_GROUP) &&
+        fchown(fd, owner, group) < 0)
+        rc = err_sys(e, "give the folder of project '%s' to uid %u and group %d", l->name, l->asker,
+                     (int)group);
+    if (rc == 0 && fchmod(fd, p->mode) < 0 && l->has_owners)
+        rc = err_sys(e, "set the mode of the folder of project '%s'", l->name);
+    close(fd);
+    if (rc < 0)
+        (void)unlinkat(l->parent_fd, l->name, AT_REMOVEDIR); /* goes only while it is empty */
+    else if (fsync(l->parent_fd) < 0 && errno != EINVAL && errno != ENOTSUP)
+        rc = err_sys(e, "sync the folder of projects");
+    return rc;
+}
+
+/* By another thread, or by a ludwigd that was killed meanwhile. */
+static bool may_be_unfinished(const struct plan *p, const struct stat *st)
+{
+    const mode_t inherited = S_ISGID;
+
+    return p->is_ours && S_ISDIR(st->st_mode) && st->st_uid == geteuid() &&
+           (st->st_mode & 07777 & ~inherited) == UNFINISHED_MODE;
+}
+
+/* One thread at a time, so that no other is at work on a folder that it finds unfinished.  0, or 1 when
+ * another program was faster. */
+static int make_alone(struct look *l, const struct plan *p, struct err *e)
+{
+    static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
+    bool is_left_to_client = false;
+    struct stat st;
+    int rc;
+
+    pthread_mutex_lock(&alone);
+    rc = folder_look(l, &st, e);
+    if (rc == 0 && !p->is_ours) {
+        is_left_to_client = true;
+    } else if (rc == 0 && mkdirat(l->parent_fd, l->name, UNFINISHED_MODE) == 0) {
+        rc = finish_made(l, p, e);
+    } else if (rc == 0) {
+        /* Root on a share where root is nobody leaves it to the client. */
+        is_left_to_client = geteuid() == 0 && (errno == EACCES || errno == EPERM);
+        if (errno == EEXIST)
+            rc = 1;
+        else if (!is_left_to_client)
+            rc = err_sys(e, "make the folder of project '%s'", l->name);
+    } else if (rc == 1 && may_be_unfinished(p, &st)) {
+        int fd = openat(l->parent_fd, l->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        if (fd >= 0 && is_empty(fd))
+            rc = finish_made(l, p, e);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (is_left_to_client) {
+        l->order.mode = (int64_t)p->mode;
+        l->order.group = p->group == NO_GROUP ? SCHEMA_NONE : (int64_t)p->group;
+    }
+    pthread_mutex_unlock(&alone);
+    return rc;
 }
 
 static int prepare(void *context, struct err *e)
 {
     struct look *l = context;
+    struct plan p = plan_of(l);
+    struct stat st;
+    int rc;
 
-    return projectdir_prepare(l->sv, l->name, l->asker.uid, l->is_private, &l->order, e);
+    l->order = (struct folder_order){ .group = SCHEMA_NONE };
+    if (folder_open(l, e) < 0)
+        return -1;
+    rc = folder_look(l, &st, e);
+    if (rc == 0 || (rc == 1 && may_be_unfinished(&p, &st))) {
+        rc = make_alone(l, &p, e);
+        if (rc == 1)
+            rc = folder_look(l, &st, e);
+    }
+    if (rc == 1)
+        rc = check_folder(l, &st, e) < 0 ? -1 : 1;
+    close(l->parent_fd);
+    if (rc == 1 && l->is_private && l->has_owners && (st.st_mode & 077) != 0)
+        return err_set(e, ERR_USAGE,
+                       "private: the folder of project '%s' is there already and open to others"
+                       " (mode %04o); close it with chmod 700, or leave private: out",
+                       l->name, st.st_mode & 07777u);
+    return rc < 0 ? -1 : 0;
 }
 
 int project_prepare(struct server *sv, struct ask *ask, const char *name, bool is_private,
@@ -105,50 +363,52 @@ int project_prepare(struct server *sv, struct ask *ask, const char *name, bool i
     return request_task_end(ask, e);
 }
 
-static int check(void *context, struct err *e)
-{
-    const struct look *l = context;
+/* ---- may a user read it? ---- */
 
-    return projectdir_check(l->sv, l->name, l->asker.uid, e);
+/* bits: of 4, 2, 1. */
+static bool has_access(const struct look *l, const struct stat *st, mode_t bits)
+{
+    int shift = st->st_uid == l->asker ? 6 : 0;
+
+    for (size_t i = 0; shift == 0 && i < l->groups.n; i++)
+        if (l->groups.items[i] == st->st_gid)
+            shift = 3;
+    return (st->st_mode >> shift & bits) == bits;
 }
 
-int project_check_folder(struct server *sv, struct ask *ask, const char *name, struct err *e)
+/* Every folder on the way to it, and itself. */
+static bool may_enter(const struct look *l, const char *path)
 {
-    if (request_task_context(ask) == NULL)
-        return request_task_begin(sv, ask, check, look_free, look_at(sv, ask->conn, name));
-    return request_task_end(ask, e);
-}
+    struct stat st;
+    char *parent;
+    bool may;
 
-static int find_owner(void *context, struct err *e)
-{
-    struct look *l = context;
-    int rc = projectdir_owner(l->sv, l->name, &l->owner, e);
-
-    if (rc == 1)
-        l->owner_name = identity_user_name(l->owner);
-    return rc < 0 ? -1 : 0;
-}
-
-int project_folder_owner(struct server *sv, struct ask *ask, const char *name, uid_t *uid,
-                         const char **owner, struct err *e)
-{
-    struct look *l = request_task_context(ask);
-
-    if (l == NULL)
-        return request_task_begin(sv, ask, find_owner, look_free, look_at(sv, ask->conn, name));
-    *uid = l->owner;
-    *owner = l->owner_name == NULL ? NULL : arena_strdup(ask->arena, l->owner_name);
-    return request_task_end(ask, e);
+    if (stat(path, &st) < 0 || !has_access(l, &st, 1))
+        return false;
+    if (strcmp(path, "/") == 0)
+        return true;
+    parent = path_dirname(path);
+    may = may_enter(l, parent);
+    free(parent);
+    return may;
 }
 
 static int find_access(void *context, struct err *e)
 {
     struct look *l = context;
+    char *projects = server_dirs_projects(l->sv), *real = path_real(projects, NULL);
+    struct stat st;
 
     (void)e;
     if (!l->has_groups)
-        identity_groups(l->asker.uid, &l->asker.groups);
-    l->may_read = projectdir_may_read(l->sv, l->name, &l->asker);
+        identity_groups(l->asker, &l->groups);
+    if (real != NULL && folder_open(l, NULL) == 0) {
+        l->may_read = l->has_owners && folder_look(l, &st, NULL) == 1 && S_ISDIR(st.st_mode) &&
+                      has_access(l, &st, 5) && may_enter(l, real);
+        close(l->parent_fd);
+    }
+    free(real);
+    free(projects);
     return 0;
 }
 
@@ -166,7 +426,7 @@ int project_may_see(struct server *sv, struct ask *ask, int64_t uid, const struc
     l = look_at(sv, c, sweep->project);
     l->has_groups = c->has_groups;
     if (c->groups.n > 0)
-        l->asker.groups =
+        l->groups =
             (struct groups){ mem_copy(c->groups.items, c->groups.n * sizeof(gid_t)), c->groups.n };
     return request_task_begin(sv, ask, find_access, look_free, l);
 }
