@@ -13,14 +13,16 @@
 
 #include "common/base/io.h"
 
-/* Its texts live in *room, which the caller frees; NULL for a uid without a name. */
-static struct passwd *find_user(uid_t uid, struct passwd *entry, char **room)
+/* By its name or, NULL, its uid.  Its texts live in *room, which the caller frees; NULL when there is no
+ * such user. */
+static struct passwd *find_user(const char *name, uid_t uid, struct passwd *entry, char **room)
 {
     size_t n = 1024;
     struct passwd *found = NULL;
 
     *room = mem_alloc(n);
-    while (getpwuid_r(uid, entry, *room, n, &found) == ERANGE) {
+    while ((name != NULL ? getpwnam_r(name, entry, *room, n, &found)
+                         : getpwuid_r(uid, entry, *room, n, &found)) == ERANGE) {
         n *= 2;
         *room = mem_resize(*room, n, 1);
     }
@@ -31,7 +33,7 @@ char *identity_user_name(uid_t uid)
 {
     struct passwd entry;
     char *room;
-    struct passwd *found = find_user(uid, &entry, &room);
+    struct passwd *found = find_user(NULL, uid, &entry, &room);
     char *name = found != NULL ? mem_strdup(found->pw_name) : mem_printf("#%u", uid);
 
     free(room);
@@ -40,15 +42,10 @@ char *identity_user_name(uid_t uid)
 
 bool identity_find_user(const char *name, uid_t *uid)
 {
-    size_t n = 1024;
-    char *room = mem_alloc(n);
     struct passwd entry;
-    struct passwd *found = NULL;
+    char *room;
+    struct passwd *found = find_user(name, 0, &entry, &room);
 
-    while (getpwnam_r(name, &entry, room, n, &found) == ERANGE) {
-        n *= 2;
-        room = mem_resize(room, n, 1);
-    }
     if (found != NULL)
         *uid = found->pw_uid;
     free(room);
@@ -61,7 +58,7 @@ int identity_primary_group(uid_t uid, gid_t *gid, struct err *e)
 {
     struct passwd entry;
     char *room;
-    struct passwd *found = find_user(uid, &entry, &room);
+    struct passwd *found = find_user(NULL, uid, &entry, &room);
 
     if (found != NULL)
         *gid = found->pw_gid;
@@ -73,7 +70,7 @@ void identity_groups(uid_t uid, struct groups *groups)
 {
     struct passwd entry;
     char *room;
-    struct passwd *found = find_user(uid, &entry, &room);
+    struct passwd *found = find_user(NULL, uid, &entry, &room);
     int n = 32, room_for = 0;
 
     *groups = (struct groups){ 0 };

@@ -61,10 +61,15 @@
 
 /* ---- jobs, attempts, workers and hands ---- */
 
+/* as attempt_row reads them */
+#define ATTEMPT_COLUMNS                                                               \
+    "a.id, a.job, a.no, a.state, a.seq, a.worker, a.exit_code, j.cancelled, j.sweep," \
+    " a.started_at, a.ended_at, a.cpu_ms FROM attempt a JOIN job j ON j.id = a.job"
+
 #define SQL_ATTEMPTS(X)                                                                                                  \
     X(SQL_JOB_LOAD, "SELECT sweep, no, state, cancelled, held, forgiven,"                                                \
                     " queue_order IS NOT NULL, attempt FROM job WHERE id = ?")                                           \
-    /* the last column: of a batch that was lost, an earlier one was what it was at */                                   \
+    /* the last column: of a batch that was lost, an earlier member had not ended */                                     \
     X(SQL_JOB_ATTEMPTS,                                                                                                  \
       "SELECT state, no, id, cause, exit_code, signal, reason, state = ATTEMPT_LOST AND batch < id"                      \
       " AND EXISTS(SELECT 1 FROM attempt b WHERE b.id >= a.batch AND b.id < a.id"                                        \
@@ -87,14 +92,8 @@
       " ran_jobs = ran_jobs + ?5, ran_ms = ran_ms + ?6, spent_attempts = spent_attempts + ?7,"                           \
       " spent_ms = spent_ms + ?8, spent_cpu_ms = spent_cpu_ms + ?9, version = ?10,"                                      \
       " JOB_COUNTERS_SET WHERE id = ?1")                                                                                 \
-    X(SQL_ATTEMPT_BY_TOKEN, "SELECT a.id, a.job, a.no, a.state, a.seq, a.worker, a.exit_code,"                           \
-                            " j.cancelled, j.sweep, a.started_at, a.ended_at, a.cpu_ms"                                  \
-                            " FROM attempt a JOIN job j ON j.id = a.job"                                                 \
-                            " WHERE a.token = ?")                                                                        \
-    X(SQL_ATTEMPT_BY_ID, "SELECT a.id, a.job, a.no, a.state, a.seq, a.worker, a.exit_code,"                              \
-                         " j.cancelled, j.sweep, a.started_at, a.ended_at, a.cpu_ms"                                     \
-                         " FROM attempt a JOIN job j ON j.id = a.job"                                                    \
-                         " WHERE a.id = ?")                                                                              \
+    X(SQL_ATTEMPT_BY_TOKEN, "SELECT " ATTEMPT_COLUMNS " WHERE a.token = ?")                                              \
+    X(SQL_ATTEMPT_BY_ID, "SELECT " ATTEMPT_COLUMNS " WHERE a.id = ?")                                                    \
     X(SQL_ATTEMPT_STATE, "UPDATE attempt SET state = ?2, seq = max(seq, ?3),"                                            \
                          " started_at = CASE WHEN started_at = 0 THEN ?4 ELSE started_at END,"                           \
                          " ended_at = 0, cause = CAUSE_NONE, reason = NULL"                                              \
