@@ -10,7 +10,7 @@
 #include "client/term/command.h"
 #include "client/util/pump.h"
 #include "client/util/conf.h"
-#include "client/util/unixsocket.h"
+#include "common/proto/unixsocket.h"
 #include "common/base/io.h"
 #include "common/connect/mux.h"
 #include "common/connect/routes.h"

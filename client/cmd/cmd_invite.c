@@ -14,7 +14,7 @@
 #include "client/term/output.h"
 #include "client/term/table.h"
 #include "client/util/conf.h"
-#include "client/util/unixsocket.h"
+#include "common/proto/unixsocket.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
 

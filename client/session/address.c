@@ -11,7 +11,7 @@
 
 #include "client/session/address.h"
 #include "client/util/conf.h"
-#include "client/util/unixsocket.h"
+#include "common/proto/unixsocket.h"
 #include "common/base/digest.h"
 #include "common/base/fs.h"
 #include "common/base/io.h"

@@ -13,7 +13,7 @@
 #include "client/term/output.h"
 #include "client/util/child.h"
 #include "client/util/login_node.h"
-#include "client/util/unixsocket.h"
+#include "common/proto/unixsocket.h"
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"

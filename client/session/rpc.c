@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "client/session/rpc.h"
-#include "client/util/unixsocket.h"
+#include "common/proto/unixsocket.h"
 #include "common/base/units.h"
 #include "common/ssh/prompt.h"
 

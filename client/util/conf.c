@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "client/util/conf.h"
-#include "client/util/unixsocket.h"
+#include "common/proto/unixsocket.h"
 #include "common/base/path.h"
 #include "common/proto/envvars.h"
 

@@ -19,6 +19,7 @@
 
 #include "common/base/io.h"
 #include "common/base/units.h"
+#include "common/proto/unixsocket.h"
 #include "common/connect/file_request.h"
 #include "common/proto/layout.h"
 #include "common/proto/shareid.h"
@@ -57,19 +58,6 @@ struct courier {
 
 /* ---- before the first byte ---- */
 
-static int check_id(struct courier *c, const struct shareid *id, struct err *e)
-{
-    if (id->incarnation == NULL || token_parse(id->incarnation, &c->incarnation) < 0)
-        return err_set(e, ERR_UNREACHABLE, "ludwigd on %s was stopped", id->host);
-    if (id->inbox == INBOX_NONE)
-        return err_set(e, ERR_DENIED, "ludwigd on %s takes nothing from its inbox%s%s", id->host,
-                       id->why != NULL ? ": " : "", id->why != NULL ? id->why : "");
-    c->server = mem_strdup(id->server);
-    c->host = mem_strdup(id->host);
-    c->patience_ms = id->inbox == INBOX_WATCHED ? PATIENCE_WATCHED_MS : PATIENCE_LISTED_MS;
-    return 0;
-}
-
 static int read_id(struct courier *c, struct err *e)
 {
     struct arena *a = arena_create();
@@ -78,14 +66,26 @@ static int read_id(struct courier *c, struct err *e)
     struct err why = { 0 };
     int rc = share_read(c->share, ID_PATH, SHAREID_MAX_BYTES, &text, &why);
 
-    if (rc < 0)
+    if (rc < 0) {
         err_set(e, why.kind, "%s%s",
                 why.kind == ERR_NOT_FOUND ? "no ludwigd has made this folder its share: " : "",
                 why.text);
-    if (rc == 0)
-        rc = shareid_decode(&id, buf_bytes(&text), a, e);
-    if (rc == 0)
-        rc = check_id(c, &id, e);
+        goto out;
+    }
+    rc = shareid_decode(&id, buf_bytes(&text), a, e);
+    if (rc < 0)
+        goto out;
+    if (id.incarnation == NULL || token_parse(id.incarnation, &c->incarnation) < 0) {
+        rc = err_set(e, ERR_UNREACHABLE, "ludwigd on %s was stopped", id.host);
+    } else if (id.inbox == INBOX_NONE) {
+        rc = err_set(e, ERR_DENIED, "ludwigd on %s takes nothing from its inbox%s%s", id.host,
+                     id.why != NULL ? ": " : "", id.why != NULL ? id.why : "");
+    } else {
+        c->server = mem_strdup(id.server);
+        c->host = mem_strdup(id.host);
+        c->patience_ms = id.inbox == INBOX_WATCHED ? PATIENCE_WATCHED_MS : PATIENCE_LISTED_MS;
+    }
+out:
     buf_free(&text);
     arena_destroy(a);
     return rc;
@@ -231,12 +231,16 @@ void courier_close(struct courier *c)
 
 /* ---- the process ---- */
 
-/* Ctrl-C at the terminal ends the command; the courier ends when it sees that. */
-static void leave_terminal(void)
+/* Forks once more, so that nobody has to wait for the courier. */
+_Noreturn static void live(struct courier *c, int fd)
 {
-    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    pid_t pid = fork();
     sigset_t none;
+    int null;
 
+    if (pid != 0)
+        _exit(pid < 0 ? 1 : 0);
+    /* Ctrl-C at the terminal ends the command; the courier ends when it sees that. */
     sigemptyset(&none);
     for (int i = 1; i < NSIG; i++)
         if (i != SIGKILL && i != SIGSTOP)
@@ -244,20 +248,9 @@ static void leave_terminal(void)
     (void)signal(SIGPIPE, SIG_IGN);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)setsid();
-    for (int i = 0; i < 3 && fd >= 0; i++)
-        (void)dup2(fd, i);
-    if (fd > 2)
-        close(fd);
-}
-
-/* Forks twice, so that nobody has to wait for it. */
-static void live(struct courier *c, int fd)
-{
-    pid_t pid = fork();
-
-    if (pid != 0)
-        _exit(pid < 0 ? 1 : 0);
-    leave_terminal();
+    null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int i = 0; i < 3 && null >= 0; i++)
+        (void)dup2(null, i);
     io_close_all_but((const int[]){ fd, share_fd(c->share) }, 2);
     _exit(courier_run(c, fd, NULL) < 0 ? 1 : 0);
 }
@@ -267,12 +260,10 @@ int courier_start(struct courier *c, struct err *e)
     int ends[2], status = 0;
     pid_t pid;
 
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0) {
+    if (unixsocket_pair(ends, e) < 0) {
         courier_close(c);
-        return err_sys(e, "socketpair");
+        return -1;
     }
-    for (int i = 0; i < 2; i++)
-        (void)fcntl(ends[i], F_SETFD, FD_CLOEXEC);
     pid = fork();
     if (pid == 0)
         live(c, ends[1]);
@@ -530,26 +521,22 @@ static void give(struct stream *s)
         buf_clear(&s->down);
 }
 
-/* The first request is not held: it has bytes, and ludwigd has an answer to them. */
-static int check_patience(const struct stream *s, struct err *e)
-{
-    int64_t most_ms = s->c->patience_ms + (s->n_replied > 0 ? FILE_REQUEST_HOLD_MS : 0);
-
-    if (s->n_put == s->n_replied || units_monotonic_ms() - s->put_ms < most_ms)
-        return 0;
-    return err_set(e, ERR_UNREACHABLE, "ludwigd on %s takes nothing from its inbox", s->c->host);
-}
-
 static int do_turn(struct stream *s, struct err *e)
 {
     int n_put = put_requests(s, e), n_taken;
+    int64_t most_ms;
 
     /* ludwigd is at work meanwhile. */
     if (n_put < 0 || remove_requests(s, s->n_replied, e) < 0)
         return -1;
     n_taken = take_replies(s, e);
-    if (n_taken < 0 || look_at_id(s, e) < 0 || check_patience(s, e) < 0)
+    if (n_taken < 0 || look_at_id(s, e) < 0)
         return -1;
+    /* The first request is not held: it has bytes, and ludwigd has an answer to them. */
+    most_ms = s->c->patience_ms + (s->n_replied > 0 ? FILE_REQUEST_HOLD_MS : 0);
+    if (s->n_put > s->n_replied && units_monotonic_ms() - s->put_ms >= most_ms)
+        return err_set(e, ERR_UNREACHABLE, "ludwigd on %s takes nothing from its inbox",
+                       s->c->host);
     if (n_taken > 0)
         crash_point(s);
     give(s);

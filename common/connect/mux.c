@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "common/base/io.h"
+#include "common/proto/unixsocket.h"
 #include "common/connect/mux_proto.h"
-#include "common/connect/mux_run.h"
 #include "common/ssh/prompt.h"
 
 struct mux {
@@ -26,7 +26,7 @@ struct mux {
     int64_t round_trip_ms;
     char *conf_said;
     bool has_prompted;
-    bool is_soon;   /* SFTP was asked for that nobody has taken yet */
+    bool is_soon;   /* SFTP was asked for that mux_sftp has not handed out yet */
     int soon_fd;    /* what came of it; -1: nothing yet */
     struct err end; /* why it ended */
     bool has_ended;
@@ -34,10 +34,11 @@ struct mux {
 
 static const struct mux_events no_events;
 
-static struct mux *create(int control_fd)
+struct mux *mux_attach(int control_fd)
 {
     struct mux *m = mem_alloc(sizeof *m);
 
+    (void)io_set_nonblocking(control_fd, NULL);
     m->events = &no_events;
     mux_link_init(&m->link, control_fd);
     m->arena = arena_create();
@@ -115,98 +116,69 @@ static int take_error(struct mux *m, const struct envelope *got, struct err *e)
     return err_set(e, (enum err_kind)error.kind, "%s", error.text);
 }
 
-static int note_end(struct mux *m, const struct envelope *got, struct err *e)
-{
-    m->has_ended = true;
-    (void)take_error(m, got, &m->end);
-    return err_set(e, m->end.kind, "%s", m->end.text);
-}
-
 static void note_connection(struct mux *m, const struct envelope *got)
 {
     struct mux_ready ready;
 
-    if (message_body(&mux_protocol, got, m->arena, &ready, NULL) < 0)
-        return;
-    m->round_trip_ms = ready.round_trip_ms;
-    if (m->conf_said == NULL && ready.conf_said != NULL)
-        m->conf_said = mem_strdup(ready.conf_said);
-}
-
-static void note_dialed(struct mux *m, const struct envelope *got)
-{
-    note_connection(m, got);
-    if (m->events->dialed != NULL)
-        m->events->dialed(m->context);
-}
-
-static void note_ready(struct mux *m, const struct envelope *got)
-{
-    note_connection(m, got);
-    m->is_ready = true;
-}
-
-static int receive(struct mux *m, struct envelope *got, struct err *e)
-{
-    int rc;
-
-    if (m->has_ended)
-        return err_set(e, m->end.kind, "%s", m->end.text);
-    arena_reset(m->arena);
-    rc = mux_link_receive(&m->link, m->arena, got, e);
-    if (rc < 0) {
-        m->has_ended = true;
-        err_set(&m->end, ERR_UNREACHABLE, "the connection's process is gone");
+    if (message_body(&mux_protocol, got, m->arena, &ready, NULL) == 0) {
+        m->round_trip_ms = ready.round_trip_ms;
+        if (m->conf_said == NULL && ready.conf_said != NULL)
+            m->conf_said = mem_strdup(ready.conf_said);
     }
-    return rc;
+    if (got->type == MUX_READY)
+        m->is_ready = true;
+    else if (m->events->dialed != NULL)
+        m->events->dialed(m->context);
 }
 
 /* 1 with a message that answers something, 0: nothing yet, -1 with e set.  Behind one that answers
  * nothing there may be another, of which no descriptor tells any more. */
 static int next_message(struct mux *m, struct envelope *got, struct err *e)
 {
-    int rc;
+    if (m->has_ended)
+        return err_set(e, m->end.kind, "%s", m->end.text);
+    for (;;) {
+        int rc;
 
-    while ((rc = receive(m, got, e)) > 0) {
-        if (got->type == MUX_ENDED)
-            return note_end(m, got, e);
-        if (got->type == MUX_READY)
-            note_ready(m, got);
-        else if (got->type == MUX_DIALED)
-            note_dialed(m, got);
+        arena_reset(m->arena);
+        rc = mux_link_receive(&m->link, m->arena, got, e);
+        if (rc < 0) {
+            m->has_ended = true;
+            err_set(&m->end, ERR_UNREACHABLE, "the connection's process is gone");
+        }
+        if (rc <= 0)
+            return rc;
+        if (got->type == MUX_ENDED) {
+            m->has_ended = true;
+            (void)take_error(m, got, &m->end);
+            return err_set(e, m->end.kind, "%s", m->end.text);
+        }
+        if (got->type == MUX_READY || got->type == MUX_DIALED)
+            note_connection(m, got);
         else if (got->type != MUX_QUESTION)
             return 1;
         else if (answer_question(m, got, e) < 0)
             return -1;
     }
-    return rc;
 }
 
 /* ---- waiting for it ---- */
 
-static int wait_for_message(struct mux *m, struct err *e)
-{
-    struct pollfd fds[] = { { .fd = m->link.fd, .events = POLLIN },
-                            { .fd = m->interrupt_fd, .events = POLLIN } };
-
-    while (poll(fds, 2, -1) < 0)
-        if (errno != EINTR)
-            return err_sys(e, "poll");
-    if (fds[1].revents != 0 && fds[0].revents == 0)
-        return err_set(e, ERR_UNREACHABLE, "interrupted");
-    return 0;
-}
-
 /* Of that type; a refusal is an error. */
 static int await(struct mux *m, enum mux_type type, struct envelope *got, struct err *e)
 {
+    struct pollfd fds[] = { { .fd = m->link.fd, .events = POLLIN },
+                            { .fd = m->interrupt_fd, .events = POLLIN } };
     int rc;
 
     while ((rc = next_message(m, got, e)) == 0) {
         if (type == MUX_READY && m->is_ready)
             return 0;
-        if (wait_for_message(m, e) < 0)
-            return -1;
+        while (poll(fds, 2, -1) < 0)
+            if (errno != EINTR)
+                return err_sys(e, "poll");
+        if (fds[1].revents != 0 && fds[0].revents == 0)
+            return err_set(e, ERR_UNREACHABLE, "interrupted");
     }
     if (rc < 0)
         return -1;
@@ -217,40 +189,26 @@ static int await(struct mux *m, enum mux_type type, struct envelope *got, struct
 
 /* ---- starting one ---- */
 
-_Noreturn static void be_mux(int control_fd, const struct endpoint *to, const struct mux_options *o)
-{
-    io_close_all_but(&control_fd, 1);
-    io_detach();
-    mux_run(control_fd, to, o);
-    _exit(0);
-}
-
-static int make_pair(int ends[2], struct err *e)
-{
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
-        return err_sys(e, "socket pair");
-    for (int i = 0; i < 2; i++) {
-        (void)fcntl(ends[i], F_SETFD, FD_CLOEXEC);
-#ifdef SO_NOSIGPIPE
-        (void)setsockopt(ends[i], SOL_SOCKET, SO_NOSIGPIPE, &(int){ 1 }, sizeof(int));
-#endif
-    }
-    return io_set_nonblocking(ends[0], e);
-}
-
 struct mux *mux_begin(const struct endpoint *to, const struct mux_options *o, struct err *e)
 {
     struct mux *m;
     int ends[2];
     pid_t pid;
 
-    if (make_pair(ends, e) < 0)
+    if (unixsocket_pair(ends, e) < 0)
         return NULL;
+#ifdef SO_NOSIGPIPE
+    (void)setsockopt(ends[0], SOL_SOCKET, SO_NOSIGPIPE, &(int){ 1 }, sizeof(int));
+#endif
     pid = fork();
-    if (pid == 0)
-        be_mux(ends[1], to, o);
+    if (pid == 0) {
+        io_close_all_but(&ends[1], 1);
+        io_detach();
+        mux_run(ends[1], to, o);
+        _exit(0);
+    }
     close(ends[1]);
-    m = create(ends[0]);
+    m = mux_attach(ends[0]);
     m->pid = pid;
     m->interrupt_fd = o->interrupt_fd > 0 ? o->interrupt_fd : -1;
     m->events = o->events != NULL ? o->events : &no_events;
@@ -294,9 +252,9 @@ static int say(struct mux *m, enum mux_type type, const void *body, struct err *
     return err_set(e, m->end.kind, "%s", m->end.text);
 }
 
-static int ask(struct mux *m, enum mux_what what, const char *command, struct err *e)
+static int ask(struct mux *m, enum mux_what what, struct err *e)
 {
-    struct mux_ask body = { .what = (int)what, .command = command };
+    struct mux_ask body = { .what = (int)what };
 
     return say(m, MUX_ASK, &body, e);
 }
@@ -333,29 +291,24 @@ static void await_soon(struct mux *m, struct err *e)
     m->is_soon = m->soon_fd >= 0;
 }
 
-static int get(struct mux *m, enum mux_what what, const char *command, enum way *way, struct err *e)
+static int get(struct mux *m, enum mux_what what, enum way *way, struct err *e)
 {
     await_soon(m, NULL);
-    return ask(m, what, command, e) < 0 ? -1 : await_given(m, way, e);
+    return ask(m, what, e) < 0 ? -1 : await_given(m, way, e);
 }
 
 int mux_server(struct mux *m, enum way *way, struct err *e)
 {
-    return get(m, MUX_SERVER, NULL, way, e);
-}
-
-void mux_sftp_soon(struct mux *m)
-{
-    if (!m->is_soon)
-        m->is_soon = ask(m, MUX_SFTP, NULL, NULL) == 0;
+    return get(m, MUX_SERVER, way, e);
 }
 
 int mux_server_and_sftp(struct mux *m, enum way *way, struct err *e)
 {
     await_soon(m, NULL);
-    if (ask(m, MUX_SERVER, NULL, e) < 0)
+    if (ask(m, MUX_SERVER, e) < 0)
         return -1;
-    mux_sftp_soon(m);
+    if (!m->is_soon)
+        m->is_soon = ask(m, MUX_SFTP, NULL) == 0;
     return await_given(m, way, e);
 }
 
@@ -368,45 +321,26 @@ int mux_sftp(struct mux *m, struct err *e)
     fd = m->soon_fd;
     m->is_soon = false;
     m->soon_fd = -1;
-    return was_soon ? fd : get(m, MUX_SFTP, NULL, NULL, e);
-}
-
-static void own_texts(struct connect_facts *f, struct arena *a)
-{
-    const char **texts[] = { &f->user,
-                             &f->host,
-                             &f->address,
-                             &f->proxy,
-                             &f->server_software,
-                             &f->host_key_type,
-                             &f->host_key_digest,
-                             &f->authentication,
-                             &f->cipher,
-                             &f->way,
-                             &f->server_path };
-    struct mux_refusal *refusals = arena_alloc(a, f->refusals.n * sizeof *refusals);
-
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        *texts[i] = arena_strdup(a, *texts[i]);
-    for (size_t i = 0; i < f->refusals.n; i++) {
-        const struct mux_refusal *r = (const struct mux_refusal *)f->refusals.items + i;
-
-        refusals[i] = (struct mux_refusal){ arena_strdup(a, r->way), arena_strdup(a, r->why),
-                                            r->remedy == NULL ? NULL : arena_strdup(a, r->remedy) };
-    }
-    f->refusals.items = refusals;
+    return was_soon ? fd : get(m, MUX_SFTP, NULL, e);
 }
 
 int mux_facts(struct mux *m, struct connect_facts *facts, struct arena *a, struct err *e)
 {
+    const struct schema *schema = mux_protocol.messages[MUX_FACTS].schema;
+    struct buf copy = { 0 };
     struct envelope got;
+    struct bytes bytes;
 
     await_soon(m, NULL);
     if (say(m, MUX_ASK_FACTS, NULL, e) < 0 || await(m, MUX_FACTS, &got, e) < 0 ||
         message_body(&mux_protocol, &got, m->arena, facts, e) < 0)
         return -1;
-    own_texts(facts, a);
-    return 0;
+    /* Its texts live no longer than the message: the facts are copied as a whole. */
+    schema_encode(schema, facts, &copy);
+    bytes = (struct bytes){ (const uint8_t *)arena_strndup(a, (const char *)copy.bytes, copy.n),
+                            copy.n };
+    buf_free(&copy);
+    return schema_read(schema, bytes, a, facts, e);
 }
 
 /* ---- for event loops ---- */
@@ -431,12 +365,6 @@ int mux_main(int control_fd, const char *address)
     return rc < 0 ? (int)err_exit_code(e.kind) : 0;
 }
 
-struct mux *mux_attach(int control_fd)
-{
-    (void)io_set_nonblocking(control_fd, NULL);
-    return create(control_fd);
-}
-
 int mux_control_fd(const struct mux *m)
 {
     return m->link.fd;
@@ -444,12 +372,12 @@ int mux_control_fd(const struct mux *m)
 
 int mux_ask_server(struct mux *m, struct err *e)
 {
-    return ask(m, MUX_SERVER, NULL, e);
+    return ask(m, MUX_SERVER, e);
 }
 
 int mux_ask_sftp(struct mux *m, struct err *e)
 {
-    return ask(m, MUX_SFTP, NULL, e);
+    return ask(m, MUX_SFTP, e);
 }
 
 int mux_take(struct mux *m, int *fd, enum way *way, struct err *e)

@@ -37,7 +37,6 @@ struct mux_options {
     const struct mux_events *events; /* last as long; NULL: none */
     void *context;                   /* theirs */
     const char *conf_said; /* of another to the same server, see mux_conf_said; NULL: none */
-    bool is_held; /* it logs in once something is asked of it, and is connected until then */
 };
 
 enum { MUX_CONNECT_MS = 30 * 1000 };
@@ -60,15 +59,13 @@ int mux_wait(struct mux *m, struct err *e);
 void mux_close(struct mux *m);
 
 /*
- * A connected descriptor (close-on-exec, blocking) to ludwigd, to an SFTP server, or to standard
- * input and output of a command; the caller closes it.  -1 with e set: ERR_UNREACHABLE when the
+ * A connected descriptor (close-on-exec, blocking) to ludwigd or to an SFTP server; the caller closes
+ * it.  -1 with e set: ERR_UNREACHABLE when the
  * connection is lost or nobody listens, ERR_DENIED when sshd or a file's mode forbids it.
  * Several of each may be open at once; sshd allows 10 sessions (SFTP, commands) by default.
  */
 int mux_server(struct mux *m, enum way *way, struct err *e);
 int mux_sftp(struct mux *m, struct err *e);
-/* mux_sftp will be called: has it begun, and waits for nothing. */
-void mux_sftp_soon(struct mux *m);
 /* Both: mux_server, and meanwhile what mux_sftp will give. */
 int mux_server_and_sftp(struct mux *m, enum way *way, struct err *e);
 

@@ -19,9 +19,9 @@
 
 enum { TEXT_MAX_BYTES = 64 * 1024, READ_BYTES = 4096 };
 
-#define X(constant, name) [constant] = name,
-static const char *const what_names[MUX_WHAT_COUNT] = { MUX_WHATS(X) };
-#undef X
+static const char *const what_names[MUX_WHAT_COUNT] = {
+    [MUX_SERVER] = "server", [MUX_SFTP] = "sftp"
+};
 #define X(constant, name, exit) [constant] = name,
 static const char *const kind_names[ERR_KIND_COUNT] = { ERR_KINDS(X) };
 #undef X
@@ -58,7 +58,6 @@ static const struct schema answer_schema = SCHEMA(struct mux_answer, "answer", a
 
 static const struct field ask_fields[] = {
     FIELD_NAMED(struct mux_ask, what, FIELD_REQUIRED, what_names, MUX_WHAT_COUNT),
-    FIELD(struct mux_ask, command, FIELD_STR, 0, TEXT_MAX_BYTES),
 };
 static const struct schema ask_schema = SCHEMA(struct mux_ask, "ask", ask_fields);
 
@@ -131,61 +130,39 @@ union control {
     char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-static void attach(struct msghdr *m, union control *control, int fd)
-{
-    struct cmsghdr *c;
-
-    memset(control, 0, sizeof *control);
-    m->msg_control = control->bytes;
-    m->msg_controllen = sizeof control->bytes;
-    c = CMSG_FIRSTHDR(m);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof fd);
-    memcpy(CMSG_DATA(c), &fd, sizeof fd);
-}
-
-/* One piece; the descriptor goes with the first byte. */
-static ssize_t send_some(int socket, const uint8_t *bytes, size_t n, int give)
-{
-    struct iovec piece = { (void *)(uintptr_t)bytes, n };
-    struct msghdr m = { .msg_iov = &piece, .msg_iovlen = 1 };
-    union control control;
-
-    if (give >= 0)
-        attach(&m, &control, give);
-    return sendmsg(socket, &m, MSG_NOSIGNAL);
-}
-
-static int wait_until_writable(int fd)
-{
-    struct pollfd p = { .fd = fd, .events = POLLOUT };
-
-    return poll(&p, 1, -1) < 0 && errno != EINTR ? -1 : 0;
-}
-
+/* The descriptor goes with the first byte. */
 static int send_all(int socket, struct bytes bytes, int give, struct err *e)
 {
     for (size_t done = 0; done < bytes.n;) {
-        ssize_t n = send_some(socket, bytes.data + done, bytes.n - done, done == 0 ? give : -1);
+        struct iovec piece = { (void *)(uintptr_t)(bytes.data + done), bytes.n - done };
+        struct msghdr m = { .msg_iov = &piece, .msg_iovlen = 1 };
+        union control control = { 0 };
+        ssize_t n;
 
+        if (done == 0 && give >= 0) {
+            struct cmsghdr *c;
+
+            m.msg_control = control.bytes;
+            m.msg_controllen = sizeof control.bytes;
+            c = CMSG_FIRSTHDR(&m);
+            c->cmsg_level = SOL_SOCKET;
+            c->cmsg_type = SCM_RIGHTS;
+            c->cmsg_len = CMSG_LEN(sizeof give);
+            memcpy(CMSG_DATA(c), &give, sizeof give);
+        }
+        n = sendmsg(socket, &m, MSG_NOSIGNAL);
         if (n > 0) {
             done += (size_t)n;
-            continue;
+        } else if (errno == EAGAIN) {
+            struct pollfd p = { .fd = socket, .events = POLLOUT };
+
+            if (poll(&p, 1, -1) < 0 && errno != EINTR)
+                return err_sys(e, "poll");
+        } else if (errno != EINTR) {
+            return err_set(e, ERR_UNREACHABLE, "the connection's process is gone");
         }
-        if ((errno == EAGAIN && wait_until_writable(socket) == 0) || errno == EINTR)
-            continue;
-        return err_set(e, ERR_UNREACHABLE, "the connection's process is gone");
     }
     return 0;
-}
-
-/* What was sent may be a password. */
-static void wipe(struct buf *b)
-{
-    for (volatile uint8_t *p = b->bytes; b->bytes != NULL && p < b->bytes + b->n; p++)
-        *p = 0;
-    buf_free(b);
 }
 
 int mux_link_send(struct mux_link *l, enum mux_type type, const void *body, int give, struct err *e)
@@ -198,10 +175,12 @@ int mux_link_send(struct mux_link *l, enum mux_type type, const void *body, int 
         return err_set(e, ERR_PROTOCOL, "%s has a body", messages[type].name);
     rc = message_add(&frame, &mux_protocol, (int)type, ++l->seq, 0, NULL,
                      body == NULL ? &nothing : body, e);
-
     if (rc == 0)
         rc = send_all(l->fd, buf_bytes(&frame), give, e);
-    wipe(&frame);
+    /* What was sent may be a password. */
+    for (volatile uint8_t *p = frame.bytes; p != NULL && p < frame.bytes + frame.n; p++)
+        *p = 0;
+    buf_free(&frame);
     return rc;
 }
 
@@ -215,23 +194,6 @@ static void keep(struct mux_link *l, int fd)
         l->fds[l->n_fds++] = fd;
 }
 
-/* One that was lost keeps its place, or the next would be taken for it. */
-static void keep_fd(struct mux_link *l, struct msghdr *m)
-{
-    size_t n_before = l->n_fds;
-
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c != NULL; c = CMSG_NXTHDR(m, c)) {
-        int fd;
-
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-            continue;
-        memcpy(&fd, CMSG_DATA(c), sizeof fd);
-        keep(l, fd);
-    }
-    if ((m->msg_flags & MSG_CTRUNC) != 0 && l->n_fds == n_before)
-        keep(l, -1);
-}
-
 /* 1 when something came, 0 when nothing has yet. */
 static int receive_some(struct mux_link *l, struct err *e)
 {
@@ -243,12 +205,23 @@ static int receive_some(struct mux_link *l, struct err *e)
                         .msg_control = control.bytes,
                         .msg_controllen = sizeof control.bytes };
     ssize_t n = recvmsg(l->fd, &m, MSG_CMSG_CLOEXEC);
+    size_t n_fds = l->n_fds;
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return errno == EINTR;
     if (n <= 0)
         return err_set(e, ERR_UNREACHABLE, "the connection's process is gone");
-    keep_fd(l, &m);
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c != NULL; c = CMSG_NXTHDR(&m, c)) {
+        int fd;
+
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+            continue;
+        memcpy(&fd, CMSG_DATA(c), sizeof fd);
+        keep(l, fd);
+    }
+    /* One that was lost keeps its place, or the next would be taken for it. */
+    if ((m.msg_flags & MSG_CTRUNC) != 0 && l->n_fds == n_fds)
+        keep(l, -1);
     frame_feed(&l->reader, bytes, (size_t)n);
     return 1;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mux_proto.h - what a mux and its caller say to each other over the control socket
+ * mux_proto.h - what a mux does in its own process, and what it and its caller say to each other over
+ * the control socket
  *
- * For common/mux*.c alone; both ends are the same build.  A descriptor travels beside the
+ * For mux.c and mux_run.c alone; both ends are the same build.  A descriptor travels beside the
  * message that speaks of it.
  */
 #ifndef LUDWIG_COMMON_CONNECT_MUX_PROTO_H
@@ -10,21 +11,10 @@
 
 #include <stdbool.h>
 
+#include "common/connect/mux.h"
 #include "common/proto/message.h"
-#include "common/ssh/connect_facts.h"
 
-/* What may be asked for: constant, name. */
-#define MUX_WHATS(X)        \
-    X(MUX_SERVER, "server") \
-    X(MUX_SFTP, "sftp")     \
-    X(MUX_COMMAND, "command")
-
-enum mux_what {
-#define X(constant, name) constant,
-    MUX_WHATS(X)
-#undef X
-        MUX_WHAT_COUNT
-};
+enum mux_what { MUX_SERVER, MUX_SFTP, MUX_WHAT_COUNT };
 
 enum mux_type {
     MUX_DIALED,   /* to the caller: an SSH server answers; not through a proxy */
@@ -66,7 +56,6 @@ struct mux_answer {
 
 struct mux_ask {
     int what; /* enum mux_what */
-    const char *command;
 };
 
 struct mux_given {
@@ -99,5 +88,14 @@ int mux_link_receive(struct mux_link *l, struct arena *a, struct envelope *m, st
 /* The oldest descriptor that came; -1 when none did, or when it was lost, as too many files are open
  * here. */
 int mux_link_take_fd(struct mux_link *l);
+
+/* ---- the mux's own process ---- */
+
+/* Connects and serves until the control socket closes, or the connection does. */
+void mux_run(int control_fd, const struct endpoint *to, const struct mux_options *o);
+
+/* The same where there is no connection at all: each descriptor is one end of a courier that works
+ * with the share at that path of this machine (common/connect/courier.h). */
+void mux_run_share(int control_fd, const char *share);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mux_run.c - the process that keeps an SSH session */
+/* mux_run.c - the process that keeps an SSH session, or couriers over a share */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 
 #include "common/base/io.h"
 #include "common/base/units.h"
+#include "common/connect/courier.h"
 #include "common/connect/mux_proto.h"
-#include "common/connect/mux_run.h"
 #include "common/connect/routes.h"
 #include "common/ssh/ssh_pump.h"
 
@@ -20,7 +20,6 @@ enum {
 
 struct ask {
     enum mux_what what;
-    char *command;
     bool is_begun, is_done;
     struct ssh_pump *lane; /* that is being opened for it; NULL: ways does that, or it is done */
     int fd;                /* what came of it; -1: nothing, for the reason in why */
@@ -71,30 +70,13 @@ static void say_error(struct mux_server *m, enum mux_type type, const struct err
 
 /* ---- questions for the user, while the session is being made ---- */
 
-static char *take_answer(struct mux_server *m, const struct envelope *got, struct err *e)
-{
-    struct mux_answer answer;
-    char *text;
-
-    if (got->type != MUX_ANSWER || message_body(&mux_protocol, got, m->arena, &answer, e) < 0) {
-        err_set(e, ERR_PROTOCOL, "no answer to a question");
-        return NULL;
-    }
-    if (answer.error.kind != ERR_NONE) {
-        err_set(e, (enum err_kind)answer.error.kind, "%s", answer.error.text);
-        return NULL;
-    }
-    text = mem_copy(answer.text.data, answer.text.n);
-    memset((void *)(uintptr_t)answer.text.data, 0, answer.text.n);
-    return text;
-}
-
 static char *ask_caller(void *context, const char *text, bool echo, struct err *e)
 {
     struct mux_server *m = context;
     struct mux_question question = { .text = text, .echo = echo };
+    struct mux_answer answer;
     struct envelope got;
-    char *answer = NULL;
+    char *copy = NULL;
     int rc;
 
     if (!m->options->may_prompt) {
@@ -106,10 +88,17 @@ static char *ask_caller(void *context, const char *text, bool echo, struct err *
     do
         rc = mux_link_receive(&m->control, m->arena, &got, e);
     while (rc == 0);
-    if (rc > 0)
-        answer = take_answer(m, &got, e);
+    if (rc > 0 &&
+        (got.type != MUX_ANSWER || message_body(&mux_protocol, &got, m->arena, &answer, e) < 0))
+        err_set(e, ERR_PROTOCOL, "no answer to a question");
+    else if (rc > 0 && answer.error.kind != ERR_NONE)
+        err_set(e, (enum err_kind)answer.error.kind, "%s", answer.error.text);
+    else if (rc > 0) {
+        copy = mem_copy(answer.text.data, answer.text.n);
+        memset((void *)(uintptr_t)answer.text.data, 0, answer.text.n);
+    }
     arena_reset(m->arena);
-    return answer;
+    return copy;
 }
 
 static struct mux_ready ready_of(const struct ssh *s)
@@ -134,30 +123,6 @@ static void adopt(void *context, struct ssh_pump *l)
     m->lanes[m->n_lanes++] = l;
 }
 
-/* Those at the front come first at a session that is full: each in turn. */
-static void rotate(struct mux_server *m)
-{
-    struct ssh_pump *first;
-
-    if (m->n_lanes < 2)
-        return;
-    first = m->lanes[0];
-    memmove(m->lanes, m->lanes + 1, (m->n_lanes - 1) * sizeof(struct ssh_pump *));
-    m->lanes[m->n_lanes - 1] = first;
-}
-
-static void sweep(struct mux_server *m)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < m->n_lanes; i++)
-        if (ssh_pump_is_over(m->lanes[i]))
-            ssh_pump_close(m->lanes[i]);
-        else
-            m->lanes[n++] = m->lanes[i];
-    m->n_lanes = n;
-}
-
 /* ---- what the caller asks for ---- */
 
 static void drop_ask(struct ask *ask)
@@ -165,67 +130,38 @@ static void drop_ask(struct ask *ask)
     ssh_pump_close(ask->lane);
     if (ask->fd >= 0)
         close(ask->fd);
-    free(ask->command);
-}
-
-static void end_ask(struct mux_server *m)
-{
-    drop_ask(&m->asks[0]);
-    memmove(m->asks, m->asks + 1, --m->n_asks * sizeof *m->asks);
-}
-
-static int begin_ask(struct mux_server *m, struct ask *ask)
-{
-    ask->is_begun = true;
-    switch (ask->what) {
-    case MUX_SERVER: routes_begin(m->ways); return 0;
-    case MUX_SFTP: ask->lane = ssh_pump_open(m->ssh, SSH_TO_SUBSYSTEM, "sftp", &ask->why); break;
-    default: ask->lane = ssh_pump_open(m->ssh, SSH_TO_COMMAND, ask->command, &ask->why); break;
-    }
-    return ask->lane != NULL ? 0 : -1;
-}
-
-/* Whoever waits for an SFTP server has much to say, and may begin before sshd has started it. */
-static int step_lane(struct mux_server *m, struct ask *ask)
-{
-    int rc = ssh_pump_step(ask->lane, &ask->why);
-
-    if (rc < 0)
-        return err_wrap(&ask->why, "%s", ask->what == MUX_SFTP ? "SFTP" : "command");
-    if (rc == 0 && (ask->what != MUX_SFTP || !ssh_pump_is_asked(ask->lane)))
-        return 0;
-    ask->fd = ssh_pump_connect(ask->lane, &ask->why);
-    if (ask->fd < 0)
-        return -1;
-    adopt(m, ask->lane);
-    ask->lane = NULL;
-    return 1;
 }
 
 static void work_at(struct mux_server *m, struct ask *ask)
 {
-    int rc = 0;
+    bool was_begun = ask->is_begun;
+    int rc;
 
-    if (!ask->is_begun)
-        rc = begin_ask(m, ask);
-    if (rc == 0)
-        rc = ask->what == MUX_SERVER ? routes_step(m->ways, &ask->fd, &ask->way, &ask->why)
-                                     : step_lane(m, ask);
+    ask->is_begun = true;
+    if (ask->what == MUX_SERVER) {
+        if (!was_begun)
+            routes_begin(m->ways);
+        rc = routes_step(m->ways, &ask->fd, &ask->way, &ask->why);
+        goto out;
+    }
+    if (!was_begun)
+        ask->lane = ssh_pump_open(m->ssh, SSH_TO_SUBSYSTEM, "sftp", &ask->why);
+    rc = ask->lane != NULL ? ssh_pump_step(ask->lane, &ask->why) : -1;
+    if (rc < 0)
+        err_wrap(&ask->why, "SFTP");
+    /* The client of an SFTP server has much to say, and may begin before sshd has started it. */
+    if (rc == 0 && ssh_pump_is_asked(ask->lane))
+        rc = 1;
+    if (rc > 0)
+        rc = ask->fd = ssh_pump_connect(ask->lane, &ask->why);
+    if (rc > 0) {
+        adopt(m, ask->lane);
+        ask->lane = NULL;
+    }
+out:
     ask->is_done = rc != 0;
     if (rc < 0)
         ask->fd = -1;
-}
-
-static void answer_first(struct mux_server *m)
-{
-    const struct ask *ask = &m->asks[0];
-    struct mux_given given = { .way = (int)ask->way };
-
-    if (ask->fd >= 0)
-        say(m, MUX_GIVEN, &given, ask->fd);
-    else
-        say_error(m, MUX_REFUSED, &ask->why);
-    end_ask(m);
 }
 
 /* At once, but for a second way to the server. */
@@ -241,40 +177,34 @@ static void work_at_asks(struct mux_server *m)
         work_at(m, ask);
         is_looking = is_looking || (ask->what == MUX_SERVER && !ask->is_done);
     }
-    while (m->n_asks > 0 && m->asks[0].is_done)
-        answer_first(m);
+    while (m->n_asks > 0 && m->asks[0].is_done) {
+        struct mux_given given = { .way = (int)m->asks[0].way };
+
+        if (m->asks[0].fd >= 0)
+            say(m, MUX_GIVEN, &given, m->asks[0].fd);
+        else
+            say_error(m, MUX_REFUSED, &m->asks[0].why);
+        drop_ask(&m->asks[0]);
+        memmove(m->asks, m->asks + 1, --m->n_asks * sizeof *m->asks);
+    }
 }
 
-static void take_ask(struct mux_server *m, const struct mux_ask *ask)
-{
-    mem_grow((void **)&m->asks, &m->asks_capacity, m->n_asks, sizeof *m->asks);
-    m->asks[m->n_asks++] =
-        (struct ask){ .what = (enum mux_what)ask->what,
-                      .command = mem_strdup(ask->command != NULL ? ask->command : ""),
-                      .fd = -1,
-                      .way = WAY_UNIX };
-}
-
-static void tell_facts(struct mux_server *m)
+static int take_message(struct mux_server *m, const struct envelope *got)
 {
     struct connect_facts facts = { 0 };
-
-    ssh_tell(m->ssh, m->arena, &facts);
-    routes_tell(m->ways, &facts);
-    say(m, MUX_FACTS, &facts, -1);
-}
-
-static int take_message(struct mux_server *m, const struct envelope *got, struct err *e)
-{
     struct mux_ask ask;
 
     if (got->type == MUX_ASK_FACTS) {
-        tell_facts(m);
+        ssh_tell(m->ssh, m->arena, &facts);
+        routes_tell(m->ways, &facts);
+        say(m, MUX_FACTS, &facts, -1);
         return 0;
     }
-    if (got->type != MUX_ASK || message_body(&mux_protocol, got, m->arena, &ask, e) < 0)
-        return err_set(e, ERR_PROTOCOL, "unexpected message");
-    take_ask(m, &ask);
+    if (got->type != MUX_ASK || message_body(&mux_protocol, got, m->arena, &ask, NULL) < 0)
+        return -1;
+    mem_grow((void **)&m->asks, &m->asks_capacity, m->n_asks, sizeof *m->asks);
+    m->asks[m->n_asks++] =
+        (struct ask){ .what = (enum mux_what)ask.what, .fd = -1, .way = WAY_UNIX };
     return 0;
 }
 
@@ -284,7 +214,7 @@ static void read_control(struct mux_server *m)
     int rc;
 
     while ((rc = mux_link_receive(&m->control, m->arena, &got, NULL)) > 0) {
-        rc = take_message(m, &got, NULL);
+        rc = take_message(m, &got);
         arena_reset(m->arena);
         if (rc < 0)
             break;
@@ -323,25 +253,16 @@ static int timeout_ms(const struct mux_server *m)
     return left_ms > 0 ? (int)left_ms : 0;
 }
 
-static bool has_left(const struct mux_server *m)
-{
-    return m->is_leaving && (m->n_lanes == 0 || units_monotonic_ms() >= m->leave_ms);
-}
-
-static int wait_for_something(struct mux_server *m, size_t n, struct err *e)
-{
-    if (poll(m->fds, (nfds_t)n, timeout_ms(m)) >= 0)
-        return 0;
-    memset(m->fds, 0, n * sizeof *m->fds);
-    return errno == EINTR ? 0 : err_sys(e, "poll");
-}
-
 static int turn(struct mux_server *m, struct err *e)
 {
-    size_t n = list_fds(m), n_polled = m->n_lanes;
+    size_t n = list_fds(m), n_polled = m->n_lanes, n_left = 0;
+    struct ssh_pump *first;
 
-    if (wait_for_something(m, n, e) < 0)
-        return -1;
+    if (poll(m->fds, (nfds_t)n, timeout_ms(m)) < 0) {
+        memset(m->fds, 0, n * sizeof *m->fds);
+        if (errno != EINTR)
+            return err_sys(e, "poll");
+    }
     if (m->fds[0].revents != 0)
         read_control(m);
     if (ssh_turn(m->ssh, e) < 0)
@@ -349,53 +270,35 @@ static int turn(struct mux_server *m, struct err *e)
     for (size_t i = 0; i < n_polled; i++)
         ssh_pump_pump(m->lanes[i], m->fds[FIXED_FDS + i].revents);
     work_at_asks(m);
-    sweep(m);
-    rotate(m);
+    for (size_t i = 0; i < m->n_lanes; i++)
+        if (ssh_pump_is_over(m->lanes[i]))
+            ssh_pump_close(m->lanes[i]);
+        else
+            m->lanes[n_left++] = m->lanes[i];
+    m->n_lanes = n_left;
+    /* Lanes at the front come first at a session that is full: each in turn. */
+    if (m->n_lanes > 1) {
+        first = m->lanes[0];
+        memmove(m->lanes, m->lanes + 1, (m->n_lanes - 1) * sizeof(struct ssh_pump *));
+        m->lanes[m->n_lanes - 1] = first;
+    }
     return 0;
 }
 
 static void serve(struct mux_server *m)
 {
-    static const struct routes_events events = { adopt };
     struct mux_ready ready = ready_of(m->ssh);
     struct err e = { 0 };
 
     (void)io_set_nonblocking(m->control.fd, NULL);
     (void)signal(SIGCHLD, SIG_IGN); /* nobody waits for children from here on */
-    m->ways = routes_create(m->ssh, m->to->path, m->options->ways, &events, m);
+    m->ways = routes_create(m->ssh, m->to->path, m->options->ways, adopt, m);
     say(m, MUX_READY, &ready, -1);
-    while (!has_left(m) && turn(m, &e) == 0)
-        ;
+    while (!m->is_leaving || (m->n_lanes > 0 && units_monotonic_ms() < m->leave_ms))
+        if (turn(m, &e) < 0)
+            break;
     if (e.kind != ERR_NONE)
         say_error(m, MUX_ENDED, &e);
-}
-
-static void free_all(struct mux_server *m)
-{
-    for (size_t i = 0; i < m->n_lanes; i++)
-        ssh_pump_close(m->lanes[i]);
-    for (size_t i = 0; i < m->n_asks; i++)
-        drop_ask(&m->asks[i]);
-    routes_destroy(m->ways);
-    if (m->ssh != NULL)
-        ssh_stop(m->ssh);
-    free(m->asks);
-    free(m->lanes);
-    free(m->fds);
-    mux_link_close(&m->control);
-    arena_destroy(m->arena);
-}
-
-/* Ctrl-C is for our caller, who sits at the same terminal and closes us down when it leaves; so is
- * it for a ProxyCommand, which inherits this. */
-static void ignore_signals(void)
-{
-    static const int ignored[] = { SIGINT, SIGQUIT, SIGPIPE };
-
-    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
-        (void)signal(ignored[i], SIG_IGN);
-    (void)signal(SIGCHLD, SIG_DFL);
-    (void)signal(SIGTERM, SIG_DFL);
 }
 
 void mux_run(int control_fd, const struct endpoint *to, const struct mux_options *o)
@@ -407,16 +310,85 @@ void mux_run(int control_fd, const struct endpoint *to, const struct mux_options
                              .ask = ask_caller,
                              .dialed = tell_dialed,
                              .conf_said = o->conf_said,
-                             .is_held = o->is_held,
                              .context = &m };
     struct err e = { 0 };
 
-    ignore_signals();
+    /* Ctrl-C is for our caller, who sits at the same terminal and closes us down when it leaves; so
+     * is it for a ProxyCommand, which inherits this. */
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGQUIT, SIG_IGN);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGCHLD, SIG_DFL);
+    (void)signal(SIGTERM, SIG_DFL);
     mux_link_init(&m.control, control_fd);
     m.ssh = ssh_start(&plan, &e);
     if (m.ssh != NULL)
         serve(&m);
     else
         say_error(&m, MUX_ENDED, &e);
-    free_all(&m);
+    for (size_t i = 0; i < m.n_lanes; i++)
+        ssh_pump_close(m.lanes[i]);
+    for (size_t i = 0; i < m.n_asks; i++)
+        drop_ask(&m.asks[i]);
+    routes_destroy(m.ways);
+    if (m.ssh != NULL)
+        ssh_stop(m.ssh);
+    free(m.asks);
+    free(m.lanes);
+    free(m.fds);
+    mux_link_close(&m.control);
+    arena_destroy(m.arena);
+}
+
+/* ---- without SSH: couriers over a share that is mounted here ---- */
+
+/* -1: the caller is gone, or says what it should not. */
+static int answer_for_share(struct mux_link *control, const struct envelope *got, const char *share,
+                            struct arena *a)
+{
+    const struct mux_given given = { .way = WAY_INBOX };
+    struct mux_error error;
+    struct courier *c = NULL;
+    struct mux_ask ask;
+    struct err e = { 0 };
+    int fd, rc;
+
+    if (got->type != MUX_ASK || message_body(&mux_protocol, got, a, &ask, NULL) < 0)
+        return -1;
+    if (ask.what == MUX_SERVER)
+        c = courier_over_folder(share, &e);
+    else
+        err_set(&e, ERR_DENIED, "there is no connection, only the share %s", share);
+    fd = c != NULL ? courier_start(c, &e) : -1;
+    if (fd < 0) {
+        error = (struct mux_error){ .kind = (int)e.kind, .text = e.text };
+        return mux_link_send(control, MUX_REFUSED, &error, -1, NULL);
+    }
+    rc = mux_link_send(control, MUX_GIVEN, &given, fd, NULL);
+    close(fd);
+    return rc;
+}
+
+void mux_run_share(int control_fd, const char *share)
+{
+    const struct mux_ready ready = { .round_trip_ms = SCHEMA_NONE };
+    struct pollfd p = { .fd = control_fd, .events = POLLIN };
+    struct arena *a = arena_create();
+    struct mux_link control;
+    struct envelope got;
+    int rc;
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    mux_link_init(&control, control_fd);
+    rc = mux_link_send(&control, MUX_READY, &ready, -1, NULL);
+    while (rc >= 0) {
+        rc = mux_link_receive(&control, a, &got, NULL);
+        if (rc > 0)
+            rc = answer_for_share(&control, &got, share, a);
+        else if (rc == 0 && poll(&p, 1, -1) < 0 && errno != EINTR)
+            rc = -1;
+        arena_reset(a);
+    }
+    mux_link_close(&control);
+    arena_destroy(a);
 }

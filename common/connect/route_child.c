@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/base/io.h"
+#include "common/proto/unixsocket.h"
 #include "common/connect/courier.h"
 #include "common/connect/route_child.h"
 #include "common/sftp/sftp.h"
@@ -29,60 +30,41 @@ static void say(int fd, bool is_well, const char *words)
     close(fd);
 }
 
-static void describe(const char *path, const struct sftp_attrs *attrs, struct buf *out)
-{
-    if ((attrs->has & SFTP_MODE) != 0 && !S_ISSOCK(attrs->mode))
-        buf_printf(out, "%s is no socket", path);
-    else if ((attrs->has & SFTP_MODE) != 0 && (attrs->mode & 0222) != 0222)
-        buf_printf(out,
-                   "%s has mode %04o, uid %u and gid %u: this account may not use it, or "
-                   "nobody listens there",
-                   path, (unsigned)attrs->mode & 07777u, attrs->uid, attrs->gid);
-    else
-        buf_printf(out, "%s is there, but sshd did not connect to it: does ludwigd run?", path);
-}
-
-/* 1: there is something. */
-static int look_at(struct sftp *s, const char *path, struct buf *out)
-{
-    struct sftp_attrs attrs;
-    struct err e = { 0 };
-
-    if (sftp_lstat(s, path, &attrs, &e) == 0) {
-        describe(path, &attrs, out);
-        return 1;
-    }
-    if (e.kind == ERR_NOT_FOUND)
-        return 0;
-    buf_printf(out, "%s cannot be looked at: %s", path, e.text);
-    return 1;
-}
-
-static void add_missing(const struct list *paths, struct buf *out)
-{
-    const char *const *items = paths->items;
-
-    buf_add_str(out, "there is no socket at ");
-    for (size_t i = 0; i < paths->n; i++)
-        buf_printf(out, "%s%s", i == 0 ? "" : " or ", items[i]);
-}
-
 static void explain(int sftp_fd, const struct list *paths, int verdict_fd)
 {
     const char *const *items = paths->items;
     struct err e = { 0 };
     struct sftp *s = sftp_open(sftp_fd, &e);
     struct buf out = { 0 };
-    int found = 0;
 
     if (s == NULL) {
         say(verdict_fd, false, e.text);
         return;
     }
-    for (size_t i = 0; found == 0 && i < paths->n; i++)
-        found = look_at(s, items[i], &out);
-    if (found == 0)
-        add_missing(paths, &out);
+    for (size_t i = 0; out.n == 0 && i < paths->n; i++) {
+        struct sftp_attrs attrs;
+
+        e.kind = ERR_NONE;
+        if (sftp_lstat(s, items[i], &attrs, &e) < 0) {
+            if (e.kind != ERR_NOT_FOUND)
+                buf_printf(&out, "%s cannot be looked at: %s", items[i], e.text);
+        } else if ((attrs.has & SFTP_MODE) != 0 && !S_ISSOCK(attrs.mode)) {
+            buf_printf(&out, "%s is no socket", items[i]);
+        } else if ((attrs.has & SFTP_MODE) != 0 && (attrs.mode & 0222) != 0222) {
+            buf_printf(&out,
+                       "%s has mode %04o, uid %u and gid %u: this account may not use it, or "
+                       "nobody listens there",
+                       items[i], (unsigned)attrs.mode & 07777u, attrs.uid, attrs.gid);
+        } else {
+            buf_printf(&out, "%s is there, but sshd did not connect to it: does ludwigd run?",
+                       items[i]);
+        }
+    }
+    if (out.n == 0) {
+        buf_add_str(&out, "there is no socket at ");
+        for (size_t i = 0; i < paths->n; i++)
+            buf_printf(&out, "%s%s", i == 0 ? "" : " or ", items[i]);
+    }
     say(verdict_fd, true, buf_text(&out));
     sftp_close(s);
 }
@@ -99,23 +81,21 @@ static void carry(int sftp_fd, const char *share, const char *user, int stream_f
 
 /* ---- in the mux ---- */
 
-static int make_pipe(int ends[2], struct err *e)
-{
-    if (pipe(ends) < 0)
-        return err_sys(e, "pipe");
-    for (int i = 0; i < 2; i++)
-        (void)fcntl(ends[i], F_SETFD, FD_CLOEXEC);
-    return io_set_nonblocking(ends[0], e);
-}
-
 /* 0 in the child, with what it may keep open. */
 static pid_t begin(struct route_child *c, const int *keep, size_t n, int *verdict_fd, struct err *e)
 {
     int ends[2], all[4] = { 0 };
     pid_t pid;
 
-    if (make_pipe(ends, e) < 0)
+    if (pipe(ends) < 0)
+        return err_sys(e, "pipe");
+    for (int i = 0; i < 2; i++)
+        (void)fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+    if (io_set_nonblocking(ends[0], e) < 0) {
+        close(ends[0]);
+        close(ends[1]);
         return -1;
+    }
     pid = fork();
     if (pid == 0) {
         memcpy(all, keep, n * sizeof *keep);
@@ -151,10 +131,8 @@ int route_child_courier(struct route_child *c, int sftp_fd, const char *share, c
     int ends[2], keep[2], verdict_fd = -1;
     pid_t pid;
 
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
-        return err_sys(e, "socketpair");
-    for (int i = 0; i < 2; i++)
-        (void)fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+    if (unixsocket_pair(ends, e) < 0)
+        return -1;
     keep[0] = sftp_fd;
     keep[1] = ends[1];
     pid = begin(c, keep, 2, &verdict_fd, e);
@@ -188,17 +166,12 @@ const char *route_child_words(const struct route_child *c)
     return c->said.n > 1 ? buf_text(&c->said) + 1 : "it ended without a word";
 }
 
-/* Its number may be another's as soon as it is gone. */
-static bool is_talking(const struct route_child *c)
+void route_child_close(struct route_child *c)
 {
     struct pollfd p = { .fd = c->verdict_fd };
 
-    return c->pid > 0 && poll(&p, 1, 0) == 0;
-}
-
-void route_child_close(struct route_child *c)
-{
-    if (is_talking(c))
+    /* A child that has closed its end may be gone, and its number another's. */
+    if (c->pid > 0 && poll(&p, 1, 0) == 0)
         (void)kill(c->pid, SIGKILL);
     c->pid = 0;
     if (c->verdict_fd >= 0)

@@ -8,6 +8,7 @@
 #include "common/base/units.h"
 #include "common/connect/route_child.h"
 #include "common/connect/routes.h"
+#include "common/data/template.h"
 #include "common/proto/layout.h"
 
 enum {
@@ -40,7 +41,7 @@ struct attempt {
 struct routes {
     struct ssh *s;
     struct arena *arena;
-    struct routes_events events;
+    routes_adopt_fn adopt;
     void *context;
     struct attempt tries[TRIES_MAX];
     size_t n;
@@ -65,55 +66,24 @@ static void add(struct routes *w, unsigned allowed, enum way way, const char *te
         w->tries[w->n++] = (struct attempt){ .way = way, .text = text };
 }
 
-/* 'it'\''s' */
 static const char *quoted(struct arena *a, const char *text)
 {
     struct buf out = { 0 };
-    const char *copy;
 
-    buf_add_char(&out, '\'');
-    for (const char *p = text; *p != '\0'; p++)
-        if (*p == '\'')
-            buf_add_str(&out, "'\\''");
-        else
-            buf_add_char(&out, *p);
-    buf_add_char(&out, '\'');
-    copy = arena_strdup(a, buf_text(&out));
-    buf_free(&out);
-    return copy;
-}
-
-/* Within the quotes of LONGER_PATH a path needs a second layer of them. */
-static void add_bridges(struct routes *w, const char *path, unsigned allowed)
-{
-    const char *plain = "ludwig bridge", *longer;
-
-    if (path != NULL)
-        plain = arena_printf(w->arena, "ludwig bridge %s", quoted(w->arena, path));
-    longer = quoted(w->arena, plain);
-    longer = arena_strndup(w->arena, longer + 1, strlen(longer) - 2);
-    add(w, allowed, WAY_BRIDGE, plain);
-    add(w, allowed, WAY_BRIDGE, arena_printf(w->arena, LONGER_PATH, longer));
-}
-
-/* The share around a socket's path; "/" is that of a jail. */
-static const char *share_of(struct routes *w, const char *path)
-{
-    size_t n = path != NULL ? strlen(path) : 0, tail = strlen(SOCKET_BELOW_SHARE);
-
-    if (n > tail && strcmp(path + n - tail, SOCKET_BELOW_SHARE) == 0)
-        return arena_strndup(w->arena, path, n - tail);
-    return "/";
+    template_add_quoted(&out, text, strlen(text));
+    return buf_to_arena(&out, a);
 }
 
 struct routes *routes_create(struct ssh *s, const char *path, unsigned allowed,
-                             const struct routes_events *events, void *context)
+                             routes_adopt_fn adopt, void *context)
 {
+    size_t n = path != NULL ? strlen(path) : 0, tail = strlen(SOCKET_BELOW_SHARE);
     struct routes *w = mem_alloc(sizeof *w);
+    const char *bridge = "ludwig bridge", *longer, *share = "/";
 
     w->s = s;
     w->arena = arena_create();
-    w->events = *events;
+    w->adopt = adopt;
     w->context = context;
     w->good = w->child.verdict_fd = w->stream_fd = -1;
     if (allowed == 0)
@@ -122,8 +92,17 @@ struct routes *routes_create(struct ssh *s, const char *path, unsigned allowed,
         add(w, allowed, WAY_STREAM_LOCAL, arena_strdup(w->arena, path));
     for (size_t i = 0; path == NULL && i < sizeof usual_paths / sizeof usual_paths[0]; i++)
         add(w, allowed, WAY_STREAM_LOCAL, usual_paths[i]);
-    add_bridges(w, path, allowed);
-    add(w, allowed, WAY_INBOX, share_of(w, path));
+    if (path != NULL)
+        bridge = arena_printf(w->arena, "ludwig bridge %s", quoted(w->arena, path));
+    /* Within the quotes of LONGER_PATH a path needs a second layer of them. */
+    longer = quoted(w->arena, bridge);
+    longer = arena_strndup(w->arena, longer + 1, strlen(longer) - 2);
+    add(w, allowed, WAY_BRIDGE, bridge);
+    add(w, allowed, WAY_BRIDGE, arena_printf(w->arena, LONGER_PATH, longer));
+    /* The share around a socket's path; "/" is that of a jail. */
+    if (n > tail && strcmp(path + n - tail, SOCKET_BELOW_SHARE) == 0)
+        share = arena_strndup(w->arena, path, n - tail);
+    add(w, allowed, WAY_INBOX, share);
     return w;
 }
 
@@ -211,8 +190,14 @@ static int start_lane(struct routes *w, enum phase phase, enum ssh_target target
     return w->lane != NULL ? 0 : give_up_on(w, why.text, e);
 }
 
-static int start_path(struct routes *w, struct attempt *t, struct err *e)
+static int start_try(struct routes *w, struct err *e)
 {
+    struct attempt *t = &w->tries[w->at];
+
+    if (t->way == WAY_BRIDGE)
+        return start_lane(w, OPENING, SSH_TO_COMMAND, t->text, e);
+    if (t->way == WAY_INBOX)
+        return start_lane(w, OPENING_SFTP, SSH_TO_SUBSYSTEM, "sftp", e);
     if (t->ahead == NULL)
         return start_lane(w, OPENING, SSH_TO_PATH, t->text, e);
     move_to(w, OPENING);
@@ -221,63 +206,24 @@ static int start_path(struct routes *w, struct attempt *t, struct err *e)
     return 0;
 }
 
-/* As long as none is known to lead there, all paths are asked for at once. */
-static void start_ahead(struct routes *w)
+static int next_try(struct routes *w, struct err *e)
 {
-    for (size_t i = 0; w->good < 0 && i < w->n; i++) {
-        struct attempt *t = &w->tries[i];
+    const struct mux_refusal *r;
 
-        if (t->way != WAY_STREAM_LOCAL || t->ahead != NULL)
-            continue;
-        t->ahead = ssh_pump_open(w->s, SSH_TO_PATH, t->text, NULL);
-        if (t->ahead != NULL)
-            (void)ssh_pump_step(t->ahead, NULL);
-    }
-}
-
-static int start_try(struct routes *w, struct err *e)
-{
-    struct attempt *t = &w->tries[w->at];
-
-    switch (t->way) {
-    case WAY_STREAM_LOCAL: return start_path(w, t, e);
-    case WAY_BRIDGE: return start_lane(w, OPENING, SSH_TO_COMMAND, t->text, e);
-    default: return start_lane(w, OPENING_SFTP, SSH_TO_SUBSYSTEM, "sftp", e);
-    }
-}
-
-static bool is_last_path(const struct routes *w)
-{
-    return w->tries[w->at].way == WAY_STREAM_LOCAL &&
-           (w->at + 1 == w->n || w->tries[w->at + 1].way != WAY_STREAM_LOCAL);
-}
-
-/* Why did no path lead there?  SFTP can tell, where it is allowed. */
-static int start_explaining(struct routes *w, struct err *e)
-{
-    const struct mux_refusal *r = refusal_of(w, WAY_STREAM_LOCAL);
-
+    if (++w->at < w->n)
+        return start_try(w, e);
+    /* Why did no path lead there?  SFTP can tell, where it is allowed. */
+    r = refusal_of(w, WAY_STREAM_LOCAL);
     if (w->is_explaining || r == NULL || r->remedy != NULL)
         return fail(w, e);
     w->is_explaining = true;
     return start_lane(w, OPENING_SFTP, SSH_TO_SUBSYSTEM, "sftp", e);
 }
 
-static int next_try(struct routes *w, struct err *e)
-{
-    w->at++;
-    return w->at < w->n ? start_try(w, e) : start_explaining(w, e);
-}
-
-/* The bridge in a longer PATH is no way of its own. */
-static bool is_second_bridge(const struct routes *w)
-{
-    return w->tries[w->at].way == WAY_BRIDGE && w->at > 0 && w->tries[w->at - 1].way == WAY_BRIDGE;
-}
-
 static int give_up_on(struct routes *w, const char *why, struct err *e)
 {
     const struct attempt *t = &w->tries[w->at];
+    bool is_path = t->way == WAY_STREAM_LOCAL, is_second_bridge;
 
     why = arena_strdup(w->arena, why);
     drop_phase(w);
@@ -286,11 +232,12 @@ static int give_up_on(struct routes *w, const char *why, struct err *e)
     if (w->good >= 0)
         return err_set(e, ERR_UNREACHABLE, "ludwigd on %s is out of reach: %s: %s",
                        ssh_conf_of(w->s)->alias, way_names[t->way], why);
-    if (t->way == WAY_STREAM_LOCAL && is_last_path(w))
+    if (is_path && (w->at + 1 == w->n || t[1].way != WAY_STREAM_LOCAL))
         return start_lane(w, PROBING, SSH_TO_PORT, UNUSED_PORT, e);
-    if (t->way == WAY_STREAM_LOCAL || is_second_bridge(w))
-        return next_try(w, e);
-    refuse(w, t->way, why, NULL);
+    /* The bridge in a longer PATH is no way of its own. */
+    is_second_bridge = t->way == WAY_BRIDGE && w->at > 0 && t[-1].way == WAY_BRIDGE;
+    if (!is_path && !is_second_bridge)
+        refuse(w, t->way, why, NULL);
     return next_try(w, e);
 }
 
@@ -304,7 +251,7 @@ static int found(struct routes *w, int *fd, enum way *way, struct err *e)
         return -1;
     }
     *way = t->way;
-    w->events.adopt(w->context, w->lane);
+    w->adopt(w->context, w->lane);
     w->lane = NULL;
     w->phase = IDLE;
     w->good = (int)w->at;
@@ -381,24 +328,11 @@ static int await_bridge(struct routes *w, int *fd, enum way *way, struct err *e)
     return 0;
 }
 
-static int greet_bridge(struct routes *w, struct err *e)
-{
-    const struct bytes hello = { (const uint8_t *)ROUTES_HELLO, ROUTES_HELLO_BYTES };
-    struct err why = { 0 };
-
-    w->phase = GREETING;
-    w->n_moves++;
-    w->deadline_ms = units_monotonic_ms() + BRIDGE_MAX_MS;
-    if (ssh_pump_say(w->lane, hello, &why) == 0)
-        return 0;
-    /* Who is quick has said why, and has gone. */
-    return give_up_on(w, ssh_pump_has_ended(w->lane) ? why_no_bridge(w) : why.text, e);
-}
-
 /* ---- phases ---- */
 
 static int open_step(struct routes *w, int *fd, enum way *way, struct err *e)
 {
+    const struct bytes hello = { (const uint8_t *)ROUTES_HELLO, ROUTES_HELLO_BYTES };
     struct err why = { 0 };
     int rc = ssh_pump_step(w->lane, &why);
 
@@ -406,9 +340,14 @@ static int open_step(struct routes *w, int *fd, enum way *way, struct err *e)
         return 0;
     if (rc < 0)
         return give_up_on(w, why.text, e);
-    if (w->tries[w->at].way == WAY_BRIDGE)
-        return greet_bridge(w, e);
-    return found(w, fd, way, e);
+    if (w->tries[w->at].way != WAY_BRIDGE)
+        return found(w, fd, way, e);
+    move_to(w, GREETING);
+    w->deadline_ms = units_monotonic_ms() + BRIDGE_MAX_MS;
+    if (ssh_pump_say(w->lane, hello, &why) == 0)
+        return 0;
+    /* A bridge that is quick has said why, and has gone. */
+    return give_up_on(w, ssh_pump_has_ended(w->lane) ? why_no_bridge(w) : why.text, e);
 }
 
 /* sshd says the same of a path that it may not and of one that it cannot connect to. */
@@ -430,23 +369,11 @@ static int probe_step(struct routes *w, struct err *e)
     return next_try(w, e);
 }
 
-static int start_child(struct routes *w, int sftp_fd, struct err *e)
-{
-    const char *paths[TRIES_MAX];
-    struct list list = { paths, 0 };
-
-    if (!w->is_explaining)
-        return route_child_courier(&w->child, sftp_fd, w->tries[w->at].text,
-                                   ssh_conf_of(w->s)->user, &w->stream_fd, e);
-    for (size_t i = 0; i < w->n; i++)
-        if (w->tries[i].way == WAY_STREAM_LOCAL)
-            paths[list.n++] = w->tries[i].text;
-    return route_child_explain(&w->child, sftp_fd, &list, e);
-}
-
 static int sftp_step(struct routes *w, struct err *e)
 {
     struct err why = { 0 };
+    const char *paths[TRIES_MAX];
+    struct list list = { paths, 0 };
     int rc = ssh_pump_step(w->lane, &why), fd;
 
     if (rc == 0)
@@ -456,33 +383,35 @@ static int sftp_step(struct routes *w, struct err *e)
     fd = ssh_pump_connect(w->lane, &why);
     if (fd < 0)
         return give_up_on(w, why.text, e);
-    w->events.adopt(w->context, w->lane);
+    w->adopt(w->context, w->lane);
     w->lane = NULL;
     w->phase = CHILD;
     w->deadline_ms = units_monotonic_ms() + CHILD_MAX_MS;
-    rc = start_child(w, fd, &why);
+    for (size_t i = 0; i < w->n; i++)
+        if (w->tries[i].way == WAY_STREAM_LOCAL)
+            paths[list.n++] = w->tries[i].text;
+    if (w->is_explaining)
+        rc = route_child_explain(&w->child, fd, &list, &why);
+    else
+        rc = route_child_courier(&w->child, fd, w->tries[w->at].text, ssh_conf_of(w->s)->user,
+                                 &w->stream_fd, &why);
     close(fd);
     return rc < 0 ? give_up_on(w, why.text, e) : 0;
 }
 
-static int end_explaining(struct routes *w, int rc, struct err *e)
-{
-    struct mux_refusal *r = refusal_of(w, WAY_STREAM_LOCAL);
-
-    if (rc > 0 && r != NULL)
-        r->why = arena_strdup(w->arena, route_child_words(&w->child));
-    drop_phase(w);
-    return fail(w, e);
-}
-
 static int child_step(struct routes *w, int *fd, enum way *way, struct err *e)
 {
+    struct mux_refusal *r = refusal_of(w, WAY_STREAM_LOCAL);
     int rc = route_child_step(&w->child);
 
     if (rc == 0 && units_monotonic_ms() < w->deadline_ms)
         return 0;
-    if (w->is_explaining)
-        return end_explaining(w, rc, e);
+    if (w->is_explaining) {
+        if (rc > 0 && r != NULL)
+            r->why = arena_strdup(w->arena, route_child_words(&w->child));
+        drop_phase(w);
+        return fail(w, e);
+    }
     if (rc <= 0)
         return give_up_on(w, rc == 0 ? "no answer" : route_child_words(&w->child), e);
     *fd = w->stream_fd;
@@ -528,7 +457,16 @@ int routes_step(struct routes *w, int *fd, enum way *way, struct err *e)
     if (w->phase == OPENING && w->lane == NULL) {
         if (w->n == 0)
             return fail(w, e);
-        start_ahead(w);
+        /* As long as none is known to lead there, all paths are asked for at once. */
+        for (size_t i = 0; w->good < 0 && i < w->n; i++) {
+            struct attempt *t = &w->tries[i];
+
+            if (t->way != WAY_STREAM_LOCAL || t->ahead != NULL)
+                continue;
+            t->ahead = ssh_pump_open(w->s, SSH_TO_PATH, t->text, NULL);
+            if (t->ahead != NULL)
+                (void)ssh_pump_step(t->ahead, NULL);
+        }
         if (start_try(w, e) < 0)
             return -1;
     }

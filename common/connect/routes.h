@@ -24,14 +24,12 @@
 
 struct routes;
 
-struct routes_events {
-    /* A lane that is to be pumped from now on; it belongs to the callee. */
-    void (*adopt)(void *context, struct ssh_pump *l);
-};
+/* Takes a lane over, which is to be pumped from then on. */
+typedef void (*routes_adopt_fn)(void *context, struct ssh_pump *l);
 
 /* path: of the socket; NULL: looked for.  allowed: 1u << WAY_..., 0: all. */
 struct routes *routes_create(struct ssh *s, const char *path, unsigned allowed,
-                             const struct routes_events *events, void *context);
+                             routes_adopt_fn adopt, void *context);
 void routes_destroy(struct routes *w);
 
 /* Begins to look; one at a time. */

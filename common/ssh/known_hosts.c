@@ -11,9 +11,7 @@
 #include "common/base/mem.h"
 #include "common/ssh/known_hosts.h"
 
-enum { SHA1_BYTES = 20, HASHED_MAX_BYTES = 64 };
-
-/* ---- names ---- */
+enum { SHA1_BYTES = 20, SHA1_BASE64_BYTES = 28 };
 
 static bool is_like(const char *pattern, size_t n, const char *text)
 {
@@ -28,11 +26,34 @@ static bool is_like(const char *pattern, size_t n, const char *text)
            is_like(pattern + 1, n - 1, text + 1);
 }
 
+/* "|1|SALT|HASH" */
+static bool is_hash_of(const char *hashed, const char *host)
+{
+    const unsigned char *text = (const unsigned char *)hashed + 3;
+    unsigned char salt[SHA1_BASE64_BYTES], wanted[SHA1_BASE64_BYTES], made[EVP_MAX_MD_SIZE];
+    char *lower = mem_strdup(host);
+    unsigned n = 0;
+    bool is;
+
+    for (char *p = lower; *p != '\0'; p++)
+        *p = (char)tolower((unsigned char)*p);
+    is = strlen(hashed) == 3 + 2 * SHA1_BASE64_BYTES + 1 && text[SHA1_BASE64_BYTES] == '|' &&
+         EVP_DecodeBlock(salt, text, SHA1_BASE64_BYTES) >= SHA1_BYTES &&
+         EVP_DecodeBlock(wanted, text + SHA1_BASE64_BYTES + 1, SHA1_BASE64_BYTES) >= SHA1_BYTES &&
+         HMAC(EVP_sha1(), salt, SHA1_BYTES, (const unsigned char *)lower, strlen(lower), made,
+              &n) != NULL &&
+         n == SHA1_BYTES && memcmp(made, wanted, SHA1_BYTES) == 0;
+    free(lower);
+    return is;
+}
+
 /* "a,*.b,!c.b": a pattern behind ! outweighs all others. */
-static bool is_in_list(const char *names, const char *host)
+bool known_hosts_match(const char *names, const char *host)
 {
     bool is = false;
 
+    if (strncmp(names, "|1|", 3) == 0)
+        return is_hash_of(names, host);
     while (*names != '\0') {
         size_t n = strcspn(names, ",");
         bool is_negated = names[0] == '!';
@@ -47,102 +68,34 @@ static bool is_in_list(const char *names, const char *host)
     return is;
 }
 
-/* SHA1_BYTES from base64. */
-static bool decode(const char *text, size_t n, unsigned char *to)
-{
-    unsigned char block[HASHED_MAX_BYTES], input[HASHED_MAX_BYTES];
-
-    if (n != (SHA1_BYTES + 2) / 3 * 4)
-        return false;
-    memcpy(input, text, n);
-    if (EVP_DecodeBlock(block, input, (int)n) < SHA1_BYTES)
-        return false;
-    memcpy(to, block, SHA1_BYTES);
-    return true;
-}
-
-/* "|1|SALT|HASH" */
-static bool is_hash_of(const char *hashed, const char *host)
-{
-    unsigned char salt[SHA1_BYTES], wanted[SHA1_BYTES], made[EVP_MAX_MD_SIZE];
-    const char *bar = strchr(hashed + 3, '|');
-    unsigned n = 0;
-
-    return bar != NULL && decode(hashed + 3, (size_t)(bar - hashed - 3), salt) &&
-           decode(bar + 1, strlen(bar + 1), wanted) &&
-           HMAC(EVP_sha1(), salt, sizeof salt, (const unsigned char *)host, strlen(host), made,
-                &n) != NULL &&
-           n == SHA1_BYTES && memcmp(made, wanted, SHA1_BYTES) == 0;
-}
-
-static char *lowercase(const char *text)
-{
-    char *copy = mem_strdup(text);
-
-    for (char *p = copy; *p != '\0'; p++)
-        *p = (char)tolower((unsigned char)*p);
-    return copy;
-}
-
-bool known_hosts_match(const char *names, const char *host)
-{
-    char *lower = lowercase(host);
-    bool is = strncmp(names, "|1|", 3) == 0 ? is_hash_of(names, lower) : is_in_list(names, lower);
-
-    free(lower);
-    return is;
-}
-
-/* ---- lines ---- */
+/* ---- files ---- */
 
 struct line {
     const char *marker; /* "@revoked", or NULL */
     const char *names, *type, *blob;
+    char *text; /* all of them */
+    size_t capacity;
 };
 
-/* Takes text apart in place. */
-static bool split(char *text, struct line *l)
+/* Reads on to a line that says something. */
+static bool next_line(FILE *f, struct line *l)
 {
     static const char blanks[] = " \t\r\n";
-    char *save = NULL, *word = strtok_r(text, blanks, &save);
 
-    *l = (struct line){ NULL, NULL, NULL, NULL };
-    if (word == NULL || word[0] == '#')
-        return false;
-    if (word[0] == '@') {
-        l->marker = word;
-        word = strtok_r(NULL, blanks, &save);
+    while (getline(&l->text, &l->capacity, f) > 0) {
+        char *save = NULL, *word = strtok_r(l->text, blanks, &save);
+
+        if (word == NULL || word[0] == '#')
+            continue;
+        l->marker = word[0] == '@' ? word : NULL;
+        l->names = word[0] == '@' ? strtok_r(NULL, blanks, &save) : word;
+        l->type = strtok_r(NULL, blanks, &save);
+        l->blob = strtok_r(NULL, blanks, &save);
+        if (l->blob != NULL)
+            return true;
     }
-    l->names = word;
-    l->type = strtok_r(NULL, blanks, &save);
-    l->blob = strtok_r(NULL, blanks, &save);
-    return l->blob != NULL;
+    return false;
 }
-
-typedef void (*line_fn)(void *context, const struct line *l);
-
-static void each_line(const char *path, line_fn take, void *context)
-{
-    FILE *f = fopen(path, "re");
-    char *text = NULL;
-    size_t capacity = 0;
-    struct line l;
-
-    if (f == NULL)
-        return;
-    while (getline(&text, &capacity, f) > 0)
-        if (split(text, &l))
-            take(context, &l);
-    free(text);
-    fclose(f);
-}
-
-/* ---- keys ---- */
-
-struct question {
-    const struct known_key *key;
-    enum known_verdict verdict;
-};
 
 static enum known_verdict verdict_of(const struct line *l, const struct known_key *key)
 {
@@ -157,48 +110,41 @@ static enum known_verdict verdict_of(const struct line *l, const struct known_ke
     return strcmp(l->type, key->type) == 0 ? KNOWN_CHANGED : KNOWN_OTHER_TYPE;
 }
 
-static void take_key(void *context, const struct line *l)
-{
-    struct question *q = context;
-    enum known_verdict verdict = verdict_of(l, q->key);
-
-    if (verdict > q->verdict)
-        q->verdict = verdict;
-}
-
 struct known_answer known_hosts_ask(const struct list *files, const struct known_key *key)
 {
     const char *const *paths = files->items;
     struct known_answer answer = { KNOWN_NOT, NULL };
+    struct line l = { 0 };
 
     for (size_t i = 0; i < files->n; i++) {
-        struct question q = { key, KNOWN_NOT };
+        FILE *f = fopen(paths[i], "re");
 
-        each_line(paths[i], take_key, &q);
-        if (q.verdict > answer.verdict)
-            answer = (struct known_answer){ q.verdict, paths[i] };
+        while (f != NULL && next_line(f, &l)) {
+            enum known_verdict verdict = verdict_of(&l, key);
+
+            if (verdict > answer.verdict)
+                answer = (struct known_answer){ verdict, paths[i] };
+        }
+        if (f != NULL)
+            fclose(f);
     }
+    free(l.text);
     return answer;
-}
-
-struct types {
-    const char *host;
-    struct buf *out;
-};
-
-static void take_type(void *context, const struct line *l)
-{
-    const struct types *t = context;
-
-    if (l->marker == NULL && known_hosts_match(l->names, t->host))
-        buf_printf(t->out, "%s,", l->type);
 }
 
 void known_hosts_types(const struct list *files, const char *host, struct buf *out)
 {
     const char *const *paths = files->items;
-    struct types t = { host, out };
+    struct line l = { 0 };
 
-    for (size_t i = 0; i < files->n; i++)
-        each_line(paths[i], take_type, &t);
+    for (size_t i = 0; i < files->n; i++) {
+        FILE *f = fopen(paths[i], "re");
+
+        while (f != NULL && next_line(f, &l))
+            if (l.marker == NULL && known_hosts_match(l.names, host))
+                buf_printf(out, "%s,", l.type);
+        if (f != NULL)
+            fclose(f);
+    }
+    free(l.text);
 }

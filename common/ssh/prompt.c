@@ -26,25 +26,6 @@ static void on_signal(int number)
     caught = number;
 }
 
-static void catch_signals(struct sigaction *before)
-{
-    struct sigaction action = { .sa_handler = on_signal }; /* no SA_RESTART: read(2) ends */
-
-    caught = 0;
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < N_WATCHED; i++) {
-        sigaction(watched[i], NULL, &before[i]);
-        if (before[i].sa_handler != SIG_IGN)
-            sigaction(watched[i], &action, NULL);
-    }
-}
-
-static void release_signals(const struct sigaction *before)
-{
-    for (size_t i = 0; i < N_WATCHED; i++)
-        sigaction(watched[i], &before[i], NULL);
-}
-
 /* A signal that comes just before it waits ends the waiting, too.  false: one was caught. */
 static bool wait_for_key(int fd)
 {
@@ -84,6 +65,7 @@ static ssize_t read_line(int fd, char *line)
 
 static ssize_t ask_once(int fd, const char *text, bool echo, char *line)
 {
+    struct sigaction action = { .sa_handler = on_signal }; /* no SA_RESTART: read(2) ends */
     struct sigaction before[N_WATCHED];
     struct termios plain, quiet;
     ssize_t n = -1;
@@ -94,7 +76,13 @@ static ssize_t ask_once(int fd, const char *text, bool echo, char *line)
     quiet.c_lflag |= ICANON | ISIG;
     if (!echo)
         quiet.c_lflag &= ~(tcflag_t)(ECHO | ECHOE | ECHOK | ECHONL);
-    catch_signals(before);
+    caught = 0;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < N_WATCHED; i++) {
+        sigaction(watched[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN)
+            sigaction(watched[i], &action, NULL);
+    }
     if (tcsetattr(fd, TCSAFLUSH, &quiet) == 0 && io_write_all(fd, text, strlen(text)) == 0) {
         n = read_line(fd, line);
         if (!echo)
@@ -102,38 +90,29 @@ static ssize_t ask_once(int fd, const char *text, bool echo, char *line)
     }
     while (tcsetattr(fd, TCSAFLUSH, &plain) < 0 && errno == EINTR && caught != SIGTTOU)
         ;
-    release_signals(before);
+    for (size_t i = 0; i < N_WATCHED; i++)
+        sigaction(watched[i], &before[i], NULL);
     return n;
-}
-
-static int open_terminal(struct err *e)
-{
-    int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
-
-    return fd < 0 ? err_set(e, ERR_DENIED, "there is no terminal to ask on") : fd;
-}
-
-/* A process that was stopped asks again when it goes on. */
-static bool was_stopped(int number)
-{
-    return number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
 }
 
 char *prompt_ask(const char *text, bool echo, struct err *e)
 {
-    int fd = open_terminal(e), number;
+    int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC), number;
     char *line;
     ssize_t n;
 
-    if (fd < 0)
+    if (fd < 0) {
+        err_set(e, ERR_DENIED, "there is no terminal to ask on");
         return NULL;
+    }
     line = mem_alloc(ANSWER_MAX_BYTES + 1);
     do {
         n = ask_once(fd, text, echo, line);
         number = caught;
         if (number != 0)
             (void)raise(number);
-    } while (n < 0 && was_stopped(number));
+        /* A process that was stopped asks again when it goes on. */
+    } while (n < 0 && (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU));
     close(fd);
     if (n >= 0) {
         line[n] = '\0';

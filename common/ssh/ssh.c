@@ -2,7 +2,6 @@
 /* ssh.c - one SSH session */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,17 +25,6 @@ enum {
 
 /* ---- starting ---- */
 
-static bool has_fast_aes(void)
-{
-#if defined __x86_64__ || defined __i386__
-    return __builtin_cpu_supports("aes") != 0;
-#elif defined __linux__ && defined __aarch64__
-    return (getauxval(AT_HWCAP) & (1ul << 3)) != 0;
-#else
-    return true;
-#endif
-}
-
 static int set(struct ssh *s, enum ssh_options_e option, const void *value, struct err *e)
 {
     if (ssh_options_set(s->session, option, value) == 0)
@@ -44,12 +32,20 @@ static int set(struct ssh *s, enum ssh_options_e option, const void *value, stru
     return err_set(e, ERR_FAILED, "libssh: %s", ssh_words(s));
 }
 
+/* The fastest first. */
 static const char *ciphers(void)
 {
+    bool has_fast_aes = true;
+
+#if defined __x86_64__ || defined __i386__
+    has_fast_aes = __builtin_cpu_supports("aes") != 0;
+#elif defined __linux__ && defined __aarch64__
+    has_fast_aes = (getauxval(AT_HWCAP) & (1ul << 3)) != 0;
+#endif
 #define GCM "aes128-gcm@openssh.com,aes256-gcm@openssh.com"
 #define CTR "aes128-ctr,aes256-ctr,aes192-ctr"
-    return has_fast_aes() ? GCM ",chacha20-poly1305@openssh.com," CTR
-                          : "chacha20-poly1305@openssh.com," GCM "," CTR;
+    return has_fast_aes ? GCM ",chacha20-poly1305@openssh.com," CTR
+                        : "chacha20-poly1305@openssh.com," GCM "," CTR;
 }
 
 /* Without OpenSSH's program: what libssh makes of the files. */
@@ -104,31 +100,6 @@ static int configure(struct ssh *s, struct err *e)
     return ssh_hostkey_prepare(s, e);
 }
 
-static int dial(struct ssh *s, const struct ssh_patience *p, struct err *e)
-{
-    socket_t fd;
-
-    if (ssh_dial(&s->conf, p, &s->dialed, e) < 0)
-        return -1;
-    fd = s->dialed.fd;
-    return set(s, SSH_OPTIONS_FD, &fd, e);
-}
-
-static int refuse_exchange(struct ssh *s, const struct err *why, struct err *e)
-{
-    char *name = ssh_dial_name(&s->conf, s->dialed.address);
-
-    if (why->kind == ERR_BUSY)
-        err_set(e, ERR_UNREACHABLE, "%s: no agreement on keys within %d s; is the network cut?",
-                name, (int)(s->plan.connect_ms / 1000));
-    else if (why->kind != ERR_NONE)
-        err_set(e, why->kind, "%s", why->text);
-    else
-        err_set(e, ERR_UNREACHABLE, "%s: key exchange failed: %s", name, ssh_words(s));
-    free(name);
-    return -1;
-}
-
 static int exchange_keys(struct ssh *s, const struct ssh_patience *p, struct err *e)
 {
     struct err why = { 0 };
@@ -137,67 +108,56 @@ static int exchange_keys(struct ssh *s, const struct ssh_patience *p, struct err
     while ((rc = ssh_connect(s->session)) == SSH_AGAIN)
         if (ssh_wait_again(s, p, &why) < 0)
             break;
-    if (rc != SSH_OK)
-        return refuse_exchange(s, &why, e);
-    /* libssh has made it wait, but writes only what poll(2) has room for. */
-    return io_set_nonblocking(ssh_get_fd(s->session), e);
-}
-
-/* The server closes what nobody logs in to, which shows then. */
-static int hold(const struct ssh *s, struct err *e)
-{
-    struct ssh_patience p = { ssh_patience_of(s).deadline_ms, -1 };
-    struct err why = { 0 };
-
-    if (!s->plan.is_held || ssh_wait(s->plan.watch_fd, POLLIN, &p, &why) == 0)
-        return 0;
-    return err_set(e, why.kind == ERR_BUSY ? ERR_UNREACHABLE : why.kind,
-                   "a connection that nobody needed yet: %s", why.text);
-}
-
-static int watch(struct ssh *s, struct err *e)
-{
-    s->event = ssh_event_new();
-    if (s->event == NULL || ssh_event_add_session(s->event, s->session) != SSH_OK)
-        return err_set(e, ERR_FAILED, "libssh: no event loop");
-    s->heard_ms = s->keepalive_ms = units_monotonic_ms();
-    return 0;
+    if (rc == SSH_OK) /* libssh has made it wait, but writes only what poll(2) has room for. */
+        return io_set_nonblocking(ssh_get_fd(s->session), e);
+    if (why.kind != ERR_NONE && why.kind != ERR_BUSY)
+        return err_set(e, why.kind, "%s", why.text);
+    if (why.kind == ERR_BUSY)
+        err_set(e, ERR_UNREACHABLE, "no agreement on keys within %d s; is the network cut?",
+                (int)(s->plan.connect_ms / 1000));
+    else
+        err_set(e, ERR_UNREACHABLE, "key exchange failed: %s", ssh_words(s));
+    return ssh_dial_wrap(&s->conf, s->dialed.address, e);
 }
 
 static int begin(struct ssh *s, struct err *e)
 {
     int64_t started_ms = units_monotonic_ms();
     struct ssh_patience p = { started_ms + s->plan.connect_ms, s->plan.watch_fd };
+    socket_t fd;
 
-    if (configure(s, e) < 0 || dial(s, &p, e) < 0)
+    if (configure(s, e) < 0 || ssh_dial(&s->conf, &p, &s->dialed, e) < 0)
+        return -1;
+    fd = s->dialed.fd;
+    if (set(s, SSH_OPTIONS_FD, &fd, e) < 0)
         return -1;
     if (s->dialed.proxy == 0)
         s->plan.dialed(s->plan.context, s);
-    if (exchange_keys(s, &p, e) < 0 || hold(s, e) < 0 || ssh_hostkey_check(s, e) < 0 ||
-        ssh_authenticate(s, e) < 0 || watch(s, e) < 0)
+    if (exchange_keys(s, &p, e) < 0 || ssh_hostkey_check(s, e) < 0 || ssh_authenticate(s, e) < 0)
         return -1;
-    s->connect_ms = units_monotonic_ms() - started_ms;
+    s->event = ssh_event_new();
+    if (s->event == NULL || ssh_event_add_session(s->event, s->session) != SSH_OK)
+        return err_set(e, ERR_FAILED, "libssh: no event loop");
+    s->heard_ms = s->keepalive_ms = units_monotonic_ms();
+    s->connect_ms = s->heard_ms - started_ms;
     return 0;
-}
-
-static int read_conf(struct ssh *s, struct err *e)
-{
-    const struct ssh_plan *p = &s->plan;
-
-    return p->conf_said != NULL ? ssh_conf_parse(&s->conf, p->to, p->conf_said, e)
-                                : ssh_conf_read(&s->conf, p->to, SSH_CONF_MAX_MS, e);
 }
 
 struct ssh *ssh_start(const struct ssh_plan *plan, struct err *e)
 {
     struct ssh *s = mem_alloc(sizeof *s);
+    int rc;
 
     s->plan = *plan;
     s->dialed.fd = -1;
     s->session = ssh_new();
     if (s->session == NULL)
-        err_set(e, ERR_FAILED, "libssh: no session");
-    else if (read_conf(s, e) == 0) {
+        rc = err_set(e, ERR_FAILED, "libssh: no session");
+    else if (plan->conf_said != NULL)
+        rc = ssh_conf_parse(&s->conf, plan->to, plan->conf_said, e);
+    else
+        rc = ssh_conf_read(&s->conf, plan->to, SSH_CONF_MAX_MS, e);
+    if (rc == 0) {
         ssh_set_blocking(s->session, 0);
         ssh_set_counters(s->session, &s->counter, NULL);
         if (begin(s, e) == 0)
@@ -267,11 +227,6 @@ int ssh_fd(const struct ssh *s)
     return ssh_get_fd(s->session);
 }
 
-bool ssh_may_write(const struct ssh *s)
-{
-    return (ssh_get_poll_flags(s->session) & SSH_WRITE_PENDING) == 0;
-}
-
 /* What ssh's configuration says may make it shorter, and not longer. */
 static int64_t silence_ms_of(const struct ssh *s)
 {
@@ -292,40 +247,26 @@ int64_t ssh_next_turn_ms(const struct ssh *s)
     return s->keepalive_ms + silence_ms_of(s);
 }
 
-/*
- * A server that has more to say often waits until what it said before is acknowledged, which this
- * side's kernel would put off for 40 ms.
- */
-static void acknowledge_at_once(const struct ssh *s)
+int ssh_turn(struct ssh *s, struct err *e)
 {
-#ifdef TCP_QUICKACK
-    const int yes = 1;
-
-    (void)setsockopt(ssh_get_fd(s->session), IPPROTO_TCP, TCP_QUICKACK, &yes, sizeof yes);
-#else
-    (void)s;
-#endif
-}
-
-static int read_packets(struct ssh *s, struct err *e)
-{
+    int64_t now_ms;
     int rc = SSH_OK;
 
+#ifdef TCP_QUICKACK
+    /* A server that has more to say often waits until what it said before is acknowledged, which
+     * this side's kernel would put off for 40 ms. */
     if (s->n_opening > 0)
-        acknowledge_at_once(s);
+        (void)setsockopt(ssh_get_fd(s->session), IPPROTO_TCP, TCP_QUICKACK, &(const int){ 1 },
+                         sizeof(int));
+#endif
     for (int i = 0; rc == SSH_OK && i < PACKETS_MAX; i++)
         rc = ssh_event_dopoll(s->event, 0);
     if (rc == SSH_ERROR || !ssh_is_connected(s->session))
         return err_set(e, ERR_UNREACHABLE, "the connection to %s was lost: %s", s->conf.alias,
                        ssh_words(s));
-    return 0;
-}
 
-/* Asks a server that has been silent whether it is there; any answer will do. */
-static int check_silence(struct ssh *s, struct err *e)
-{
-    int64_t now_ms = units_monotonic_ms();
-
+    /* A server that has been silent is asked whether it is there; any answer will do. */
+    now_ms = units_monotonic_ms();
     if (s->counter.in_bytes != s->heard_bytes) {
         s->heard_bytes = s->counter.in_bytes;
         s->heard_ms = s->keepalive_ms = now_ms;
@@ -338,9 +279,4 @@ static int check_silence(struct ssh *s, struct err *e)
     s->keepalive_ms = now_ms;
     (void)ssh_send_keepalive(s->session); /* if that fails, so does the next turn */
     return 0;
-}
-
-int ssh_turn(struct ssh *s, struct err *e)
-{
-    return read_packets(s, e) < 0 ? -1 : check_silence(s, e);
 }

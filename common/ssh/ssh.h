@@ -41,19 +41,8 @@ int ssh_dial(const struct ssh_conf *c, const struct ssh_patience *p, struct ssh_
              struct err *e);
 /* "HOST (ADDRESS) port N", for messages; caller frees. */
 char *ssh_dial_name(const struct ssh_conf *c, const char *address);
-
-/* ---- ssh_agent.c: what keys the agent holds ---- */
-
-/* libssh asks an agent too, and offers all its keys (ssh_userauth_agent), but its functions that list
- * them are not public (libssh/agent.h is not installed). */
-
-struct ssh_agent_key {
-    const char *name; /* its comment */
-    const char *blob; /* in base64, as in a file of a public key */
-};
-
-/* Appends them to keys (struct ssh_agent_key); an agent that does not answer has none. */
-void ssh_agent_keys(const char *socket_path, struct arena *a, struct list *keys);
+/* Puts that before the error.  Returns -1. */
+int ssh_dial_wrap(const struct ssh_conf *c, const char *address, struct err *e);
 
 /* ---- ssh.c: the session ---- */
 
@@ -70,7 +59,6 @@ struct ssh_plan {
     ssh_ask_fn ask;
     void (*dialed)(void *context, const struct ssh *s); /* an SSH server answers; no proxy's */
     const char *conf_said; /* as struct ssh_conf has it, of an earlier session with it; NULL: ask */
-    bool is_held;          /* nothing is shown to the server until watch_fd can be read from */
     void *context;         /* of ask and dialed */
 };
 
@@ -85,49 +73,13 @@ const struct ssh_conf *ssh_conf_of(const struct ssh *s);
 /* As struct ssh_dialed has it. */
 int64_t ssh_round_trip_ms(const struct ssh *s);
 
-/* What to poll(2) for, until when, and what to do when either has come.  ssh_turn calls the
- * channels' events; -1: the connection is lost, for the reason in e. */
+/* What to poll(2) for, until when, and what to do when either has come.  ssh_turn feeds the pumps of
+ * ssh_pump.h; -1: the connection is lost, for the reason in e. */
 int ssh_fd(const struct ssh *s);
 short ssh_poll_events(const struct ssh *s);
 int64_t ssh_next_turn_ms(const struct ssh *s); /* units_monotonic_ms */
 int ssh_turn(struct ssh *s, struct err *e);
 /* More may be written: what was written before is on its way. */
 bool ssh_may_write(const struct ssh *s);
-
-/* ---- ssh_chan.c: channels ---- */
-
-struct ssh_channel_events {
-    /* Bytes came; returns how many were taken.  The rest is kept, and shown again with more; or
-     * read it with ssh_channel_take.  Those of standard error must all be taken. */
-    size_t (*bytes)(void *context, struct bytes bytes, bool is_stderr);
-    void (*eof)(void *context);
-    void (*status)(void *context, int exit_status);
-    void (*closed)(void *context);
-};
-
-enum ssh_target { SSH_TO_PATH, SSH_TO_PORT, SSH_TO_COMMAND, SSH_TO_SUBSYSTEM };
-
-struct ssh_chan;
-
-/* Asks sshd for a channel: to a socket's path, to a TCP port of its own (text), to a command or a
- * subsystem.  events' context is the channel's owner. */
-struct ssh_chan *ssh_chan_open(struct ssh *s, enum ssh_target target, const char *text,
-                               const struct ssh_channel_events *events, void *context,
-                               struct err *e);
-/* 1 when it is open, 0 when sshd has not answered yet (ask again after a turn), -1 with e set:
- * ERR_DENIED when sshd says that it is not allowed to, else ERR_UNREACHABLE. */
-int ssh_chan_step(struct ssh_chan *c, struct err *e);
-/* All has been asked for: should sshd grant it, what is written now is read. */
-bool ssh_chan_is_asked(const struct ssh_chan *c);
-void ssh_chan_close(struct ssh_chan *c); /* and frees it; not from within its events */
-
-/* How much sshd lets us write now. */
-size_t ssh_chan_window(const struct ssh_chan *c);
-/* How many bytes were taken: fewer when the window is smaller, or keys are being exchanged anew. */
-ssize_t ssh_chan_write(struct ssh_chan *c, struct bytes bytes, struct err *e);
-void ssh_chan_end(struct ssh_chan *c); /* nothing more will be written */
-/* Takes up to n of what was kept. */
-size_t ssh_chan_take(struct ssh_chan *c, void *bytes, size_t n);
-bool ssh_chan_is_closed(const struct ssh_chan *c);
 
 #endif

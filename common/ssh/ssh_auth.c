@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* ssh_auth.c - log in: by keys, their certificates and an agent, tickets, answers and passwords */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/base/io.h"
 #include "common/ssh/prompt.h"
-#include "common/ssh/ssh_cert.h"
 #include "common/ssh/ssh_internal.h"
+#include "common/ssh/ssh_keys.h"
 
 enum {
     LOGIN_TRIES = 3, /* of a password or passphrase that is typed */
@@ -25,99 +24,94 @@ struct login {
     struct arena *arena;
     struct buf tried;     /* "key ~/.ssh/id_rsa (refused), ..." */
     struct list in_agent; /* struct ssh_agent_key */
+    const char *locked;   /* the file for whose passphrase ask_passphrase asks */
+    bool was_asked;       /* for that */
     struct err no_answer; /* the user could not be asked, or did not answer */
-    bool was_asked;       /* for the passphrase of the key at hand */
     unsigned done;        /* SSH_AUTH_METHOD_... that were tried */
 };
 
 /* ---- what was tried, and what the server made of it ---- */
 
 /* For the message that nothing helped: WHAT (HOW). */
-static void login_note(struct login *l, const char *what, const char *how)
+static void note(struct login *l, const char *what, const char *how)
 {
     if (l->tried.n > 0)
         buf_add_str(&l->tried, ", ");
     buf_printf(&l->tried, "%s (%s)", what, how);
 }
 
-static void keep_method(struct login *l, const char *what)
-{
-    struct ssh *s = l->s;
-    char *before = s->authentication;
-
-    s->authentication = before != NULL ? mem_printf("%s, then %s", before, what) : mem_strdup(what);
-    free(before);
-}
-
-/* What the server says must not drive the terminal. */
-static void tidy(char *text)
-{
-    for (char *p = text; *p != '\0'; p++)
-        if (((unsigned char)*p < ' ' && *p != '\n') || *p == 0x7f)
-            *p = '?';
-}
-
 /* Gives what the user answers, to be wiped; NULL with l->no_answer set.  text is freed. */
-static char *login_ask(struct login *l, char *text, bool echo)
+static char *ask_user(struct login *l, char *text, bool echo)
 {
     char *answer;
 
-    tidy(text);
+    /* What the server says must not drive the terminal. */
+    for (char *p = text; *p != '\0'; p++)
+        if (((unsigned char)*p < ' ' && *p != '\n') || *p == 0x7f)
+            *p = '?';
     answer = l->s->plan.ask(l->s->plan.context, text, echo, &l->no_answer);
     free(text);
     return answer;
 }
 
-/* A server that does has had enough; one that just is no more may come back.
- * ssh_get_disconnect_message knows of none before our own, and replaces the error. */
-static bool has_said_goodbye(const struct ssh *s)
+enum call { CALL_NONE, CALL_OFFER, CALL_SIGN, CALL_AGENT, CALL_GSSAPI, CALL_KBDINT, CALL_PASSWORD };
+
+/* with: the key or the password.  libssh's functions say "again" until the server has answered, and
+ * still when it has hung up. */
+static int call(struct login *l, enum call which, void *with, struct err *e)
 {
-    return strstr(ssh_get_error(s->session), "SSH_MSG_DISCONNECT") != NULL;
+    struct ssh_patience p = ssh_patience_of(l->s);
+    ssh_session session = l->s->session;
+    int rc = SSH_AUTH_ERROR;
+
+    do
+        switch (which) {
+        case CALL_NONE: rc = ssh_userauth_none(session, NULL); break;
+        case CALL_OFFER: rc = ssh_userauth_try_publickey(session, NULL, with); break;
+        case CALL_SIGN: rc = ssh_userauth_publickey(session, NULL, with); break;
+        case CALL_AGENT: rc = ssh_userauth_agent(session, NULL); break;
+        case CALL_GSSAPI: rc = ssh_userauth_gssapi(session); break;
+        case CALL_KBDINT: rc = ssh_userauth_kbdint(session, NULL, NULL); break;
+        case CALL_PASSWORD: rc = ssh_userauth_password(session, NULL, with); break;
+        }
+    while (rc == SSH_AUTH_AGAIN && ssh_is_connected(session) && ssh_wait_again(l->s, &p, e) == 0);
+    return rc;
 }
 
-static enum login_outcome outcome_of(struct login *l, int rc, const char *what, struct err *e)
+/* Gives what the last answer, rc, means for what was tried, which is noted. */
+static enum login_outcome settle(struct login *l, int rc, const char *what, struct err *e)
 {
-    bool is_broken;
+    struct ssh *s = l->s;
+    bool is_connected = ssh_is_connected(s->session) != 0, has_said_goodbye;
 
+    if (rc == SSH_AUTH_AGAIN && is_connected) {
+        err_wrap(e, "authentication");
+        if (e != NULL && e->kind == ERR_BUSY)
+            e->kind = ERR_UNREACHABLE;
+        return LOGIN_FAILED;
+    }
     if (rc == SSH_AUTH_SUCCESS || rc == SSH_AUTH_PARTIAL) {
-        keep_method(l, what);
+        char *before = s->authentication;
+
+        s->authentication =
+            before != NULL ? mem_printf("%s, then %s", before, what) : mem_strdup(what);
+        free(before);
         return rc == SSH_AUTH_SUCCESS ? LOGIN_ACCEPTED : LOGIN_PARTIAL;
     }
-    login_note(l, what, "refused");
-    is_broken = !ssh_is_connected(l->s->session) ||
-                (rc == SSH_AUTH_ERROR && ssh_get_error_code(l->s->session) == SSH_FATAL);
-    if (!is_broken)
+    note(l, what, "refused");
+    if (is_connected && (rc != SSH_AUTH_ERROR || ssh_get_error_code(s->session) != SSH_FATAL))
         return LOGIN_REFUSED;
-    err_set(e, has_said_goodbye(l->s) ? ERR_DENIED : ERR_UNREACHABLE,
-            "the server ended the authentication (%s); tried: %s", ssh_words(l->s),
+    /* A server that says good-bye has had enough; one that just is no more may come back.
+     * ssh_get_disconnect_message knows of none before our own, and replaces the error. */
+    has_said_goodbye = strstr(ssh_get_error(s->session), "SSH_MSG_DISCONNECT") != NULL;
+    err_set(e, has_said_goodbye ? ERR_DENIED : ERR_UNREACHABLE,
+            "the server ended the authentication (%s); tried: %s", ssh_words(s),
             buf_text(&l->tried));
     return LOGIN_FAILED;
 }
 
-/* libssh's functions say "again" until the server has answered, and still when it has hung up: waits, and
- * says whether to call the function once more. */
-static bool login_is_again(struct login *l, int rc, const struct ssh_patience *p, struct err *e)
-{
-    if (rc != SSH_AUTH_AGAIN || !ssh_is_connected(l->s->session))
-        return false;
-    return ssh_wait_again(l->s, p, e) == 0;
-}
-
-/* Gives what the last answer, rc, means for what was tried, which is noted. */
-static enum login_outcome login_settle(struct login *l, int rc, const char *what, struct err *e)
-{
-    if (rc != SSH_AUTH_AGAIN)
-        return outcome_of(l, rc, what, e);
-    if (!ssh_is_connected(l->s->session))
-        return outcome_of(l, SSH_AUTH_ERROR, what, e);
-    err_wrap(e, "authentication");
-    if (e != NULL && e->kind == ERR_BUSY)
-        e->kind = ERR_UNREACHABLE;
-    return LOGIN_FAILED;
-}
-
 /* What the server takes now, as its last refusal said; 0 before the first one. */
-static unsigned login_offered(const struct login *l)
+static unsigned offered(const struct login *l)
 {
     return (unsigned)ssh_userauth_list(l->s->session, NULL);
 }
@@ -128,17 +122,18 @@ static unsigned login_offered(const struct login *l)
 static bool is_next_key_due(const struct login *l, enum login_outcome outcome)
 {
     return outcome == LOGIN_REFUSED &&
-           (login_offered(l) == 0 || (login_offered(l) & SSH_AUTH_METHOD_PUBLICKEY) != 0);
+           (offered(l) == 0 || (offered(l) & SSH_AUTH_METHOD_PUBLICKEY) != 0);
 }
 
-static int give_passphrase(const char *prompt, char *to, size_t n, int echo, int verify,
-                           void *context)
+/* libssh's own prompt does not say for which key. */
+static int ask_passphrase(const char *prompt, char *to, size_t n, int echo, int verify,
+                          void *context)
 {
     struct login *l = context;
-    char *answer = login_ask(l, mem_strdup(prompt), echo != 0);
+    char *answer = ask_user(l, mem_printf("Passphrase for the key %s: ", l->locked), echo != 0);
     int rc = answer == NULL || strlen(answer) >= n ? -1 : 0;
 
-    (void)verify;
+    (void)prompt, (void)verify;
     l->was_asked = true;
     if (rc == 0)
         memcpy(to, answer, strlen(answer) + 1);
@@ -146,33 +141,14 @@ static int give_passphrase(const char *prompt, char *to, size_t n, int echo, int
     return rc;
 }
 
-/* libssh's own prompt does not say for which key. */
-struct unlock {
-    struct login *l;
-    const char *file;
-};
-
-static int ask_passphrase(const char *prompt, char *to, size_t n, int echo, int verify,
-                          void *context)
-{
-    struct unlock *u = context;
-    char *text = mem_printf("Passphrase for the key %s: ", u->file);
-    int rc = give_passphrase(text, to, n, echo, verify, u->l);
-
-    (void)prompt;
-    free(text);
-    return rc;
-}
-
 static ssh_key load_private(struct login *l, const char *file)
 {
-    struct unlock u = { l, file };
-
+    l->locked = file;
     for (int i = 0; i < LOGIN_TRIES; i++) {
         ssh_key key = NULL;
 
         l->was_asked = false;
-        if (ssh_pki_import_privkey_file(file, NULL, ask_passphrase, &u, &key) == SSH_OK)
+        if (ssh_pki_import_privkey_file(file, NULL, ask_passphrase, l, &key) == SSH_OK)
             return key;
         if (!l->was_asked || l->no_answer.kind != ERR_NONE)
             break;
@@ -194,9 +170,9 @@ static ssh_key load_open(const char *file)
     return ssh_pki_import_privkey_file(file, NULL, give_none, NULL, &key) == SSH_OK ? key : NULL;
 }
 
-static ssh_key load_public(const char *file, const char *ending)
+static ssh_key load_public(const char *file)
 {
-    char *path = mem_printf("%s%s", file, ending);
+    char *path = mem_printf("%s.pub", file);
     ssh_key key = NULL;
     int rc = access(path, R_OK) < 0 ? SSH_ERROR : ssh_pki_import_pubkey_file(path, &key);
 
@@ -218,37 +194,6 @@ static bool is_in_agent(const struct login *l, ssh_key key)
     return is;
 }
 
-static enum login_outcome offer(struct login *l, ssh_key public, const char *what, struct err *e)
-{
-    struct ssh_patience p = ssh_patience_of(l->s);
-    int rc;
-
-    do
-        rc = ssh_userauth_try_publickey(l->s->session, NULL, public);
-    while (login_is_again(l, rc, &p, e));
-    /* What looks like a success is the invitation to sign. */
-    return rc == SSH_AUTH_SUCCESS ? LOGIN_ACCEPTED : login_settle(l, rc, what, e);
-}
-
-static enum login_outcome sign(struct login *l, ssh_key private, const char *what, struct err *e)
-{
-    struct ssh_patience p = ssh_patience_of(l->s);
-    int rc;
-
-    do
-        rc = ssh_userauth_publickey(l->s->session, NULL, private);
-    while (login_is_again(l, rc, &p, e));
-    return login_settle(l, rc, what, e);
-}
-
-static const char *why_locked(const struct login *l)
-{
-    if (!l->was_asked)
-        return "the server takes it, but the file cannot be read";
-    return l->no_answer.kind != ERR_NONE ? "the server takes it, but it needs a passphrase: ssh-add"
-                                         : "wrong passphrase";
-}
-
 /* public: the key, or the certificate of it in that file (otherwise NULL).  Nobody is asked for a
  * passphrase before the server has said that it takes the key; with others that would only be one
  * round trip more. */
@@ -258,52 +203,30 @@ static enum login_outcome try_pair(struct login *l, const char *file, ssh_key pu
     char *what = certificate != NULL ? mem_printf("certificate %s of key %s", certificate, file)
                                      : mem_printf("key %s", file);
     ssh_key secret = load_open(file);
-    enum login_outcome outcome = secret != NULL ? LOGIN_ACCEPTED : offer(l, public, what, e);
+    enum login_outcome outcome = LOGIN_REFUSED;
 
-    if (outcome == LOGIN_ACCEPTED) {
-        if (secret == NULL)
-            secret = load_private(l, file);
-        if (secret == NULL ||
-            (certificate != NULL && ssh_pki_copy_cert_to_privkey(public, secret) != SSH_OK)) {
-            login_note(l, what, why_locked(l));
-            outcome = LOGIN_REFUSED;
-        } else {
-            outcome = sign(l, secret, what, e);
+    if (secret == NULL) {
+        int rc = call(l, CALL_OFFER, public, e);
+
+        /* What looks like a success is the invitation to sign. */
+        if (rc != SSH_AUTH_SUCCESS) {
+            outcome = settle(l, rc, what, e);
+            goto out;
         }
+        secret = load_private(l, file);
     }
+    if (secret != NULL &&
+        (certificate == NULL || ssh_pki_copy_cert_to_privkey(public, secret) == SSH_OK))
+        outcome = settle(l, call(l, CALL_SIGN, secret, e), what, e);
+    else
+        note(l, what,
+             !l->was_asked ? "the server takes it, but the file cannot be read"
+             : l->no_answer.kind != ERR_NONE
+                 ? "the server takes it, but it needs a passphrase: ssh-add"
+                 : "wrong passphrase");
+out:
     ssh_key_free(secret);
     free(what);
-    return outcome;
-}
-
-/* A file without its public half must be opened to know what to offer. */
-static enum login_outcome try_unknown(struct login *l, const char *file, struct err *e)
-{
-    char *what = mem_printf("key %s", file);
-    ssh_key private = load_private(l, file);
-    enum login_outcome outcome = LOGIN_REFUSED;
-
-    if (private != NULL)
-        outcome = sign(l, private, what, e);
-    else
-        login_note(l, what,
-                   !l->was_asked                   ? "it cannot be read"
-                   : l->no_answer.kind != ERR_NONE ? "it needs a passphrase: ssh-add"
-                                                   : "wrong passphrase");
-    ssh_key_free(private);
-    free(what);
-    return outcome;
-}
-
-static enum login_outcome try_certificate(struct login *l, const char *file, const char *path,
-                                          struct err *e)
-{
-    ssh_key certificate = NULL;
-    enum login_outcome outcome = LOGIN_REFUSED;
-
-    if (access(path, R_OK) == 0 && ssh_pki_import_cert_file(path, &certificate) == SSH_OK)
-        outcome = try_pair(l, file, certificate, path, e);
-    ssh_key_free(certificate);
     return outcome;
 }
 
@@ -315,7 +238,7 @@ static bool may_belong(const char *certificate, const char *file)
     bool may = io_read_file(certificate, PUBLIC_MAX_BYTES, &text, NULL) == 0;
 
     if (may && io_read_file(path, PUBLIC_MAX_BYTES, &key, NULL) == 0)
-        may = ssh_cert_is_of(buf_text(&text), buf_text(&key));
+        may = ssh_keys_is_certificate_of(buf_text(&text), buf_text(&key));
     buf_free(&key);
     buf_free(&text);
     free(path);
@@ -327,31 +250,38 @@ static enum login_outcome try_certificates(struct login *l, const char *file, st
 {
     const char *const *named = l->s->conf.certificates.items;
     char *beside = mem_printf("%s-cert.pub", file);
-    enum login_outcome outcome = try_certificate(l, file, beside, e);
+    enum login_outcome outcome = LOGIN_REFUSED;
 
-    for (size_t i = 0; is_next_key_due(l, outcome) && i < l->s->conf.certificates.n; i++)
-        if (strcmp(named[i], beside) != 0 && may_belong(named[i], file))
-            outcome = try_certificate(l, file, named[i], e);
+    for (size_t i = 0; is_next_key_due(l, outcome) && i <= l->s->conf.certificates.n; i++) {
+        const char *path = i == 0 ? beside : named[i - 1];
+        ssh_key certificate = NULL;
+
+        if (i > 0 && (strcmp(path, beside) == 0 || !may_belong(path, file)))
+            continue;
+        if (access(path, R_OK) == 0 && ssh_pki_import_cert_file(path, &certificate) == SSH_OK)
+            outcome = try_pair(l, file, certificate, path, e);
+        ssh_key_free(certificate);
+    }
     free(beside);
     return outcome;
 }
 
-static enum login_outcome try_file(struct login *l, const char *file, struct err *e)
+/* A file without its public half must be opened to know what to offer. */
+static enum login_outcome try_unknown(struct login *l, const char *file, struct err *e)
 {
-    ssh_key public = load_public(file, ".pub");
-    bool has_private = access(file, F_OK) == 0;
+    char *what = mem_printf("key %s", file);
+    ssh_key private = load_private(l, file);
     enum login_outcome outcome = LOGIN_REFUSED;
 
-    if (has_private)
-        outcome = try_certificates(l, file, e);
-    if (!has_private || !is_next_key_due(l, outcome))
-        goto out;
-    if (public == NULL)
-        outcome = try_unknown(l, file, e);
-    else if (!is_in_agent(l, public))
-        outcome = try_pair(l, file, public, NULL, e);
-out:
-    ssh_key_free(public);
+    if (private != NULL)
+        outcome = settle(l, call(l, CALL_SIGN, private, e), what, e);
+    else
+        note(l, what,
+             !l->was_asked                   ? "it cannot be read"
+             : l->no_answer.kind != ERR_NONE ? "it needs a passphrase: ssh-add"
+                                             : "wrong passphrase");
+    ssh_key_free(private);
+    free(what);
     return outcome;
 }
 
@@ -360,8 +290,21 @@ static enum login_outcome try_files(struct login *l, struct err *e)
     const char *const *files = l->s->conf.identities.items;
     enum login_outcome outcome = LOGIN_REFUSED;
 
-    for (size_t i = 0; is_next_key_due(l, outcome) && i < l->s->conf.identities.n; i++)
-        outcome = try_file(l, files[i], e);
+    for (size_t i = 0; is_next_key_due(l, outcome) && i < l->s->conf.identities.n; i++) {
+        ssh_key public;
+
+        if (access(files[i], F_OK) < 0)
+            continue;
+        outcome = try_certificates(l, files[i], e);
+        if (!is_next_key_due(l, outcome))
+            break;
+        public = load_public(files[i]);
+        if (public == NULL)
+            outcome = try_unknown(l, files[i], e);
+        else if (!is_in_agent(l, public))
+            outcome = try_pair(l, files[i], public, NULL, e);
+        ssh_key_free(public);
+    }
     return outcome;
 }
 
@@ -374,7 +317,7 @@ static bool may_use_agent(struct login *l)
     bool is = !l->s->conf.identities_only;
 
     for (size_t i = 0; !is && i < l->s->conf.identities.n; i++) {
-        ssh_key public = load_public(files[i], ".pub");
+        ssh_key public = load_public(files[i]);
 
         is = public != NULL && is_in_agent(l, public);
         ssh_key_free(public);
@@ -382,38 +325,25 @@ static bool may_use_agent(struct login *l)
     return is && l->in_agent.n > 0;
 }
 
-static char *name_agent(const struct login *l)
-{
-    const struct ssh_agent_key *keys = l->in_agent.items;
-    struct buf out = { 0 };
-
-    buf_add_str(&out, "agent with");
-    for (size_t i = 0; i < l->in_agent.n; i++)
-        buf_printf(&out, "%s %s", i == 0 ? "" : ",",
-                   keys[i].name[0] != '\0' ? keys[i].name : "a key without a name");
-    return buf_take(&out);
-}
-
 static enum login_outcome try_agent(struct login *l, struct err *e)
 {
-    struct ssh_patience p = ssh_patience_of(l->s);
+    const struct ssh_agent_key *keys = l->in_agent.items;
+    struct buf what = { 0 };
     enum login_outcome outcome;
-    char *what;
-    int rc;
 
     if (!may_use_agent(l))
         return LOGIN_REFUSED;
-    do
-        rc = ssh_userauth_agent(l->s->session, NULL);
-    while (login_is_again(l, rc, &p, e));
-    what = name_agent(l);
-    outcome = login_settle(l, rc, what, e);
-    free(what);
+    buf_add_str(&what, "agent with");
+    for (size_t i = 0; i < l->in_agent.n; i++)
+        buf_printf(&what, "%s %s", i == 0 ? "" : ",",
+                   keys[i].name[0] != '\0' ? keys[i].name : "a key without a name");
+    outcome = settle(l, call(l, CALL_AGENT, NULL, e), buf_text(&what), e);
+    buf_free(&what);
     return outcome;
 }
 
 /* One after the other, until the server takes one or wants no more keys. */
-static enum login_outcome login_try_keys(struct login *l, struct err *e)
+static enum login_outcome try_keys(struct login *l, struct err *e)
 {
     bool agent_first = l->in_agent.n <= AGENT_FIRST;
     enum login_outcome outcome = agent_first ? try_agent(l, e) : try_files(l, e);
@@ -423,22 +353,9 @@ static enum login_outcome login_try_keys(struct login *l, struct err *e)
     return agent_first ? try_files(l, e) : try_agent(l, e);
 }
 
-/* Whether it will be shown without anybody being asked for anything. */
-static bool lies_open(const struct login *l, const char *file)
-{
-    ssh_key public = load_public(file, ".pub"), secret = NULL;
-    bool is = public != NULL && is_in_agent(l, public);
-
-    if (!is)
-        secret = load_open(file);
-    is = is || secret != NULL;
-    ssh_key_free(public);
-    ssh_key_free(secret);
-    return is;
-}
-
-/* libssh shows all of an agent's keys or none; a server that takes no keys counts each as a try. */
-static bool login_keys_lie_open(struct login *l)
+/* Whether keys can be shown without anybody being asked for anything.  libssh shows all of an
+ * agent's keys or none; a server that takes no keys counts each as a try. */
+static bool do_keys_lie_open(struct login *l)
 {
     const char *const *files = l->s->conf.identities.items;
     size_t n = may_use_agent(l) ? l->in_agent.n : 0;
@@ -446,9 +363,19 @@ static bool login_keys_lie_open(struct login *l)
     if (n > 1)
         return false;
     for (size_t i = 0; i < l->s->conf.identities.n; i++) {
+        ssh_key public, secret = NULL;
+        bool lies_open;
+
         if (access(files[i], F_OK) < 0)
             continue;
-        if (!lies_open(l, files[i]))
+        public = load_public(files[i]);
+        lies_open = public != NULL && is_in_agent(l, public);
+        if (!lies_open)
+            secret = load_open(files[i]);
+        lies_open = lies_open || secret != NULL;
+        ssh_key_free(public);
+        ssh_key_free(secret);
+        if (!lies_open)
             return false;
         n++;
     }
@@ -467,7 +394,7 @@ static char *prompt_text(const struct login *l, const char *before, const char *
 
 static enum login_outcome unanswered(struct login *l, const char *what)
 {
-    login_note(l, what, l->no_answer.text);
+    note(l, what, l->no_answer.text);
     return LOGIN_REFUSED;
 }
 
@@ -476,23 +403,19 @@ static enum login_outcome try_password(struct login *l, struct err *e)
     enum login_outcome outcome = LOGIN_REFUSED;
 
     for (int i = 0; outcome == LOGIN_REFUSED && i < LOGIN_TRIES; i++) {
-        struct ssh_patience p;
-        char *password = login_ask(l, prompt_text(l, "", "password: "), false);
+        char *password = ask_user(l, prompt_text(l, "", "password: "), false);
         int rc;
 
         if (password == NULL)
             return unanswered(l, "password");
-        p = ssh_patience_of(l->s);
-        do
-            rc = ssh_userauth_password(l->s->session, NULL, password);
-        while (login_is_again(l, rc, &p, e));
+        rc = call(l, CALL_PASSWORD, password, e);
         prompt_wipe(password);
-        outcome = login_settle(l, rc, "password", e);
+        outcome = settle(l, rc, "password", e);
     }
     return outcome;
 }
 
-/* Answers all of one round's questions. */
+/* Answers all of one round's questions, and says how many there were. */
 static int answer_questions(struct login *l)
 {
     ssh_session session = l->s->session;
@@ -503,7 +426,7 @@ static int answer_questions(struct login *l)
         char echo = 0;
         const char *text = ssh_userauth_kbdint_getprompt(session, (unsigned)i, &echo);
         char *answer =
-            login_ask(l, prompt_text(l, i == 0 && before != NULL ? before : "", text), echo != 0);
+            ask_user(l, prompt_text(l, i == 0 && before != NULL ? before : "", text), echo != 0);
         int rc;
 
         if (answer == NULL)
@@ -516,60 +439,40 @@ static int answer_questions(struct login *l)
     return n;
 }
 
-static enum login_outcome converse(struct login *l, bool *was_asked, struct err *e)
-{
-    struct ssh_patience p = ssh_patience_of(l->s);
-    int rc;
-
-    do {
-        rc = ssh_userauth_kbdint(l->s->session, NULL, NULL);
-        if (rc == SSH_AUTH_INFO) {
-            int n = answer_questions(l);
-
-            if (n < 0) {
-                *was_asked = false;
-                return unanswered(l, "keyboard-interactive");
-            }
-            *was_asked = *was_asked || n > 0;
-            p = ssh_patience_of(l->s);
-        }
-    } while (rc == SSH_AUTH_INFO || login_is_again(l, rc, &p, e));
-    return login_settle(l, rc, "keyboard-interactive", e);
-}
-
 static enum login_outcome try_kbdint(struct login *l, struct err *e)
 {
     enum login_outcome outcome = LOGIN_REFUSED;
     bool was_asked = true;
 
     for (int i = 0; outcome == LOGIN_REFUSED && was_asked && i < LOGIN_TRIES; i++) {
+        int rc;
+
         was_asked = false;
-        outcome = converse(l, &was_asked, e);
+        while ((rc = call(l, CALL_KBDINT, NULL, e)) == SSH_AUTH_INFO) {
+            int n = answer_questions(l);
+
+            if (n < 0)
+                return unanswered(l, "keyboard-interactive");
+            was_asked = was_asked || n > 0;
+        }
+        outcome = settle(l, rc, "keyboard-interactive", e);
     }
     return outcome;
 }
 
 static enum login_outcome try_gssapi(struct login *l, struct err *e)
 {
-    struct ssh_patience p = ssh_patience_of(l->s);
-    int rc;
-
-    do
-        rc = ssh_userauth_gssapi(l->s->session);
-    while (login_is_again(l, rc, &p, e));
-    return login_settle(l, rc, "gssapi-with-mic", e);
+    return settle(l, call(l, CALL_GSSAPI, NULL, e), "gssapi-with-mic", e);
 }
 
 /* ---- all of them ---- */
 
-struct method {
+static const struct method {
     unsigned bit;
     const char *name;
     enum login_outcome (*try)(struct login *l, struct err *e);
-};
-
-static const struct method methods[] = {
-    { SSH_AUTH_METHOD_PUBLICKEY, "publickey", login_try_keys },
+} methods[] = {
+    { SSH_AUTH_METHOD_PUBLICKEY, "publickey", try_keys },
     { SSH_AUTH_METHOD_GSSAPI_MIC, "gssapi-with-mic", try_gssapi },
     { SSH_AUTH_METHOD_INTERACTIVE, "keyboard-interactive", try_kbdint },
     { SSH_AUTH_METHOD_PASSWORD, "password", try_password },
@@ -577,22 +480,19 @@ static const struct method methods[] = {
 };
 enum { N_METHODS = sizeof methods / sizeof methods[0] };
 
-static unsigned allowed(const struct ssh_conf *c)
-{
-    return (c->may_use_keys ? SSH_AUTH_METHOD_PUBLICKEY : 0) |
-           (c->may_use_gssapi ? SSH_AUTH_METHOD_GSSAPI_MIC : 0) |
-           (c->may_use_kbdint ? SSH_AUTH_METHOD_INTERACTIVE : 0) |
-           (c->may_use_password ? SSH_AUTH_METHOD_PASSWORD : 0);
-}
-
 static enum login_outcome try_round(struct login *l, struct err *e)
 {
+    const struct ssh_conf *c = &l->s->conf;
+    unsigned allowed = (c->may_use_keys ? SSH_AUTH_METHOD_PUBLICKEY : 0) |
+                       (c->may_use_gssapi ? SSH_AUTH_METHOD_GSSAPI_MIC : 0) |
+                       (c->may_use_kbdint ? SSH_AUTH_METHOD_INTERACTIVE : 0) |
+                       (c->may_use_password ? SSH_AUTH_METHOD_PASSWORD : 0);
     enum login_outcome outcome = LOGIN_REFUSED;
 
     for (size_t i = 0; outcome == LOGIN_REFUSED && i < N_METHODS; i++) {
         unsigned bit = methods[i].bit;
 
-        if ((login_offered(l) & allowed(&l->s->conf) & ~l->done & bit) == 0)
+        if ((offered(l) & allowed & ~l->done & bit) == 0)
             continue;
         outcome = methods[i].try(l, e);
         /* After a first key a server may want a second one. */
@@ -602,34 +502,25 @@ static enum login_outcome try_round(struct login *l, struct err *e)
     return outcome;
 }
 
-static char *name_methods(unsigned bits)
-{
-    struct buf out = { 0 };
-
-    for (size_t i = 0; i < N_METHODS; i++)
-        if ((bits & methods[i].bit) != 0)
-            buf_printf(&out, "%s%s", out.n > 0 ? ", " : "", methods[i].name);
-    if (out.n == 0)
-        buf_add_str(&out, "nothing known here");
-    return buf_take(&out);
-}
-
-static const char *advice(const struct login *l)
-{
-    if ((login_offered(l) & SSH_AUTH_METHOD_PUBLICKEY) == 0)
-        return "";
-    return l->tried.n > 0 ? "; is the public key in ~/.ssh/authorized_keys there (ssh-copy-id)?"
-                          : "; there is no key here yet (ssh-keygen, then ssh-copy-id)";
-}
-
 static int refuse(const struct login *l, struct err *e)
 {
     const struct ssh_conf *c = &l->s->conf;
-    char *name = ssh_dial_name(c, l->s->dialed.address), *takes = name_methods(login_offered(l));
+    char *name = ssh_dial_name(c, l->s->dialed.address);
+    const char *advice = "";
+    struct buf takes = { 0 };
 
+    for (size_t i = 0; i < N_METHODS; i++)
+        if ((offered(l) & methods[i].bit) != 0)
+            buf_printf(&takes, "%s%s", takes.n > 0 ? ", " : "", methods[i].name);
+    if (takes.n == 0)
+        buf_add_str(&takes, "nothing known here");
+    if ((offered(l) & SSH_AUTH_METHOD_PUBLICKEY) != 0)
+        advice = l->tried.n > 0
+                     ? "; is the public key in ~/.ssh/authorized_keys there (ssh-copy-id)?"
+                     : "; there is no key here yet (ssh-keygen, then ssh-copy-id)";
     err_set(e, ERR_DENIED, "%s lets nobody in as %s: it takes %s; tried: %s%s", name, c->user,
-            takes, l->tried.n > 0 ? buf_text(&l->tried) : "nothing", advice(l));
-    free(takes);
+            buf_text(&takes), l->tried.n > 0 ? buf_text(&l->tried) : "nothing", advice);
+    buf_free(&takes);
     free(name);
     return -1;
 }
@@ -640,36 +531,30 @@ static enum login_outcome try_keys_at_once(struct login *l, struct err *e)
 {
     enum login_outcome outcome;
 
-    if (!l->s->conf.may_use_keys || !login_keys_lie_open(l))
+    if (!l->s->conf.may_use_keys || !do_keys_lie_open(l))
         return LOGIN_REFUSED;
-    outcome = login_try_keys(l, e);
+    outcome = try_keys(l, e);
     if (outcome != LOGIN_REFUSED)
         return outcome;
-    if ((login_offered(l) & SSH_AUTH_METHOD_PUBLICKEY) != 0)
+    if ((offered(l) & SSH_AUTH_METHOD_PUBLICKEY) != 0)
         l->done |= SSH_AUTH_METHOD_PUBLICKEY;
     else
         buf_clear(&l->tried);
     return LOGIN_REFUSED;
 }
 
-/* A server that takes nothing says what it would take. */
-static enum login_outcome ask_what(struct login *l, struct err *e)
-{
-    struct ssh_patience p = ssh_patience_of(l->s);
-    int rc;
-
-    do
-        rc = ssh_userauth_none(l->s->session, NULL);
-    while (login_is_again(l, rc, &p, e));
-    return rc == SSH_AUTH_DENIED ? LOGIN_PARTIAL : login_settle(l, rc, "none", e);
-}
-
 static int log_in(struct login *l, struct err *e)
 {
     enum login_outcome outcome = try_keys_at_once(l, e);
 
-    if (outcome == LOGIN_REFUSED)
-        outcome = login_offered(l) != 0 ? LOGIN_PARTIAL : ask_what(l, e);
+    if (outcome == LOGIN_REFUSED && offered(l) != 0) {
+        outcome = LOGIN_PARTIAL;
+    } else if (outcome == LOGIN_REFUSED) {
+        int rc = call(l, CALL_NONE, NULL, e);
+
+        /* A server that takes nothing says what it would take. */
+        outcome = rc == SSH_AUTH_DENIED ? LOGIN_PARTIAL : settle(l, rc, "none", e);
+    }
     for (int i = 0; outcome == LOGIN_PARTIAL && i < ROUNDS_MAX; i++)
         outcome = try_round(l, e);
     if (outcome == LOGIN_ACCEPTED)
@@ -683,7 +568,7 @@ int ssh_authenticate(struct ssh *s, struct err *e)
     int rc;
 
     if (s->conf.agent != NULL)
-        ssh_agent_keys(s->conf.agent, l.arena, &l.in_agent);
+        ssh_keys_of_agent(s->conf.agent, l.arena, &l.in_agent);
     rc = log_in(&l, e);
     buf_free(&l.tried);
     arena_destroy(l.arena);

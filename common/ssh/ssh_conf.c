@@ -26,8 +26,7 @@ enum {
     READ_BYTES = 4096,
     LIST_MAX = 100,
     SSH_PORT = 22,
-    OWN_CONNECT_MS = 10 * 1000, /* there are other ways to try */
-    PORT_BYTES = 12
+    OWN_CONNECT_MS = 10 * 1000 /* there are other ways to try */
 };
 
 #ifndef __linux__
@@ -39,11 +38,6 @@ extern char **environ;
 static bool is(const char *word, const char *other)
 {
     return strcasecmp(word, other) == 0;
-}
-
-static bool is_yes(const char *word)
-{
-    return is(word, "yes") || is(word, "true");
 }
 
 static void add(struct list *list, struct arena *a, const char *text)
@@ -77,45 +71,36 @@ char *ssh_conf_host_port(const char *host, int port)
 
 /* ---- tokens: %h, ~ ---- */
 
-static void add_token(struct buf *out, const struct ssh_conf *c, char token)
+static const char *expand_tokens(struct ssh_conf *c, const char *text)
 {
     char *home = ssh_conf_home();
     const struct passwd *me = getpwuid(geteuid());
     char here[NI_MAXHOST] = "";
-    const char *dot;
+    struct buf out = { 0 };
 
     (void)gethostname(here, sizeof here - 1);
-    dot = strchr(here, '.');
-    switch (token) {
-    case '%': buf_add_char(out, '%'); break;
-    case 'd': buf_add_str(out, home); break;
-    case 'h': buf_add_str(out, c->host); break;
-    case 'i': buf_printf(out, "%u", (unsigned)geteuid()); break;
-    case 'k': buf_add_str(out, c->known_as != NULL ? c->known_as : c->alias); break;
-    case 'l': buf_add_str(out, here); break;
-    case 'L': buf_add(out, here, dot != NULL ? (size_t)(dot - here) : strlen(here)); break;
-    case 'n': buf_add_str(out, c->alias); break;
-    case 'p': buf_printf(out, "%d", c->port); break;
-    case 'r': buf_add_str(out, c->user); break;
-    case 'u': buf_add_str(out, me != NULL ? me->pw_name : ""); break;
-    default: buf_printf(out, "%%%c", token); break;
+    for (const char *p = text; *p != '\0'; p++) {
+        if (p[0] != '%' || p[1] == '\0') {
+            buf_add_char(&out, *p);
+            continue;
+        }
+        switch (*++p) {
+        case '%': buf_add_char(&out, '%'); break;
+        case 'd': buf_add_str(&out, home); break;
+        case 'h': buf_add_str(&out, c->host); break;
+        case 'i': buf_printf(&out, "%u", (unsigned)geteuid()); break;
+        case 'k': buf_add_str(&out, c->known_as != NULL ? c->known_as : c->alias); break;
+        case 'l': buf_add_str(&out, here); break;
+        case 'L': buf_add(&out, here, strcspn(here, ".")); break;
+        case 'n': buf_add_str(&out, c->alias); break;
+        case 'p': buf_printf(&out, "%d", c->port); break;
+        case 'r': buf_add_str(&out, c->user); break;
+        case 'u': buf_add_str(&out, me != NULL ? me->pw_name : ""); break;
+        default: buf_printf(&out, "%%%c", *p); break;
+        }
     }
     free(home);
-}
-
-static const char *expand_tokens(struct ssh_conf *c, const char *text)
-{
-    struct buf out = { 0 };
-    const char *expanded;
-
-    for (const char *p = text; *p != '\0'; p++)
-        if (p[0] == '%' && p[1] != '\0')
-            add_token(&out, c, *++p);
-        else
-            buf_add_char(&out, *p);
-    expanded = arena_strdup(c->arena, buf_text(&out));
-    buf_free(&out);
-    return expanded;
+    return buf_to_arena(&out, c->arena);
 }
 
 /* ssh itself knows the account's home only, and has put that there already. */
@@ -158,101 +143,61 @@ struct raw {
     struct list global_known_hosts;
 };
 
-static int family_of(const char *value)
-{
-    return is(value, "inet") ? AF_INET : is(value, "inet6") ? AF_INET6 : AF_UNSPEC;
-}
-
 static const char *unless_none(const char *value)
 {
-    return is(value, "none") ? NULL : value;
+    return value == NULL || is(value, "none") ? NULL : value;
 }
 
-static bool take_setting(struct ssh_conf *c, struct raw *raw, const char *key, char *value)
+static void take_setting(struct ssh_conf *c, struct raw *raw, const char *key, char *value)
 {
+    /* Each has one place: for the text, for yes or no, for a file, for several in one line. */
     const struct {
         const char *key;
         const char **text;
-    } texts[] = {
-        { "hostname", &c->host },          { "user", &c->user },
-        { "hostkeyalias", &c->known_as },  { "proxycommand", &raw->proxy_command },
-        { "proxyjump", &raw->proxy_jump }, { "identityagent", &raw->agent },
-    };
-    const struct {
-        const char *key;
         bool *flag;
-    } flags[] = {
-        { "identitiesonly", &c->identities_only },
-        { "pubkeyauthentication", &c->may_use_keys },
-        { "gssapiauthentication", &c->may_use_gssapi },
-        { "kbdinteractiveauthentication", &c->may_use_kbdint },
-        { "challengeresponseauthentication", &c->may_use_kbdint },
-        { "passwordauthentication", &c->may_use_password },
+        struct list *file, *files;
+    } settings[] = {
+        { "hostname", .text = &c->host },
+        { "user", .text = &c->user },
+        { "hostkeyalias", .text = &c->known_as },
+        { "proxycommand", .text = &raw->proxy_command },
+        { "proxyjump", .text = &raw->proxy_jump },
+        { "identityagent", .text = &raw->agent },
+        { "identitiesonly", .flag = &c->identities_only },
+        { "pubkeyauthentication", .flag = &c->may_use_keys },
+        { "gssapiauthentication", .flag = &c->may_use_gssapi },
+        { "kbdinteractiveauthentication", .flag = &c->may_use_kbdint },
+        { "challengeresponseauthentication", .flag = &c->may_use_kbdint },
+        { "passwordauthentication", .flag = &c->may_use_password },
+        { "identityfile", .file = &c->identities },
+        { "certificatefile", .file = &c->certificates },
+        { "userknownhostsfile", .files = &c->known_hosts },
+        { "globalknownhostsfile", .files = &raw->global_known_hosts },
     };
 
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (is(key, texts[i].key)) {
-            *texts[i].text = value;
-            return true;
-        }
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
-        if (is(key, flags[i].key)) {
-            *flags[i].flag = is_yes(value) || is(value, "unbound") || is(value, "host-bound");
-            return true;
-        }
-    return false;
-}
-
-static void take_other(struct ssh_conf *c, struct raw *raw, const char *key, char *value)
-{
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+        if (!is(key, settings[i].key))
+            continue;
+        if (settings[i].text != NULL)
+            *settings[i].text = value;
+        else if (settings[i].flag != NULL)
+            *settings[i].flag = is(value, "yes") || is(value, "true") || is(value, "unbound") ||
+                                is(value, "host-bound");
+        else if (settings[i].files != NULL)
+            add_files(c, settings[i].files, value);
+        else if (!is(value, "none"))
+            add(settings[i].file, c->arena, value);
+    }
     if (is(key, "port"))
         c->port = atoi(value);
     else if (is(key, "addressfamily"))
-        c->family = family_of(value);
+        c->family = is(value, "inet") ? AF_INET : is(value, "inet6") ? AF_INET6 : AF_UNSPEC;
     else if (is(key, "connecttimeout"))
         c->connect_ms = (int64_t)atoi(value) * 1000;
     else if (is(key, "serveraliveinterval"))
         c->silence_ms = (int64_t)atoi(value) * 1000;
     else if (is(key, "serveralivecountmax"))
         c->n_questions = atoi(value);
-    else if (is(key, "identityfile") && !is(value, "none"))
-        add(&c->identities, c->arena, value);
-    else if (is(key, "certificatefile") && !is(value, "none"))
-        add(&c->certificates, c->arena, value);
-    else if (is(key, "userknownhostsfile"))
-        add_files(c, &c->known_hosts, value);
-    else if (is(key, "globalknownhostsfile"))
-        add_files(c, &raw->global_known_hosts, value);
-}
-
-/*
- * As ssh does it: through the last hop, and to that through those before it.  Where $HOME has an
- * ssh configuration of its own, ssh is told of it.
- */
-static const char *jump_command(struct ssh_conf *c, const char *jump, const char *file)
-{
-    const char *comma = strrchr(jump, ','), *last = comma != NULL ? comma + 1 : jump;
-    const char *before = "", *own = "", *at, *host, *user = "", *port = "", *colon;
-
-    if (strncmp(last, "ssh://", 6) == 0)
-        last += 6;
-    if (comma != NULL)
-        before = arena_printf(c->arena, " -J '%.*s'", (int)(comma - jump), jump);
-    if (file != NULL)
-        own = arena_printf(c->arena, " -F '%s'", file);
-    at = strrchr(last, '@');
-    host = at != NULL ? at + 1 : last;
-    if (at != NULL)
-        user = arena_printf(c->arena, " -l '%.*s'", (int)(at - last), last);
-    colon = strrchr(host, ':');
-    if (colon != NULL && (host[0] != '[' || colon[-1] == ']')) {
-        port = arena_printf(c->arena, " -p '%s'", colon + 1);
-        host = arena_strndup(c->arena, host, (size_t)(colon - host));
-    }
-    if (host[0] == '[')
-        host = arena_strndup(c->arena, host + 1, strlen(host) - 2);
-    return arena_printf(c->arena, "ssh%s%s%s%s -W '[%s]:%d' -- '%s'", own, before, user, port,
-                        c->host, c->port, host);
 }
 
 /* The configuration below $HOME where ssh would look elsewhere; caller frees.  NULL: ssh's own. */
@@ -273,11 +218,40 @@ static char *own_file(void)
     return file;
 }
 
-/* Quotes within quotes would be somebody's command. */
-static int check_jump(const char *jump, struct err *e)
+/*
+ * As ssh does it: through the last hop, and to that through those before it.  Where $HOME has an
+ * ssh configuration of its own, ssh is told of it.
+ */
+static int take_jump(struct ssh_conf *c, const char *jump, struct err *e)
 {
+    const char *comma = strrchr(jump, ','), *last = comma != NULL ? comma + 1 : jump;
+    const char *before = "", *own = "", *at, *host, *user = "", *port = "", *colon;
+    char *file;
+
+    /* Quotes within quotes would be somebody's command. */
     if (jump[0] == '-' || strpbrk(jump, "'\"\\$`;&|<>() \t\n") != NULL)
         return err_set(e, ERR_USAGE, "ssh's configuration: '%s' is no ProxyJump", jump);
+    if (strncmp(last, "ssh://", 6) == 0)
+        last += 6;
+    if (comma != NULL)
+        before = arena_printf(c->arena, " -J '%.*s'", (int)(comma - jump), jump);
+    file = own_file();
+    if (file != NULL)
+        own = arena_printf(c->arena, " -F '%s'", file);
+    free(file);
+    at = strrchr(last, '@');
+    host = at != NULL ? at + 1 : last;
+    if (at != NULL)
+        user = arena_printf(c->arena, " -l '%.*s'", (int)(at - last), last);
+    colon = strrchr(host, ':');
+    if (colon != NULL && (host[0] != '[' || colon[-1] == ']')) {
+        port = arena_printf(c->arena, " -p '%s'", colon + 1);
+        host = arena_strndup(c->arena, host, (size_t)(colon - host));
+    }
+    if (host[0] == '[')
+        host = arena_strndup(c->arena, host + 1, strlen(host) - 2);
+    c->proxy_command = arena_printf(c->arena, "ssh%s%s%s%s -W '[%s]:%d' -- '%s'", own, before, user,
+                                    port, c->host, c->port, host);
     return 0;
 }
 
@@ -297,25 +271,15 @@ static void find_agent(struct ssh_conf *c, const char *setting)
 
 static int settle(struct ssh_conf *c, struct raw *raw, struct err *e)
 {
-    const char *command = raw->proxy_command == NULL ? NULL : unless_none(raw->proxy_command);
-    const char *jump = raw->proxy_jump == NULL ? NULL : unless_none(raw->proxy_jump);
+    const char *command = unless_none(raw->proxy_command), *jump = unless_none(raw->proxy_jump);
     const char *const *global = raw->global_known_hosts.items, *const * own;
     bool has_own = c->known_hosts.n > 0;
 
-    if (c->known_as != NULL)
-        c->known_as = unless_none(c->known_as);
-    if (command != NULL) {
+    c->known_as = unless_none(c->known_as);
+    if (command != NULL)
         c->proxy_command = expand_tokens(c, command);
-    } else if (jump != NULL) {
-        char *file = own_file();
-        int rc = check_jump(jump, e);
-
-        if (rc == 0)
-            c->proxy_command = jump_command(c, jump, file);
-        free(file);
-        if (rc < 0)
-            return -1;
-    }
+    else if (jump != NULL && take_jump(c, jump, e) < 0)
+        return -1;
     for (size_t i = 0; i < raw->global_known_hosts.n; i++)
         add(&c->known_hosts, c->arena, global[i]);
     expand_list(c, &c->identities);
@@ -356,8 +320,7 @@ int ssh_conf_parse(struct ssh_conf *c, const struct endpoint *to, const char *sa
         if (value == NULL)
             continue;
         *value++ = '\0';
-        if (!take_setting(c, &raw, line, value))
-            take_other(c, &raw, line, value);
+        take_setting(c, &raw, line, value);
     }
     if (settle(c, &raw, e) == 0)
         return 0;
@@ -367,38 +330,22 @@ int ssh_conf_parse(struct ssh_conf *c, const struct endpoint *to, const char *sa
 
 /* ---- running it ---- */
 
-static int plan_files(posix_spawn_file_actions_t *files, int out)
-{
-    int rc = posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-
-    if (rc == 0)
-        rc = posix_spawn_file_actions_adddup2(files, out, STDOUT_FILENO);
-    return rc == 0 ? posix_spawn_file_actions_adddup2(files, out, STDERR_FILENO) : rc;
-}
-
-/* 0, or the number of an error: ENOENT when there is no such program. */
-static int spawn(const char *const *argv, int out, pid_t *pid)
+int ssh_spawn(const char *const *argv, const int fds[3], pid_t *pid)
 {
     posix_spawn_file_actions_t files;
     int rc = posix_spawn_file_actions_init(&files);
 
     if (rc != 0)
         return rc;
-    rc = plan_files(&files, out);
+    if (fds[STDIN_FILENO] < 0)
+        rc = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    for (int i = 0; rc == 0 && i < 3; i++)
+        if (fds[i] >= 0)
+            rc = posix_spawn_file_actions_adddup2(&files, fds[i], i);
     if (rc == 0)
         rc = posix_spawnp(pid, argv[0], &files, NULL, (char *const *)(uintptr_t)argv, environ);
     posix_spawn_file_actions_destroy(&files);
     return rc;
-}
-
-static int exit_status(pid_t pid)
-{
-    int status = 0;
-
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 /* Up to its end: 0, or -1 when that does not come in time. */
@@ -437,51 +384,20 @@ static int refuse(const struct buf *said, struct err *e)
     return -1;
 }
 
-static int refuse_late(int64_t max_ms, struct err *e)
-{
-    return err_set(e, ERR_FAILED,
-                   "ssh -G has not said within %g s what ssh's configuration is: see whether a "
-                   "command in it (Match exec) or a name that it looks up hangs",
-                   (double)max_ms / 1000);
-}
-
 /* Appends what it says.  1: there is no ssh here. */
-static int run_ssh(const char *const *argv, struct buf *out, int64_t max_ms, struct err *e)
-{
-    int64_t until_ms = units_monotonic_ms() + max_ms;
-    int ends[2], number, rc = 0;
-    pid_t pid = -1;
-
-    if (pipe(ends) < 0)
-        return err_sys(e, "pipe");
-    (void)fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    (void)fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-    number = spawn(argv, ends[1], &pid);
-    close(ends[1]);
-    if (number == 0)
-        rc = read_all(ends[0], out, until_ms);
-    close(ends[0]);
-    if (number != 0)
-        return 1;
-    if (rc < 0)
-        (void)kill(pid, SIGKILL);
-    if (exit_status(pid) == 0 && rc == 0)
-        return 0;
-    return rc == 0 ? refuse(out, e) : refuse_late(max_ms, e);
-}
-
 static int ask_ssh(const struct endpoint *to, struct buf *out, int64_t max_ms, struct err *e)
 {
-    char port[PORT_BYTES], *file = own_file();
+    int64_t until_ms = units_monotonic_ms() + max_ms;
+    char *file = own_file(), *port = mem_printf("%d", to->port);
     const char *argv[12] = { "ssh", "-G" };
-    int n = 2, rc;
+    int n = 2, ends[2], number, status = -1, rc;
+    pid_t pid = -1;
 
     if (file != NULL) {
         argv[n++] = "-F";
         argv[n++] = file;
     }
     if (to->port != 0) {
-        snprintf(port, sizeof port, "%d", to->port);
         argv[n++] = "-p";
         argv[n++] = port;
     }
@@ -491,7 +407,31 @@ static int ask_ssh(const struct endpoint *to, struct buf *out, int64_t max_ms, s
     }
     argv[n++] = "--";
     argv[n++] = to->host;
-    rc = run_ssh(argv, out, max_ms, e);
+    if (pipe(ends) < 0) {
+        rc = err_sys(e, "pipe");
+        goto out;
+    }
+    (void)fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    (void)fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    number = ssh_spawn(argv, (const int[]){ -1, ends[1], ends[1] }, &pid);
+    close(ends[1]);
+    rc = number == 0 ? read_all(ends[0], out, until_ms) : 1;
+    close(ends[0]);
+    if (number != 0)
+        goto out;
+    if (rc < 0)
+        (void)kill(pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (rc < 0)
+        err_set(e, ERR_FAILED,
+                "ssh -G has not said within %g s what ssh's configuration is: see whether a "
+                "command in it (Match exec) or a name that it looks up hangs",
+                (double)max_ms / 1000);
+    else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        rc = refuse(out, e);
+out:
+    free(port);
     free(file);
     return rc;
 }

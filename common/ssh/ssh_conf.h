@@ -10,6 +10,7 @@
 #define LUDWIG_COMMON_SSH_SSH_CONF_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "common/data/schema.h"
 #include "common/proto/endpoint.h"
@@ -48,6 +49,9 @@ void ssh_conf_free(struct ssh_conf *c);
 
 /* $HOME, or the account's home; caller frees. */
 char *ssh_conf_home(void);
+/* Starts a program with these descriptors as its standard ones, -1: /dev/null for input, its parent's
+ * for others.  0, or errno's number. */
+int ssh_spawn(const char *const *argv, const int fds[3], pid_t *pid);
 /* "[host]:port" or "host", as in known_hosts; caller frees. */
 char *ssh_conf_host_port(const char *host, int port);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ssh_dial.c - a byte stream to sshd, directly or through a ProxyCommand */
+/* ssh_dial.c - a byte stream to sshd, directly or through a ProxyCommand, and waiting for sshd */
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -7,7 +7,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,7 +16,8 @@
 #include "common/base/digest.h"
 #include "common/base/io.h"
 #include "common/base/units.h"
-#include "common/ssh/ssh.h"
+#include "common/proto/unixsocket.h"
+#include "common/ssh/ssh_internal.h"
 
 enum {
     CONNECT_MAX_MS = 10 * 1000, /* one address, where there are several */
@@ -30,12 +30,59 @@ enum {
     STILL_MS = 500,
     FIRST_PAUSE_MS = 200,
     LONGEST_PAUSE_MS = 3000,
-    PORT_BYTES = 12
+    STEP_MAX_MS = 60 * 1000 /* of a log-in: servers may ask others, and may rest after an error */
 };
 
-#ifndef __linux__
-extern char **environ;
-#endif
+/* ---- waiting for the server, and for what libssh waits for ---- */
+
+int ssh_wait(int fd, short events, const struct ssh_patience *p, struct err *e)
+{
+    for (;;) {
+        struct pollfd fds[] = { { .fd = fd, .events = events }, { .fd = p->watch_fd } };
+        int64_t left_ms = p->deadline_ms - units_monotonic_ms();
+        int n = poll(fds, 2, left_ms > 0 ? (int)left_ms : 0);
+
+        if (n < 0 && errno != EINTR)
+            return err_sys(e, "poll");
+        if (n > 0 && fds[1].revents != 0)
+            return err_set(e, ERR_FAILED, "given up");
+        if (n > 0)
+            return 0;
+        if (left_ms <= 0)
+            return err_set(e, ERR_BUSY, "time is up");
+    }
+}
+
+struct ssh_patience ssh_patience_of(const struct ssh *s)
+{
+    return (struct ssh_patience){ units_monotonic_ms() + STEP_MAX_MS, s->plan.watch_fd };
+}
+
+bool ssh_may_write(const struct ssh *s)
+{
+    return (ssh_get_poll_flags(s->session) & SSH_WRITE_PENDING) == 0;
+}
+
+short ssh_poll_events(const struct ssh *s)
+{
+    return (short)(ssh_may_write(s) ? POLLIN : POLLIN | POLLOUT);
+}
+
+int ssh_wait_again(struct ssh *s, const struct ssh_patience *p, struct err *e)
+{
+    return ssh_wait(ssh_get_fd(s->session), ssh_poll_events(s), p, e);
+}
+
+const char *ssh_words(const struct ssh *s)
+{
+    const char *words = ssh_get_error(s->session), *colon;
+
+    /* "Received SSH_MSG_DISCONNECT: 2:Too many authentication failures" */
+    colon = strstr(words, "SSH_MSG_DISCONNECT: ");
+    if (colon != NULL && (colon = strchr(colon + 20, ':')) != NULL)
+        words = colon + 1;
+    return words[0] != '\0' ? words : "no reason given";
+}
 
 /* Rests, unless nobody waits for us any more. */
 static int pause_for(int64_t ms, const struct ssh_patience *p, struct err *e)
@@ -57,12 +104,21 @@ char *ssh_dial_name(const struct ssh_conf *c, const char *address)
     return mem_printf("%s (%s) port %d", host, address, c->port);
 }
 
+int ssh_dial_wrap(const struct ssh_conf *c, const char *address, struct err *e)
+{
+    char *name = ssh_dial_name(c, address);
+
+    err_wrap(e, "%s", name);
+    free(name);
+    return -1;
+}
+
 /* ---- TCP ---- */
 
-/* A peer that is gone is noticed within a minute, and no packet waits for another. */
-static void set_options(int fd)
+static int open_socket(const struct addrinfo *at, struct err *e)
 {
-    const struct {
+    /* A peer that is gone is noticed within a minute, and no packet waits for another. */
+    static const struct {
         int level, name, value;
     } options[] = {
         { SOL_SOCKET, SO_KEEPALIVE, 1 },
@@ -78,15 +134,6 @@ static void set_options(int fd)
         { IPPROTO_TCP, TCP_USER_TIMEOUT, UNANSWERED_MAX_MS },
 #endif
     };
-
-    /* None is indispensable. */
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-        (void)setsockopt(fd, options[i].level, options[i].name, &options[i].value,
-                         sizeof options[i].value);
-}
-
-static int open_socket(const struct addrinfo *at, struct err *e)
-{
     int fd = socket(at->ai_family, at->ai_socktype, at->ai_protocol);
 
     if (fd < 0)
@@ -95,56 +142,36 @@ static int open_socket(const struct addrinfo *at, struct err *e)
         close(fd);
         return -1;
     }
-    set_options(fd);
+    /* None is indispensable. */
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        (void)setsockopt(fd, options[i].level, options[i].name, &options[i].value,
+                         sizeof options[i].value);
     return fd;
-}
-
-/* 0, or errno; ETIMEDOUT also when patience ended. */
-static int finish_connect(int fd, const struct ssh_patience *p, struct err *e)
-{
-    struct err why = { 0 };
-    int number = 0;
-    socklen_t n = sizeof number;
-
-    if (ssh_wait(fd, POLLOUT, p, &why) < 0) {
-        if (why.kind == ERR_BUSY)
-            return ETIMEDOUT;
-        err_set(e, why.kind, "%s", why.text);
-        return ECANCELED;
-    }
-    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &number, &n) < 0 ? errno : number;
-}
-
-static int refuse_connect(const struct ssh_conf *c, const char *address, int number, struct err *e)
-{
-    char *name = ssh_dial_name(c, address);
-
-    if (number == ECONNREFUSED)
-        err_set(e, ERR_UNREACHABLE, "%s: connection refused; does sshd run there, at this port?",
-                name);
-    else if (number == ETIMEDOUT)
-        err_set(e, ERR_UNREACHABLE,
-                "%s: no answer; is the host up, and does a firewall let you through?", name);
-    else
-        err_set(e, ERR_UNREACHABLE, "%s: %s", name, strerror(number));
-    free(name);
-    return -1;
 }
 
 static int connect_one(const struct ssh_conf *c, const struct addrinfo *at,
                        const struct ssh_patience *p, struct ssh_dialed *d, struct err *e)
 {
     char address[NI_MAXHOST] = "";
-    int fd = open_socket(at, e), number = 0;
     int64_t began_ms = units_monotonic_ms();
+    int fd = open_socket(at, e), number = 0;
+    struct err why = { 0 };
+    socklen_t n = sizeof number;
 
     if (fd < 0)
         return -1;
     if (getnameinfo(at->ai_addr, at->ai_addrlen, address, sizeof address, NULL, 0,
                     NI_NUMERICHOST) != 0)
         address[0] = '\0';
-    if (connect(fd, at->ai_addr, at->ai_addrlen) < 0)
-        number = errno == EINPROGRESS || errno == EINTR ? finish_connect(fd, p, e) : errno;
+    if (connect(fd, at->ai_addr, at->ai_addrlen) < 0) {
+        number = errno;
+        if (number == EINPROGRESS || number == EINTR) {
+            if (ssh_wait(fd, POLLOUT, p, &why) < 0)
+                number = ETIMEDOUT;
+            else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &number, &n) < 0)
+                number = errno;
+        }
+    }
     if (number == 0) {
         d->fd = fd;
         d->address = mem_strdup(address);
@@ -152,36 +179,16 @@ static int connect_one(const struct ssh_conf *c, const struct addrinfo *at,
         return 0;
     }
     close(fd);
-    return number == ECANCELED ? -1 : refuse_connect(c, address, number, e);
-}
-
-static int refuse_name(const struct ssh_conf *c, int rc, struct err *e)
-{
-    if (rc == EAI_AGAIN)
-        return err_set(e, ERR_UNREACHABLE,
-                       "host '%s' cannot be looked up now (%s); is the network up?", c->host,
-                       gai_strerror(rc));
-    return err_set(e, ERR_UNREACHABLE,
-                   "host '%s' was not found (%s); check its name, or HostName in ~/.ssh/config",
-                   c->host, gai_strerror(rc));
-}
-
-static int connect_any(const struct ssh_conf *c, const struct addrinfo *list,
-                       const struct ssh_patience *p, struct ssh_dialed *d, struct err *e)
-{
-    int rc = -1;
-
-    for (const struct addrinfo *at = list; rc < 0 && at != NULL; at = at->ai_next) {
-        int64_t until_ms = units_monotonic_ms() + CONNECT_MAX_MS;
-        struct ssh_patience one = *p;
-
-        if (at->ai_next != NULL && until_ms < one.deadline_ms)
-            one.deadline_ms = until_ms;
-        rc = connect_one(c, at, &one, d, e);
-        if (rc < 0 && e != NULL && e->kind == ERR_FAILED)
-            break;
-    }
-    return rc;
+    if (why.kind != ERR_NONE && why.kind != ERR_BUSY)
+        return err_set(e, why.kind, "%s", why.text);
+    if (number == ECONNREFUSED)
+        err_set(e, ERR_UNREACHABLE, "connection refused; does sshd run there, at this port?");
+    else if (number == ETIMEDOUT)
+        err_set(e, ERR_UNREACHABLE,
+                "no answer; is the host up, and does a firewall let you through?");
+    else
+        err_set(e, ERR_UNREACHABLE, "%s", strerror(number));
+    return ssh_dial_wrap(c, address, e);
 }
 
 static int connect_tcp(const struct ssh_conf *c, const struct ssh_patience *p, struct ssh_dialed *d,
@@ -193,44 +200,40 @@ static int connect_tcp(const struct ssh_conf *c, const struct ssh_patience *p, s
     int rc = getaddrinfo(c->host, port, &wanted, &list);
 
     free(port);
+    if (rc == EAI_AGAIN)
+        return err_set(e, ERR_UNREACHABLE,
+                       "host '%s' cannot be looked up now (%s); is the network up?", c->host,
+                       gai_strerror(rc));
     if (rc != 0)
-        return refuse_name(c, rc, e);
-    rc = connect_any(c, list, p, d, e);
+        return err_set(e, ERR_UNREACHABLE,
+                       "host '%s' was not found (%s); check its name, or HostName in ~/.ssh/config",
+                       c->host, gai_strerror(rc));
+    rc = -1;
+    for (const struct addrinfo *at = list; rc < 0 && at != NULL; at = at->ai_next) {
+        int64_t until_ms = units_monotonic_ms() + CONNECT_MAX_MS;
+        struct ssh_patience one = *p;
+
+        if (at->ai_next != NULL && until_ms < one.deadline_ms)
+            one.deadline_ms = until_ms;
+        rc = connect_one(c, at, &one, d, e);
+        if (rc < 0 && e != NULL && e->kind == ERR_FAILED)
+            break;
+    }
     freeaddrinfo(list);
     return rc;
 }
 
 /* ---- ProxyCommand ---- */
 
-static int spawn_shell(const char *command, int fd, pid_t *pid)
-{
-    const char *argv[] = { "/bin/sh", "-c", command, NULL };
-    posix_spawn_file_actions_t files;
-    int rc = posix_spawn_file_actions_init(&files);
-
-    if (rc != 0)
-        return rc;
-    rc = posix_spawn_file_actions_adddup2(&files, fd, STDIN_FILENO);
-    if (rc == 0)
-        rc = posix_spawn_file_actions_adddup2(&files, fd, STDOUT_FILENO);
-    if (rc == 0)
-        rc = posix_spawn(pid, argv[0], &files, NULL, (char *const *)(uintptr_t)argv, environ);
-    posix_spawn_file_actions_destroy(&files);
-    return rc;
-}
-
 static int start_proxy(const struct ssh_conf *c, struct ssh_dialed *d, struct err *e)
 {
     char *command = mem_printf("exec %s", c->proxy_command);
-    int ends[2], rc = -1;
+    const char *argv[] = { "/bin/sh", "-c", command, NULL };
+    int ends[2], rc = unixsocket_pair(ends, e);
 
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0) {
-        err_sys(e, "socket pair");
+    if (rc < 0)
         goto out;
-    }
-    (void)fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    (void)fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-    rc = spawn_shell(command, ends[1], &d->proxy);
+    rc = ssh_spawn(argv, (const int[]){ ends[1], ends[1], -1 }, &d->proxy);
     close(ends[1]);
     if (rc != 0) {
         errno = rc;
@@ -264,41 +267,20 @@ static int say_proxy_ended(const struct ssh_conf *c, struct ssh_dialed *d, struc
 static int say_dropped(const struct ssh_conf *c, struct ssh_dialed *d, const char *said,
                        struct err *e)
 {
-    char *name;
-
     if (d->proxy > 0)
         return say_proxy_ended(c, d, e);
-    name = ssh_dial_name(c, d->address);
     /* OpenSSH 9.8 and newer say the same for both (sshd.c, drop_connection). */
     if (strstr(said, "Not allowed at this time") != NULL)
         err_set(e, ERR_BUSY,
-                "%s: sshd lets nobody in at this time: too many log in at once (MaxStartups in "
-                "sshd_config), or logins from this machine have failed (PerSourcePenalties)",
-                name);
+                "sshd lets nobody in at this time: too many log in at once (MaxStartups in "
+                "sshd_config), or logins from this machine have failed (PerSourcePenalties)");
     else if (said[0] != '\0' && strstr(said, "MaxStartups") == NULL)
-        err_set(e, ERR_UNREACHABLE, "%s: not an SSH server: it says '%s'", name, said);
+        err_set(e, ERR_UNREACHABLE, "not an SSH server: it says '%s'", said);
     else
         err_set(e, ERR_BUSY,
-                "%s: the connection is dropped as soon as it is made; too many log in at once "
-                "(MaxStartups in sshd_config), or a firewall or hosts.deny forbids it",
-                name);
-    free(name);
-    return -1;
-}
-
-static int say_silent(const struct ssh_conf *c, const struct ssh_dialed *d, struct err *e)
-{
-    char *name = ssh_dial_name(c, d->address);
-
-    err_set(e, ERR_UNREACHABLE, "%s: connected, but nothing was said; is that an SSH server?",
-            name);
-    free(name);
-    return -1;
-}
-
-static bool begins_ssh(const char *said)
-{
-    return strncmp(said, "SSH-", 4) == 0 || strstr(said, "\nSSH-") != NULL;
+                "the connection is dropped as soon as it is made; too many log in at once "
+                "(MaxStartups in sshd_config), or a firewall or hosts.deny forbids it");
+    return ssh_dial_wrap(c, d->address, e);
 }
 
 /* The first line, without what a terminal would not show. */
@@ -323,14 +305,13 @@ static int await_greeting(const struct ssh_conf *c, const struct ssh_patience *p
 
     do {
         if (ssh_wait(d->fd, POLLIN, p, &why) < 0)
-            return why.kind == ERR_BUSY ? say_silent(c, d, e)
-                                        : err_set(e, why.kind, "%s", why.text);
+            goto silent;
         before = n;
         n = recv(d->fd, said, GREETING_BYTES, MSG_PEEK);
         if (n <= 0)
             break;
         said[n] = '\0';
-        if (begins_ssh(said))
+        if (strncmp(said, "SSH-", 4) == 0 || strstr(said, "\nSSH-") != NULL)
             return 0;
         still_ms = n == before ? still_ms + LOOK_EVERY_MS : 0;
         if (pause_for(LOOK_EVERY_MS, p, e) < 0)
@@ -338,54 +319,36 @@ static int await_greeting(const struct ssh_conf *c, const struct ssh_patience *p
     } while (n < GREETING_BYTES && still_ms < STILL_MS);
     tidy(said);
     return say_dropped(c, d, said, e);
-}
-
-static void hang_up(struct ssh_dialed *d)
-{
-    if (d->fd >= 0)
-        close(d->fd);
-    if (d->proxy > 0)
-        kill(d->proxy, SIGTERM);
-    free(d->address);
-    d->address = NULL;
-    d->fd = -1;
-    d->proxy = 0;
-}
-
-/* What the user calls a time-out holds for each try. */
-static struct ssh_patience patience_for_one(const struct ssh_conf *c, const struct ssh_patience *p)
-{
-    int64_t deadline_ms = units_monotonic_ms() + c->connect_ms;
-    bool is_shorter = c->connect_ms > 0 && deadline_ms < p->deadline_ms;
-
-    return (struct ssh_patience){ is_shorter ? deadline_ms : p->deadline_ms, p->watch_fd };
+silent:
+    if (why.kind != ERR_BUSY)
+        return err_set(e, why.kind, "%s", why.text);
+    err_set(e, ERR_UNREACHABLE, "connected, but nothing was said; is that an SSH server?");
+    return ssh_dial_wrap(c, d->address, e);
 }
 
 static int dial_once(const struct ssh_conf *c, const struct ssh_patience *all, struct ssh_dialed *d,
                      struct err *e)
 {
-    struct ssh_patience one = patience_for_one(c, all), *p = &one;
+    int64_t deadline_ms = units_monotonic_ms() + c->connect_ms;
+    struct ssh_patience p = *all;
     int rc;
 
-    d->fd = -1;
-    d->proxy = 0;
-    d->address = NULL;
-    d->round_trip_ms = SCHEMA_NONE;
-    rc = c->proxy_command != NULL ? start_proxy(c, d, e) : connect_tcp(c, p, d, e);
+    /* What the user calls a time-out holds for each try. */
+    if (c->connect_ms > 0 && deadline_ms < p.deadline_ms)
+        p.deadline_ms = deadline_ms;
+    *d = (struct ssh_dialed){ .fd = -1, .round_trip_ms = SCHEMA_NONE };
+    rc = c->proxy_command != NULL ? start_proxy(c, d, e) : connect_tcp(c, &p, d, e);
     if (rc == 0)
-        rc = await_greeting(c, p, d, e);
-    if (rc < 0)
-        hang_up(d);
-    return rc;
-}
-
-/* Those that were dropped together do not come back together. */
-static int64_t jittered(int64_t ms)
-{
-    struct token random;
-
-    token_make(&random);
-    return ms / 2 + random.bytes[0] * ms / 256;
+        rc = await_greeting(c, &p, d, e);
+    if (rc == 0)
+        return 0;
+    if (d->fd >= 0)
+        close(d->fd);
+    if (d->proxy > 0)
+        kill(d->proxy, SIGTERM);
+    free(d->address);
+    *d = (struct ssh_dialed){ .fd = -1 };
+    return -1;
 }
 
 int ssh_dial(const struct ssh_conf *c, const struct ssh_patience *p, struct ssh_dialed *d,
@@ -394,8 +357,12 @@ int ssh_dial(const struct ssh_conf *c, const struct ssh_patience *p, struct ssh_
     struct err why = { 0 };
 
     for (int64_t pause_ms = FIRST_PAUSE_MS; dial_once(c, p, d, &why) < 0;) {
-        int64_t rest_ms = jittered(pause_ms);
+        struct token random;
+        int64_t rest_ms;
 
+        /* Those that were dropped together do not come back together. */
+        token_make(&random);
+        rest_ms = pause_ms / 2 + random.bytes[0] * pause_ms / 256;
         pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
         if (why.kind != ERR_BUSY || units_monotonic_ms() + rest_ms >= p->deadline_ms)
             return err_set(e, why.kind == ERR_BUSY ? ERR_UNREACHABLE : why.kind, "%s", why.text);

@@ -18,55 +18,28 @@ static char *known_name(const struct ssh *s)
     return ssh_conf_host_port(s->conf.host, s->conf.port);
 }
 
-/* "ssh-rsa" is a kind of key, and how it signs is another matter. */
-static void add_signatures(struct buf *out, char *types)
-{
-    char *save = NULL;
-
-    for (char *t = strtok_r(types, ",", &save); t != NULL; t = strtok_r(NULL, ",", &save))
-        buf_printf(out, "%s,", strcmp(t, "ssh-rsa") == 0 ? "rsa-sha2-512,rsa-sha2-256" : t);
-}
-
 /* The server is asked for a key of a type that is known, if one is.  libssh is to look into no
  * files itself: it gives up at the first line that it does not understand. */
 int ssh_hostkey_prepare(struct ssh *s, struct err *e)
 {
-    char *name = known_name(s), *known;
+    char *name = known_name(s), *known, *save = NULL;
     struct buf types = { 0 }, wanted = { 0 };
-    int rc;
+    int rc = 0;
 
     known_hosts_types(&s->conf.known_hosts, name, &types);
     known = buf_take(&types);
-    add_signatures(&wanted, known);
+    /* "ssh-rsa" is a kind of key, and how it signs is another matter. */
+    for (char *t = strtok_r(known, ",", &save); t != NULL; t = strtok_r(NULL, ",", &save))
+        buf_printf(&wanted, "%s,", strcmp(t, "ssh-rsa") == 0 ? "rsa-sha2-512,rsa-sha2-256" : t);
     buf_add_str(&wanted, KEY_TYPES);
     if (ssh_options_set(s->session, SSH_OPTIONS_HOSTKEYS, buf_text(&wanted)) < 0 ||
         ssh_options_set(s->session, SSH_OPTIONS_KNOWNHOSTS, "/dev/null") < 0 ||
         ssh_options_set(s->session, SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/dev/null") < 0)
         rc = err_set(e, ERR_INTERNAL, "libssh: %s", ssh_words(s));
-    else
-        rc = 0;
     buf_free(&wanted);
     free(known);
     free(name);
     return rc;
-}
-
-static int note_key(struct ssh *s, ssh_key key, struct err *e)
-{
-    unsigned char *hash = NULL;
-    size_t n;
-    char *digest;
-
-    if (ssh_get_publickey_hash(key, SSH_PUBLICKEY_HASH_SHA256, &hash, &n) < 0)
-        return err_set(e, ERR_FAILED, "the host key has no fingerprint");
-    digest = ssh_get_fingerprint_hash(SSH_PUBLICKEY_HASH_SHA256, hash, n);
-    ssh_clean_pubkey_hash(&hash);
-    if (digest == NULL)
-        return err_set(e, ERR_FAILED, "the host key has no fingerprint");
-    s->host_key_digest = mem_strdup(digest);
-    s->host_key_type = mem_strdup(ssh_key_type_to_char(ssh_key_type(key)));
-    ssh_string_free_char(digest);
-    return 0;
 }
 
 /* The ssh command line that leads to the same host; the caller frees it. */
@@ -84,46 +57,17 @@ static char *ssh_command(const struct ssh *s)
     return buf_take(&out);
 }
 
-static int refuse_unknown(const struct ssh *s, const char *name, struct err *e)
-{
-    char *command = ssh_command(s);
-    /* What ssh accepts is forgotten there. */
-    const char *first = s->conf.kept_in != NULL
-                            ? ""
-                            : "ssh's configuration keeps no host keys of it: name a file as its "
-                              "UserKnownHostsFile, such as ~/.ssh/known_hosts; then, ";
-
-    err_set(e, ERR_DENIED,
-            "%s: its host key is not known here: %s %s; %sif that is the fingerprint its admin "
-            "tells you, accept it, once, with: %s",
-            name, s->host_key_type, s->host_key_digest, first, command);
-    free(command);
-    return -1;
-}
-
-static int refuse_changed(const struct ssh *s, const char *name, const struct known_answer *known,
-                          struct err *e)
+/*
+ * As ssh does it, a host that is known without its port is known.  ssh's StrictHostKeyChecking is not
+ * asked: neither "no" nor "accept-new" makes an unknown host one that may be given jobs and data.
+ */
+static int judge(const struct ssh *s, const char *blob, struct err *e)
 {
     char *entry = known_name(s), *command = ssh_command(s);
-
-    err_set(e, ERR_DENIED,
-            "%s: its host key is %s %s, but %s knows %s: somebody may be listening in, or the host "
-            "was set up anew; if its admin confirms the fingerprint: ssh-keygen -f '%s' -R '%s', "
-            "then %s",
-            name, s->host_key_type, s->host_key_digest, known->file,
-            known->verdict == KNOWN_OTHER_TYPE ? "a key of another type" : "another one",
-            known->file, entry, command);
-    free(command);
-    free(entry);
-    return -1;
-}
-
-/* As ssh does it, a host that is known without its port is known. */
-static struct known_answer look_up(const struct ssh *s, const char *blob)
-{
-    char *name = known_name(s);
-    struct known_key key = { name, s->host_key_type, blob };
+    const char *type = s->host_key_type, *digest = s->host_key_digest;
+    struct known_key key = { entry, type, blob };
     struct known_answer known = known_hosts_ask(&s->conf.known_hosts, &key), plain;
+    int rc = 0;
 
     if (known.verdict == KNOWN_NOT) {
         key.host = s->conf.host;
@@ -131,48 +75,64 @@ static struct known_answer look_up(const struct ssh *s, const char *blob)
         if (plain.verdict == KNOWN_YES)
             known = plain;
     }
-    free(name);
-    return known;
-}
-
-/*
- * ssh's StrictHostKeyChecking is not asked: neither "no" nor "accept-new" makes an unknown host one
- * that may be given jobs and data.
- */
-static int judge(struct ssh *s, const char *blob, struct err *e)
-{
-    char *name = ssh_dial_name(&s->conf, s->dialed.address);
-    struct known_answer known = look_up(s, blob);
-    int rc = 0;
-
     switch (known.verdict) {
     case KNOWN_YES: break;
-    case KNOWN_NOT: rc = refuse_unknown(s, name, e); break;
+    case KNOWN_NOT:
+        rc = err_set(e, ERR_DENIED,
+                     "its host key is not known here: %s %s; %sif that is the fingerprint its "
+                     "admin tells you, accept it, once, with: %s",
+                     type, digest,
+                     s->conf.kept_in != NULL /* or ssh forgets what it accepts */
+                         ? ""
+                         : "ssh's configuration keeps no host keys of it: name a file as its "
+                           "UserKnownHostsFile, such as ~/.ssh/known_hosts; then, ",
+                     command);
+        break;
     case KNOWN_OTHER_TYPE:
-    case KNOWN_CHANGED: rc = refuse_changed(s, name, &known, e); break;
+    case KNOWN_CHANGED:
+        rc = err_set(e, ERR_DENIED,
+                     "its host key is %s %s, but %s knows %s: somebody may be listening in, or "
+                     "the host was set up anew; if its admin confirms the fingerprint: ssh-keygen "
+                     "-f '%s' -R '%s', then %s",
+                     type, digest, known.file,
+                     known.verdict == KNOWN_OTHER_TYPE ? "a key of another type" : "another one",
+                     known.file, entry, command);
+        break;
     case KNOWN_REVOKED:
-        rc = err_set(e, ERR_DENIED, "%s: its host key %s %s is marked as revoked in %s", name,
-                     s->host_key_type, s->host_key_digest, known.file);
+        rc = err_set(e, ERR_DENIED, "its host key %s %s is marked as revoked in %s", type, digest,
+                     known.file);
         break;
     }
-    free(name);
-    return rc;
+    free(command);
+    free(entry);
+    return rc < 0 ? ssh_dial_wrap(&s->conf, s->dialed.address, e) : 0;
 }
 
 int ssh_hostkey_check(struct ssh *s, struct err *e)
 {
     ssh_key key = NULL;
-    char *blob = NULL;
-    int rc;
+    char *blob = NULL, *digest = NULL;
+    unsigned char *hash = NULL;
+    size_t n;
+    int rc = -1;
 
     if (ssh_get_server_publickey(s->session, &key) != SSH_OK ||
         ssh_pki_export_pubkey_base64(key, &blob) != SSH_OK) {
-        ssh_key_free(key);
-        return err_set(e, ERR_FAILED, "the server has shown no host key: %s", ssh_words(s));
+        err_set(e, ERR_FAILED, "the server has shown no host key: %s", ssh_words(s));
+        goto out;
     }
-    rc = note_key(s, key, e);
-    if (rc == 0)
-        rc = judge(s, blob, e);
+    if (ssh_get_publickey_hash(key, SSH_PUBLICKEY_HASH_SHA256, &hash, &n) == 0)
+        digest = ssh_get_fingerprint_hash(SSH_PUBLICKEY_HASH_SHA256, hash, n);
+    if (digest == NULL) {
+        err_set(e, ERR_FAILED, "the host key has no fingerprint");
+        goto out;
+    }
+    s->host_key_digest = mem_strdup(digest);
+    s->host_key_type = mem_strdup(ssh_key_type_to_char(ssh_key_type(key)));
+    rc = judge(s, blob, e);
+out:
+    ssh_clean_pubkey_hash(&hash);
+    ssh_string_free_char(digest);
     ssh_string_free_char(blob);
     ssh_key_free(key);
     return rc;

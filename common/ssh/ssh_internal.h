@@ -20,12 +20,12 @@ struct ssh {
     uint64_t heard_bytes;
     int64_t heard_ms, keepalive_ms; /* units_monotonic_ms */
     int64_t connect_ms;
-    size_t n_opening; /* channels */
+    size_t n_opening; /* pumps */
     char *host_key_type, *host_key_digest;
     char *authentication; /* how it succeeded */
 };
 
-/* Waits for what a libssh function that said "again" waits for. */
+/* ssh_dial.c: waits for what a libssh function that said "again" waits for. */
 int ssh_wait_again(struct ssh *s, const struct ssh_patience *p, struct err *e);
 /* The last error as libssh words it, in one line, without its own prefixes. */
 const char *ssh_words(const struct ssh *s);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* ssh_pump.c - pumps bytes between a channel of SSH and a descriptor */
+/* ssh_pump.c - pumps bytes between a channel of an SSH session and a descriptor */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/base/io.h"
+#include "common/base/units.h"
+#include "common/proto/unixsocket.h"
+#include "common/ssh/ssh_internal.h"
 #include "common/ssh/ssh_pump.h"
 
 #ifndef MSG_NOSIGNAL
@@ -15,6 +16,7 @@
 #endif
 
 enum {
+    OPEN_MAX_MS = 30 * 1000,
     PACKET_BYTES = 32758, /* what fits into one packet of sshd's */
     PIECE_BYTES = 8 * PACKET_BYTES,
     SOCKET_BYTES = 1024 * 1024,
@@ -22,9 +24,19 @@ enum {
     COMPLAINTS_MAX_BYTES = 4096
 };
 
+enum stage { STAGE_CHANNEL, STAGE_REQUEST, STAGE_OPEN };
+
 struct ssh_pump {
     struct ssh *s;
-    struct ssh_chan *chan;
+    ssh_channel channel;
+    struct ssh_channel_callbacks_struct callbacks;
+    enum ssh_target target;
+    char *text;
+    enum stage stage;
+    bool is_requested; /* STAGE_REQUEST: the request is on its way */
+    bool is_settled;   /* opened or refused */
+    int64_t deadline_ms;
+
     int fd;                /* our end; -1: not connected, or gone */
     struct buf heard;      /* from the other side: before it is connected, or did not fit */
     struct buf unsent;     /* for the other side */
@@ -32,7 +44,7 @@ struct ssh_pump {
     struct buf complaints; /* on standard error */
     int exit_status;
     bool is_connected;
-    bool is_granted;       /* by sshd */
+    bool is_closed;        /* the channel, by the other side */
     bool has_remote_ended; /* no more from the other side */
     bool has_local_ended;  /* no more from our user */
     bool has_passed_on_remote_end;
@@ -60,101 +72,101 @@ static size_t deliver(struct ssh_pump *l, struct bytes b)
     return l->is_broken ? b.n : done;
 }
 
-static void keep_complaint(struct ssh_pump *l, struct bytes b)
+/* Returns how many bytes were taken.  libssh keeps the rest, and shows it again with more. */
+static int on_bytes(ssh_session session, ssh_channel channel, void *data, uint32_t n, int is_stderr,
+                    void *userdata)
 {
-    buf_add(&l->complaints, b.data, b.n);
-    if (l->complaints.n > COMPLAINTS_MAX_BYTES)
-        buf_drop_front(&l->complaints, l->complaints.n - COMPLAINTS_MAX_BYTES);
-}
-
-static size_t on_bytes(void *context, struct bytes b, bool is_stderr)
-{
-    struct ssh_pump *l = context;
+    struct ssh_pump *l = userdata;
     size_t taken = 0;
 
+    (void)session, (void)channel;
     if (is_stderr) {
-        keep_complaint(l, b);
-        return b.n;
+        buf_add(&l->complaints, data, n);
+        if (l->complaints.n > COMPLAINTS_MAX_BYTES)
+            buf_drop_front(&l->complaints, l->complaints.n - COMPLAINTS_MAX_BYTES);
+        return (int)n;
     }
     if (!l->is_connected && l->heard.n < HEARD_MAX_BYTES) {
-        buf_add(&l->heard, b.data, b.n);
-        taken = b.n;
+        buf_add(&l->heard, data, n);
+        taken = n;
     } else if (l->is_connected && l->heard.n == 0) {
-        taken = deliver(l, b);
+        taken = deliver(l, (struct bytes){ data, n });
     }
-    l->kept = b.n - taken;
-    return taken;
+    l->kept = n - taken;
+    return (int)taken;
 }
 
-static void on_eof(void *context)
+static void on_eof(ssh_session session, ssh_channel channel, void *userdata)
 {
-    struct ssh_pump *l = context;
+    struct ssh_pump *l = userdata;
 
+    (void)session, (void)channel;
     l->has_remote_ended = true;
 }
 
-static void on_status(void *context, int status)
+static void on_close(ssh_session session, ssh_channel channel, void *userdata)
 {
-    struct ssh_pump *l = context;
+    struct ssh_pump *l = userdata;
 
+    (void)session, (void)channel;
+    l->is_closed = l->has_remote_ended = true;
+}
+
+static void on_status(ssh_session session, ssh_channel channel, int status, void *userdata)
+{
+    struct ssh_pump *l = userdata;
+
+    (void)session, (void)channel;
     l->exit_status = status;
 }
 
 /* What was heard and not delivered, then what libssh has kept. */
-static bool deliver_kept(struct ssh_pump *l)
+static void deliver_kept(struct ssh_pump *l)
 {
-    size_t sent, moved = 0;
+    size_t sent;
 
     while (!l->is_broken && (l->heard.n > 0 || l->kept > 0)) {
         if (l->heard.n == 0) {
-            size_t n = ssh_chan_take(l->chan, buf_reserve(&l->heard, PIECE_BYTES), PIECE_BYTES);
+            void *to = buf_reserve(&l->heard, PIECE_BYTES);
+            int got = ssh_channel_read_nonblocking(l->channel, to, PIECE_BYTES, 0);
+            size_t n = got > 0 ? (size_t)got : 0;
 
             buf_added(&l->heard, n);
             l->kept = n < l->kept && n > 0 ? l->kept - n : 0;
         }
         sent = deliver(l, buf_bytes(&l->heard));
         buf_drop_front(&l->heard, sent);
-        moved += sent;
         if (sent == 0)
-            break;
+            return;
     }
-    return moved > 0;
-}
-
-static void pass_on_remote_end(struct ssh_pump *l)
-{
-    if (!l->has_remote_ended || l->has_passed_on_remote_end || l->heard.n > 0 || l->kept > 0)
-        return;
-    l->has_passed_on_remote_end = true;
-    (void)shutdown(l->fd, SHUT_WR); /* our user may be gone already */
 }
 
 /* ---- to the other side ---- */
 
-static bool send_unsent(struct ssh_pump *l)
+/* Fewer bytes are taken when the window is smaller, or keys are being exchanged anew. */
+static void send_unsent(struct ssh_pump *l)
 {
-    ssize_t n;
+    int n;
 
     if (l->unsent.n == 0)
-        return false;
-    n = ssh_chan_write(l->chan, buf_bytes(&l->unsent), NULL);
+        return;
+    n = ssh_channel_write(l->channel, l->unsent.bytes, (uint32_t)l->unsent.n);
     if (n < 0)
         l->is_broken = true;
     else
         buf_drop_front(&l->unsent, (size_t)n);
-    return n > 0;
 }
 
 static bool may_read(const struct ssh_pump *l)
 {
     return !l->has_local_ended && l->unsent.n == 0 && ssh_may_write(l->s) &&
-           ssh_chan_window(l->chan) > 0;
+           ssh_channel_window_size(l->channel) > 0;
 }
 
 /* One piece; it is as large as sshd has room for. */
-static bool fetch(struct ssh_pump *l)
+static void fetch(struct ssh_pump *l)
 {
-    size_t window = ssh_chan_window(l->chan);
+    size_t window = ssh_channel_window_size(l->channel);
     size_t most = window < PIECE_BYTES ? window : PIECE_BYTES;
     ssize_t n = recv(l->fd, buf_reserve(&l->unsent, most), most, MSG_DONTWAIT);
 
@@ -162,65 +174,135 @@ static bool fetch(struct ssh_pump *l)
         buf_added(&l->unsent, (size_t)n);
     else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
         l->has_local_ended = true;
-    return n > 0;
 }
 
-static void pass_on_local_end(struct ssh_pump *l)
-{
-    if (!l->has_local_ended || l->has_passed_on_local_end || l->unsent.n > 0)
-        return;
-    l->has_passed_on_local_end = true;
-    ssh_chan_end(l->chan);
-}
-
-/* ---- a lane's life ---- */
+/* ---- opening ---- */
 
 struct ssh_pump *ssh_pump_open(struct ssh *s, enum ssh_target target, const char *text,
                                struct err *e)
 {
-    static const struct ssh_channel_events events = { on_bytes, on_eof, on_status, on_eof };
     struct ssh_pump *l = mem_alloc(sizeof *l);
 
-    l->s = s;
-    l->fd = -1;
-    l->exit_status = -1;
-    l->chan = ssh_chan_open(s, target, text, &events, l, e);
-    if (l->chan != NULL)
+    *l = (struct ssh_pump){ .s = s,
+                            .target = target,
+                            .text = mem_strdup(text),
+                            .deadline_ms = units_monotonic_ms() + OPEN_MAX_MS,
+                            .fd = -1,
+                            .exit_status = -1 };
+    l->callbacks = (struct ssh_channel_callbacks_struct){
+        .userdata = l,
+        .channel_data_function = on_bytes,
+        .channel_eof_function = on_eof,
+        .channel_close_function = on_close,
+        .channel_exit_status_function = on_status,
+    };
+    ssh_callbacks_init(&l->callbacks);
+    s->n_opening++;
+    l->channel = ssh_channel_new(s->session);
+    if (l->channel != NULL && ssh_set_channel_callbacks(l->channel, &l->callbacks) == SSH_OK)
         return l;
-    free(l);
+    err_set(e, ERR_FAILED, "libssh: no channel: %s", ssh_words(s));
+    ssh_pump_close(l);
     return NULL;
+}
+
+/* "Channel opening failure: channel 43 error (1) administratively prohibited" */
+static int refuse_open(const struct ssh_pump *l, struct err *e)
+{
+    const char *words = ssh_words(l->s), *number = strstr(words, "error (");
+    bool is_forbidden = number != NULL && strtol(number + 7, NULL, 10) == 1;
+
+    if (!ssh_is_connected(l->s->session))
+        return err_set(e, ERR_UNREACHABLE, "the connection was lost: %s", words);
+    return err_set(e, is_forbidden ? ERR_DENIED : ERR_UNREACHABLE, "%s",
+                   number != NULL && strchr(number, ')') != NULL ? strchr(number, ')') + 2 : words);
+}
+
+static int open_channel(struct ssh_pump *l)
+{
+    switch (l->target) {
+    case SSH_TO_PATH: return ssh_channel_open_forward_unix(l->channel, l->text, "localhost", 0);
+    case SSH_TO_PORT:
+        return ssh_channel_open_forward(l->channel, "localhost", atoi(l->text), "localhost", 0);
+    case SSH_TO_COMMAND:
+    case SSH_TO_SUBSYSTEM: break;
+    }
+    return ssh_channel_open_session(l->channel);
+}
+
+static int take_step(struct ssh_pump *l, struct err *e)
+{
+    bool is_command = l->target == SSH_TO_COMMAND;
+    int rc;
+
+    if (l->stage == STAGE_CHANNEL) {
+        rc = open_channel(l);
+        if (rc == SSH_AGAIN)
+            return 0;
+        if (rc != SSH_OK)
+            return refuse_open(l, e);
+        l->stage = is_command || l->target == SSH_TO_SUBSYSTEM ? STAGE_REQUEST : STAGE_OPEN;
+    }
+    if (l->stage == STAGE_REQUEST) {
+        l->is_requested = true;
+        rc = is_command ? ssh_channel_request_exec(l->channel, l->text)
+                        : ssh_channel_request_subsystem(l->channel, l->text);
+        if (rc == SSH_AGAIN)
+            return 0;
+        if (rc != SSH_OK)
+            return err_set(e, ERR_DENIED, "sshd refuses %s '%s'",
+                           is_command ? "the command" : "the subsystem", l->text);
+        l->stage = STAGE_OPEN;
+    }
+    return 1;
+}
+
+static void end_opening(struct ssh_pump *l)
+{
+    l->s->n_opening -= l->is_settled ? 0 : 1;
+    l->is_settled = true;
 }
 
 int ssh_pump_step(struct ssh_pump *l, struct err *e)
 {
-    int rc = ssh_chan_step(l->chan, e);
+    int rc = take_step(l, e);
 
-    l->is_granted = rc > 0;
+    if (rc != 0)
+        end_opening(l);
+    if (rc == 0 && units_monotonic_ms() >= l->deadline_ms)
+        return err_set(e, ERR_UNREACHABLE, "sshd did not answer within %d s", OPEN_MAX_MS / 1000);
     return rc;
 }
 
 bool ssh_pump_is_asked(const struct ssh_pump *l)
 {
-    return ssh_chan_is_asked(l->chan);
+    return l->stage == STAGE_OPEN || l->is_requested;
 }
 
 void ssh_pump_close(struct ssh_pump *l)
 {
     if (l == NULL)
         return;
-    ssh_chan_close(l->chan);
+    end_opening(l);
+    if (l->channel != NULL) {
+        ssh_remove_channel_callbacks(l->channel, &l->callbacks);
+        ssh_channel_free(l->channel);
+    }
     if (l->fd >= 0)
         close(l->fd);
     buf_free(&l->heard);
     buf_free(&l->unsent);
     buf_free(&l->complaints);
+    free(l->text);
     free(l);
 }
+
+/* ---- before it is connected ---- */
 
 int ssh_pump_say(struct ssh_pump *l, struct bytes bytes, struct err *e)
 {
     buf_add(&l->unsent, bytes.data, bytes.n);
-    (void)send_unsent(l);
+    send_unsent(l);
     return l->is_broken ? err_set(e, ERR_UNREACHABLE, "the channel is closed") : 0;
 }
 
@@ -241,7 +323,7 @@ const char *ssh_pump_complaints(const struct ssh_pump *l)
 
 bool ssh_pump_has_ended(const struct ssh_pump *l)
 {
-    return l->has_remote_ended || l->is_broken || ssh_chan_is_closed(l->chan);
+    return l->has_remote_ended || l->is_broken;
 }
 
 int ssh_pump_exit_status(const struct ssh_pump *l)
@@ -249,24 +331,19 @@ int ssh_pump_exit_status(const struct ssh_pump *l)
     return l->exit_status;
 }
 
-static void enlarge(int fd)
-{
-    int bytes = SOCKET_BYTES;
-
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes,
-                     sizeof bytes); /* it is faster, that is all */
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-}
+/* ---- pumping ---- */
 
 int ssh_pump_connect(struct ssh_pump *l, struct err *e)
 {
+    const int bytes = SOCKET_BYTES;
     int ends[2];
 
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
-        return err_sys(e, "socket pair");
+    if (unixsocket_pair(ends, e) < 0)
+        return -1;
     for (int i = 0; i < 2; i++) {
-        (void)fcntl(ends[i], F_SETFD, FD_CLOEXEC);
-        enlarge(ends[i]);
+        /* Larger buffers are faster, that is all. */
+        (void)setsockopt(ends[i], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+        (void)setsockopt(ends[i], SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
     }
     l->fd = ends[0];
     l->is_connected = true;
@@ -289,33 +366,36 @@ struct pollfd ssh_pump_poll(const struct ssh_pump *l)
     return p;
 }
 
-bool ssh_pump_pump(struct ssh_pump *l, short revents)
+void ssh_pump_pump(struct ssh_pump *l, short revents)
 {
-    bool moved = false;
-
     if (l->fd < 0)
-        return false;
-    if (!l->is_granted && ssh_pump_step(l, NULL) < 0)
+        return;
+    if (l->stage != STAGE_OPEN && ssh_pump_step(l, NULL) < 0)
         l->is_broken = true;
     if (l->has_local_ended && (revents & (POLLHUP | POLLERR)) != 0)
         l->is_broken = true;
     if (ssh_may_write(l->s))
-        moved |= send_unsent(l);
-    if ((revents & (POLLIN | POLLHUP | POLLERR)) != 0 && may_read(l) && fetch(l))
-        moved |= send_unsent(l);
-    moved |= deliver_kept(l);
-    pass_on_local_end(l);
-    pass_on_remote_end(l);
-    return moved;
+        send_unsent(l);
+    if ((revents & (POLLIN | POLLHUP | POLLERR)) != 0 && may_read(l)) {
+        fetch(l);
+        send_unsent(l);
+    }
+    deliver_kept(l);
+    if (l->has_local_ended && !l->has_passed_on_local_end && l->unsent.n == 0) {
+        l->has_passed_on_local_end = true;
+        (void)ssh_channel_send_eof(l->channel); /* a channel that is closed needs none */
+    }
+    if (l->has_remote_ended && !l->has_passed_on_remote_end && l->heard.n == 0 && l->kept == 0) {
+        l->has_passed_on_remote_end = true;
+        (void)shutdown(l->fd, SHUT_WR); /* our user may be gone already */
+    }
 }
 
 bool ssh_pump_is_over(const struct ssh_pump *l)
 {
-    bool has_delivered = l->heard.n == 0 && l->kept == 0;
-
     if (l->is_broken)
         return true;
-    if (ssh_chan_is_closed(l->chan))
-        return has_delivered && l->is_connected;
+    if (l->is_closed)
+        return l->heard.n == 0 && l->kept == 0 && l->is_connected;
     return l->has_passed_on_local_end && l->has_passed_on_remote_end;
 }

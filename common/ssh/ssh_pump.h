@@ -12,17 +12,23 @@
 
 #include "common/ssh/ssh.h"
 
+enum ssh_target { SSH_TO_PATH, SSH_TO_PORT, SSH_TO_COMMAND, SSH_TO_SUBSYSTEM };
+
 struct ssh_pump;
 
 /*
- * A channel that is being opened; nothing is pumped before ssh_pump_connect.  What the other side says
- * until then is kept for ssh_pump_heard.
+ * Asks sshd for a channel: to a socket's path, to a TCP port of its own (text), to a command or a
+ * subsystem.  Nothing is pumped before ssh_pump_connect.  What the other side says until then is kept
+ * for ssh_pump_heard.
  */
 struct ssh_pump *ssh_pump_open(struct ssh *s, enum ssh_target target, const char *text,
                                struct err *e);
-int ssh_pump_step(struct ssh_pump *l, struct err *e); /* as ssh_chan_step */
-bool ssh_pump_is_asked(const struct ssh_pump *l);     /* as ssh_chan_is_asked */
-void ssh_pump_close(struct ssh_pump *l);              /* NULL is fine */
+/* 1 when it is open, 0 when sshd has not answered yet (ask again after a turn), -1 with e set:
+ * ERR_DENIED when sshd says that it is not allowed to, else ERR_UNREACHABLE. */
+int ssh_pump_step(struct ssh_pump *l, struct err *e);
+/* All has been asked for: should sshd grant it, what is written now is read. */
+bool ssh_pump_is_asked(const struct ssh_pump *l);
+void ssh_pump_close(struct ssh_pump *l); /* NULL is fine */
 
 /* Writes a few bytes, before it is connected. */
 int ssh_pump_say(struct ssh_pump *l, struct bytes bytes, struct err *e);
@@ -40,8 +46,8 @@ int ssh_pump_connect(struct ssh_pump *l, struct err *e);
 
 /* What to wait for; fd -1: nothing. */
 struct pollfd ssh_pump_poll(const struct ssh_pump *l);
-/* Moves what can be moved.  true: it moved something, and may have more. */
-bool ssh_pump_pump(struct ssh_pump *l, short revents);
+/* Moves what can be moved. */
+void ssh_pump_pump(struct ssh_pump *l, short revents);
 /* Both sides are done, or one is gone. */
 bool ssh_pump_is_over(const struct ssh_pump *l);
 

@@ -128,7 +128,6 @@ static int begin_all(struct stream *all, size_t n, const struct endpoint *to, st
         all[k].mux = mux_begin(to, &(struct mux_options){ 0 }, e);
         if (all[k].mux == NULL)
             return -1;
-        mux_sftp_soon(all[k].mux);
     }
     for (size_t k = 0; k < n; k++) {
         int fd = mux_sftp(all[k].mux, e);

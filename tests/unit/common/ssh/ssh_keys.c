@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* ssh_cert.c - tests of whose a certificate is */
+/* ssh_keys.c - tests of whose a certificate is */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "common/ssh/ssh_cert.h"
+#include "common/ssh/ssh_keys.h"
 
 /* Made with ssh-keygen, by a key that is not kept. */
 static const char ed25519_1_key[] =
@@ -57,7 +57,7 @@ static void a_certificate_belongs_to_its_key_alone(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        if (ssh_cert_is_of(cases[i].certificate, cases[i].key) != cases[i].is)
+        if (ssh_keys_is_certificate_of(cases[i].certificate, cases[i].key) != cases[i].is)
             fail_msg("%s", cases[i].what);
 }
 
