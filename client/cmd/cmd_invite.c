@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "client/session/address.h"
-#include "client/session/invited_keys.h"
-#include "client/session/invitation.h"
+#include "client/session/own_sshd.h"
 #include "client/term/command.h"
 #include "client/term/jsonlist.h"
 #include "client/term/output.h"
@@ -77,7 +76,7 @@ static int read_key(struct cli *cli, struct public_key *key, struct err *e)
             buf_printf(&text, "%s%s", i > 0 ? " " : "", cli->args.words[i]);
     }
     if (result == 0)
-        result = invited_keys_parse_key(buf_text(&text), cli->arena, key, e);
+        result = own_sshd_parse_key(buf_text(&text), cli->arena, key, e);
     buf_free(&text);
     return result;
 }
@@ -118,15 +117,15 @@ static int invite(struct cli *cli, const char *dir, struct err *e)
     if (read_key(cli, &key, e) < 0)
         return -1;
     if (name == NULL)
-        name = invited_keys_name_of(key.comment, cli->arena);
+        name = own_sshd_name_of(key.comment, cli->arena);
     if (name == NULL)
         return err_set(e, ERR_USAGE, "the key has no comment to name it by; say --name NAME");
     if (host == NULL)
-        host = invitation_address(dir, cli->arena);
+        host = own_sshd_address(dir, cli->arena);
     if (host == NULL)
         host = servers_host(o, cli->arena);
-    if (invitation_make(&i, dir, user, host, cli->arena, e) < 0 ||
-        invited_keys_add(dir, &key, name, cli->arena, &guest, e) < 0)
+    if (own_sshd_invite(&i, dir, user, host, cli->arena, e) < 0 ||
+        own_sshd_let_in(dir, &key, name, cli->arena, &guest, e) < 0)
         return -1;
     i.name = guest.name;
     i.fingerprint = guest.fingerprint;
@@ -151,7 +150,7 @@ static int list(struct cli *cli, const char *dir, struct err *e)
     struct table *t;
     int result;
 
-    if (invited_keys_read(dir, cli->arena, &guests, e) < 0)
+    if (own_sshd_guests(dir, cli->arena, &guests, e) < 0)
         return -1;
     if (o->json)
         return jsonlist_write("guests", &guest_schema, &guests, e);
@@ -181,7 +180,7 @@ static int invite_machine(struct cli *cli, struct err *e)
     if (o->list)
         result = list(cli, dir, e);
     else if (o->revoke != NULL)
-        result = invited_keys_remove(dir, o->revoke, cli->arena, e);
+        result = own_sshd_take_back(dir, o->revoke, cli->arena, e);
     else
         result = invite(cli, dir, e);
     return result < 0 ? -1 : EXIT_WELL;

@@ -5,9 +5,8 @@
 
 #include "client/session/address.h"
 #include "client/session/embedded.h"
-#include "client/session/invitation.h"
+#include "client/session/own_sshd.h"
 #include "client/session/session.h"
-#include "client/session/sshd_address.h"
 #include "client/term/output.h"
 
 enum { SSHD_START_MAX_MS = 10 * 1000 };
@@ -46,7 +45,7 @@ static int change_sshd(struct cli *cli, const char *option, const char *state, c
         (listen != NULL && before != NULL && strcmp(listen, before) == 0))
         return result;
     result = conf_read(&c, cli->arena, e) < 0 ? -1 : embedded_stop_server(&c, e);
-    return result < 0 || sshd_address_set(state, listen, e) < 0 ? -1 : result;
+    return result < 0 || own_sshd_set_listen(state, listen, e) < 0 ? -1 : result;
 }
 
 static int check_own_server(struct cli *cli, const char *what, struct err *e)
@@ -65,11 +64,11 @@ static int check_own_server(struct cli *cli, const char *what, struct err *e)
 
 static void say_sshd(const struct session *s, const char *state)
 {
-    char *listen = sshd_address_listen(state), *dir = sshd_address_dir(state);
-    int port = listen == NULL ? -1 : invitation_port(dir, NULL);
+    char *listen = own_sshd_listen(state), *dir = own_sshd_dir(state);
+    int port = listen == NULL ? -1 : own_sshd_port(dir, NULL);
     bool is_here = s->rpc.to.kind == ENDPOINT_UNIX;
 
-    if (port > 0 && (!is_here || sshd_address_listens(port, SSHD_START_MAX_MS)))
+    if (port > 0 && (!is_here || own_sshd_listens(port, SSHD_START_MAX_MS)))
         output_note("its sshd listens on port %d; `ludwig invite` lets other machines in", port);
     else if (port > 0)
         output_note("its sshd does not listen on port %d, but goes on trying: another program may "
@@ -99,14 +98,14 @@ static int start(struct cli *cli, struct session *s, const char *state, struct e
         return session_start(cli, s, &wants, e);
     if (check_own_server(cli, "--sshd is for", e) < 0)
         return -1;
-    before = sshd_address_listen(state);
+    before = own_sshd_listen(state);
     changed = change_sshd(cli, option, state, before, e);
     if (changed >= 0)
         result = session_start(cli, s, &wants, e);
     if (changed >= 0 && result < 0) {
         struct session again = { 0 };
 
-        if (sshd_address_set(state, before, NULL) == 0 && changed > 0)
+        if (own_sshd_set_listen(state, before, NULL) == 0 && changed > 0)
             (void)session_start(cli, &again, &(struct session_wants){ 0 }, NULL);
         session_close(&again);
     }

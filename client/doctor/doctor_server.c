@@ -8,9 +8,7 @@
 
 #include "client/doctor/doctor.h"
 #include "client/session/address.h"
-#include "client/session/invited_keys.h"
-#include "client/session/invitation.h"
-#include "client/session/sshd_address.h"
+#include "client/session/own_sshd.h"
 #include "client/util/login_node.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
@@ -186,7 +184,7 @@ static void say_guests(struct doctor *d, const char *dir, int port)
     struct list guests = { 0 };
     struct err e = { 0 };
 
-    if (invited_keys_read(dir, d->arena, &guests, &e) < 0)
+    if (own_sshd_guests(dir, d->arena, &guests, &e) < 0)
         doctor_say(d, CHECK_PROBLEM, "see its owner and mode", "%s", e.text);
     else if (guests.n == 0)
         doctor_say(d, CHECK_NOTE, "`ludwig invite` lets another machine's key in",
@@ -199,14 +197,14 @@ static void say_guests(struct doctor *d, const char *dir, int port)
 
 static void check_own_sshd(struct doctor *d, const char *state)
 {
-    char *dir = sshd_address_dir(state);
+    char *dir = own_sshd_dir(state);
     struct err e = { 0 };
-    int port = invitation_port(dir, &e);
+    int port = own_sshd_port(dir, &e);
 
     if (port < 0)
         doctor_say(d, CHECK_PROBLEM, "`ludwig down` and `ludwig up --sshd` make it anew", "%s",
                    e.text);
-    else if (d->rpc.to.kind != ENDPOINT_UNIX || sshd_address_listens(port, 0))
+    else if (d->rpc.to.kind != ENDPOINT_UNIX || own_sshd_listens(port, 0))
         say_guests(d, dir, port);
     else
         doctor_say(d, CHECK_PROBLEM, "`ludwig up --sshd=PORT` names another port",
@@ -219,7 +217,7 @@ static void check_own_sshd(struct doctor *d, const char *state)
 void check_sshd(struct doctor *d)
 {
     char *state = conf_state_dir();
-    char *listen = sshd_address_listen(state);
+    char *listen = own_sshd_listen(state);
 
     if (d->is_connected && d->choice.embedded && listen != NULL)
         check_own_sshd(d, state);

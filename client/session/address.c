@@ -75,19 +75,6 @@ static char *socket_in(const char *dir, const char *name, struct err *e)
     return NULL;
 }
 
-static char *socket_in_runtime_dir(const char *name)
-{
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
-    char *dir, *path;
-
-    if (runtime == NULL || runtime[0] != '/' || check_private(runtime, NULL) < 0)
-        return NULL;
-    dir = path_join(runtime, "ludwig");
-    path = socket_in(dir, name, NULL);
-    free(dir);
-    return path;
-}
-
 static char *socket_below(const char *parent, const char *name, struct err *e)
 {
     char *dir = mem_printf("%s/ludwig-%ju", parent, (uintmax_t)geteuid());
@@ -103,6 +90,7 @@ static char *socket_below(const char *parent, const char *name, struct err *e)
  */
 char *address_choose_socket(const char *state, struct err *e)
 {
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
     char hex[DIGEST_HEX], *name, *path = NULL;
     struct digest d;
 
@@ -113,7 +101,12 @@ char *address_choose_socket(const char *state, struct err *e)
     digest_of(state, strlen(state), &d);
     digest_hex(&d, hex);
     name = mem_printf("%.16s.sock", hex);
-    path = socket_in_runtime_dir(name);
+    if (runtime != NULL && runtime[0] == '/' && check_private(runtime, NULL) == 0) {
+        char *dir = path_join(runtime, "ludwig");
+
+        path = socket_in(dir, name, NULL);
+        free(dir);
+    }
     if (path == NULL && geteuid() == 0)
         path = socket_below("/run", name, NULL);
     if (path == NULL)
@@ -134,31 +127,11 @@ int address_write(const char *state, const char *socket_path, struct err *e)
     return result;
 }
 
-/* text: "unix:/path\nhost\n" */
-static int parse(const char *path, const char *text, struct endpoint *to, struct arena *a,
-                 struct err *e)
-{
-    static const char prefix[] = "unix:";
-    size_t n = strcspn(text, "\n");
-    const char *line = arena_strndup(a, text, n), *rest = text + n + (text[n] == '\n');
-    const char *host = arena_strndup(a, rest, strcspn(rest, "\n"));
-    char *here = unixsocket_host();
-    int result;
-
-    if (strncmp(line, prefix, strlen(prefix)) != 0 || host[0] == '\0')
-        result = err_set(e, ERR_FAILED, "%s: it does not say where the server is", path);
-    else if (strcmp(here, host) == 0)
-        result = endpoint_parse(to, line, a, e);
-    else
-        result =
-            endpoint_parse(to, arena_printf(a, "ssh://%s%s", host, line + strlen(prefix)), a, e);
-    free(here);
-    return result;
-}
-
 int address_read(const char *state, struct endpoint *to, struct arena *a, struct err *e)
 {
-    char *path = path_join(state, "address");
+    static const char prefix[] = "unix:";
+    char *path = path_join(state, "address"), *here = unixsocket_host();
+    const char *line, *host;
     struct buf text = { 0 };
     struct stat st;
     int result;
@@ -166,9 +139,22 @@ int address_read(const char *state, struct endpoint *to, struct arena *a, struct
     /* It may have been started on another login node a moment ago. */
     (void)nfs_lookup_stat(AT_FDCWD, path, &st);
     result = io_read_file(path, ADDRESS_MAX_BYTES, &text, e);
-    if (result == 0)
-        result = parse(path, buf_text(&text), to, a, e);
+    if (result < 0)
+        goto out;
+    line = arena_strndup(a, buf_text(&text), strcspn(buf_text(&text), "\n"));
+    host = buf_text(&text) + strlen(line);
+    host += *host == '\n';
+    host = arena_strndup(a, host, strcspn(host, "\n"));
+    if (strncmp(line, prefix, strlen(prefix)) != 0 || host[0] == '\0')
+        result = err_set(e, ERR_FAILED, "%s: it does not say where the server is", path);
+    else if (strcmp(here, host) == 0)
+        result = endpoint_parse(to, line, a, e);
+    else
+        result =
+            endpoint_parse(to, arena_printf(a, "ssh://%s%s", host, line + strlen(prefix)), a, e);
+out:
     buf_free(&text);
+    free(here);
     free(path);
     return result;
 }

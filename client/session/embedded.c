@@ -2,6 +2,7 @@
 /* embedded.c - a ludwigd and a worker of the user's own, on this machine */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 
 #include "client/session/address.h"
 #include "client/session/embedded.h"
-#include "client/session/sshd_address.h"
+#include "client/session/own_sshd.h"
 #include "client/term/output.h"
 #include "client/util/child.h"
 #include "client/util/login_node.h"
@@ -26,13 +27,6 @@ enum {
     LOOK_EVERY_MS = 10,
     LOG_TAIL_BYTES = 64 * 1024
 };
-
-static int not_running(struct err *e)
-{
-    return err_set(e, ERR_UNREACHABLE,
-                   "no server of yours is running here (`ludwig up` starts one, and so does "
-                   "`ludwig submit`)");
-}
 
 static int not_answering(const struct endpoint *to, const struct err *why, struct err *e)
 {
@@ -56,7 +50,9 @@ int embedded_connect(struct rpc *rpc, const struct conf *c, struct err *e)
     if (result < 0 && to.kind == ENDPOINT_SSH)
         not_answering(&to, &why, e);
     else if (why.kind == ERR_NOT_FOUND || why.kind == ERR_UNREACHABLE)
-        not_running(e);
+        err_set(e, ERR_UNREACHABLE,
+                "no server of yours is running here (`ludwig up` starts one, and so does "
+                "`ludwig submit`)");
     else if (result < 0)
         err_set(e, why.kind, "%s", why.text);
     arena_destroy(a);
@@ -81,58 +77,6 @@ static int write_conf(const char *state, const char *name, struct member *member
     return result;
 }
 
-static int write_server_conf(const char *state, const struct conf *c, const char *share,
-                             const char *socket_path, struct err *e)
-{
-    char *server_state = path_join(state, "server");
-    struct value path = value_str(socket_path);
-    char *listen = sshd_address_listen(state);
-    struct member sshd = value_member("listen", value_str(listen != NULL ? listen : ""));
-    struct member members[5] = {
-        value_member("share", value_str(share)),
-        value_member("state", value_str(server_state)),
-        value_member("sockets", (struct value){ .type = VALUE_LIST, .list = { &path, 1 } }),
-    };
-    size_t n = 3;
-    int result;
-
-    if (listen != NULL)
-        members[n++] =
-            value_member("sshd", (struct value){ .type = VALUE_MAP, .map = { &sshd, 1 } });
-    if (c->slurm.type == VALUE_MAP)
-        members[n++] = value_member("slurm", c->slurm);
-    result = write_conf(state, "ludwigd.yaml", members, n, e);
-    free(listen);
-    free(server_state);
-    return result;
-}
-
-static int write_worker_conf(const char *state, const struct conf *c, const char *share,
-                             const char *socket_path, struct err *e)
-{
-    char *worker_state = path_join(state, "worker");
-    char *server = mem_printf("unix:%s", socket_path);
-    struct member members[7] = {
-        value_member("server", value_str(server)),
-        value_member("share", value_str(share)),
-        value_member("state", value_str(worker_state)),
-        value_member("kind", value_str(node_kind_names[NODE_LOCAL])),
-    };
-    size_t n = 4;
-    int result;
-
-    if (c->scratch != NULL)
-        members[n++] = value_member("scratch", value_str(c->scratch));
-    if (c->cache_size_bytes > 0)
-        members[n++] = value_member("cache_size", value_int(c->cache_size_bytes));
-    if (c->resources.type == VALUE_MAP)
-        members[n++] = value_member("resources", c->resources);
-    result = write_conf(state, "worker.yaml", members, n, e);
-    free(server);
-    free(worker_state);
-    return result;
-}
-
 /* "PROGRAM --config STATE/CONF", its output behind STATE/LOG. */
 static pid_t start_program(const char *state, const char *program, const char *conf_name,
                            const char *log_name, struct err *e)
@@ -148,49 +92,34 @@ static pid_t start_program(const char *state, const char *program, const char *c
     return pid;
 }
 
-/* The last line of a log, or "". */
-static char *last_line(const char *path)
+/* It says so in the last line of its log. */
+static int say_why_it_ended(const char *state, const char *program, const char *log_name,
+                            struct err *e)
 {
+    char *log = path_join(state, log_name);
     struct buf text = { 0 };
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(log, O_RDONLY | O_CLOEXEC);
     off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
-    off_t begin = size > LOG_TAIL_BYTES ? size - LOG_TAIL_BYTES : 0;
-    char *line;
-    size_t n;
+    off_t from = size > LOG_TAIL_BYTES ? size - LOG_TAIL_BYTES : 0;
+    size_t begin, end;
 
-    if (fd >= 0 && lseek(fd, begin, SEEK_SET) == begin) {
+    if (fd >= 0 && lseek(fd, from, SEEK_SET) == from) {
         ssize_t got = io_read_all(fd, buf_reserve(&text, LOG_TAIL_BYTES), LOG_TAIL_BYTES);
 
         buf_added(&text, got > 0 ? (size_t)got : 0);
     }
     if (fd >= 0)
         close(fd);
-    n = text.n;
-    while (n > 0 && text.bytes[n - 1] == '\n')
-        n--;
-    begin = (off_t)n;
-    while (begin > 0 && text.bytes[begin - 1] != '\n')
+    for (end = text.n; end > 0 && text.bytes[end - 1] == '\n';)
+        end--;
+    for (begin = end; begin > 0 && text.bytes[begin - 1] != '\n';)
         begin--;
-    line = mem_strndup(buf_text(&text) + begin, n - (size_t)begin);
+    err_set(e, ERR_FAILED, "%s ended at once: %.*s (its log: %s)", program,
+            end > begin ? (int)(end - begin) : INT_MAX,
+            end > begin ? buf_text(&text) + begin : "without a word", log);
     buf_free(&text);
-    return line;
-}
-
-static int say_why_it_ended(const char *state, const char *program, const char *log_name,
-                            struct err *e)
-{
-    char *log = path_join(state, log_name), *line = last_line(log);
-
-    err_set(e, ERR_FAILED, "%s ended at once: %s (its log: %s)", program,
-            line[0] != '\0' ? line : "without a word", log);
-    free(line);
     free(log);
     return -1;
-}
-
-static void rest(int ms)
-{
-    (void)poll(NULL, 0, ms);
 }
 
 /* Waits while another command of this user starts or stops the same. */
@@ -229,7 +158,7 @@ static int wait_for_server(const char *state, pid_t pid, const char *socket_path
         if (units_monotonic_ms() >= deadline_ms)
             return err_set(e, ERR_UNREACHABLE, "ludwigd did not answer within %d s (its log: %s)",
                            START_MAX_MS / 1000, state);
-        rest(LOOK_EVERY_MS);
+        (void)poll(NULL, 0, LOOK_EVERY_MS);
     }
     return 0;
 }
@@ -237,13 +166,29 @@ static int wait_for_server(const char *state, pid_t pid, const char *socket_path
 static int start_server(const char *state, const struct conf *c, const char *socket_path,
                         struct err *e)
 {
-    char *share = conf_embedded_share(c);
+    char *share = conf_embedded_share(c), *server_state = path_join(state, "server");
+    char *listen = own_sshd_listen(state);
+    struct value path = value_str(socket_path);
+    struct member sshd = value_member("listen", value_str(listen != NULL ? listen : ""));
+    struct member members[5] = {
+        value_member("share", value_str(share)),
+        value_member("state", value_str(server_state)),
+        value_member("sockets", (struct value){ .type = VALUE_LIST, .list = { &path, 1 } }),
+    };
+    size_t n = 3;
     pid_t pid = -1;
 
+    if (listen != NULL)
+        members[n++] =
+            value_member("sshd", (struct value){ .type = VALUE_MAP, .map = { &sshd, 1 } });
+    if (c->slurm.type == VALUE_MAP)
+        members[n++] = value_member("slurm", c->slurm);
     if (io_make_dirs(share, 0755, e) == 0 &&
-        write_server_conf(state, c, share, socket_path, e) == 0 &&
+        write_conf(state, "ludwigd.yaml", members, n, e) == 0 &&
         address_write(state, socket_path, e) == 0)
         pid = start_program(state, "ludwigd", "ludwigd.yaml", "ludwigd.log", e);
+    free(listen);
+    free(server_state);
     free(share);
     return pid < 0 ? -1 : wait_for_server(state, pid, socket_path, e);
 }
@@ -297,61 +242,59 @@ static int wait_for_worker(struct rpc *rpc, const char *state, pid_t pid, struct
         if (units_monotonic_ms() >= deadline_ms)
             return err_set(e, ERR_FAILED, "ludwig-worker did not report within %d s (its log: %s)",
                            START_MAX_MS / 1000, state);
-        rest(LOOK_EVERY_MS);
+        (void)poll(NULL, 0, LOOK_EVERY_MS);
     }
 }
 
 static int start_worker(struct rpc *rpc, const char *state, const struct conf *c, struct err *e)
 {
-    pid_t pid;
+    char *worker_state = path_join(state, "worker");
+    char *server = mem_printf("unix:%s", rpc->to.path);
+    struct member members[7] = {
+        value_member("server", value_str(server)),
+        value_member("share", value_str(rpc->welcome.share)),
+        value_member("state", value_str(worker_state)),
+        value_member("kind", value_str(node_kind_names[NODE_LOCAL])),
+    };
+    size_t n = 4;
+    pid_t pid = -1;
 
-    if (write_worker_conf(state, c, rpc->welcome.share, rpc->to.path, e) < 0)
-        return -1;
-    pid = start_program(state, "ludwig-worker", "worker.yaml", "worker.log", e);
+    if (c->scratch != NULL)
+        members[n++] = value_member("scratch", value_str(c->scratch));
+    if (c->cache_size_bytes > 0)
+        members[n++] = value_member("cache_size", value_int(c->cache_size_bytes));
+    if (c->resources.type == VALUE_MAP)
+        members[n++] = value_member("resources", c->resources);
+    if (write_conf(state, "worker.yaml", members, n, e) == 0)
+        pid = start_program(state, "ludwig-worker", "worker.yaml", "worker.log", e);
+    free(server);
+    free(worker_state);
     return pid < 0 ? -1 : wait_for_worker(rpc, state, pid, e);
 }
 
-/* The address that is in use, as long as it is answered; else the best one.  Never while the
- * same state is served on another host. */
-static int find_server(const char *state, struct endpoint *to, bool *running, struct arena *a,
-                       struct err *e)
-{
-    int found = address_read(state, to, a, NULL);
-    char *socket_path;
-
-    *running = found == 0 && (to->kind == ENDPOINT_SSH || rpc_is_answered(to->path));
-    if (*running)
-        return 0;
-    socket_path = address_choose_socket(state, e);
-    if (socket_path == NULL)
-        return -1;
-    *to = (struct endpoint){ .kind = ENDPOINT_UNIX, .path = arena_strdup(a, socket_path) };
-    to->text = to->path;
-    free(socket_path);
-    return 0;
-}
-
-static void note_share(const struct rpc *rpc, const struct conf *c)
-{
-    if (c->share != NULL && strcmp(c->share, rpc->welcome.share) != 0)
-        output_note("note: the server that is running uses the share %s; %s is used after "
-                    "`ludwig down` and `ludwig up`",
-                    rpc->welcome.share, c->share);
-}
-
+/* Connects to the address that is in use, as long as it is answered; else a server is started at the
+ * best one.  Never while the same state is served on another host. */
 static int connect_or_start(struct rpc *rpc, const char *state, const struct conf *c, bool *running,
                             struct err *e)
 {
     struct arena *a = arena_create();
     struct endpoint to;
     struct err why = { 0 };
-    int result = find_server(state, &to, running, a, e);
+    char *socket_path;
+    int result = address_read(state, &to, a, NULL);
 
-    if (result == 0 && !*running)
-        result = start_server(state, c, to.path, e);
+    *running = result == 0 && (to.kind == ENDPOINT_SSH || rpc_is_answered(to.path));
+    if (!*running) {
+        socket_path = address_choose_socket(state, e);
+        result = socket_path == NULL ? -1 : start_server(state, c, socket_path, e);
+        to = (struct endpoint){ .kind = ENDPOINT_UNIX, .text = socket_path, .path = socket_path };
+    } else {
+        socket_path = NULL;
+    }
     if (result == 0 && rpc_open(rpc, &to, c->user, &why) < 0)
         result = to.kind == ENDPOINT_SSH ? not_answering(&to, &why, e)
                                          : err_set(e, why.kind, "%s", why.text);
+    free(socket_path);
     arena_destroy(a);
     return result;
 }
@@ -374,43 +317,38 @@ static bool is_login_node(const char *state)
     return is_one;
 }
 
-/* People may not compute on a login node unless they say so. */
-static int start_worker_unless_login_node(struct rpc *rpc, const char *state, const struct conf *c,
-                                          bool was_running, bool wants_worker, bool *has_no_worker,
-                                          struct err *e)
-{
-    struct worker_counts counts;
-
-    if (count_workers(rpc, &counts, e) < 0)
-        return -1;
-    if (counts.local > 0)
-        return 0;
-    if (wants_worker || !is_login_node(state))
-        return start_worker(rpc, state, c, e);
-    output_note("no worker was started here, as this is a login node of a Slurm cluster; --local "
-                "starts one");
-    /* Workers that are connected come back within seconds after a server has started. */
-    *has_no_worker = counts.others == 0 && (was_running || counts.lost == 0);
-    return 0;
-}
-
 static int start_all(struct rpc *rpc, const char *state, const struct conf *c, bool wants_worker,
                      bool *has_no_worker, struct err *e)
 {
+    struct worker_counts counts;
     bool was_running;
+    int result;
 
     if (connect_or_start(rpc, state, c, &was_running, e) < 0)
         return -1;
-    note_share(rpc, c);
+    if (c->share != NULL && strcmp(c->share, rpc->welcome.share) != 0)
+        output_note("note: the server that is running uses the share %s; %s is used after "
+                    "`ludwig down` and `ludwig up`",
+                    rpc->welcome.share, c->share);
     if (rpc->to.kind == ENDPOINT_SSH) {
         output_note("your server runs on %s", rpc->to.host);
         return 0;
     }
-    if (start_worker_unless_login_node(rpc, state, c, was_running, wants_worker, has_no_worker,
-                                       e) == 0)
+    result = count_workers(rpc, &counts, e);
+    if (result == 0 && counts.local > 0)
         return 0;
-    rpc_close(rpc);
-    return -1;
+    if (result == 0 && (wants_worker || !is_login_node(state))) {
+        result = start_worker(rpc, state, c, e);
+    } else if (result == 0) {
+        /* People may not compute on a login node unless they say so. */
+        output_note("no worker was started here, as this is a login node of a Slurm cluster; "
+                    "--local starts one");
+        /* Workers that are connected come back within seconds after a server has started. */
+        *has_no_worker = counts.others == 0 && (was_running || counts.lost == 0);
+    }
+    if (result < 0)
+        rpc_close(rpc);
+    return result;
 }
 
 int embedded_up(struct rpc *rpc, const struct conf *c, bool wants_worker, bool *has_no_worker,
@@ -447,30 +385,6 @@ static int64_t count_running(struct rpc *rpc)
     return n;
 }
 
-/* What Slurm has of ours; an older server does not say. */
-static void count_pilots(struct rpc *rpc, int64_t *waiting, int64_t *running)
-{
-    struct msg_get_sweeps request = { .limit = 1 };
-    struct msg_sweep_page page;
-
-    *waiting = *running = 0;
-    if (rpc_call(rpc, MSG_GET_SWEEPS, &request, &page, NULL) < 0)
-        return;
-    *waiting = page.pilots_waiting;
-    *running = page.pilots_running;
-}
-
-static void note_pilots(int64_t waiting, int64_t running)
-{
-    if (waiting + running == 0)
-        return;
-    output_note(
-        "Slurm still has pilots, %" PRId64 " wait%s and %" PRId64
-        " run%s: the next `ludwig up` takes them up; else they end when they find nothing to "
-        "do (scancel ends them now)",
-        waiting, waiting == 1 ? "s" : "", running, running == 1 ? "s" : "");
-}
-
 static int ask_to_stop(struct rpc *rpc, bool workers, struct err *e)
 {
     struct msg_shutdown request = { .workers = workers };
@@ -501,13 +415,19 @@ static int wait_until_gone(struct err *e)
 int embedded_down(const struct conf *c, struct err *e)
 {
     struct rpc rpc = { 0 };
-    int64_t n_running, pilots_waiting, pilots_running;
+    struct msg_get_sweeps request = { .limit = 1 };
+    struct msg_sweep_page page;
+    int64_t n_running, waiting = 0, running = 0;
     int result;
 
     if (embedded_connect(&rpc, c, e) < 0)
         return -1;
     n_running = count_running(&rpc);
-    count_pilots(&rpc, &pilots_waiting, &pilots_running);
+    /* What Slurm has of ours; an older server does not say. */
+    if (rpc_call(&rpc, MSG_GET_SWEEPS, &request, &page, NULL) == 0) {
+        waiting = page.pilots_waiting;
+        running = page.pilots_running;
+    }
     result = ask_to_stop(&rpc, true, e);
     rpc_close(&rpc);
     if (result == 0)
@@ -518,8 +438,12 @@ int embedded_down(const struct conf *c, struct err *e)
             n_running, n_running == 1 ? "job goes" : "jobs go", n_running == 1 ? "it" : "them");
     else if (result == 0)
         output_note("stopped");
-    if (result == 0)
-        note_pilots(pilots_waiting, pilots_running);
+    if (result == 0 && waiting + running > 0)
+        output_note(
+            "Slurm still has pilots, %" PRId64 " wait%s and %" PRId64
+            " run%s: the next `ludwig up` takes them up; else they end when they find nothing to "
+            "do (scancel ends them now)",
+            waiting, waiting == 1 ? "s" : "", running, running == 1 ? "s" : "");
     return result;
 }
 

@@ -26,18 +26,6 @@ bool rpc_is_answered(const char *socket_path)
 
 /* ---- opening ---- */
 
-static void keep_welcome(struct rpc *r, const struct msg_welcome *w)
-{
-    arena_reset(r->arena);
-    r->welcome = *w;
-    r->welcome.server_id = arena_strdup(r->arena, w->server_id);
-    r->welcome.server_version =
-        arena_strdup(r->arena, w->server_version != NULL ? w->server_version : "");
-    r->welcome.user = arena_strdup(r->arena, w->user != NULL ? w->user : "");
-    r->welcome.share = arena_strdup(r->arena, w->share != NULL ? w->share : "");
-    r->welcome.projects = arena_strdup(r->arena, w->projects != NULL ? w->projects : "");
-}
-
 static int begin_ssh(struct rpc *r, struct err *e)
 {
     struct mux_options o = { .may_prompt = prompt_is_welcome(), .interrupt_fd = r->interrupt_fd };
@@ -64,8 +52,10 @@ static int wait_for_ssh(struct rpc *r, struct err *e)
 }
 
 /* A new connection, if the last one is gone; else another channel of it. */
-static int connect_ssh(struct rpc *r, bool with_sftp, struct err *e)
+static int connect_to(struct rpc *r, bool with_sftp, struct err *e)
 {
+    if (r->to.kind != ENDPOINT_SSH)
+        return unixsocket_connect(r->to.path, e);
     if (r->mux != NULL && !mux_is_alive(r->mux))
         drop_ssh(r);
     if (wait_for_ssh(r, e) < 0)
@@ -81,9 +71,7 @@ static int send_hello(struct rpc *r, bool with_sftp, bool *lost, struct err *e)
         .version = PROTO_VERSION, .program = "ludwig", .host = host, .user_label = r->user_label
     };
     struct err why = { 0 };
-    int fd = r->to.kind == ENDPOINT_SSH ? connect_ssh(r, with_sftp, &why)
-                                        : unixsocket_connect(r->to.path, &why);
-    int result = 0;
+    int fd = connect_to(r, with_sftp, &why), result = 0;
 
     *lost = r->to.kind == ENDPOINT_UNIX || why.kind == ERR_UNREACHABLE;
     if (fd < 0) {
@@ -103,36 +91,36 @@ static int send_hello(struct rpc *r, bool with_sftp, bool *lost, struct err *e)
 
 static int receive_welcome(struct rpc *r, bool *lost, struct err *e)
 {
+    const char **const texts[] = { &r->welcome.server_id, &r->welcome.server_version,
+                                   &r->welcome.user, &r->welcome.share, &r->welcome.projects };
     struct msg_welcome welcome = { 0 };
 
     if (rpc_receive(r, MSG_WELCOME, &welcome, lost, e) < 0) {
         wire_close(&r->wire);
         return -1;
     }
-    keep_welcome(r, &welcome);
+    arena_reset(r->arena);
+    r->welcome = welcome;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        *texts[i] = arena_strdup(r->arena, *texts[i] != NULL ? *texts[i] : "");
     r->round_trip_ms = units_monotonic_ms() - r->hello_at_ms;
     r->n_opened++;
     return 0;
 }
 
-static void keep_endpoint(struct rpc *r, const struct endpoint *to)
-{
-    r->place = arena_create();
-    r->to = *to;
-    r->to.text = arena_strdup(r->place, to->text);
-    r->to.user = to->user != NULL ? arena_strdup(r->place, to->user) : NULL;
-    r->to.host = to->host != NULL ? arena_strdup(r->place, to->host) : NULL;
-    r->to.path = to->path != NULL ? arena_strdup(r->place, to->path) : NULL;
-}
-
 void rpc_begin(struct rpc *r, const struct endpoint *to, const char *user_label)
 {
+    const char **const texts[] = { &r->to.text, &r->to.user, &r->to.host, &r->to.path };
+
     *r = (struct rpc){ .wire = { .fd = -1 },
                        .user_label = user_label != NULL ? mem_strdup(user_label) : NULL,
                        .arena = arena_create(),
                        .patience_ms = RPC_PATIENCE_MS,
                        .interrupt_fd = -1 };
-    keep_endpoint(r, to);
+    r->place = arena_create();
+    r->to = *to;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        *texts[i] = *texts[i] != NULL ? arena_strdup(r->place, *texts[i]) : NULL;
     if (to->kind == ENDPOINT_SSH)
         (void)begin_ssh(r, NULL);
 }
@@ -192,26 +180,20 @@ void rpc_close(struct rpc *r)
     *r = (struct rpc){ .wire = { .fd = -1 } };
 }
 
-/* Clients that lost the same server do not all come back in the same moment. */
-static int jittered(int64_t pause_ms)
-{
-    struct token random;
-
-    token_make(&random);
-    return (int)(pause_ms / 2 + random.bytes[0] * pause_ms / 512);
-}
-
 static int64_t longer(int64_t pause_ms)
 {
     return pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
 }
 
-/* Sleeps; false when the user interrupts. */
+/* Sleeps; false when the user interrupts.  Clients that lost the same server do not all come back in
+ * the same moment. */
 static bool rest(const struct rpc *r, int64_t pause_ms)
 {
     struct pollfd fd = { .fd = r->interrupt_fd, .events = POLLIN };
+    struct token random;
 
-    return poll(&fd, 1, jittered(pause_ms)) <= 0;
+    token_make(&random);
+    return poll(&fd, 1, (int)(pause_ms / 2 + random.bytes[0] * pause_ms / 512)) <= 0;
 }
 
 int rpc_reopen(struct rpc *r, struct err *e)
@@ -244,23 +226,19 @@ int64_t rpc_send(struct rpc *r, enum msg_type type, const struct token *id, cons
     return seq;
 }
 
-static int take_error(struct rpc *r, const struct envelope *m, struct err *e)
-{
-    struct msg_error error;
-
-    if (message_body(&proto, m, r->wire.arena, &error, e) < 0)
-        return err_wrap(e, "the server's answer");
-    err_set(e, (enum err_kind)error.kind, "%s", error.text);
-    if (error.kind == ERR_PROTOCOL && strstr(error.text, "unknown message type") != NULL)
-        return err_wrap(e, "the server is older than this program (ludwig down, then ludwig up)");
-    return -1;
-}
-
 int rpc_read(struct rpc *r, const struct envelope *m, enum msg_type type, void *reply,
              struct err *e)
 {
-    if (m->type == MSG_ERROR)
-        return take_error(r, m, e);
+    if (m->type == MSG_ERROR) {
+        struct msg_error error;
+
+        if (message_body(&proto, m, r->wire.arena, &error, e) < 0)
+            return err_wrap(e, "the server's answer");
+        err_set(e, (enum err_kind)error.kind, "%s", error.text);
+        if (error.kind != ERR_PROTOCOL || strstr(error.text, "unknown message type") == NULL)
+            return -1;
+        return err_wrap(e, "the server is older than this program (ludwig down, then ludwig up)");
+    }
     if (m->type != (int)type)
         return err_set(e, ERR_PROTOCOL, "the server answered '%s' instead of '%s'",
                        proto.messages[m->type].name, proto.messages[type].name);
@@ -300,16 +278,6 @@ void rpc_ask(struct rpc *r, struct rpc_question *q, enum msg_type type, const vo
     send_question(r, q);
 }
 
-/* *lost: the connection broke. */
-static int take_answer(struct rpc *r, const struct rpc_question *q, void *reply, bool *lost,
-                       struct err *e)
-{
-    *lost = q->is_lost;
-    if (!q->is_sent)
-        return err_set(e, q->why.kind, "%s", q->why.text);
-    return rpc_receive(r, (enum msg_type)proto.messages[q->type].reply, reply, lost, e);
-}
-
 int rpc_answer(struct rpc *r, struct rpc_question *q, void *reply, struct err *e)
 {
     int64_t deadline_ms = units_monotonic_ms() + r->patience_ms;
@@ -319,7 +287,10 @@ int rpc_answer(struct rpc *r, struct rpc_question *q, void *reply, struct err *e
     for (int64_t pause_ms = FIRST_PAUSE_MS;; pause_ms = longer(pause_ms)) {
         if (q->n_opened != r->n_opened) /* it went over a connection that is gone */
             send_question(r, q);
-        if (take_answer(r, q, reply, &lost, e) == 0)
+        lost = q->is_lost;
+        if (!q->is_sent)
+            err_set(e, q->why.kind, "%s", q->why.text);
+        else if (rpc_receive(r, (enum msg_type)proto.messages[q->type].reply, reply, &lost, e) == 0)
             return 0;
         if (!lost || rpc_reopen(r, e) < 0)
             return -1;

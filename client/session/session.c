@@ -6,9 +6,42 @@
 #include <unistd.h>
 
 #include "client/session/embedded.h"
-#include "client/session/sftp_test_child.h"
 #include "common/base/path.h"
+#include "common/proto/unixsocket.h"
 #include "common/sftp/sftp_root.h"
+
+/* For tests, and only in builds with LUDWIG_TEST_HOOKS: a command whose SFTP server is used instead of
+ * one behind SSH.  NULL: none. */
+static const char *test_server(void)
+{
+#ifdef LUDWIG_TEST_HOOKS
+    return getenv("LUDWIG_TEST_SFTP");
+#else
+    return NULL;
+#endif
+}
+
+/* A descriptor connected to its standard input and output. */
+static int start_test_server(struct err *e)
+{
+    int ends[2];
+    pid_t pid;
+
+    if (unixsocket_pair(ends, e) < 0)
+        return -1;
+    pid = fork();
+    if (pid == 0) {
+        if (dup2(ends[1], STDIN_FILENO) >= 0 && dup2(ends[1], STDOUT_FILENO) >= 0)
+            execl("/bin/sh", "sh", "-c", test_server(), (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    if (pid > 0)
+        return ends[0];
+    err_sys(e, "fork");
+    close(ends[0]);
+    return -1;
+}
 
 static int find_server(struct cli *cli, struct session *s, struct err *e)
 {
@@ -36,7 +69,7 @@ static bool is_mounted(const struct session *s)
 {
     bool is_here = s->choice.embedded || s->choice.endpoint.kind == ENDPOINT_UNIX;
 
-    return !sftp_test_child_is_wanted() && (is_here || s->conf.share != NULL);
+    return test_server() == NULL && (is_here || s->conf.share != NULL);
 }
 
 /* ---- further connections for files ---- */
@@ -67,8 +100,8 @@ static int connect_lane(void *context, size_t number, int *fd, struct err *e)
 
     if (number >= SHARE_CONNECTION_LANES_MAX)
         return err_set(e, ERR_INTERNAL, "no more connections");
-    if (sftp_test_child_is_wanted()) {
-        *fd = sftp_test_child_start(e);
+    if (test_server() != NULL) {
+        *fd = start_test_server(e);
         return *fd < 0 ? -1 : 1;
     }
     lane = &s->lanes[number];
@@ -107,8 +140,7 @@ static int connect_server(struct session *s, const struct session_wants *wants, 
     rpc_begin(r, &s->choice.endpoint, s->conf.user);
     if (rpc_wait(r, e) < 0)
         return -1;
-    with_sftp =
-        wants->sends_files && r->mux != NULL && !is_mounted(s) && !sftp_test_child_is_wanted();
+    with_sftp = wants->sends_files && r->mux != NULL && !is_mounted(s) && test_server() == NULL;
     if (with_sftp) {
         s->drive.round_trip_ms = mux_round_trip_ms(r->mux);
         begin_lanes(s, wants);
@@ -177,13 +209,6 @@ void session_job_paths(const struct session *s, struct arena *a, struct job_info
     j->log_path = session_drive_path(s, a, j->log_path);
 }
 
-static int reconnect(struct session *s, struct err *e)
-{
-    if (s->is_subscribed)
-        return err_set(e, ERR_UNREACHABLE, "the connection to the server was lost");
-    return rpc_reopen(&s->rpc, e);
-}
-
 int session_sftp(struct session *s, struct err *e)
 {
     struct err why = { 0 };
@@ -196,7 +221,9 @@ int session_sftp(struct session *s, struct err *e)
     /* That the connection is lost may have been learned only now. */
     if (fd < 0 && session_is_connected(s))
         return err_set(e, why.kind, "%s", why.text);
-    if (fd < 0 && reconnect(s, e) == 0)
+    if (fd < 0 && s->is_subscribed)
+        return err_set(e, ERR_UNREACHABLE, "the connection to the server was lost");
+    if (fd < 0 && rpc_reopen(&s->rpc, e) == 0)
         fd = mux_sftp(s->rpc.mux, e);
     return fd;
 }
@@ -216,7 +243,7 @@ const char *session_shown_path(const struct session *s, struct arena *a, const c
 
 static int connect_files(void *context, struct err *e)
 {
-    return sftp_test_child_is_wanted() ? sftp_test_child_start(e) : session_sftp(context, e);
+    return test_server() != NULL ? start_test_server(e) : session_sftp(context, e);
 }
 
 static int find_root(struct session *s, struct err *e)

@@ -71,13 +71,6 @@ static bool is_readable(int fd)
     return poll(&p, 1, 0) > 0;
 }
 
-static void move_on(struct subscription *s, const struct msg_changes *changes)
-{
-    for (size_t i = 0; i < s->n; i++)
-        if (s->requests[i].sweep == changes->sweep.sweep)
-            s->requests[i].cursor = changes->cursor;
-}
-
 /* What the connection has: changes, nothing whole yet (EVENT_TIMEOUT), or it was made anew. */
 static enum event take(struct subscription *s, struct msg_changes *changes, struct err *e)
 {
@@ -98,18 +91,22 @@ static enum event take(struct subscription *s, struct msg_changes *changes, stru
     }
     if (rpc_read(s->rpc, &m, MSG_CHANGES, changes, e) < 0)
         return EVENT_ERROR;
-    move_on(s, changes);
+    for (size_t i = 0; i < s->n; i++)
+        if (s->requests[i].sweep == changes->sweep.sweep)
+            s->requests[i].cursor = changes->cursor;
     return EVENT_CHANGES;
 }
 
-/* EVENT_CHANGES says here only that the connection may be read. */
-static enum event wait_for_any(const struct subscription *s, int timeout_ms, struct err *e)
+enum event subscription_wait(struct subscription *s, int timeout_ms, struct msg_changes *changes,
+                             struct err *e)
 {
     struct pollfd fds[] = { { .fd = s->rpc->wire.fd, .events = POLLIN },
                             { .fd = s->other_fd, .events = POLLIN },
                             { .fd = s->interrupt_fd, .events = POLLIN } };
     int n;
 
+    if (wire_is_ready(&s->rpc->wire))
+        return take(s, changes, e);
     n = poll(fds, 3, timeout_ms);
     if (n < 0 && errno != EINTR)
         return (enum event)err_sys(e, "poll");
@@ -117,15 +114,5 @@ static enum event wait_for_any(const struct subscription *s, int timeout_ms, str
         return EVENT_INTERRUPT;
     if (n <= 0)
         return EVENT_TIMEOUT;
-    return fds[0].revents != 0 ? EVENT_CHANGES : EVENT_OTHER;
-}
-
-enum event subscription_wait(struct subscription *s, int timeout_ms, struct msg_changes *changes,
-                             struct err *e)
-{
-    enum event event = EVENT_CHANGES;
-
-    if (!wire_is_ready(&s->rpc->wire))
-        event = wait_for_any(s, timeout_ms, e);
-    return event == EVENT_CHANGES ? take(s, changes, e) : event;
+    return fds[0].revents != 0 ? take(s, changes, e) : EVENT_OTHER;
 }

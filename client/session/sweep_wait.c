@@ -12,15 +12,6 @@
 
 enum { SHOW_EVERY_MS = 1000 };
 
-static int say_detached(int64_t sweep)
-{
-    output_note("sweep %" PRId64 " goes on; `ludwig status %" PRId64
-                "` says how far it is, `ludwig "
-                "cancel %" PRId64 "` ends it",
-                sweep, sweep, sweep);
-    return EXIT_FAILED;
-}
-
 int sweep_wait_say_end(const struct sweep_info *s)
 {
     const struct job_counts *c = &s->jobs;
@@ -42,13 +33,6 @@ int sweep_wait_say_end(const struct sweep_info *s)
     output_note("%s", buf_text(&text));
     buf_free(&text);
     return s->state == SWEEP_DONE && c->failed == 0 ? EXIT_WELL : EXIT_FAILED;
-}
-
-/* The numbers of the last change; its texts are gone with the next message. */
-static void keep(struct sweep_info *kept, const struct sweep_info *s)
-{
-    *kept = *s;
-    kept->project = kept->name = kept->user = kept->refused = kept->ranking.metric = NULL;
 }
 
 /* Some machines will not have it, which has to be changed by somebody; said once. */
@@ -75,11 +59,15 @@ static int follow(struct subscription *sub, struct progress *p, char **refused, 
             return -1;
         if (event == EVENT_INTERRUPT) {
             progress_clear(p);
-            return say_detached(sub->requests[0].sweep);
+            output_note("sweep %" PRId64 " goes on; `ludwig status %" PRId64
+                        "` says how far it is, `ludwig cancel %" PRId64 "` ends it",
+                        sub->requests[0].sweep, sub->requests[0].sweep, sub->requests[0].sweep);
+            return EXIT_FAILED;
         }
         if (event == EVENT_CHANGES) {
             say_refused(p, refused, &changes.sweep);
-            keep(&last, &changes.sweep);
+            last = changes.sweep; /* its texts are gone with the next message */
+            last.project = last.name = last.user = last.refused = last.ranking.metric = NULL;
         }
         if (last.sweep == 0)
             continue;

@@ -12,8 +12,7 @@
 #include "client/query/usage.h"
 #include "client/results/results_out.h"
 #include "client/results/series.h"
-#include "client/session/invited_keys.h"
-#include "client/session/invitation.h"
+#include "client/session/own_sshd.h"
 #include "common/data/json.h"
 #include "tests/unit/doc.h"
 

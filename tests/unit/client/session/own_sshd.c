@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* invited_keys.c - public keys: taken only as such, let in, listed, taken back */
+/* own_sshd.c - public keys: taken only as such, let in, listed, taken back */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,9 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "client/session/invited_keys.h"
-#include "client/session/invitation.h"
-#include "client/session/sshd_address.h"
+#include "client/session/own_sshd.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
 #include "tests/unit/skip.h"
@@ -55,7 +53,7 @@ static void only_one_public_key_without_options_is_taken(void **state)
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         struct public_key key;
         struct err e = { 0 };
-        int rc = invited_keys_parse_key(keys[i].text, a, &key, &e);
+        int rc = own_sshd_parse_key(keys[i].text, a, &key, &e);
 
         if (rc != (keys[i].comment == NULL ? -1 : 0) ||
             (rc == 0 && strcmp(key.comment, keys[i].comment) != 0))
@@ -82,7 +80,7 @@ static void a_name_is_made_of_the_comment(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const char *name = invited_keys_name_of(cases[i].comment, a);
+        const char *name = own_sshd_name_of(cases[i].comment, a);
 
         if (cases[i].name == NULL)
             assert_null(name);
@@ -156,18 +154,18 @@ static void a_key_is_added_with_restrict_and_its_name(void **state)
 
     (void)state;
     skip_without_ssh_keygen();
-    if (invited_keys_add(p.dir, &key, "laptop", p.arena, &g, &e) < 0)
+    if (own_sshd_let_in(p.dir, &key, "laptop", p.arena, &g, &e) < 0)
         fail_msg("%s", e.text);
     assert_string_equal(g.name, "laptop");
     assert_int_equal(strncmp(g.fingerprint, "SHA256:", 7), 0);
     must_be(&p, whole);
     /* Once more, by another name: it has one. */
-    assert_int_equal(invited_keys_add(p.dir, &key, "other", p.arena, &g, &e), 0);
+    assert_int_equal(own_sshd_let_in(p.dir, &key, "other", p.arena, &g, &e), 0);
     assert_string_equal(g.name, "laptop");
     must_be(&p, whole);
     /* Another key by that name. */
     key = key_of(other_blob);
-    assert_int_equal(invited_keys_add(p.dir, &key, "laptop", p.arena, &g, &e), -1);
+    assert_int_equal(own_sshd_let_in(p.dir, &key, "laptop", p.arena, &g, &e), -1);
     assert_int_equal(e.kind, ERR_EXISTS);
     must_be(&p, whole);
     free(whole);
@@ -183,11 +181,11 @@ static void what_ssh_keygen_does_not_take_is_not_added(void **state)
 
     (void)state;
     skip_without_ssh_keygen();
-    assert_int_equal(invited_keys_add(p.dir, &key, "x", p.arena, &g, &e), -1);
+    assert_int_equal(own_sshd_let_in(p.dir, &key, "x", p.arena, &g, &e), -1);
     assert_int_equal(e.kind, ERR_USAGE);
     key = key_of(blob);
-    assert_int_equal(invited_keys_add(p.dir, &key, "x y", p.arena, &g, &e), -1);
-    assert_int_equal(invited_keys_add(p.dir, &key, "x\ny", p.arena, &g, &e), -1);
+    assert_int_equal(own_sshd_let_in(p.dir, &key, "x y", p.arena, &g, &e), -1);
+    assert_int_equal(own_sshd_let_in(p.dir, &key, "x\ny", p.arena, &g, &e), -1);
     must_be(&p, "");
     place_close(&p);
 }
@@ -202,11 +200,11 @@ static void a_key_is_taken_back_and_all_else_stays(void **state)
     struct err e = { 0 };
 
     (void)state;
-    assert_int_equal(invited_keys_read(p.dir, p.arena, &guests, &e), 0);
+    assert_int_equal(own_sshd_guests(p.dir, p.arena, &guests, &e), 0);
     assert_int_equal(guests.n, 2);
-    assert_int_equal(invited_keys_remove(p.dir, "three", p.arena, &e), -1);
+    assert_int_equal(own_sshd_take_back(p.dir, "three", p.arena, &e), -1);
     assert_int_equal(e.kind, ERR_NOT_FOUND);
-    assert_int_equal(invited_keys_remove(p.dir, "two", p.arena, &e), 0);
+    assert_int_equal(own_sshd_take_back(p.dir, "two", p.arena, &e), 0);
     must_be(&p, "# mine\nrestrict ssh-ed25519 AAAA ludwig:one\nssh-ed25519 BBBB ludwig:two\n");
     place_close(&p);
 }
@@ -222,7 +220,7 @@ static void add_in_child(const struct place *p, char letter)
 
     text[40] = letter;
     key = key_of(text);
-    rc = invited_keys_add(p->dir, &key, name, a, &g, NULL);
+    rc = own_sshd_let_in(p->dir, &key, name, a, &g, NULL);
     arena_destroy(a);
     free(text);
     _exit(rc == 0 ? 0 : 1);
@@ -249,7 +247,7 @@ static void several_at_once_wait_for_each_other(void **state)
         assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
         assert_int_equal(status, 0);
     }
-    assert_int_equal(invited_keys_read(p.dir, p.arena, &guests, NULL), 0);
+    assert_int_equal(own_sshd_guests(p.dir, p.arena, &guests, NULL), 0);
     assert_int_equal(guests.n, sizeof pids / sizeof pids[0]);
     place_close(&p);
 }
@@ -263,15 +261,15 @@ static void an_invitation_names_host_port_and_host_key(void **state)
     struct err e = { 0 };
 
     (void)state;
-    assert_int_equal(invitation_make(&i, p.dir, "alice", "login1", p.arena, &e), -1);
+    assert_int_equal(own_sshd_invite(&i, p.dir, "alice", "login1", p.arena, &e), -1);
     assert_int_equal(io_replace_file(address, "12345\n\n", 7, 0600, NULL), 0);
     assert_int_equal(io_replace_file(path, host_key, strlen(host_key), 0644, NULL), 0);
-    assert_int_equal(invitation_make(&i, p.dir, "alice", "login1", p.arena, &e), 0);
+    assert_int_equal(own_sshd_invite(&i, p.dir, "alice", "login1", p.arena, &e), 0);
     assert_string_equal(i.server, "ssh://alice@login1:12345");
     assert_string_equal(i.known_hosts, "[login1]:12345 ssh-ed25519 AAAAhost");
-    assert_int_equal(invitation_make(&i, p.dir, "alice", "fe80::1", p.arena, &e), 0);
+    assert_int_equal(own_sshd_invite(&i, p.dir, "alice", "fe80::1", p.arena, &e), 0);
     assert_string_equal(i.server, "ssh://alice@[fe80::1]:12345");
-    assert_int_equal(invitation_make(&i, p.dir, "alice", "a b", p.arena, &e), -1);
+    assert_int_equal(own_sshd_invite(&i, p.dir, "alice", "a b", p.arena, &e), -1);
     free(address);
     free(path);
     place_close(&p);
@@ -289,13 +287,13 @@ static void the_one_address_that_is_listened_on_is_known(void **state)
     char *path = path_join(p.dir, "address");
 
     (void)state;
-    assert_null(invitation_address(p.dir, p.arena));
+    assert_null(own_sshd_address(p.dir, p.arena));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *address;
 
         assert_int_equal(io_replace_file(path, cases[i].file, strlen(cases[i].file), 0600, NULL),
                          0);
-        address = invitation_address(p.dir, p.arena);
+        address = own_sshd_address(p.dir, p.arena);
         if (cases[i].address == NULL)
             assert_null(address);
         else
@@ -315,11 +313,11 @@ static void only_a_port_that_is_listened_on_counts(void **state)
     assert_int_equal(bind(fd, (const struct sockaddr *)&at, sizeof at), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &n), 0);
     port = ntohs(at.sin_port);
-    assert_false(sshd_address_listens(port, 0));
+    assert_false(own_sshd_listens(port, 0));
     assert_int_equal(listen(fd, 1), 0);
-    assert_true(sshd_address_listens(port, 0));
+    assert_true(own_sshd_listens(port, 0));
     close(fd);
-    assert_false(sshd_address_listens(port, 100));
+    assert_false(own_sshd_listens(port, 100));
 }
 
 int main(void)
