@@ -50,12 +50,21 @@ static void add_finding(struct buf *out, const struct finding *f)
 
 static int diagnose(struct cli *cli, struct err *e)
 {
+#define X(name, question) { #name, check_##name },
+    static const struct {
+        const char *name;
+        void (*run)(struct doctor *d);
+    } checks[] = { DOCTOR_CHECKS(X) };
+#undef X
     const struct options *o = cli->options;
     struct doctor d = { .arena = cli->arena, .server_option = cli->server };
     struct buf out = { 0 };
     int result;
 
-    doctor_run(&d);
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+        d.check = checks[i].name;
+        checks[i].run(&d);
+    }
     for (size_t i = 0; i < d.n && !o->json; i++)
         add_finding(&out, &d.findings[i]);
     result = o->json

@@ -22,14 +22,26 @@ static const int64_t FREE_LOW_BYTES = INT64_C(2) << 30;
 
 /* ---- state ---- */
 
-/* What ludwigd acknowledges is on the disk first: one sync for all that comes in together. */
-static void say_sync(struct doctor *d, const char *state)
+void check_state(struct doctor *d)
 {
+    char *state = conf_state_dir();
     struct fs_type type = fs_type_of(state);
     const char *name = type.name[0] != '\0' ? type.name : "a file system that is not known";
     struct tried_file tried;
+    struct stat st;
 
-    if (doctor_try_file(state, &tried) < 0)
+    if (!d->has_choice || !d->choice.embedded)
+        ;
+    else if (lstat(state, &st) < 0 && errno == ENOENT)
+        doctor_say(d, CHECK_OK, NULL, "%s, which is made when the server starts", state);
+    else if (lstat(state, &st) < 0)
+        doctor_say(d, CHECK_PROBLEM, NULL, "%s: %s", state, strerror(errno));
+    else if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+        doctor_say(d, CHECK_PROBLEM, "move it away", "%s is no folder of yours", state);
+    else if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        doctor_say(d, CHECK_PROBLEM, "chmod 700 it", "others may write into %s", state);
+    /* What ludwigd acknowledges is on the disk first: one sync for all that comes in together. */
+    else if (doctor_try_file(state, &tried) < 0)
         doctor_say(d, CHECK_PROBLEM, "see its owner, and whether the disk is full",
                    "%s: a file cannot be written there: %s", state, strerror(errno));
     else if (fs_is_network(state))
@@ -43,25 +55,6 @@ static void say_sync(struct doctor *d, const char *state)
             tried.sync_ms > SLOW_SYNC_MS ? "let XDG_STATE_HOME name a folder on a faster disk"
                                          : NULL,
             "%s, on a disk of this machine (%s, syncs in %.1f ms)", state, name, tried.sync_ms);
-}
-
-void check_state(struct doctor *d)
-{
-    char *state = conf_state_dir();
-    struct stat st;
-
-    if (!d->has_choice || !d->choice.embedded)
-        ;
-    else if (lstat(state, &st) < 0 && errno == ENOENT)
-        doctor_say(d, CHECK_OK, NULL, "%s, which is made when the server starts", state);
-    else if (lstat(state, &st) < 0)
-        doctor_say(d, CHECK_PROBLEM, NULL, "%s: %s", state, strerror(errno));
-    else if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
-        doctor_say(d, CHECK_PROBLEM, "move it away", "%s is no folder of yours", state);
-    else if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        doctor_say(d, CHECK_PROBLEM, "chmod 700 it", "others may write into %s", state);
-    else
-        say_sync(d, state);
     free(state);
 }
 
@@ -80,36 +73,6 @@ static const char *usual_scratch(void)
     return NULL;
 }
 
-/* The path or, when it is yet to be made, the nearest above it that is there. */
-static char *nearest(const char *path)
-{
-    char *at = mem_strdup(path);
-    struct stat st;
-
-    while (lstat(at, &st) < 0 && errno == ENOENT && strcmp(at, "/") != 0 && strcmp(at, ".") != 0) {
-        char *above = path_dirname(at);
-
-        free(at);
-        at = above;
-    }
-    return at;
-}
-
-/* Whether files can be made in the folder, and how much room it has; -1 with errno. */
-static int try_folder(const char *path, struct statvfs *fs, struct tried_file *tried)
-{
-    struct stat st;
-
-    if (stat(path, &st) < 0)
-        return -1;
-    if (!S_ISDIR(st.st_mode)) {
-        errno = ENOTDIR;
-        return -1;
-    }
-    return access(path, W_OK | X_OK) < 0 || statvfs(path, fs) < 0 ? -1
-                                                                  : doctor_try_file(path, tried);
-}
-
 /* there: the folder, or the one that it will be made in. */
 static void say_folder(struct doctor *d, const char *path, const char *there)
 {
@@ -120,9 +83,16 @@ static void say_folder(struct doctor *d, const char *path, const char *there)
     struct tried_file tried;
     struct buf size = { 0 };
     struct statvfs fs;
+    struct stat st;
     int64_t free_bytes;
+    bool is_usable = stat(there, &st) == 0;
 
-    if (try_folder(there, &fs, &tried) < 0) {
+    if (is_usable && !S_ISDIR(st.st_mode)) {
+        errno = ENOTDIR;
+        is_usable = false;
+    }
+    if (!is_usable || access(there, W_OK | X_OK) < 0 || statvfs(there, &fs) < 0 ||
+        doctor_try_file(there, &tried) < 0) {
         doctor_say(d, CHECK_PROBLEM,
                    "name a folder that you can write into (scratch: in config.yaml)", "%s: %s%s%s",
                    path, strcmp(there, path) != 0 ? there : "",
@@ -149,6 +119,7 @@ static void say_folder(struct doctor *d, const char *path, const char *there)
 void check_scratch(struct doctor *d)
 {
     const char *path = d->conf.scratch != NULL ? d->conf.scratch : usual_scratch();
+    struct stat st;
     char *there;
 
     if (!d->has_choice || !d->choice.embedded)
@@ -156,11 +127,19 @@ void check_scratch(struct doctor *d)
     if (path == NULL)
         doctor_say(d, CHECK_PROBLEM, "name a folder (scratch: in config.yaml)",
                    "neither $TMPDIR nor /tmp is a folder on a disk that you can write into");
-    if (path != NULL && strchr(path, '{') == NULL) {
-        there = nearest(path);
-        say_folder(d, path, there);
+    if (path == NULL || strchr(path, '{') != NULL)
+        return;
+    /* Where it is yet to be made, the nearest above it that is there. */
+    there = mem_strdup(path);
+    while (lstat(there, &st) < 0 && errno == ENOENT && strcmp(there, "/") != 0 &&
+           strcmp(there, ".") != 0) {
+        char *above = path_dirname(there);
+
         free(there);
+        there = above;
     }
+    say_folder(d, path, there);
+    free(there);
 }
 
 /* ---- programs ---- */

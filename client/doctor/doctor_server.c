@@ -18,22 +18,12 @@ enum { KEYS_MAX_BYTES = 4 * 1024 * 1024, NAMES_SHOWN_MAX = 10 };
 
 /* ---- configuration ---- */
 
-static char *user_config(void)
-{
-    const char *xdg = getenv("XDG_CONFIG_HOME");
-    char *home, *path;
-
-    if (xdg != NULL && xdg[0] == '/')
-        return mem_printf("%s/ludwig/config.yaml", xdg);
-    home = conf_home();
-    path = mem_printf("%s/.config/ludwig/config.yaml", strcmp(home, "/") == 0 ? "" : home);
-    free(home);
-    return path;
-}
-
 void check_config(struct doctor *d)
 {
-    char *own = user_config();
+    const char *xdg = getenv("XDG_CONFIG_HOME");
+    char *home = conf_home();
+    char *own = xdg != NULL && xdg[0] == '/' ? path_join(xdg, "ludwig/config.yaml")
+                                             : path_join(home, ".config/ludwig/config.yaml");
     const char *const paths[] = { "/etc/ludwig/config.yaml", own };
     struct err e = { 0 };
     size_t n = 0;
@@ -52,6 +42,7 @@ void check_config(struct doctor *d)
         doctor_say(d, CHECK_OK, NULL, "neither %s nor %s is there, and neither is needed", paths[0],
                    paths[1]);
     free(own);
+    free(home);
 }
 
 /* ---- the server ---- */
@@ -140,27 +131,10 @@ void check_ssh(struct doctor *d)
                f.user, f.authentication, f.connect_ms, f.cipher);
 }
 
-/* What would allow a faster way; NULL: it is as fast as it gets. */
-static const char *advise_way(struct doctor *d, const struct connect_facts *f)
-{
-    const struct mux_refusal *refusals = f->refusals.items;
-    bool has_path = d->rpc.to.path != NULL;
-
-    for (size_t i = 0; i < f->refusals.n; i++)
-        if (refusals[i].remedy != NULL)
-            return refusals[i].remedy;
-    if (f->refusals.n == 0)
-        return NULL;
-    return has_path ? "see that AllowStreamLocalForwarding is not `no` in its sshd_config"
-                    : arena_printf(d->arena,
-                                   "with its socket in the address, as in "
-                                   "%s/path/server.sock, sshd could connect to it by itself",
-                                   d->rpc.to.text);
-}
-
 void check_way(struct doctor *d)
 {
     enum way way = d->rpc.way;
+    const char *advice = NULL;
     struct connect_facts f;
     struct buf text = { 0 };
 
@@ -171,20 +145,38 @@ void check_way(struct doctor *d)
         const struct mux_refusal *r = (const struct mux_refusal *)f.refusals.items + i;
 
         buf_printf(&text, "; not %s: %s", r->way, r->why);
+        if (advice == NULL)
+            advice = r->remedy;
     }
-    doctor_say(d, f.refusals.n == 0 ? CHECK_OK : CHECK_NOTE, advise_way(d, &f), "%s",
-               buf_text(&text));
+    if (f.refusals.n > 0 && advice == NULL)
+        advice = d->rpc.to.path != NULL
+                     ? "see that AllowStreamLocalForwarding is not `no` in its sshd_config"
+                     : arena_printf(d->arena,
+                                    "with its socket in the address, as in %s/path/server.sock, "
+                                    "sshd could connect to it by itself",
+                                    d->rpc.to.text);
+    doctor_say(d, f.refusals.n == 0 ? CHECK_OK : CHECK_NOTE, advice, "%s", buf_text(&text));
     buf_free(&text);
 }
 
 /* ---- the sshd of the user's own server, and pilots' keys ---- */
 
-static void say_guests(struct doctor *d, const char *dir, int port)
+static void check_own_sshd(struct doctor *d, const char *state)
 {
+    char *dir = own_sshd_dir(state);
     struct list guests = { 0 };
     struct err e = { 0 };
+    int port = own_sshd_port(dir, &e);
 
-    if (own_sshd_guests(dir, d->arena, &guests, &e) < 0)
+    if (port < 0)
+        doctor_say(d, CHECK_PROBLEM, "`ludwig down` and `ludwig up --sshd` make it anew", "%s",
+                   e.text);
+    else if (d->rpc.to.kind == ENDPOINT_UNIX && !own_sshd_listens(port, 0))
+        doctor_say(d, CHECK_PROBLEM, "`ludwig up --sshd=PORT` names another port",
+                   "your server's own does not listen on port %d, which another program may have; "
+                   "%s/ludwigd.log says more",
+                   port, state);
+    else if (own_sshd_guests(dir, d->arena, &guests, &e) < 0)
         doctor_say(d, CHECK_PROBLEM, "see its owner and mode", "%s", e.text);
     else if (guests.n == 0)
         doctor_say(d, CHECK_NOTE, "`ludwig invite` lets another machine's key in",
@@ -193,31 +185,12 @@ static void say_guests(struct doctor *d, const char *dir, int port)
         doctor_say(d, CHECK_OK, NULL,
                    "your server's own listens on port %d for %zu key%s (ludwig invite --list)",
                    port, guests.n, guests.n == 1 ? "" : "s");
-}
-
-static void check_own_sshd(struct doctor *d, const char *state)
-{
-    char *dir = own_sshd_dir(state);
-    struct err e = { 0 };
-    int port = own_sshd_port(dir, &e);
-
-    if (port < 0)
-        doctor_say(d, CHECK_PROBLEM, "`ludwig down` and `ludwig up --sshd` make it anew", "%s",
-                   e.text);
-    else if (d->rpc.to.kind != ENDPOINT_UNIX || own_sshd_listens(port, 0))
-        say_guests(d, dir, port);
-    else
-        doctor_say(d, CHECK_PROBLEM, "`ludwig up --sshd=PORT` names another port",
-                   "your server's own does not listen on port %d, which another program may have; "
-                   "%s/ludwigd.log says more",
-                   port, state);
     free(dir);
 }
 
 void check_sshd(struct doctor *d)
 {
-    char *state = conf_state_dir();
-    char *listen = own_sshd_listen(state);
+    char *state = conf_state_dir(), *listen = own_sshd_listen(state);
 
     if (d->is_connected && d->choice.embedded && listen != NULL)
         check_own_sshd(d, state);

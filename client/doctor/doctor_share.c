@@ -112,10 +112,12 @@ static void check_server_id(struct doctor *d)
     free(path);
 }
 
-/* Where the share and its projects are on this machine. */
-static void find_share(struct doctor *d)
+void check_share(struct doctor *d)
 {
+    struct statvfs fs;
+    struct stat st;
     char *own;
+    int number;
 
     if (d->is_connected && d->rpc.mux == NULL && (d->conf.share == NULL || d->choice.embedded)) {
         d->share = d->rpc.welcome.share;
@@ -129,15 +131,6 @@ static void find_share(struct doctor *d)
     d->projects = d->share;
     if (d->share != NULL && d->is_connected && d->rpc.welcome.projects[0] != '\0')
         d->projects = arena_printf(d->arena, "%s/%s", d->share, d->rpc.welcome.projects);
-}
-
-void check_share(struct doctor *d)
-{
-    struct statvfs fs;
-    struct stat st;
-    int number;
-
-    find_share(d);
     if (d->share == NULL && d->root != NULL) {
         doctor_say(d, CHECK_OK, NULL, "not mounted here, so files are read and sent over SFTP");
         return;
@@ -343,29 +336,19 @@ out:
     free(path);
 }
 
-/* The user's folder of the inbox, below the drive; NULL: there is none yet.  In the arena. */
-static const char *find_own_inbox(struct doctor *d)
-{
-    const char *path =
-        arena_printf(d->arena, LAYOUT_SERVER_DIR "/inbox/%" PRId64, d->rpc.welcome.uid);
-    char *full = path_join(d->root[0] == '\0' ? "/" : d->root, path);
-    struct sftp_attrs attrs;
-    bool is_own = sftp_lstat(d->sftp, full, &attrs, NULL) == 0 && S_ISDIR(attrs.mode) &&
-                  attrs.uid == (uint32_t)d->rpc.welcome.uid;
-
-    free(full);
-    return is_own ? path : NULL;
-}
-
 void check_owners(struct doctor *d)
 {
-    const char *folder, *name;
+    const char *folder, *name, *inbox;
+    struct sftp_attrs attrs;
 
     if (d->root == NULL)
         return;
+    inbox = arena_printf(d->arena, LAYOUT_SERVER_DIR "/inbox/%" PRId64, d->rpc.welcome.uid);
     folder = find_own_project(d);
-    if (folder == NULL)
-        folder = find_own_inbox(d);
+    if (folder == NULL &&
+        sftp_lstat(d->sftp, arena_printf(d->arena, "%s/%s", d->root, inbox), &attrs, NULL) == 0 &&
+        S_ISDIR(attrs.mode) && attrs.uid == (uint32_t)d->rpc.welcome.uid)
+        folder = inbox;
     if (folder == NULL) {
         doctor_say(d, CHECK_NOTE, NULL,
                    "nothing there is yours yet, so nothing was tried; your first submit makes a "
@@ -419,31 +402,21 @@ static bool is_half_made(int dir_fd, const char *name)
            st.st_ctime < time(NULL) - LEFTOVER_AGE_S;
 }
 
-static size_t count_leftovers_in(const char *path)
-{
-    DIR *dir = opendir(path);
-    struct dirent *entry;
-    size_t n = 0;
-
-    while (dir != NULL && (entry = readdir(dir)) != NULL)
-        n += is_half_made(dirfd(dir), entry->d_name);
-    if (dir != NULL)
-        closedir(dir);
-    return n;
-}
-
 static void count_leftovers(struct doctor *d, const char *project)
 {
     char *runs = path_join(project, "runs");
-    DIR *dir = opendir(runs);
+    DIR *dir = opendir(runs), *inner;
     struct dirent *entry;
     size_t n = 0, looked_at = 0;
 
     while (dir != NULL && looked_at++ < FOLDERS_LOOKED_AT_MAX && (entry = readdir(dir)) != NULL) {
         char *path = path_join(runs, entry->d_name);
 
-        if (entry->d_name[0] != '.')
-            n += count_leftovers_in(path);
+        inner = entry->d_name[0] != '.' ? opendir(path) : NULL;
+        while (inner != NULL && (entry = readdir(inner)) != NULL)
+            n += is_half_made(dirfd(inner), entry->d_name);
+        if (inner != NULL)
+            closedir(inner);
         free(path);
     }
     if (dir != NULL)
