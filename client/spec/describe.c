@@ -55,26 +55,20 @@ static void add_wish(struct buf *out, bool *is_first, const char *name, const ch
     *is_first = false;
 }
 
-static void add_pool(struct buf *out, const struct slurm_pool *pool)
-{
-    bool is_first = true;
-
-    buf_add_str(out, pool->partition);
-    add_wish(out, &is_first, "account", pool->account);
-    add_wish(out, &is_first, "qos", pool->qos);
-    add_wish(out, &is_first, "constraint", pool->constraint);
-    add_wish(out, &is_first, "gres", pool->gres);
-    add_wish(out, &is_first, "pilots of", pool->pilot_jobs == 1 ? "one job each" : NULL);
-    buf_add_str(out, is_first ? "" : ")");
-}
-
 void describe_pools(struct buf *out, const struct spec *s)
 {
     const struct slurm_pool *pools = s->pools.items;
 
     for (size_t i = 0; i < s->pools.n; i++) {
-        buf_add_str(out, i > 0 ? ", " : "");
-        add_pool(out, &pools[i]);
+        bool is_first = true;
+
+        buf_printf(out, "%s%s", i > 0 ? ", " : "", pools[i].partition);
+        add_wish(out, &is_first, "account", pools[i].account);
+        add_wish(out, &is_first, "qos", pools[i].qos);
+        add_wish(out, &is_first, "constraint", pools[i].constraint);
+        add_wish(out, &is_first, "gres", pools[i].gres);
+        add_wish(out, &is_first, "pilots of", pools[i].pilot_jobs == 1 ? "one job each" : NULL);
+        buf_add_str(out, is_first ? "" : ")");
     }
 }
 

@@ -205,18 +205,10 @@ static double sum(double x, double y)
     return portable_round_beside(x + y, fabs(x) > fabs(y) ? x : y);
 }
 
-/* Of a step; below a half, so that the last value stays at the right end of its step. */
-static double range_tolerance(const double ends[3])
-{
-    double digits = 4 * DBL_EPSILON * fmax(fabs(ends[0]), fabs(ends[1])) / fabs(ends[2]);
-
-    return fmin(fmax(1e-6, digits), 0.49);
-}
-
 /* The last step may miss the end by as much as the numbers' own digits do. */
 static int read_float_range(struct reading *rd, const struct yaml_node *node)
 {
-    double ends[3] = { 0, 0, 1 }, steps, tolerance;
+    double ends[3] = { 0, 0, 1 }, steps, digits, tolerance;
     size_t n;
 
     if (read_numbers(rd, node, 2, 3, ends) < 0)
@@ -224,7 +216,9 @@ static int read_float_range(struct reading *rd, const struct yaml_node *node)
     steps = ends[1] / ends[2] - ends[0] / ends[2];
     if (ends[2] == 0 || steps < 0)
         return refuse_step(rd, node, ends[2] == 0);
-    tolerance = range_tolerance(ends);
+    /* Of a step; below a half, so that the last value stays at the right end of its step. */
+    digits = 4 * DBL_EPSILON * fmax(fabs(ends[0]), fabs(ends[1])) / fabs(ends[2]);
+    tolerance = fmin(fmax(1e-6, digits), 0.49);
     if (!(steps + tolerance < POINTS_MAX))
         return too_many(rd, node);
     n = (size_t)(steps + tolerance);
@@ -255,18 +249,6 @@ struct spacing {
     size_t n;
 };
 
-static double spacing_at(const struct spacing *s, size_t i)
-{
-    double part;
-
-    if (i == 0)
-        return s->first;
-    if (i == s->n - 1)
-        return s->last;
-    part = (double)i / (double)(s->n - 1);
-    return sum(s->first * (1 - part), s->last * part);
-}
-
 static int read_spacing(struct reading *rd, const struct yaml_node *node, struct spacing *s)
 {
     int64_t n = 0;
@@ -291,8 +273,13 @@ static int read_linspace(struct reading *rd, const struct yaml_node *node)
     if (read_spacing(rd, node, &s) < 0)
         return -1;
     make_list(rd, s.n);
-    for (size_t i = 0; i < s.n; i++)
-        rd->to->values[i] = value_float(spacing_at(&s, i));
+    for (size_t i = 1; i + 1 < s.n; i++) {
+        double part = (double)i / (double)(s.n - 1);
+
+        rd->to->values[i] = value_float(sum(s.first * (1 - part), s.last * part));
+    }
+    rd->to->values[s.n - 1] = value_float(s.last);
+    rd->to->values[0] = value_float(s.first);
     return check_values(rd, node);
 }
 
@@ -435,13 +422,24 @@ const char *param_form_name(enum param_form form)
     return param_forms[i].name;
 }
 
-static int refuse_form(struct reading *rd, const struct yaml_member *m)
+static int read_form(struct reading *rd, const struct yaml_node *node)
 {
-    struct yaml_node at = { .line = m->line, .column = m->column };
-    struct suggest nearest = { .word = m->key };
+    const struct yaml_member *m = node->members;
+    struct suggest nearest = { 0 };
+    struct yaml_node at;
 
-    for (size_t i = 0; param_forms[i].name != NULL; i++)
+    if (node->n != 1)
+        return yaml_keys_error(rd->r, node, "%sexpected one form such as {values: [1, 2]}",
+                               place_of(rd));
+    nearest.word = m->key;
+    for (size_t i = 0; param_forms[i].name != NULL; i++) {
         suggest_try(&nearest, param_forms[i].name);
+        if (strcmp(param_forms[i].name, m->key) == 0) {
+            rd->help = &param_forms[i];
+            return forms[i].read(rd, &m->node);
+        }
+    }
+    at = (struct yaml_node){ .line = m->line, .column = m->column };
     if (nearest.best != NULL)
         return yaml_keys_error(rd->r, &at, "%sunknown form '%s' (did you mean '%s'?)", place_of(rd),
                                m->key, nearest.best);
@@ -449,34 +447,14 @@ static int refuse_form(struct reading *rd, const struct yaml_member *m)
                            place_of(rd), m->key, rd->to->name);
 }
 
-static int read_form(struct reading *rd, const struct yaml_node *node)
-{
-    if (node->n != 1)
-        return yaml_keys_error(rd->r, node, "%sexpected one form such as {values: [1, 2]}",
-                               place_of(rd));
-    for (size_t i = 0; param_forms[i].name != NULL; i++)
-        if (strcmp(param_forms[i].name, node->members[0].key) == 0) {
-            rd->help = &param_forms[i];
-            return forms[i].read(rd, &node->members[0].node);
-        }
-    return refuse_form(rd, &node->members[0]);
-}
-
-static int read_swept(struct reading *rd, const struct yaml_node *node)
-{
-    if (node->type == VALUE_LIST)
-        return read_list(rd, node);
-    if (node->type == VALUE_MAP)
-        return read_form(rd, node);
-    return read_fixed(rd, node);
-}
-
 int param_form_read(struct yaml_keys_reader *r, const struct yaml_node *node, bool is_named,
                     struct param *to)
 {
     struct reading rd = { .r = r, .is_named = is_named, .to = to };
 
-    return read_swept(&rd, node);
+    if (node->type == VALUE_LIST)
+        return read_list(&rd, node);
+    return node->type == VALUE_MAP ? read_form(&rd, node) : read_fixed(&rd, node);
 }
 
 int param_form_read_fixed(struct yaml_keys_reader *r, const struct yaml_node *node,

@@ -30,22 +30,8 @@ char *params_name_problem(const char *name, size_t n)
     return NULL;
 }
 
-static int check_name(struct yaml_keys_reader *r, const struct yaml_member *m)
-{
-    struct yaml_node at = { .line = m->line, .column = m->column };
-    char *problem = params_name_problem(m->key, strlen(m->key));
-
-    if (problem == NULL)
-        return 0;
-    yaml_keys_error(r, &at, "%s", problem);
-    free(problem);
-    return -1;
-}
-
-typedef int (*read_fn)(struct yaml_keys_reader *r, const struct yaml_node *node, struct param *to);
-
 static int read_params(struct yaml_keys_reader *r, const struct key *key,
-                       const struct yaml_node *node, read_fn read_values, struct list *to)
+                       const struct yaml_node *node, bool is_fixed, struct list *to)
 {
     struct param *params;
     int answer = 0;
@@ -58,34 +44,38 @@ static int read_params(struct yaml_keys_reader *r, const struct key *key,
     params = arena_alloc(r->arena, node->n * sizeof *params);
     for (size_t i = 0; i < node->n; i++) {
         const struct yaml_member *m = &node->members[i];
+        const struct param unread = { .name = m->key, .line = m->line, .column = m->column };
+        struct yaml_node at = { .line = m->line, .column = m->column };
+        char *problem = params_name_problem(m->key, strlen(m->key));
+        int rc;
 
-        params[i] = (struct param){ .name = m->key, .line = m->line, .column = m->column };
-        if (check_name(r, m) == 0 && read_values(r, &m->node, &params[i]) == 0)
+        params[i] = unread;
+        if (problem != NULL)
+            rc = yaml_keys_error(r, &at, "%s", problem);
+        else
+            rc = is_fixed ? param_form_read_fixed(r, &m->node, &params[i])
+                          : param_form_read(r, &m->node, false, &params[i]);
+        free(problem);
+        if (rc == 0)
             continue;
-        params[i] = (struct param){
-            .name = m->key, .line = m->line, .column = m->column, .was_refused = true
-        };
+        params[i] = unread;
+        params[i].was_refused = true;
         answer = -1;
     }
     *to = (struct list){ params, node->n };
     return answer;
 }
 
-static int read_swept(struct yaml_keys_reader *r, const struct yaml_node *node, struct param *to)
-{
-    return param_form_read(r, node, false, to);
-}
-
 int params_read(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                 void *to)
 {
-    return read_params(r, key, node, read_swept, to);
+    return read_params(r, key, node, false, to);
 }
 
 int params_read_fixed(struct yaml_keys_reader *r, const struct key *key,
                       const struct yaml_node *node, void *to)
 {
-    return read_params(r, key, node, param_form_read_fixed, to);
+    return read_params(r, key, node, true, to);
 }
 
 struct param *params_find(const struct list *params, const char *name)

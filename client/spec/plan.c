@@ -55,29 +55,24 @@ size_t plan_count_pinned(const struct zip_group *group, const struct pins *entry
     return n;
 }
 
-static bool stand_at(const struct plan *p, const struct zip_group *group, const struct pins *pins,
-                     size_t position)
-{
-    const char *const *names = group->names.items;
-
-    for (size_t i = 0; i < group->names.n; i++) {
-        const struct pin *pin = plan_find_pin(pins, names[i]);
-
-        if (pin != NULL && pin->n > 0 &&
-            !param_equal(&plan_find_param(p, names[i])->values[position], &pin->values[0]))
-            return false;
-    }
-    return true;
-}
-
 size_t plan_find_position(const struct plan *p, const struct zip_group *group,
                           const struct pins *pins)
 {
-    size_t n = plan_find_param(p, *(const char *const *)group->names.items)->n;
+    const char *const *names = group->names.items;
+    size_t n = plan_find_param(p, names[0])->n;
 
-    for (size_t i = 0; i < n; i++)
-        if (stand_at(p, group, pins, i))
+    for (size_t i = 0; i < n; i++) {
+        bool is_here = true;
+
+        for (size_t k = 0; is_here && k < group->names.n; k++) {
+            const struct pin *pin = plan_find_pin(pins, names[k]);
+
+            is_here = pin == NULL || pin->n == 0 ||
+                      param_equal(&plan_find_param(p, names[k])->values[i], &pin->values[0]);
+        }
+        if (is_here)
             return i;
+    }
     return SIZE_MAX;
 }
 
@@ -113,17 +108,6 @@ int plan_read_method(struct yaml_keys_reader *r, const struct key *key,
     return param_form_expected(r, node, key->name, "grid, random or sobol");
 }
 
-static int read_name(struct yaml_keys_reader *r, const struct key *key,
-                     const struct yaml_node *node, const char **name)
-{
-    if (node->type == VALUE_LIST || node->type == VALUE_MAP)
-        return param_form_expected(r, node, key->name, "the name of a parameter");
-    if (node->type == VALUE_STR && strlen(node->text) != node->scalar.str.n)
-        return yaml_keys_error(r, node, "%s: a NUL character", key->name);
-    *name = node->text;
-    return 0;
-}
-
 static int read_group(struct yaml_keys_reader *r, const struct key *key,
                       const struct yaml_node *node, struct zip_group *to)
 {
@@ -135,9 +119,15 @@ static int read_group(struct yaml_keys_reader *r, const struct key *key,
     if (node->n < 2)
         return yaml_keys_error(r, node, "%s: a group has at least two parameters", key->name);
     names = arena_alloc(r->arena, node->n * sizeof *names);
-    for (size_t i = 0; i < node->n; i++)
-        if (read_name(r, key, &node->items[i], &names[i]) < 0)
-            answer = -1;
+    for (size_t i = 0; i < node->n; i++) {
+        const struct yaml_node *item = &node->items[i];
+
+        names[i] = item->text;
+        if (item->type == VALUE_LIST || item->type == VALUE_MAP)
+            answer = param_form_expected(r, item, key->name, "the name of a parameter");
+        else if (item->type == VALUE_STR && strlen(item->text) != item->scalar.str.n)
+            answer = yaml_keys_error(r, item, "%s: a NUL character", key->name);
+    }
     *to = (struct zip_group){ .names = { names, node->n }, .at = spot_of(node) };
     return answer;
 }

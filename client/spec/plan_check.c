@@ -7,16 +7,11 @@
 #include "client/spec/plan_check.h"
 #include "client/spec/spec_when.h"
 
-static struct yaml_node node_at(struct spot at)
-{
-    return (struct yaml_node){ .line = at.line > 0 ? at.line : 1,
-                               .column = at.column > 0 ? at.column : 1 };
-}
-
 /* An error of one thing that was read: WHERE: WHAT */
 static void add_error(struct yaml_keys_reader *r, struct spot at, const char *where, char *what)
 {
-    struct yaml_node node = node_at(at);
+    struct yaml_node node = { .line = at.line > 0 ? at.line : 1,
+                              .column = at.column > 0 ? at.column : 1 };
 
     yaml_keys_error(r, &node, "%s: %s", where, what);
     free(what);
@@ -36,28 +31,25 @@ static void check_method(const struct plan *p, struct yaml_keys_reader *r)
                   mem_printf("%s needs samples: N, how many", method_names[p->method]));
 }
 
-/* Those from the command line have no place in the file. */
-static void refuse_sampled(struct yaml_keys_reader *r, const struct param *param)
-{
-    struct yaml_node at = { .line = param->line, .column = param->column };
-    const char *file = r->file, *form = param_form_name(param->form);
-
-    if (param->line > 0) {
-        yaml_keys_error(r, &at, "%s: %s needs method: random or sobol", param->name, form);
-        return;
-    }
-    r->file = arena_printf(r->arena, "--set %s", param->name);
-    yaml_keys_error(r, NULL, "%s needs method: random or sobol", form);
-    r->file = file;
-}
-
 static void check_forms(const struct plan *p, struct yaml_keys_reader *r)
 {
     const struct param *params = p->params.items;
 
-    for (size_t i = 0; p->method == METHOD_GRID && i < p->params.n; i++)
-        if (params[i].form > PARAM_LIST)
-            refuse_sampled(r, &params[i]);
+    for (size_t i = 0; p->method == METHOD_GRID && i < p->params.n; i++) {
+        struct yaml_node at = { .line = params[i].line, .column = params[i].column };
+        const char *file = r->file, *form = param_form_name(params[i].form);
+
+        if (params[i].form <= PARAM_LIST)
+            continue;
+        if (at.line > 0) {
+            yaml_keys_error(r, &at, "%s: %s needs method: random or sobol", params[i].name, form);
+            continue;
+        }
+        /* Those from the command line have no place in the file. */
+        r->file = arena_printf(r->arena, "--set %s", params[i].name);
+        yaml_keys_error(r, NULL, "%s needs method: random or sobol", form);
+        r->file = file;
+    }
 }
 
 static void check_dimensions(const struct plan *p, struct yaml_keys_reader *r)
@@ -106,24 +98,19 @@ static bool check_pins(const struct plan *p, struct yaml_keys_reader *r, const c
 
 /* ---- zip ---- */
 
-static bool stands_before(const struct plan *p, const struct zip_group *group, const char *name)
-{
-    for (const struct zip_group *g = p->zip.items; g < group; g++)
-        if (plan_count_name(g, name) > 0)
-            return true;
-    return false;
-}
-
 static bool check_member(const struct plan *p, struct yaml_keys_reader *r,
                          const struct zip_group *group, const char *name)
 {
+    const struct zip_group *other;
+
     if (!check_known(p, r, group->at, "zip", name) || plan_find_param(p, name)->was_refused)
         return false;
+    other = plan_find_group(p, name); /* the first one */
     if (plan_find_param(p, name)->form != PARAM_LIST)
         add_error(r, group->at, "zip", mem_printf("%s has no list of values", name));
     else if (plan_count_name(group, name) > 1)
         add_error(r, group->at, "zip", mem_printf("%s stands twice in a group", name));
-    else if (stands_before(p, group, name))
+    else if (other != group)
         add_error(r, group->at, "zip", mem_printf("%s stands in two groups", name));
     else
         return true;
@@ -193,38 +180,23 @@ static void tell_circle(void *context, const struct condition *first, char *way)
     add_error(context, first->at, "when", way);
 }
 
-/* Whether it is known who depends on whom. */
+/* Whether it is known which parameters depend on which. */
 static bool check_when(const struct plan *p, struct yaml_keys_reader *r)
 {
     const struct condition *conditions = p->when.items;
     bool is_well = true;
+    size_t n_errors;
 
     for (size_t i = 0; i < p->when.n; i++)
         if (!check_condition(p, r, &conditions[i]))
             is_well = false;
-    if (is_well && p->when.n > 0) {
-        size_t n_errors = r->n_errors;
-
+    n_errors = r->n_errors;
+    if (is_well && p->when.n > 0)
         spec_when_each_circle(p, tell_circle, r);
-        is_well = r->n_errors == n_errors;
-    }
-    return is_well;
+    return is_well && r->n_errors == n_errors;
 }
 
 /* ---- exclude and include ---- */
-
-static void refuse_half_group(struct yaml_keys_reader *r, const struct zip_group *group,
-                              const struct pins *entry)
-{
-    const char *const *names = group->names.items;
-    const char *named = names[0], *missing = names[0];
-
-    for (size_t i = 0; i < group->names.n; i++)
-        *(plan_find_pin(entry, names[i]) != NULL ? &named : &missing) = names[i];
-    add_error(
-        r, plan_find_pin(entry, named)->at, "include",
-        mem_printf("%s is zipped, and this is no value of its list: name %s, too", named, missing));
-}
 
 static void check_included_groups(const struct plan *p, struct yaml_keys_reader *r,
                                   const struct pins *entry)
@@ -232,10 +204,18 @@ static void check_included_groups(const struct plan *p, struct yaml_keys_reader 
     const struct zip_group *groups = p->zip.items;
 
     for (size_t i = 0; i < p->zip.n; i++) {
+        const char *const *names = groups[i].names.items;
+        const char *named = names[0], *missing = names[0];
         size_t n = plan_count_pinned(&groups[i], entry);
 
-        if (n > 0 && n < groups[i].names.n && plan_find_position(p, &groups[i], entry) == SIZE_MAX)
-            refuse_half_group(r, &groups[i], entry);
+        if (n == 0 || n == groups[i].names.n ||
+            plan_find_position(p, &groups[i], entry) != SIZE_MAX)
+            continue;
+        for (size_t k = 0; k < groups[i].names.n; k++)
+            *(plan_find_pin(entry, names[k]) != NULL ? &named : &missing) = names[k];
+        add_error(r, plan_find_pin(entry, named)->at, "include",
+                  mem_printf("%s is zipped, and this is no value of its list: name %s, too", named,
+                             missing));
     }
 }
 

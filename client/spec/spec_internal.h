@@ -2,7 +2,8 @@
 /*
  * spec_internal.h - the parts of the reader of sweep files, for each other only
  *
- * spec.c has the table of keys and calls the others; these call nothing of spec.c.
+ * spec.c has the table of keys and what goes with all of them; spec_work.c, which calls nothing of
+ * spec.c, has what is within some; spec_override.c puts the command line over them.
  *
  * Readers are for rows of spec_keys; checks look at what was read, once all of the
  * file was, and add what is wrong to the reader.
@@ -46,7 +47,7 @@ static inline const struct yaml_node *spec_item_at(const struct yaml_node *node,
     return node->type == VALUE_LIST ? &node->items[i] : node;
 }
 
-/* spec_data.c */
+/* spec_work.c */
 int spec_read_source(struct yaml_keys_reader *r, const struct key *key,
                      const struct yaml_node *node, void *to);
 int spec_read_data(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
@@ -54,7 +55,6 @@ int spec_read_data(struct yaml_keys_reader *r, const struct key *key, const stru
 /* A container that lies here goes along with the data. */
 void spec_check_container(struct yaml_keys_reader *r, const struct yaml_node *root);
 
-/* spec_work.c */
 extern const struct key spec_resources_keys[], spec_checkpoint_keys[], spec_retry_keys[],
     spec_results_keys[];
 int spec_read_env(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
@@ -64,10 +64,9 @@ extern const struct key spec_slurm_keys[];
 int spec_read_slurm(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                     void *to);
 
-/* spec_check.c */
+/* spec.c */
 /* Of a node, or of a group with its @. */
 bool spec_is_node_name(const char *name);
-void spec_check(struct yaml_keys_reader *r, const struct yaml_node *root);
 /* Whether all names of debug: are parameters; of a list, once its first configuration is in the plan. */
 void spec_check_debug(struct yaml_keys_reader *r);
 /* Sets e to all errors of r, in the order of the file, with its lines when excerpts. */

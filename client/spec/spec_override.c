@@ -24,22 +24,20 @@ static struct list split(struct arena *a, const char *text)
     return (struct list){ items, n_items };
 }
 
-/* Keys that have an option of their own. */
-static const struct {
-    const char *key, *option;
-} key_options[] = {
-    { "name", "--name" }, { "nodes", "--nodes" },     { "priority", "--priority" },
-    { "reps", "--reps" }, { "slurm", "--partition" },
-};
-
 static int refuse_key(const struct list *params, const char *name, struct err *e)
 {
+    static const struct {
+        const char *key, *option;
+    } options[] = {
+        { "name", "--name" }, { "nodes", "--nodes" },     { "priority", "--priority" },
+        { "reps", "--reps" }, { "slurm", "--partition" },
+    };
     char *names = params_listed(params);
     const char *option = NULL;
 
-    for (size_t i = 0; i < sizeof key_options / sizeof key_options[0]; i++)
-        if (strcmp(key_options[i].key, name) == 0)
-            option = key_options[i].option;
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        if (strcmp(options[i].key, name) == 0)
+            option = options[i].option;
     err_set(e, ERR_USAGE,
             "--set changes parameters of the file (%s); %s: is a key: change it in the file%s%s",
             params->n > 0 ? names : "there is none", name, option != NULL ? ", or with " : "",
@@ -85,18 +83,6 @@ static int override_params(struct spec *s, const struct spec_overrides *o, struc
     }
     if (o->minimal)
         spec_take_first(&s->plan, a);
-    return 0;
-}
-
-static int override_name(struct spec *s, const char *name, struct err *e)
-{
-    if (name == NULL)
-        return 0;
-    if (strlen(name) > NAME_MAX_BYTES)
-        return err_set(e, ERR_USAGE, "--name: more than %d bytes", NAME_MAX_BYTES);
-    if (spec_has_control(name))
-        return err_set(e, ERR_USAGE, "--name: a control character");
-    s->name = name;
     return 0;
 }
 
@@ -152,8 +138,14 @@ int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *
         spec_check_debug(&r);
     if (r.n_errors > 0)
         return spec_end(&r, true, e);
-    if (override_params(s, o, a, e) < 0 || override_name(s, o->name, e) < 0)
+    if (override_params(s, o, a, e) < 0)
         return -1;
+    if (o->name != NULL && strlen(o->name) > NAME_MAX_BYTES)
+        return err_set(e, ERR_USAGE, "--name: more than %d bytes", NAME_MAX_BYTES);
+    if (o->name != NULL && spec_has_control(o->name))
+        return err_set(e, ERR_USAGE, "--name: a control character");
+    if (o->name != NULL)
+        s->name = o->name;
     if (o->reps != OPT_UNSET || o->minimal)
         s->reps = o->reps != OPT_UNSET ? o->reps : 1;
     if (o->priority != OPT_UNSET)

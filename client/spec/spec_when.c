@@ -66,24 +66,17 @@ static bool place(struct ordering *o, size_t number)
     return group != NULL || o->is_awaited[number];
 }
 
-/* The first of those before that waits no longer; before when there is none. */
-static size_t find_freed(const struct ordering *o, size_t before)
-{
-    size_t i = 0;
-
-    while (i < before && !(o->conditions[i] != NULL && is_ready(o, i)))
-        i++;
-    return i;
-}
-
 static void place_all(struct ordering *o)
 {
     for (size_t i = 0; i < o->plan->params.n; i++) {
         bool may_free = is_ready(o, i) && place(o, i);
 
+        /* The first of those before that waits no longer, as long as there is one. */
         while (may_free && o->plan->when.n > 0) {
-            size_t freed = find_freed(o, i);
+            size_t freed = 0;
 
+            while (freed < i && !(o->conditions[freed] != NULL && is_ready(o, freed)))
+                freed++;
             may_free = freed < i;
             if (may_free)
                 place(o, freed);
@@ -146,23 +139,11 @@ size_t spec_when_order(const struct plan *p, size_t *order)
 
 /* ---- circles ---- */
 
-static char *name_circle(const struct ordering *o, size_t begin)
-{
-    const struct param *params = o->plan->params.items;
-    struct buf way = { 0 };
-    size_t at = begin;
-
-    do {
-        buf_printf(&way, "%s depends on ", params[at].name);
-        at = find_missing(o, at);
-    } while (at != begin);
-    buf_add_str(&way, params[begin].name);
-    return buf_take(&way);
-}
-
-/* Who was not placed waits for another: following that leads into a circle.  Each is told once. */
+/* A parameter that was not placed waits for another: following that leads into a circle.  Each is told
+ * once. */
 void spec_when_each_circle(const struct plan *p, spec_when_on_circle *tell, void *context)
 {
+    const struct param *params = p->params.items;
     size_t *walks = mem_alloc(p->params.n * sizeof *walks); /* which came by here; 0: none */
     struct ordering o;
 
@@ -174,8 +155,17 @@ void spec_when_each_circle(const struct plan *p, spec_when_on_circle *tell, void
             walks[at] = i + 1;
             at = find_missing(&o, at);
         }
-        if (!o.is_placed[at] && walks[at] == i + 1)
-            tell(context, o.conditions[at], name_circle(&o, at));
+        if (!o.is_placed[at] && walks[at] == i + 1) {
+            struct buf way = { 0 };
+            size_t begin = at;
+
+            do {
+                buf_printf(&way, "%s depends on ", params[at].name);
+                at = find_missing(&o, at);
+            } while (at != begin);
+            buf_add_str(&way, params[begin].name);
+            tell(context, o.conditions[begin], buf_take(&way));
+        }
     }
     ordering_end(&o);
     free(walks);
@@ -220,25 +210,22 @@ static enum presence presence_by(const struct plan *p, const struct pins *entry,
     return param->n > 0 ? PRESENCE_ALWAYS : PRESENCE_VARIES;
 }
 
-static enum presence worse(enum presence x, enum presence y)
-{
-    return x > y ? x : y;
-}
-
 /* Those it depends on were looked at before. */
-static enum presence find_presence_of(const struct plan *p, const struct pins *entry,
-                                      const struct condition *c, const enum presence *presence)
+static enum presence presence_under(const struct plan *p, const struct pins *entry,
+                                    const struct condition *c, const enum presence *presence)
 {
     const struct pin *pins = c->pins.pins.items;
-    enum presence found = PRESENCE_ALWAYS;
+    enum presence worst = PRESENCE_ALWAYS;
 
     for (size_t i = 0; i < c->pins.pins.n; i++) {
         const struct param *other = plan_find_param(p, pins[i].name);
+        enum presence of_other = presence[other - (const struct param *)p->params.items];
+        enum presence by_pin = presence_by(p, entry, &pins[i], other);
 
-        found = worse(found, presence[other - (const struct param *)p->params.items]);
-        found = worse(found, presence_by(p, entry, &pins[i], other));
+        worst = of_other > worst ? of_other : worst;
+        worst = by_pin > worst ? by_pin : worst;
     }
-    return found;
+    return worst;
 }
 
 void spec_when_find_presence(const struct plan *p, const struct pins *entry,
@@ -254,6 +241,6 @@ void spec_when_find_presence(const struct plan *p, const struct pins *entry,
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < p->when.n; k++)
             if (strcmp(conditions[k].name, params[order[i]].name) == 0)
-                presence[order[i]] = find_presence_of(p, entry, &conditions[k], presence);
+                presence[order[i]] = presence_under(p, entry, &conditions[k], presence);
     free(order);
 }

@@ -1,36 +1,225 @@
 /* SPDX-License-Identifier: MIT */
-/* spec_work.c - the keys of a sweep file that say how and where its jobs run */
+/* spec_work.c - the keys of a sweep file that say what its jobs use, and how and where they run */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "client/spec/spec_internal.h"
+#include "common/base/path.h"
 #include "common/base/suggest.h"
 #include "common/proto/sbatch.h"
 
-enum { MEMORY_MIN_BYTES = 1024 * 1024, GIB_MEANT_MAX = 1024 };
-enum { ENV_MAX = 1000, GRACE_MS = 60 * 1000, EVERY_MIN_MS = 1000 };
+enum {
+    ENTRIES_MAX = 1000, /* of data: */
+    ENV_MAX = 1000,
+    MEMORY_MIN_BYTES = 1024 * 1024,
+    GIB_MEANT_MAX = 1024,
+    GRACE_MS = 60 * 1000,
+    EVERY_MIN_MS = 1000
+};
 
 static const int64_t AMOUNT_MAX = INT64_C(1) << 53;
 
-/* ---- env ---- */
+/* ---- source, data, container ---- */
 
-static bool is_variable_name(const char *name)
+/* "./lm/" is lm, "." is the whole folder. */
+static const char *plain_path(struct arena *a, const char *path)
 {
-    if (!isalpha((unsigned char)*name) && *name != '_')
-        return false;
-    while (isalnum((unsigned char)*name) || *name == '_')
-        name++;
-    return *name == '\0';
+    size_t n;
+
+    while (spec_starts_with(path, "./"))
+        path += 1 + strspn(path + 1, "/");
+    n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    return n == 0 ? "." : arena_strndup(a, path, n);
 }
+
+static const char *folder_of(struct yaml_keys_reader *r)
+{
+    const char *folder = spec_of(r)->folder;
+
+    return folder != NULL ? folder : "";
+}
+
+static int check_exists(struct yaml_keys_reader *r, const char *key, const struct yaml_node *node,
+                        const char *path)
+{
+    struct stat st;
+
+    if (spec_of(r)->folder != NULL && stat(path, &st) < 0)
+        return yaml_keys_error(r, node, "%s: there is no file or folder %s", key, path);
+    return 0;
+}
+
+static bool is_path(const struct yaml_node *node)
+{
+    return node->type == VALUE_STR && node->text[0] != '\0' &&
+           strlen(node->text) == node->scalar.str.n;
+}
+
+static int read_source_item(struct yaml_keys_reader *r, const struct key *key,
+                            const struct yaml_node *node, const char **to)
+{
+    char *path;
+    int answer;
+
+    if (!is_path(node))
+        return yaml_keys_error(r, node, "%s: expected a path or a list of paths, found %s",
+                               key->name, value_type_name(node->type));
+    *to = plain_path(r->arena, node->text);
+    if (strcmp(*to, ".") != 0 && !path_is_inside(*to))
+        return yaml_keys_error(r, node, "%s: '%s' does not lie below the sweep file's folder",
+                               key->name, node->text);
+    path = path_join(folder_of(r), *to);
+    answer = check_exists(r, key->name, node, path);
+    free(path);
+    return answer;
+}
+
+int spec_read_source(struct yaml_keys_reader *r, const struct key *key,
+                     const struct yaml_node *node, void *to)
+{
+    size_t n = node->type == VALUE_LIST ? node->n : 1;
+    const char **items = arena_alloc(r->arena, n * sizeof *items);
+    int answer = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (read_source_item(r, key, spec_item_at(node, i), &items[i]) < 0)
+            answer = -1;
+    *(struct list *)to = (struct list){ items, n };
+    spec_of(r)->has_source = true;
+    return answer;
+}
+
+/* A path that lies here, and its name on the node. */
+static int read_local(struct yaml_keys_reader *r, const char *key, const struct yaml_node *node,
+                      const char *text, struct spec_data *to)
+{
+    char *expanded = path_expand_home(plain_path(r->arena, text));
+    char *path = expanded[0] == '/' ? mem_strdup(expanded) : path_join(folder_of(r), expanded);
+
+    to->path = arena_strdup(r->arena, path);
+    to->name = path_basename(to->path);
+    to->share = NULL;
+    free(path);
+    free(expanded);
+    if (!path_is_portable_name(to->name))
+        return yaml_keys_error(
+            r, node, "%s: '%s' does not end in a name that every system can show", key, text);
+    return check_exists(r, key, node, to->path);
+}
+
+/* Something that lies on the share already. */
+static int read_shared(struct yaml_keys_reader *r, const char *key, const struct yaml_node *node,
+                       struct spec_data *to)
+{
+    const struct yaml_node *share = yaml_get(node, "share");
+
+    if (node->n > 1)
+        return yaml_keys_error(r, node, "%s: beside share: nothing is expected", key);
+    if (!is_path(share))
+        return yaml_keys_error(r, share, "%s: share: expected a path, found %s", key,
+                               value_type_name(share->type));
+    to->path = NULL;
+    to->share = plain_path(r->arena, share->text);
+    to->name = path_basename(to->share);
+    if (!path_is_inside(to->share))
+        return yaml_keys_error(r, share, "%s: share: '%s' is no path below the shared drive", key,
+                               share->text);
+    if (!path_is_portable_name(to->name))
+        return yaml_keys_error(r, share,
+                               "%s: '%s' does not end in a name that every system can show", key,
+                               share->text);
+    return 0;
+}
+
+int spec_read_data(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
+                   void *to)
+{
+    size_t n = node->type == VALUE_LIST ? node->n : 1;
+    struct spec_data *items = arena_alloc(r->arena, n * sizeof *items);
+    int answer = 0;
+
+    if (n > ENTRIES_MAX)
+        return yaml_keys_error(r, node, "%s: more than %d entries", key->name, ENTRIES_MAX);
+    for (size_t i = 0; i < n; i++) {
+        const struct yaml_node *item = spec_item_at(node, i);
+        int rc;
+
+        if (item->type == VALUE_MAP && yaml_get(item, "share") != NULL)
+            rc = read_shared(r, key->name, item, &items[i]);
+        else if (is_path(item))
+            rc = read_local(r, key->name, item, item->text, &items[i]);
+        else
+            rc = yaml_keys_error(r, item, "%s: expected a path, found %s", key->name,
+                                 value_type_name(item->type));
+        if (rc < 0)
+            answer = -1;
+    }
+    if (answer < 0)
+        return -1;
+    *(struct list *)to = (struct list){ items, n };
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(items[i].name, items[k].name) == 0) {
+                answer = yaml_keys_error(r, &node->items[i], "%s: two entries would both be %s",
+                                         key->name, items[i].name);
+                break;
+            }
+    return answer;
+}
+
+/* An image that lies here is one of data:, once. */
+static void add_container(struct yaml_keys_reader *r, const struct yaml_node *node)
+{
+    struct spec *s = spec_of(r);
+    struct spec_data image, *items;
+
+    if (read_local(r, "container", node, s->work.container, &image) < 0)
+        return;
+    s->work.container = image.name;
+    items = s->data.items;
+    for (size_t i = 0; i < s->data.n; i++)
+        if (strcmp(items[i].name, image.name) == 0) {
+            if (items[i].path == NULL || strcmp(items[i].path, image.path) != 0)
+                yaml_keys_error(r, node, "container: data: has another %s", image.name);
+            return;
+        }
+    items = arena_alloc(r->arena, (s->data.n + 1) * sizeof *items);
+    if (s->data.n > 0)
+        memcpy(items, s->data.items, s->data.n * sizeof *items);
+    items[s->data.n++] = image;
+    s->data.items = items;
+}
+
+void spec_check_container(struct yaml_keys_reader *r, const struct yaml_node *root)
+{
+    const struct yaml_node *node = yaml_get(root, "container");
+    const char *image = spec_of(r)->work.container;
+
+    if (image == NULL)
+        return;
+    if (image[0] == '\0' || spec_has_control(image) || strlen(image) > 4096)
+        yaml_keys_error(r, node,
+                        "container: expected the path of an image, or one such as "
+                        "docker://python:3.11");
+    else if (image[0] != '/' && strstr(image, "://") == NULL)
+        add_container(r, node);
+}
+
+/* ---- env ---- */
 
 static int read_env_item(struct yaml_keys_reader *r, const struct key *key,
                          const struct yaml_member *m, struct env_entry *to)
 {
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
     struct yaml_node at = { .line = m->line, .column = m->column };
 
     *to = (struct env_entry){ m->key, m->node.text };
-    if (!is_variable_name(m->key) || strlen(m->key) > NAME_MAX_BYTES)
+    if (m->key[0] == '\0' || strspn(m->key, letters) != strlen(m->key) ||
+        isdigit((unsigned char)m->key[0]) || strlen(m->key) > NAME_MAX_BYTES)
         return yaml_keys_error(r, &at, "%s: '%s' is no name for a variable", key->name, m->key);
     if (spec_starts_with(m->key, "LUDWIG_"))
         return yaml_keys_error(r, &at, "%s: %s: names that begin with LUDWIG_ are ludwig's own",
@@ -100,30 +289,26 @@ const struct key spec_resources_keys[] = {
     { .name = NULL },
 };
 
-/* Who forgets the unit thinks of GiB. */
-static void refuse_memory(struct yaml_keys_reader *r, const struct yaml_node *node, int64_t bytes)
-{
-    bool has_no_unit = node->text[strspn(node->text, "0123456789")] == '\0';
-
-    if (has_no_unit && bytes <= GIB_MEANT_MAX)
-        yaml_keys_error(r, node,
-                        "memory: %" PRId64 " byte%s too little for any process; write %sGiB?",
-                        bytes, bytes == 1 ? " is" : "s is", node->text);
-    else
-        yaml_keys_error(r, node,
-                        "memory: %" PRId64 " bytes is too little for any process; write it as 2GiB",
-                        bytes);
-}
-
 static void check_resources(struct yaml_keys_reader *r, const struct yaml_node *node)
 {
     const struct resources *resources = &spec_of(r)->work.resources;
+    const struct yaml_node *memory = yaml_get(node, "memory");
+    int64_t bytes = resources->memory_bytes;
 
     if (resources->gpus_milli > 1000 && resources->gpus_milli % 1000 != 0)
         yaml_keys_error(r, yaml_get(node, "gpus"),
                         "gpus: expected a whole number, or a fraction below 1");
-    if (resources->memory_bytes > 0 && resources->memory_bytes < MEMORY_MIN_BYTES)
-        refuse_memory(r, yaml_get(node, "memory"), resources->memory_bytes);
+    if (bytes <= 0 || bytes >= MEMORY_MIN_BYTES)
+        return;
+    /* A number without a unit is meant in GiB. */
+    if (memory->text[strspn(memory->text, "0123456789")] == '\0' && bytes <= GIB_MEANT_MAX)
+        yaml_keys_error(r, memory,
+                        "memory: %" PRId64 " byte%s too little for any process; write %sGiB?",
+                        bytes, bytes == 1 ? " is" : "s is", memory->text);
+    else
+        yaml_keys_error(r, memory,
+                        "memory: %" PRId64 " bytes is too little for any process; write it as 2GiB",
+                        bytes);
 }
 
 /* ---- checkpoint ---- */
@@ -219,20 +404,13 @@ const struct key spec_retry_keys[] = {
     { .name = NULL },
 };
 
-/* A number from 1 to 255 without zeroes in front; 137 is the same as signal 9. */
-static bool is_exit_code(const char *text)
-{
-    size_t n = strlen(text);
-
-    return n > 0 && n <= 3 && strspn(text, "0123456789") == n && text[0] != '0' &&
-           atoi(text) <= 255;
-}
-
 static void check_end(struct yaml_keys_reader *r, const struct yaml_node *node, const char *text)
 {
     struct suggest nearest = { .word = text };
+    size_t n = strspn(text, "0123456789");
 
-    if (is_exit_code(text))
+    /* A number from 1 to 255 without zeroes in front; 137 is the same as signal 9. */
+    if (n > 0 && n <= 3 && text[n] == '\0' && text[0] != '0' && atoi(text) <= 255)
         return;
     for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++) {
         if (strcmp(text, cause_names[i]) == 0)
@@ -316,19 +494,6 @@ const struct key spec_slurm_keys[] = {
     { .name = NULL },
 };
 
-static void check_partition(struct yaml_keys_reader *r, const struct yaml_node *map,
-                            const char *name)
-{
-    const struct yaml_node *node = yaml_get(map, "partition");
-
-    if (node == NULL)
-        yaml_keys_error(r, map, "slurm: there is no 'partition:'");
-    else if (name != NULL && !sbatch_is_partition(name))
-        yaml_keys_error(r, node, "partition: '%s' is no name of a partition%s", name,
-                        strchr(name, ',') != NULL ? " (slurm: takes a list, an entry for each)"
-                                                  : "");
-}
-
 static void check_text(struct yaml_keys_reader *r, const struct yaml_node *node, const char *key,
                        const char *text, size_t max)
 {
@@ -347,7 +512,8 @@ static void check_text(struct yaml_keys_reader *r, const struct yaml_node *node,
 static int read_pool(struct yaml_keys_reader *r, const struct yaml_node *map,
                      struct slurm_pool *pool)
 {
-    const struct yaml_node *exclude, *extra;
+    const struct yaml_node *partition = yaml_get(map, "partition"), *exclude, *extra;
+    const char *name;
     size_t n_errors = r->n_errors;
 
     if (map->type != VALUE_MAP)
@@ -355,7 +521,13 @@ static int read_pool(struct yaml_keys_reader *r, const struct yaml_node *map,
                                value_type_name(map->type));
     if (yaml_keys_read(r, spec_slurm_keys, map, pool) < 0)
         return -1;
-    check_partition(r, map, pool->partition);
+    name = pool->partition;
+    if (partition == NULL)
+        yaml_keys_error(r, map, "slurm: there is no 'partition:'");
+    else if (name != NULL && !sbatch_is_partition(name))
+        yaml_keys_error(r, partition, "partition: '%s' is no name of a partition%s", name,
+                        strchr(name, ',') != NULL ? " (slurm: takes a list, an entry for each)"
+                                                  : "");
     check_text(r, yaml_get(map, "account"), "account", pool->account, NAME_MAX_BYTES);
     check_text(r, yaml_get(map, "qos"), "qos", pool->qos, NAME_MAX_BYTES);
     check_text(r, yaml_get(map, "constraint"), "constraint", pool->constraint, 4096);
