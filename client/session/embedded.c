@@ -370,21 +370,6 @@ int embedded_up(struct rpc *rpc, const struct conf *c, bool wants_worker, bool *
 
 /* ---- stopping ---- */
 
-static int64_t count_running(struct rpc *rpc)
-{
-    struct msg_get_nodes request = { .limit = PAGE_MAX };
-    struct msg_node_page page;
-    const struct node_info *nodes;
-    int64_t n = 0;
-
-    if (rpc_call(rpc, MSG_GET_NODES, &request, &page, NULL) < 0)
-        return 0;
-    nodes = page.nodes.items;
-    for (size_t i = 0; i < page.nodes.n; i++)
-        n += nodes[i].running;
-    return n;
-}
-
 static int ask_to_stop(struct rpc *rpc, bool workers, struct err *e)
 {
     struct msg_shutdown request = { .workers = workers };
@@ -415,16 +400,20 @@ static int wait_until_gone(struct err *e)
 int embedded_down(const struct conf *c, struct err *e)
 {
     struct rpc rpc = { 0 };
-    struct msg_get_sweeps request = { .limit = 1 };
+    struct msg_get_nodes get_nodes = { .limit = PAGE_MAX };
+    struct msg_get_sweeps get_sweeps = { .limit = 1 };
+    struct msg_node_page nodes;
     struct msg_sweep_page page;
-    int64_t n_running, waiting = 0, running = 0;
+    int64_t n_running = 0, waiting = 0, running = 0;
     int result;
 
     if (embedded_connect(&rpc, c, e) < 0)
         return -1;
-    n_running = count_running(&rpc);
+    if (rpc_call(&rpc, MSG_GET_NODES, &get_nodes, &nodes, NULL) == 0)
+        for (size_t i = 0; i < nodes.nodes.n; i++)
+            n_running += ((const struct node_info *)nodes.nodes.items)[i].running;
     /* What Slurm has of ours; an older server does not say. */
-    if (rpc_call(&rpc, MSG_GET_SWEEPS, &request, &page, NULL) == 0) {
+    if (rpc_call(&rpc, MSG_GET_SWEEPS, &get_sweeps, &page, NULL) == 0) {
         waiting = page.pilots_waiting;
         running = page.pilots_running;
     }

@@ -261,7 +261,7 @@ int own_sshd_parse_key(const char *text, struct arena *a, struct public_key *key
 static const char name_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                    "0123456789._@-";
 
-int own_sshd_check_name(const char *name, struct err *e)
+static int check_name(const char *name, struct err *e)
 {
     if (name[0] != '\0' && name[0] != '-' && strlen(name) <= NAME_MAX_BYTES &&
         strspn(name, name_letters) == strlen(name))
@@ -282,7 +282,7 @@ const char *own_sshd_name_of(const char *comment, struct arena *a)
     for (char *at = name; *at != '\0'; at++)
         if (strchr(name_letters, *at) == NULL)
             *at = '-';
-    return own_sshd_check_name(name, NULL) == 0 ? name : NULL;
+    return check_name(name, NULL) == 0 ? name : NULL;
 }
 
 /* ---- the file ---- */
@@ -409,7 +409,7 @@ int own_sshd_guests(const char *dir, struct arena *a, struct list *guests, struc
 int own_sshd_let_in(const char *dir, const struct public_key *key, const char *name,
                     struct arena *a, struct guest *guest, struct err *e)
 {
-    int fd = own_sshd_check_name(name, e) < 0 ? -1 : lock(dir, e), rc;
+    int fd = check_name(name, e) < 0 ? -1 : lock(dir, e), rc;
     bool is_taken = false, is_in = false;
     struct buf text = { 0 };
     const char *at, *blob;

@@ -56,7 +56,6 @@ struct public_key {
 int own_sshd_parse_key(const char *text, struct arena *a, struct public_key *key, struct err *e);
 /* A name made of a comment: "alice@laptop".  In a; NULL when there is nothing in it to take. */
 const char *own_sshd_name_of(const char *comment, struct arena *a);
-int own_sshd_check_name(const char *name, struct err *e);
 
 /* Lists live in a. */
 int own_sshd_guests(const char *dir, struct arena *a, struct list *guests /* struct guest */,

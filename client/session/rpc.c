@@ -159,15 +159,6 @@ int rpc_open(struct rpc *r, const struct endpoint *to, const char *user_label, s
     return rpc_hello(r, false, e) < 0 ? -1 : rpc_welcome(r, e);
 }
 
-int rpc_open_path(struct rpc *r, const char *socket_path, const char *user_label, struct err *e)
-{
-    const struct endpoint here = { .kind = ENDPOINT_UNIX,
-                                   .text = socket_path,
-                                   .path = socket_path };
-
-    return rpc_open(r, &here, user_label, e);
-}
-
 void rpc_close(struct rpc *r)
 {
     if (r->arena == NULL)

@@ -41,8 +41,6 @@ int rpc_wait(struct rpc *r, struct err *e);
 int rpc_hello(struct rpc *r, bool with_sftp, struct err *e);
 /* Until ludwigd has answered that. */
 int rpc_welcome(struct rpc *r, struct err *e);
-/* A socket of this machine. */
-int rpc_open_path(struct rpc *r, const char *socket_path, const char *user_label, struct err *e);
 void rpc_close(struct rpc *r); /* also one that is zero-initialised */
 
 /* Whether somebody listens there. */

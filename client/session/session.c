@@ -43,14 +43,6 @@ static int start_test_server(struct err *e)
     return -1;
 }
 
-static int find_server(struct cli *cli, struct session *s, struct err *e)
-{
-    *s = (struct session){ .arena = cli->arena };
-    if (conf_read(&s->conf, cli->arena, e) < 0)
-        return -1;
-    return server_choice_make(&s->choice, cli->server, &s->conf, cli->arena, e);
-}
-
 /* An embedded server's share is its own; elsewhere this machine may see another path. */
 static void keep_share(struct cli *cli, struct session *s)
 {
@@ -162,41 +154,44 @@ static int connect_server(struct session *s, const struct session_wants *wants, 
     return 0;
 }
 
-static int connect_named(struct session *s, const struct session_wants *wants, struct err *e)
+/* wants NULL: the server is not started. */
+static int begin(struct cli *cli, struct session *s, const struct session_wants *wants,
+                 struct err *e)
 {
-    if (connect_server(s, wants, e) == 0)
-        return 0;
-    return err_wrap(e, "the server that %s names is out of reach", s->choice.from);
+    static const struct session_wants nothing;
+    int result;
+
+    *s = (struct session){ .arena = cli->arena };
+    if (conf_read(&s->conf, cli->arena, e) < 0 ||
+        server_choice_make(&s->choice, cli->server, &s->conf, cli->arena, e) < 0)
+        return -1;
+    if (!s->choice.embedded)
+        result = connect_server(s, wants != NULL ? wants : &nothing, e);
+    else if (wants == NULL)
+        result = embedded_connect(&s->rpc, &s->conf, e);
+    else
+        result = embedded_up(&s->rpc, &s->conf, wants->worker, &s->has_no_worker, e);
+    if (result == 0)
+        keep_share(cli, s);
+    else if (!s->choice.embedded)
+        err_wrap(e, "the server that %s names is out of reach", s->choice.from);
+    return result;
 }
 
 int session_open(struct cli *cli, struct session *s, struct err *e)
 {
-    const struct session_wants nothing = { 0 };
-    int result = find_server(cli, s, e);
-
-    if (result == 0)
-        result = s->choice.embedded ? embedded_connect(&s->rpc, &s->conf, e)
-                                    : connect_named(s, &nothing, e);
-    if (result == 0)
-        keep_share(cli, s);
-    return result;
+    return begin(cli, s, NULL, e);
 }
 
 int session_start(struct cli *cli, struct session *s, const struct session_wants *wants,
                   struct err *e)
 {
-    int result = find_server(cli, s, e);
-
-    if (result == 0)
-        result = s->choice.embedded
-                     ? embedded_up(&s->rpc, &s->conf, wants->worker, &s->has_no_worker, e)
-                     : connect_named(s, wants, e);
-    if (result == 0)
-        keep_share(cli, s);
-    return result;
+    return begin(cli, s, wants, e);
 }
 
-const char *session_drive_path(const struct session *s, struct arena *a, const char *path)
+/* The server's paths begin at the folder of projects, those shown to others at the shared drive's
+ * own. */
+static const char *drive_path(const struct session *s, struct arena *a, const char *path)
 {
     if (path == NULL || path[0] == '\0' || s->projects[0] == '\0')
         return path;
@@ -205,11 +200,13 @@ const char *session_drive_path(const struct session *s, struct arena *a, const c
 
 void session_job_paths(const struct session *s, struct arena *a, struct job_info *j)
 {
-    j->run_path = session_drive_path(s, a, j->run_path);
-    j->log_path = session_drive_path(s, a, j->log_path);
+    j->run_path = drive_path(s, a, j->run_path);
+    j->log_path = drive_path(s, a, j->log_path);
 }
 
-int session_sftp(struct session *s, struct err *e)
+/* An SFTP server's descriptor (see mux_sftp), through the connection that the questions go through;
+ * made anew if that is lost and no subscription does so.  For servers over SSH only. */
+static int connect_sftp(struct session *s, struct err *e)
 {
     struct err why = { 0 };
     int fd = -1;
@@ -238,12 +235,12 @@ bool session_sees_drive(const struct session *s)
 const char *session_shown_path(const struct session *s, struct arena *a, const char *path)
 {
     return session_sees_drive(s) ? arena_printf(a, "%s/%s", s->share, path)
-                                 : session_drive_path(s, a, path);
+                                 : drive_path(s, a, path);
 }
 
 static int connect_files(void *context, struct err *e)
 {
-    return test_server() != NULL ? start_test_server(e) : session_sftp(context, e);
+    return test_server() != NULL ? start_test_server(e) : connect_sftp(context, e);
 }
 
 static int find_root(struct session *s, struct err *e)

@@ -43,10 +43,6 @@ int session_start(struct cli *cli, struct session *s, const struct session_wants
                   struct err *e);
 void session_close(struct session *s);
 
-/* An SFTP server's descriptor (see mux_sftp), through the connection that the questions go through;
- * made anew if that is lost and no subscription does so.  For servers over SSH only. */
-int session_sftp(struct session *s, struct err *e);
-
 /* The shared drive, connected to on first use, and again when that connection broke.  Belongs to
  * the session; NULL with e set. */
 struct share_connection *session_drive(struct session *s, struct err *e);
@@ -55,13 +51,12 @@ struct share_dir *session_open_drive(struct session *s, struct err *e);
 /* Whether the connection stands, as far as is known. */
 bool session_is_connected(const struct session *s);
 
-/* The server's paths begin at the folder of projects, those shown to others at the shared drive's
- * own.  What this makes of a path, or of a job's, lives in a. */
-const char *session_drive_path(const struct session *s, struct arena *a, const char *path);
 /* A path of the server's for people: the whole one where this machine sees the drive, else as it is
  * on it. */
 const char *session_shown_path(const struct session *s, struct arena *a, const char *path);
 bool session_sees_drive(const struct session *s);
+/* Lets the paths of a job, which begin at the folder of projects, begin at the drive's own; they live
+ * in a. */
 void session_job_paths(const struct session *s, struct arena *a, struct job_info *j);
 
 #endif

@@ -35,17 +35,6 @@ int sweep_wait_say_end(const struct sweep_info *s)
     return s->state == SWEEP_DONE && c->failed == 0 ? EXIT_WELL : EXIT_FAILED;
 }
 
-/* Some machines will not have it, which has to be changed by somebody; said once. */
-static void say_refused(struct progress *p, char **said, const struct sweep_info *s)
-{
-    if (s->refused == NULL || (*said != NULL && strcmp(*said, s->refused) == 0))
-        return;
-    free(*said);
-    *said = mem_strdup(s->refused);
-    progress_clear(p);
-    output_note("no pilots: %s (`ludwig why %" PRId64 ".1` says more)", s->refused, s->sweep);
-}
-
 static int follow(struct subscription *sub, struct progress *p, char **refused, struct err *e)
 {
     struct sweep_info last = { 0 };
@@ -65,7 +54,16 @@ static int follow(struct subscription *sub, struct progress *p, char **refused, 
             return EXIT_FAILED;
         }
         if (event == EVENT_CHANGES) {
-            say_refused(p, refused, &changes.sweep);
+            const char *why = changes.sweep.refused;
+
+            /* Some machines will not have it, which has to be changed by somebody; said once. */
+            if (why != NULL && (*refused == NULL || strcmp(*refused, why) != 0)) {
+                free(*refused);
+                *refused = mem_strdup(why);
+                progress_clear(p);
+                output_note("no pilots: %s (`ludwig why %" PRId64 ".1` says more)", why,
+                            changes.sweep.sweep);
+            }
             last = changes.sweep; /* its texts are gone with the next message */
             last.project = last.name = last.user = last.refused = last.ranking.metric = NULL;
         }

@@ -155,19 +155,6 @@ static void drop_places(struct err *e, const char *prefix)
     *to = '\0';
 }
 
-/* What is no YAML is shown as the shell handed it over. */
-static void show_value(struct err *e, const char *text)
-{
-    size_t n = safe_text_fitting(text, strlen(text), PARAM_SHOWN_MAX_BYTES);
-    struct buf why = { 0 };
-
-    buf_printf(&why, "%s, in '", e->text);
-    safe_text_add_harmless(&why, text, n, "");
-    buf_printf(&why, "%s'", text[n] != '\0' ? "..." : "");
-    err_set(e, e->kind, "%s", buf_text(&why));
-    buf_free(&why);
-}
-
 /* The value after "name=", read as if it stood in a sweep file. */
 static int read_text(const char *text, struct param *to, struct arena *a, struct err *e)
 {
@@ -176,8 +163,17 @@ static int read_text(const char *text, struct param *to, struct arena *a, struct
     struct yaml_keys_reader r = { .file = file, .arena = a };
     const struct yaml_node *node = yaml_parse(file, text, strlen(text), a, e);
 
-    if (node == NULL && e != NULL)
-        show_value(e, text);
+    if (node == NULL && e != NULL) {
+        /* What is no YAML is shown as the shell handed it over. */
+        size_t n = safe_text_fitting(text, strlen(text), PARAM_SHOWN_MAX_BYTES);
+        struct buf why = { 0 };
+
+        buf_printf(&why, "%s, in '", e->text);
+        safe_text_add_harmless(&why, text, n, "");
+        buf_printf(&why, "%s'", text[n] != '\0' ? "..." : "");
+        err_set(e, e->kind, "%s", buf_text(&why));
+        buf_free(&why);
+    }
     if (node != NULL) {
         param_form_read(&r, node, true, &param);
         if (yaml_keys_end(&r, e) == 0) {

@@ -117,25 +117,6 @@ static bool check_member(const struct plan *p, struct yaml_keys_reader *r,
     return false;
 }
 
-static bool check_lengths(const struct plan *p, struct yaml_keys_reader *r,
-                          const struct zip_group *group)
-{
-    const char *const *names = group->names.items;
-    size_t n = plan_find_param(p, names[0])->n;
-    bool is_well = true;
-
-    for (size_t i = 1; i < group->names.n; i++) {
-        size_t other = plan_find_param(p, names[i])->n;
-
-        if (other == n)
-            continue;
-        add_error(r, group->at, "zip",
-                  mem_printf("%s has %zu values, but %s has %zu", names[0], n, names[i], other));
-        is_well = false;
-    }
-    return is_well;
-}
-
 static bool check_zip(const struct plan *p, struct yaml_keys_reader *r)
 {
     const struct zip_group *groups = p->zip.items;
@@ -148,8 +129,17 @@ static bool check_zip(const struct plan *p, struct yaml_keys_reader *r)
         for (size_t k = 0; k < groups[i].names.n; k++)
             if (!check_member(p, r, &groups[i], names[k]))
                 has_members = false;
-        if (!has_members || !check_lengths(p, r, &groups[i]))
+        for (size_t k = 1; has_members && k < groups[i].names.n; k++) {
+            size_t n = plan_find_param(p, names[0])->n, other = plan_find_param(p, names[k])->n;
+
+            if (other == n)
+                continue;
+            add_error(
+                r, groups[i].at, "zip",
+                mem_printf("%s has %zu values, but %s has %zu", names[0], n, names[k], other));
             is_well = false;
+        }
+        is_well = is_well && has_members;
     }
     return is_well;
 }
@@ -234,25 +224,11 @@ static void check_included_conditions(const struct plan *p, struct yaml_keys_rea
     free(presence);
 }
 
-static void check_entries(const struct plan *p, struct yaml_keys_reader *r, bool is_zip_well,
-                          bool is_when_well)
-{
-    const struct pins *exclude = p->exclude.items, *include = p->include.items;
-
-    for (size_t i = 0; i < p->exclude.n; i++)
-        check_pins(p, r, "exclude", &exclude[i]);
-    for (size_t i = 0; i < p->include.n; i++)
-        if (check_pins(p, r, "include", &include[i]) && is_zip_well) {
-            check_included_groups(p, r, &include[i]);
-            if (is_when_well && p->when.n > 0)
-                check_included_conditions(p, r, &include[i]);
-        }
-}
-
 /* ---- all of it ---- */
 
 int plan_check_rest(const struct plan *p, unsigned refused, struct yaml_keys_reader *r)
 {
+    const struct pins *exclude = p->exclude.items, *include = p->include.items;
     size_t n_errors = r->n_errors;
     bool is_zip_well, is_when_well;
 
@@ -264,7 +240,14 @@ int plan_check_rest(const struct plan *p, unsigned refused, struct yaml_keys_rea
     if (is_zip_well)
         check_dimensions(p, r);
     is_when_well = check_when(p, r);
-    check_entries(p, r, is_zip_well, is_when_well);
+    for (size_t i = 0; i < p->exclude.n; i++)
+        check_pins(p, r, "exclude", &exclude[i]);
+    for (size_t i = 0; i < p->include.n; i++)
+        if (check_pins(p, r, "include", &include[i]) && is_zip_well) {
+            check_included_groups(p, r, &include[i]);
+            if (is_when_well && p->when.n > 0)
+                check_included_conditions(p, r, &include[i]);
+        }
     return r->n_errors > n_errors ? -1 : 0;
 }
 

@@ -10,7 +10,8 @@
 /* No configuration has this number. */
 static const uint64_t NO_INDEX = (UINT64_C(1) << 48) - 1;
 
-static uint64_t stream_of(const char *name)
+void sampler_init(struct sampler *s, const struct plan *plan, const struct param *param,
+                  const char *name, unsigned dimension)
 {
     struct digest d;
     uint64_t stream = 0;
@@ -18,14 +19,8 @@ static uint64_t stream_of(const char *name)
     digest_of(name, strlen(name), &d);
     for (int i = 0; i < 8; i++)
         stream = stream << 8 | d.bytes[i];
-    return stream;
-}
-
-void sampler_init(struct sampler *s, const struct plan *plan, const struct param *param,
-                  const char *name, unsigned dimension)
-{
     *s = (struct sampler){ .method = (enum method)plan->method,
-                           .philox = { (uint64_t)plan->seed, stream_of(name) },
+                           .philox = { (uint64_t)plan->seed, stream },
                            .param = param };
     if (s->method == METHOD_SOBOL) {
         sobol_init(&s->sobol, dimension);
@@ -72,8 +67,9 @@ static double polynomial(const double c[8], double x)
     return sum;
 }
 
-static double normal_centre(double q)
+double sample_normal(double p)
 {
+    /* Around the middle, beside it, and in the tails. */
     static const double a[8] = { 3.3871328727963666080e0,  1.3314166789178437745e+2,
                                  1.9715909503065514427e+3, 1.3731693765509461125e+4,
                                  4.5921953931549871457e+4, 6.7265770927008700853e+4,
@@ -86,13 +82,6 @@ static double normal_centre(double q)
                                  3.9307895800092710610e+4,
                                  2.8729085735721942674e+4,
                                  5.2264952788528545610e+3 };
-    double r = 0.180625 - q * q;
-
-    return q * polynomial(a, r) / polynomial(b, r);
-}
-
-static double normal_flank(double r)
-{
     static const double c[8] = { 1.42343711074968357734e0,  4.63033784615654529590e0,
                                  5.76949722146069140550e0,  3.64784832476320460504e0,
                                  1.27045825245236838258e0,  2.41780725177450611770e-1,
@@ -105,12 +94,6 @@ static double normal_flank(double r)
                                  1.51986665636164571966e-2,
                                  5.47593808499534494600e-4,
                                  1.05075007164441684324e-9 };
-
-    return polynomial(c, r - 1.6) / polynomial(d, r - 1.6);
-}
-
-static double normal_tail(double r)
-{
     static const double e[8] = { 6.65790464350110377720e0,  5.46378491116411436990e0,
                                  1.78482653991729133580e0,  2.96560571828504891230e-1,
                                  2.65321895265761230930e-2, 1.24266094738807843860e-3,
@@ -123,18 +106,15 @@ static double normal_tail(double r)
                                  1.84631831751005468180e-5,
                                  1.42151175831644588870e-7,
                                  2.04426310338993978564e-15 };
-
-    return polynomial(e, r - 5.0) / polynomial(f, r - 5.0);
-}
-
-double sample_normal(double p)
-{
     double q = p - 0.5, r, x;
 
-    if (q >= -0.425 && q <= 0.425)
-        return normal_centre(q);
+    if (q >= -0.425 && q <= 0.425) {
+        r = 0.180625 - q * q;
+        return q * polynomial(a, r) / polynomial(b, r);
+    }
     r = sqrt(-portable_log(q < 0 ? p : 1 - p));
-    x = r <= 5.0 ? normal_flank(r) : normal_tail(r);
+    x = r <= 5.0 ? polynomial(c, r - 1.6) / polynomial(d, r - 1.6)
+                 : polynomial(e, r - 5.0) / polynomial(f, r - 5.0);
     return q < 0 ? -x : x;
 }
 
@@ -151,22 +131,18 @@ static struct value clamped(const struct param *p, double x)
     return value_float(rounded < p->low ? p->low : rounded > p->high ? p->high : rounded);
 }
 
-static struct value draw_whole(const struct param *p, const struct sampler *s, uint64_t index)
-{
-    uint64_t n = (uint64_t)p->last - (uint64_t)p->first + 1;
-
-    return value_int((int64_t)((uint64_t)p->first + sampler_below(s, index, n)));
-}
-
 struct value sampler_draw(const struct sampler *s, uint64_t index)
 {
     const struct param *p = s->param;
     double unit = sampler_unit(s, index);
+    uint64_t n;
 
     switch (p->form) {
     case PARAM_UNIFORM: return clamped(p, between(p->low, p->high, unit));
     case PARAM_LOG_UNIFORM: return clamped(p, portable_exp(between(s->log_low, s->log_high, unit)));
-    case PARAM_INT_UNIFORM: return draw_whole(p, s, index);
+    case PARAM_INT_UNIFORM:
+        n = (uint64_t)p->last - (uint64_t)p->first + 1;
+        return value_int((int64_t)((uint64_t)p->first + sampler_below(s, index, n)));
     case PARAM_NORMAL: return value_float(portable_round(p->low + p->high * sample_normal(unit)));
     default: return p->values[sampler_below(s, index, p->n)];
     }

@@ -84,12 +84,18 @@ static void place_all(struct ordering *o)
     }
 }
 
-static void find_links(struct ordering *o)
+static void ordering_begin(struct ordering *o, const struct plan *p)
 {
-    const struct plan *p = o->plan;
+    size_t n = p->params.n + 1; /* the last one takes what names no parameter */
     struct condition *conditions = p->when.items;
     struct zip_group *groups = p->zip.items;
 
+    *o = (struct ordering){ .plan = p,
+                            .conditions = mem_alloc(n * sizeof *o->conditions),
+                            .groups = mem_alloc(n * sizeof *o->groups),
+                            .is_awaited = mem_alloc(n),
+                            .is_placed = mem_alloc(n),
+                            .order = mem_alloc(n * sizeof *o->order) };
     for (size_t i = 0; i < p->when.n; i++) {
         const struct pin *pins = conditions[i].pins.pins.items;
 
@@ -100,19 +106,6 @@ static void find_links(struct ordering *o)
     for (size_t i = 0; i < p->zip.n; i++)
         for (size_t k = 0; k < groups[i].names.n; k++)
             o->groups[number_of(p, ((const char **)groups[i].names.items)[k])] = &groups[i];
-}
-
-static void ordering_begin(struct ordering *o, const struct plan *p)
-{
-    size_t n = p->params.n + 1; /* the last one takes what names no parameter */
-
-    *o = (struct ordering){ .plan = p,
-                            .conditions = mem_alloc(n * sizeof *o->conditions),
-                            .groups = mem_alloc(n * sizeof *o->groups),
-                            .is_awaited = mem_alloc(n),
-                            .is_placed = mem_alloc(n),
-                            .order = mem_alloc(n * sizeof *o->order) };
-    find_links(o);
     place_all(o);
 }
 

@@ -56,6 +56,17 @@ struct courier {
     int64_t patience_ms;
 };
 
+static void courier_close(struct courier *c)
+{
+    share_close(c->share);
+    if (c->sftp != NULL)
+        sftp_close(c->sftp);
+    free(c->inbox);
+    free(c->server);
+    free(c->host);
+    free(c);
+}
+
 /* ---- before the first byte ---- */
 
 static int read_id(struct courier *c, struct err *e)
@@ -100,18 +111,6 @@ static int parse_uid(const char *text, uid_t *uid)
         return -1;
     *uid = (uid_t)number;
     return 0;
-}
-
-/* By the link that has the account's name. */
-static int find_uid_by_name(struct courier *c, const char *user)
-{
-    char *path = mem_printf(FILE_REQUEST_INBOX "/" FILE_REQUEST_OF_USER "%s", user);
-    char *target = share_read_link(c->share, path, NULL);
-    int rc = target == NULL ? -1 : parse_uid(target, &c->uid);
-
-    free(target);
-    free(path);
-    return rc;
 }
 
 static int refuse_without_folder(const char *path, const char *user, struct err *e)
@@ -180,11 +179,21 @@ static int check_inbox(struct courier *c, struct err *e)
 static struct courier *prepare(struct courier *c, const char *user, struct err *e)
 {
     int rc = c->share == NULL ? -1 : read_id(c, e);
+    char *link, *uid = NULL;
 
-    if (rc == 0 && c->sftp == NULL)
+    if (rc == 0 && c->sftp == NULL) {
         c->uid = geteuid();
-    else if (rc == 0 && (user == NULL || find_uid_by_name(c, user) < 0))
-        rc = find_uid_by_trying(c, user, e);
+    } else if (rc == 0) {
+        /* By the link that has the account's name, where there is one. */
+        if (user != NULL) {
+            link = mem_printf(FILE_REQUEST_INBOX "/" FILE_REQUEST_OF_USER "%s", user);
+            uid = share_read_link(c->share, link, NULL);
+            free(link);
+        }
+        if (uid == NULL || parse_uid(uid, &c->uid) < 0)
+            rc = find_uid_by_trying(c, user, e);
+        free(uid);
+    }
     if (rc == 0) {
         c->inbox = mem_printf(FILE_REQUEST_INBOX "/%u", c->uid);
         rc = check_inbox(c, e);
@@ -214,19 +223,6 @@ struct courier *courier_over_folder(const char *share, struct err *e)
 
     c->share = share_open_mount(share, e);
     return prepare(c, NULL, e);
-}
-
-void courier_close(struct courier *c)
-{
-    if (c == NULL)
-        return;
-    share_close(c->share);
-    if (c->sftp != NULL)
-        sftp_close(c->sftp);
-    free(c->inbox);
-    free(c->server);
-    free(c->host);
-    free(c);
 }
 
 /* ---- the process ---- */

@@ -26,7 +26,6 @@ struct courier;
 struct courier *courier_over_sftp(int sftp_fd, const char *share, const char *user, struct err *e);
 /* Through the share itself, which lies at that path of this machine. */
 struct courier *courier_over_folder(const char *share, struct err *e);
-void courier_close(struct courier *c); /* NULL is fine */
 
 /* Forks the process, which nobody needs to wait for; call it before any thread is started, for a
  * courier over a folder.  The descriptor (blocking, close-on-exec), or -1 with e set.  Frees c in

@@ -20,8 +20,6 @@ struct mux {
     struct arena *arena;
     pid_t pid; /* 0: somebody else's child */
     int interrupt_fd;
-    const struct mux_events *events;
-    void *context; /* theirs */
     bool is_ready; /* it has connected */
     int64_t round_trip_ms;
     char *conf_said;
@@ -32,14 +30,11 @@ struct mux {
     bool has_ended;
 };
 
-static const struct mux_events no_events;
-
 struct mux *mux_attach(int control_fd)
 {
     struct mux *m = mem_alloc(sizeof *m);
 
     (void)io_set_nonblocking(control_fd, NULL);
-    m->events = &no_events;
     mux_link_init(&m->link, control_fd);
     m->arena = arena_create();
     m->interrupt_fd = m->soon_fd = -1;
@@ -96,8 +91,6 @@ static int answer_question(struct mux *m, const struct envelope *got, struct err
     if (message_body(&mux_protocol, got, m->arena, &question, e) < 0)
         return -1;
     m->has_prompted = true;
-    if (m->events->asks != NULL)
-        m->events->asks(m->context);
     text = prompt_ask(question.text, question.echo, &why);
     if (text != NULL)
         answer.text = (struct bytes){ (const uint8_t *)text, strlen(text) };
@@ -116,21 +109,6 @@ static int take_error(struct mux *m, const struct envelope *got, struct err *e)
     return err_set(e, (enum err_kind)error.kind, "%s", error.text);
 }
 
-static void note_connection(struct mux *m, const struct envelope *got)
-{
-    struct mux_ready ready;
-
-    if (message_body(&mux_protocol, got, m->arena, &ready, NULL) == 0) {
-        m->round_trip_ms = ready.round_trip_ms;
-        if (m->conf_said == NULL && ready.conf_said != NULL)
-            m->conf_said = mem_strdup(ready.conf_said);
-    }
-    if (got->type == MUX_READY)
-        m->is_ready = true;
-    else if (m->events->dialed != NULL)
-        m->events->dialed(m->context);
-}
-
 /* 1 with a message that answers something, 0: nothing yet, -1 with e set.  Behind one that answers
  * nothing there may be another, of which no descriptor tells any more. */
 static int next_message(struct mux *m, struct envelope *got, struct err *e)
@@ -138,6 +116,7 @@ static int next_message(struct mux *m, struct envelope *got, struct err *e)
     if (m->has_ended)
         return err_set(e, m->end.kind, "%s", m->end.text);
     for (;;) {
+        struct mux_ready ready;
         int rc;
 
         arena_reset(m->arena);
@@ -153,12 +132,19 @@ static int next_message(struct mux *m, struct envelope *got, struct err *e)
             (void)take_error(m, got, &m->end);
             return err_set(e, m->end.kind, "%s", m->end.text);
         }
-        if (got->type == MUX_READY || got->type == MUX_DIALED)
-            note_connection(m, got);
-        else if (got->type != MUX_QUESTION)
+        if (got->type == MUX_QUESTION) {
+            if (answer_question(m, got, e) < 0)
+                return -1;
+            continue;
+        }
+        if (got->type != MUX_READY && got->type != MUX_DIALED)
             return 1;
-        else if (answer_question(m, got, e) < 0)
-            return -1;
+        m->is_ready = got->type == MUX_READY;
+        if (message_body(&mux_protocol, got, m->arena, &ready, NULL) < 0)
+            continue;
+        m->round_trip_ms = ready.round_trip_ms;
+        if (m->conf_said == NULL && ready.conf_said != NULL)
+            m->conf_said = mem_strdup(ready.conf_said);
     }
 }
 
@@ -211,8 +197,6 @@ struct mux *mux_begin(const struct endpoint *to, const struct mux_options *o, st
     m = mux_attach(ends[0]);
     m->pid = pid;
     m->interrupt_fd = o->interrupt_fd > 0 ? o->interrupt_fd : -1;
-    m->events = o->events != NULL ? o->events : &no_events;
-    m->context = o->context;
     if (pid > 0)
         return m;
     err_sys(e, "fork");

@@ -22,24 +22,12 @@
 #include "common/proto/endpoint.h"
 #include "common/ssh/connect_facts.h"
 
-/* What its caller hears of while it waits for the mux; any may be NULL. */
-struct mux_events {
-    void (*dialed)(void *context); /* mux_round_trip_ms tells how far away the SSH server is */
-    void (*asks)(void *context);   /* the user is about to be asked something */
-};
-
 struct mux_options {
-    bool may_prompt;    /* for passwords and passphrases, on the terminal */
-    unsigned ways;      /* 1u << WAY_... of those to be tried; 0: all */
-    int64_t connect_ms; /* for everything until the session can be used, prompts and other servers'
-                           log-in delays left out; 0: MUX_CONNECT_MS */
-    int interrupt_fd;   /* readable: give up waiting; 0 or -1: none */
-    const struct mux_events *events; /* last as long; NULL: none */
-    void *context;                   /* theirs */
+    bool may_prompt;       /* for passwords and passphrases, on the terminal */
+    unsigned ways;         /* 1u << WAY_... of those to be tried; 0: all */
+    int interrupt_fd;      /* readable: give up waiting; 0 or -1: none */
     const char *conf_said; /* of another to the same server, see mux_conf_said; NULL: none */
 };
-
-enum { MUX_CONNECT_MS = 30 * 1000 };
 
 struct mux;
 

@@ -241,24 +241,18 @@ static size_t list_fds(struct mux_server *m)
     return n;
 }
 
-static int timeout_ms(const struct mux_server *m)
+static int turn(struct mux_server *m, struct err *e)
 {
+    size_t n = list_fds(m), n_polled = m->n_lanes, n_left = 0;
     int64_t until_ms = ssh_next_turn_ms(m->ssh), left_ms;
+    struct ssh_pump *first;
 
     if (m->n_asks > 0 && routes_deadline_ms(m->ways) < until_ms)
         until_ms = routes_deadline_ms(m->ways);
     if (m->is_leaving && m->leave_ms < until_ms)
         until_ms = m->leave_ms;
     left_ms = until_ms - units_monotonic_ms();
-    return left_ms > 0 ? (int)left_ms : 0;
-}
-
-static int turn(struct mux_server *m, struct err *e)
-{
-    size_t n = list_fds(m), n_polled = m->n_lanes, n_left = 0;
-    struct ssh_pump *first;
-
-    if (poll(m->fds, (nfds_t)n, timeout_ms(m)) < 0) {
+    if (poll(m->fds, (nfds_t)n, left_ms > 0 ? (int)left_ms : 0) < 0) {
         memset(m->fds, 0, n * sizeof *m->fds);
         if (errno != EINTR)
             return err_sys(e, "poll");
@@ -305,7 +299,6 @@ void mux_run(int control_fd, const struct endpoint *to, const struct mux_options
 {
     struct mux_server m = { .to = to, .options = o, .arena = arena_create() };
     struct ssh_plan plan = { .to = to,
-                             .connect_ms = o->connect_ms > 0 ? o->connect_ms : MUX_CONNECT_MS,
                              .watch_fd = control_fd,
                              .ask = ask_caller,
                              .dialed = tell_dialed,

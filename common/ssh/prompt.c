@@ -26,33 +26,30 @@ static void on_signal(int number)
     caught = number;
 }
 
-/* A signal that comes just before it waits ends the waiting, too.  false: one was caught. */
-static bool wait_for_key(int fd)
-{
-    sigset_t watched_set, before;
-    fd_set fds;
-
-    sigemptyset(&watched_set);
-    for (size_t i = 0; i < N_WATCHED; i++)
-        sigaddset(&watched_set, watched[i]);
-    FD_ZERO(&fds);
-    FD_SET(fd, &fds);
-    if (sigprocmask(SIG_BLOCK, &watched_set, &before) < 0)
-        return true;
-    if (caught == 0)
-        (void)pselect(fd + 1, &fds, NULL, NULL, NULL, &before);
-    (void)sigprocmask(SIG_SETMASK, &before, NULL);
-    return caught == 0;
-}
-
 /* Up to the end of the line, which is dropped.  Number of bytes; -1: interrupted or at the end. */
 static ssize_t read_line(int fd, char *line)
 {
+    sigset_t blocked, before;
     size_t n = 0;
 
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < N_WATCHED; i++)
+        sigaddset(&blocked, watched[i]);
     for (;;) {
+        ssize_t got = -1;
+        fd_set fds;
         char c;
-        ssize_t got = wait_for_key(fd) ? read(fd, &c, 1) : -1;
+
+        /* Waits for a key.  A signal that comes just before it waits ends the waiting, too. */
+        FD_ZERO(&fds);
+        FD_SET(fd, &fds);
+        if (sigprocmask(SIG_BLOCK, &blocked, &before) == 0) {
+            if (caught == 0)
+                (void)pselect(fd + 1, &fds, NULL, NULL, NULL, &before);
+            (void)sigprocmask(SIG_SETMASK, &before, NULL);
+        }
+        if (caught == 0)
+            got = read(fd, &c, 1);
 
         if (got == 1 && (c == '\n' || c == '\r'))
             return (ssize_t)n;

@@ -18,6 +18,8 @@
 #include "common/ssh/ssh_internal.h"
 
 enum {
+    CONNECT_MS =
+        30 * 1000, /* for all but the log-in, in which people and other servers are asked */
     SILENCE_MS = 20 * 1000, /* then the server is asked whether it is there, */
     DEAD_MS = 60 * 1000,    /* and then it is not */
     PACKETS_MAX = 256       /* read in a turn, before others come to their right */
@@ -114,7 +116,7 @@ static int exchange_keys(struct ssh *s, const struct ssh_patience *p, struct err
         return err_set(e, why.kind, "%s", why.text);
     if (why.kind == ERR_BUSY)
         err_set(e, ERR_UNREACHABLE, "no agreement on keys within %d s; is the network cut?",
-                (int)(s->plan.connect_ms / 1000));
+                CONNECT_MS / 1000);
     else
         err_set(e, ERR_UNREACHABLE, "key exchange failed: %s", ssh_words(s));
     return ssh_dial_wrap(&s->conf, s->dialed.address, e);
@@ -123,7 +125,7 @@ static int exchange_keys(struct ssh *s, const struct ssh_patience *p, struct err
 static int begin(struct ssh *s, struct err *e)
 {
     int64_t started_ms = units_monotonic_ms();
-    struct ssh_patience p = { started_ms + s->plan.connect_ms, s->plan.watch_fd };
+    struct ssh_patience p = { started_ms + CONNECT_MS, s->plan.watch_fd };
     socket_t fd;
 
     if (configure(s, e) < 0 || ssh_dial(&s->conf, &p, &s->dialed, e) < 0)

@@ -54,7 +54,6 @@ struct ssh; /* a session that can be used */
 
 struct ssh_plan {
     const struct endpoint *to;
-    int64_t connect_ms;
     int watch_fd;
     ssh_ask_fn ask;
     void (*dialed)(void *context, const struct ssh *s); /* an SSH server answers; no proxy's */

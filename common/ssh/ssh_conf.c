@@ -57,7 +57,8 @@ static char *account_home(void)
     return mem_strdup(user != NULL && user->pw_dir != NULL ? user->pw_dir : "/");
 }
 
-char *ssh_conf_home(void)
+/* $HOME, or the account's home; caller frees. */
+static char *own_home(void)
 {
     const char *home = getenv("HOME");
 
@@ -73,7 +74,7 @@ char *ssh_conf_host_port(const char *host, int port)
 
 static const char *expand_tokens(struct ssh_conf *c, const char *text)
 {
-    char *home = ssh_conf_home();
+    char *home = own_home();
     const struct passwd *me = getpwuid(geteuid());
     char here[NI_MAXHOST] = "";
     struct buf out = { 0 };
@@ -107,7 +108,7 @@ static const char *expand_tokens(struct ssh_conf *c, const char *text)
 static const char *expand_file(struct ssh_conf *c, const char *text)
 {
     const char *path = expand_tokens(c, text);
-    char *home = ssh_conf_home(), *account = account_home();
+    char *home = own_home(), *account = account_home();
     size_t n = strlen(account);
 
     if (strncmp(path, "~/", 2) == 0)
@@ -117,15 +118,6 @@ static const char *expand_file(struct ssh_conf *c, const char *text)
     free(account);
     free(home);
     return path;
-}
-
-static void add_files(struct ssh_conf *c, struct list *list, char *words)
-{
-    char *save = NULL;
-
-    for (char *w = strtok_r(words, " ", &save); w != NULL; w = strtok_r(NULL, " ", &save))
-        if (!is(w, "none"))
-            add(list, c->arena, w);
 }
 
 static void expand_list(struct ssh_conf *c, struct list *list)
@@ -174,6 +166,7 @@ static void take_setting(struct ssh_conf *c, struct raw *raw, const char *key, c
         { "userknownhostsfile", .files = &c->known_hosts },
         { "globalknownhostsfile", .files = &raw->global_known_hosts },
     };
+    char *save = NULL;
 
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         if (!is(key, settings[i].key))
@@ -183,10 +176,12 @@ static void take_setting(struct ssh_conf *c, struct raw *raw, const char *key, c
         else if (settings[i].flag != NULL)
             *settings[i].flag = is(value, "yes") || is(value, "true") || is(value, "unbound") ||
                                 is(value, "host-bound");
-        else if (settings[i].files != NULL)
-            add_files(c, settings[i].files, value);
-        else if (!is(value, "none"))
+        else if (settings[i].file != NULL && !is(value, "none"))
             add(settings[i].file, c->arena, value);
+        else if (settings[i].files != NULL)
+            for (char *w = strtok_r(value, " ", &save); w; w = strtok_r(NULL, " ", &save))
+                if (!is(w, "none"))
+                    add(settings[i].files, c->arena, w);
     }
     if (is(key, "port"))
         c->port = atoi(value);
@@ -203,7 +198,7 @@ static void take_setting(struct ssh_conf *c, struct raw *raw, const char *key, c
 /* The configuration below $HOME where ssh would look elsewhere; caller frees.  NULL: ssh's own. */
 static char *own_file(void)
 {
-    char *home = ssh_conf_home(), *account = account_home(), *file = NULL;
+    char *home = own_home(), *account = account_home(), *file = NULL;
 
     if (strcmp(home, account) != 0) {
         file = mem_printf("%s/.ssh/config", home);
@@ -436,46 +431,33 @@ out:
     return rc;
 }
 
-/* Where ssh would look without being told. */
-static void guess(struct ssh_conf *c)
-{
-    static const char *const keys[] = { "~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa" };
-
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        add(&c->identities, c->arena, expand_file(c, keys[i]));
-    c->kept_in = expand_file(c, "~/.ssh/known_hosts");
-    add(&c->known_hosts, c->arena, c->kept_in);
-    add(&c->known_hosts, c->arena, "/etc/ssh/ssh_known_hosts");
-    c->is_guess = true;
-}
-
-/* A key that was made for this server alone. */
-static void take_own_keys(struct ssh_conf *c, const struct endpoint *to)
-{
-    set_defaults(c, to);
-    add(&c->identities, c->arena, arena_printf(c->arena, "%s/key", to->keys));
-    add(&c->known_hosts, c->arena, arena_printf(c->arena, "%s/known_hosts", to->keys));
-    c->known_as = ENDPOINT_KNOWN_AS;
-    c->connect_ms = OWN_CONNECT_MS;
-    c->identities_only = true;
-    c->may_use_kbdint = c->may_use_password = false;
-}
-
 int ssh_conf_read(struct ssh_conf *c, const struct endpoint *to, int64_t max_ms, struct err *e)
 {
+    static const char *const keys[] = { "~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa" };
     struct buf text = { 0 };
     int missing, rc = -1;
 
-    if (to->keys != NULL) {
-        take_own_keys(c, to);
+    if (to->keys != NULL) { /* made for this server alone */
+        set_defaults(c, to);
+        add(&c->identities, c->arena, arena_printf(c->arena, "%s/key", to->keys));
+        add(&c->known_hosts, c->arena, arena_printf(c->arena, "%s/known_hosts", to->keys));
+        c->known_as = ENDPOINT_KNOWN_AS;
+        c->connect_ms = OWN_CONNECT_MS;
+        c->identities_only = true;
+        c->may_use_kbdint = c->may_use_password = false;
         return 0;
     }
     missing = ask_ssh(to, &text, max_ms, e);
     if (missing >= 0)
         rc = ssh_conf_parse(c, to, buf_text(&text), e);
-    if (rc == 0 && missing)
-        guess(c);
-    else if (rc == 0 && text.n <= SSH_CONF_SAID_MAX_BYTES)
+    if (rc == 0 && missing) { /* where ssh would look without being told */
+        for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+            add(&c->identities, c->arena, expand_file(c, keys[i]));
+        c->kept_in = expand_file(c, "~/.ssh/known_hosts");
+        add(&c->known_hosts, c->arena, c->kept_in);
+        add(&c->known_hosts, c->arena, "/etc/ssh/ssh_known_hosts");
+        c->is_guess = true;
+    } else if (rc == 0 && text.n <= SSH_CONF_SAID_MAX_BYTES)
         c->said = arena_strdup(c->arena, buf_text(&text));
     buf_free(&text);
     return rc;

@@ -47,8 +47,6 @@ int ssh_conf_read(struct ssh_conf *c, const struct endpoint *to, int64_t max_ms,
 int ssh_conf_parse(struct ssh_conf *c, const struct endpoint *to, const char *said, struct err *e);
 void ssh_conf_free(struct ssh_conf *c);
 
-/* $HOME, or the account's home; caller frees. */
-char *ssh_conf_home(void);
 /* Starts a program with these descriptors as its standard ones, -1: /dev/null for input, its parent's
  * for others.  0, or errno's number. */
 int ssh_spawn(const char *const *argv, const int fds[3], pid_t *pid);

@@ -250,25 +250,22 @@ out:
 
 /* ---- the server's first words ---- */
 
-static int say_proxy_ended(const struct ssh_conf *c, struct ssh_dialed *d, struct err *e)
-{
-    int status = 0;
-
-    /* It has closed its output, so it is about to end. */
-    while (waitpid(d->proxy, &status, 0) < 0 && errno == EINTR)
-        ;
-    d->proxy = 0;
-    return err_set(
-        e, ERR_UNREACHABLE, "the ProxyCommand ended before a server answered (exit status %d): %s",
-        WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), c->proxy_command);
-}
-
 /* ERR_BUSY: worth another try. */
 static int say_dropped(const struct ssh_conf *c, struct ssh_dialed *d, const char *said,
                        struct err *e)
 {
-    if (d->proxy > 0)
-        return say_proxy_ended(c, d, e);
+    int status = 0;
+
+    if (d->proxy > 0) {
+        /* It has closed its output, so it is about to end. */
+        while (waitpid(d->proxy, &status, 0) < 0 && errno == EINTR)
+            ;
+        d->proxy = 0;
+        return err_set(e, ERR_UNREACHABLE,
+                       "the ProxyCommand ended before a server answered (exit status %d): %s",
+                       WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+                       c->proxy_command);
+    }
     /* OpenSSH 9.8 and newer say the same for both (sshd.c, drop_connection). */
     if (strstr(said, "Not allowed at this time") != NULL)
         err_set(e, ERR_BUSY,
@@ -281,17 +278,6 @@ static int say_dropped(const struct ssh_conf *c, struct ssh_dialed *d, const cha
                 "the connection is dropped as soon as it is made; too many log in at once "
                 "(MaxStartups in sshd_config), or a firewall or hosts.deny forbids it");
     return ssh_dial_wrap(c, d->address, e);
-}
-
-/* The first line, without what a terminal would not show. */
-static void tidy(char *said)
-{
-    said[strcspn(said, "\r\n")] = '\0';
-    for (char *p = said; *p != '\0'; p++)
-        if ((unsigned char)*p < ' ' || (unsigned char)*p >= 0x7f)
-            *p = '?';
-    if (strlen(said) > 60)
-        memcpy(said + 57, "...", sizeof "...");
 }
 
 /* Looks without taking: libssh reads it again.  What is said once and not gone on with was all. */
@@ -317,7 +303,13 @@ static int await_greeting(const struct ssh_conf *c, const struct ssh_patience *p
         if (pause_for(LOOK_EVERY_MS, p, e) < 0)
             return -1;
     } while (n < GREETING_BYTES && still_ms < STILL_MS);
-    tidy(said);
+    /* The first line, without what a terminal would not show. */
+    said[strcspn(said, "\r\n")] = '\0';
+    for (char *at = said; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || (unsigned char)*at >= 0x7f)
+            *at = '?';
+    if (strlen(said) > 60)
+        memcpy(said + 57, "...", sizeof "...");
     return say_dropped(c, d, said, e);
 silent:
     if (why.kind != ERR_BUSY)

@@ -163,19 +163,6 @@ static bool may_read(const struct ssh_pump *l)
            ssh_channel_window_size(l->channel) > 0;
 }
 
-/* One piece; it is as large as sshd has room for. */
-static void fetch(struct ssh_pump *l)
-{
-    size_t window = ssh_channel_window_size(l->channel);
-    size_t most = window < PIECE_BYTES ? window : PIECE_BYTES;
-    ssize_t n = recv(l->fd, buf_reserve(&l->unsent, most), most, MSG_DONTWAIT);
-
-    if (n > 0)
-        buf_added(&l->unsent, (size_t)n);
-    else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
-        l->has_local_ended = true;
-}
-
 /* ---- opening ---- */
 
 struct ssh_pump *ssh_pump_open(struct ssh *s, enum ssh_target target, const char *text,
@@ -218,25 +205,18 @@ static int refuse_open(const struct ssh_pump *l, struct err *e)
                    number != NULL && strchr(number, ')') != NULL ? strchr(number, ')') + 2 : words);
 }
 
-static int open_channel(struct ssh_pump *l)
-{
-    switch (l->target) {
-    case SSH_TO_PATH: return ssh_channel_open_forward_unix(l->channel, l->text, "localhost", 0);
-    case SSH_TO_PORT:
-        return ssh_channel_open_forward(l->channel, "localhost", atoi(l->text), "localhost", 0);
-    case SSH_TO_COMMAND:
-    case SSH_TO_SUBSYSTEM: break;
-    }
-    return ssh_channel_open_session(l->channel);
-}
-
 static int take_step(struct ssh_pump *l, struct err *e)
 {
     bool is_command = l->target == SSH_TO_COMMAND;
     int rc;
 
     if (l->stage == STAGE_CHANNEL) {
-        rc = open_channel(l);
+        if (l->target == SSH_TO_PATH)
+            rc = ssh_channel_open_forward_unix(l->channel, l->text, "localhost", 0);
+        else if (l->target == SSH_TO_PORT)
+            rc = ssh_channel_open_forward(l->channel, "localhost", atoi(l->text), "localhost", 0);
+        else
+            rc = ssh_channel_open_session(l->channel);
         if (rc == SSH_AGAIN)
             return 0;
         if (rc != SSH_OK)
@@ -377,7 +357,15 @@ void ssh_pump_pump(struct ssh_pump *l, short revents)
     if (ssh_may_write(l->s))
         send_unsent(l);
     if ((revents & (POLLIN | POLLHUP | POLLERR)) != 0 && may_read(l)) {
-        fetch(l);
+        /* One piece; it is as large as sshd has room for. */
+        size_t window = ssh_channel_window_size(l->channel);
+        size_t most = window < PIECE_BYTES ? window : PIECE_BYTES;
+        ssize_t n = recv(l->fd, buf_reserve(&l->unsent, most), most, MSG_DONTWAIT);
+
+        if (n > 0)
+            buf_added(&l->unsent, (size_t)n);
+        else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
+            l->has_local_ended = true;
         send_unsent(l);
     }
     deliver_kept(l);

@@ -83,6 +83,7 @@ static int begin(void **state)
     static const char list[] = "{\"a\": 1}\n";
     struct scene *s = mem_alloc(sizeof *s);
     struct param2vals_wanted wanted = { .points_max = 9 };
+    struct endpoint to;
     int fd;
 
     signal(SIGPIPE, SIG_IGN);
@@ -102,8 +103,8 @@ static int begin(void **state)
     close(fd);
     wanted.path = s->list;
     s->points.list = param2vals_read(&wanted, NULL);
-    return s->server < 0 || s->points.list == NULL ? -1
-                                                   : rpc_open_path(&s->rpc, s->socket, NULL, NULL);
+    to = (struct endpoint){ .kind = ENDPOINT_UNIX, .text = s->socket, .path = s->socket };
+    return s->server < 0 || s->points.list == NULL ? -1 : rpc_open(&s->rpc, &to, NULL, NULL);
 }
 
 static int end(void **state)
