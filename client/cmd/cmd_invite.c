@@ -13,9 +13,9 @@
 #include "client/term/output.h"
 #include "client/term/table.h"
 #include "client/util/conf.h"
-#include "common/proto/unixsocket.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
+#include "common/proto/unixsocket.h"
 
 struct options {
     const char *name, *host, *revoke, *state;

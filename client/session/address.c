@@ -11,12 +11,12 @@
 
 #include "client/session/address.h"
 #include "client/util/conf.h"
-#include "common/proto/unixsocket.h"
 #include "common/base/digest.h"
 #include "common/base/fs.h"
 #include "common/base/io.h"
 #include "common/base/nfs_lookup.h"
 #include "common/base/path.h"
+#include "common/proto/unixsocket.h"
 
 enum {
     SOCKET_PATH_MAX = 100, /* 107 on Linux, 103 on macOS, and some room */

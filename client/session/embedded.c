@@ -14,11 +14,11 @@
 #include "client/term/output.h"
 #include "client/util/child.h"
 #include "client/util/login_node.h"
-#include "common/proto/unixsocket.h"
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
 #include "common/base/units.h"
+#include "common/proto/unixsocket.h"
 
 enum {
     START_MAX_MS = 30 * 1000, /* a large queue after a crash takes a while to open */
@@ -132,37 +132,6 @@ static int lock(const char *state, struct err *e)
     return fd;
 }
 
-/* A ludwigd that stops lets go of its state last of all: then the next one may start. */
-static int wait_until_free(const char *state, struct err *e)
-{
-    char *path = mem_printf("%s/server/lock", state);
-    struct err why = { 0 };
-    int fd = io_lock_file_within(path, STOP_MAX_MS, &why);
-
-    free(path);
-    if (fd < 0 && why.kind == ERR_BUSY)
-        return err_set(e, ERR_BUSY, "an old ludwigd still uses %s after %d s", state,
-                       STOP_MAX_MS / 1000);
-    if (fd >= 0)
-        close(fd);
-    return 0;
-}
-
-static int wait_for_server(const char *state, pid_t pid, const char *socket_path, struct err *e)
-{
-    int64_t deadline_ms = units_monotonic_ms() + START_MAX_MS;
-
-    while (!rpc_is_answered(socket_path)) {
-        if (child_has_ended(pid))
-            return say_why_it_ended(state, "ludwigd", "ludwigd.log", e);
-        if (units_monotonic_ms() >= deadline_ms)
-            return err_set(e, ERR_UNREACHABLE, "ludwigd did not answer within %d s (its log: %s)",
-                           START_MAX_MS / 1000, state);
-        (void)poll(NULL, 0, LOOK_EVERY_MS);
-    }
-    return 0;
-}
-
 static int start_server(const char *state, const struct conf *c, const char *socket_path,
                         struct err *e)
 {
@@ -176,6 +145,7 @@ static int start_server(const char *state, const struct conf *c, const char *soc
         value_member("sockets", (struct value){ .type = VALUE_LIST, .list = { &path, 1 } }),
     };
     size_t n = 3;
+    int64_t deadline_ms;
     pid_t pid = -1;
 
     if (listen != NULL)
@@ -190,7 +160,18 @@ static int start_server(const char *state, const struct conf *c, const char *soc
     free(listen);
     free(server_state);
     free(share);
-    return pid < 0 ? -1 : wait_for_server(state, pid, socket_path, e);
+    if (pid < 0)
+        return -1;
+    deadline_ms = units_monotonic_ms() + START_MAX_MS;
+    while (!rpc_is_answered(socket_path)) {
+        if (child_has_ended(pid))
+            return say_why_it_ended(state, "ludwigd", "ludwigd.log", e);
+        if (units_monotonic_ms() >= deadline_ms)
+            return err_set(e, ERR_UNREACHABLE, "ludwigd did not answer within %d s (its log: %s)",
+                           START_MAX_MS / 1000, state);
+        (void)poll(NULL, 0, LOOK_EVERY_MS);
+    }
+    return 0;
 }
 
 /* How many workers there are, pilots left out; those that are lost may come back. */
@@ -386,13 +367,22 @@ static int ask_to_stop(struct rpc *rpc, bool workers, struct err *e)
 /* No other command may start the server anew while we wait for its end. */
 static int wait_until_gone(struct err *e)
 {
-    char *state = conf_state_dir();
-    int lock_fd = lock(state, e), result = -1;
+    char *state = conf_state_dir(), *path = mem_printf("%s/server/lock", state);
+    int lock_fd = lock(state, e), server_fd, result = -1;
+    struct err why = { 0 };
 
     if (lock_fd >= 0) {
-        result = wait_until_free(state, e);
+        /* ludwigd lets go of its state last of all: then the next one may start. */
+        server_fd = io_lock_file_within(path, STOP_MAX_MS, &why);
+        result = server_fd < 0 && why.kind == ERR_BUSY
+                     ? err_set(e, ERR_BUSY, "an old ludwigd still uses %s after %d s", state,
+                               STOP_MAX_MS / 1000)
+                     : 0;
+        if (server_fd >= 0)
+            close(server_fd);
         close(lock_fd);
     }
+    free(path);
     free(state);
     return result;
 }

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "client/session/rpc.h"
-#include "common/proto/unixsocket.h"
 #include "common/base/units.h"
+#include "common/proto/unixsocket.h"
 #include "common/ssh/prompt.h"
 
 enum { FIRST_PAUSE_MS = 20, LONGEST_PAUSE_MS = 1000 };

@@ -186,11 +186,19 @@ static int read_text(const char *text, struct param *to, struct arena *a, struct
     return -1;
 }
 
-/* Those there are help when none is near and they are few. */
-static int refuse_unknown(const struct list *params, const char *name, struct err *e)
+int params_set(struct list *params, const char *text, struct arena *a, struct err *e)
 {
-    char *unknown = params_unknown(params, name), *known = params_listed(params);
+    size_t n = strcspn(text, "=");
+    char *name = arena_strndup(a, text, n), *unknown, *known;
+    struct param *param = params_find(params, name);
 
+    if (text[n] != '=')
+        return err_set(e, ERR_USAGE, "--set takes NAME=VALUE, not '%s'", text);
+    if (param != NULL)
+        return read_text(text + n + 1, param, a, e);
+    /* Those there are help when none is near and they are few. */
+    unknown = params_unknown(params, name);
+    known = params_listed(params);
     if (find_nearest(params, name) != NULL || params->n > LISTED_MAX)
         err_set(e, ERR_USAGE, "--set %s: %s", name, unknown);
     else if (params->n == 0)
@@ -201,17 +209,4 @@ static int refuse_unknown(const struct list *params, const char *name, struct er
     free(known);
     free(unknown);
     return -1;
-}
-
-int params_set(struct list *params, const char *text, struct arena *a, struct err *e)
-{
-    size_t n = strcspn(text, "=");
-    char *name = arena_strndup(a, text, n);
-    struct param *param = params_find(params, name);
-
-    if (text[n] != '=')
-        return err_set(e, ERR_USAGE, "--set takes NAME=VALUE, not '%s'", text);
-    if (param != NULL)
-        return read_text(text + n + 1, param, a, e);
-    return refuse_unknown(params, name, e);
 }

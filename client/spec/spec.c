@@ -361,42 +361,6 @@ static void check_command(struct yaml_keys_reader *r, const struct yaml_node *ro
     buf_free(&p.seen);
 }
 
-static void check_setup(struct yaml_keys_reader *r, const struct yaml_node *root)
-{
-    struct spec *s = spec_of(r);
-    const char *const *lines = s->setup.items;
-    struct buf text = { 0 };
-
-    for (size_t i = 0; i < s->setup.n; i++)
-        if (lines[i] != NULL) /* else it was refused */
-            buf_printf(&text, "%s%s", i > 0 ? "\n" : "", lines[i]);
-    if (text.n > COMMAND_MAX_BYTES)
-        yaml_keys_error(r, yaml_get(root, "setup"), "setup: more than %d bytes", COMMAND_MAX_BYTES);
-    if (text.n > 0)
-        s->work.setup = arena_strndup(r->arena, buf_text(&text), text.n);
-    buf_free(&text);
-}
-
-/* ---- names ---- */
-
-/* Without project: the name of the folder. */
-static void check_project(struct yaml_keys_reader *r, const struct yaml_node *root)
-{
-    struct spec *s = spec_of(r);
-    const struct yaml_node *node = yaml_get(root, "project");
-
-    if (node == NULL && s->folder != NULL)
-        s->project = path_basename(s->folder);
-    if (s->project == NULL) {
-        if (node == NULL)
-            yaml_keys_error(r, root, "there is no 'project:'");
-    } else if (!path_is_portable_name(s->project) || s->project[0] == '.') {
-        yaml_keys_error(r, node != NULL ? node : root,
-                        "project: '%s' cannot be a folder on every system%s", s->project,
-                        node != NULL ? "" : "; name it with 'project:'");
-    }
-}
-
 bool spec_is_node_name(const char *name)
 {
     static const char chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
@@ -472,12 +436,27 @@ static void check_plan(struct yaml_keys_reader *r, const struct yaml_node *root)
 static void check_all(struct yaml_keys_reader *r, const struct yaml_node *root)
 {
     struct spec *s = spec_of(r);
-    const struct yaml_node *nodes = yaml_get(root, "nodes");
-    const char *const *names = s->nodes.items;
+    const struct yaml_node *nodes = yaml_get(root, "nodes"), *project = yaml_get(root, "project");
+    const char *const *names = s->nodes.items, *const *lines = s->setup.items;
+    struct buf setup = { 0 };
 
     check_command(r, root);
-    check_setup(r, root);
-    check_project(r, root);
+    for (size_t i = 0; i < s->setup.n; i++)
+        if (lines[i] != NULL) /* else it was refused */
+            buf_printf(&setup, "%s%s", i > 0 ? "\n" : "", lines[i]);
+    if (setup.n > COMMAND_MAX_BYTES)
+        yaml_keys_error(r, yaml_get(root, "setup"), "setup: more than %d bytes", COMMAND_MAX_BYTES);
+    if (setup.n > 0)
+        s->work.setup = arena_strndup(r->arena, buf_text(&setup), setup.n);
+    buf_free(&setup);
+    if (project == NULL && s->folder != NULL)
+        s->project = path_basename(s->folder);
+    if (s->project == NULL && project == NULL)
+        yaml_keys_error(r, root, "there is no 'project:'");
+    else if (s->project != NULL && (!path_is_portable_name(s->project) || s->project[0] == '.'))
+        yaml_keys_error(r, project != NULL ? project : root,
+                        "project: '%s' cannot be a folder on every system%s", s->project,
+                        project != NULL ? "" : "; name it with 'project:'");
     if (s->name != NULL && strlen(s->name) > NAME_MAX_BYTES)
         yaml_keys_error(r, yaml_get(root, "name"), "name: more than %d bytes", NAME_MAX_BYTES);
     if (s->name != NULL && spec_has_control(s->name))
@@ -496,35 +475,30 @@ static void check_all(struct yaml_keys_reader *r, const struct yaml_node *root)
     check_plan(r, root);
 }
 
-/* Cuts errors to whole lines that fit into a struct err, with the number of those that do not; of
- * the first line at least what fits. */
-static void cut_errors(struct buf *errors)
-{
-    static const size_t behind = sizeof "...\nand 18446744073709551615 more";
-    size_t n = ERR_TEXT_BYTES - behind, n_more = 0;
-    bool is_cut;
-
-    if (errors->n < ERR_TEXT_BYTES)
-        return;
-    while (n > 0 && errors->bytes[n] != '\n')
-        n--;
-    if (n == 0)
-        n = safe_text_whole(buf_text(errors), ERR_TEXT_BYTES - behind);
-    for (size_t i = n; i < errors->n; i++)
-        n_more += errors->bytes[i] == '\n';
-    is_cut = errors->bytes[n] != '\n';
-    errors->n = n;
-    buf_printf(errors, "%s", is_cut ? "..." : "");
-    if (n_more > 0)
-        buf_printf(errors, "\nand %zu more", n_more);
-}
-
 int spec_end(struct yaml_keys_reader *r, bool with_excerpts, struct err *e)
 {
+    static const size_t behind = sizeof "...\nand 18446744073709551615 more";
     const struct spec *s = spec_of(r);
+    size_t n = ERR_TEXT_BYTES - behind, n_more = 0;
+    struct buf *errors = &r->errors;
+    bool is_cut;
 
-    excerpt_sort(&r->errors, r->file);
-    cut_errors(&r->errors);
+    excerpt_sort(errors, r->file);
+    /* They are cut to whole lines that fit into a struct err, with the number of those that do not; of
+     * the first line at least what fits. */
+    if (errors->n >= ERR_TEXT_BYTES) {
+        while (n > 0 && errors->bytes[n] != '\n')
+            n--;
+        if (n == 0)
+            n = safe_text_whole(buf_text(errors), ERR_TEXT_BYTES - behind);
+        for (size_t i = n; i < errors->n; i++)
+            n_more += errors->bytes[i] == '\n';
+        is_cut = errors->bytes[n] != '\n';
+        errors->n = n;
+        buf_add_str(errors, is_cut ? "..." : "");
+        if (n_more > 0)
+            buf_printf(errors, "\nand %zu more", n_more);
+    }
     if (yaml_keys_end(r, e) == 0)
         return 0;
     if (with_excerpts)

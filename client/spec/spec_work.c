@@ -59,25 +59,6 @@ static bool is_path(const struct yaml_node *node)
            strlen(node->text) == node->scalar.str.n;
 }
 
-static int read_source_item(struct yaml_keys_reader *r, const struct key *key,
-                            const struct yaml_node *node, const char **to)
-{
-    char *path;
-    int answer;
-
-    if (!is_path(node))
-        return yaml_keys_error(r, node, "%s: expected a path or a list of paths, found %s",
-                               key->name, value_type_name(node->type));
-    *to = plain_path(r->arena, node->text);
-    if (strcmp(*to, ".") != 0 && !path_is_inside(*to))
-        return yaml_keys_error(r, node, "%s: '%s' does not lie below the sweep file's folder",
-                               key->name, node->text);
-    path = path_join(folder_of(r), *to);
-    answer = check_exists(r, key->name, node, path);
-    free(path);
-    return answer;
-}
-
 int spec_read_source(struct yaml_keys_reader *r, const struct key *key,
                      const struct yaml_node *node, void *to)
 {
@@ -85,9 +66,24 @@ int spec_read_source(struct yaml_keys_reader *r, const struct key *key,
     const char **items = arena_alloc(r->arena, n * sizeof *items);
     int answer = 0;
 
-    for (size_t i = 0; i < n; i++)
-        if (read_source_item(r, key, spec_item_at(node, i), &items[i]) < 0)
+    for (size_t i = 0; i < n; i++) {
+        const struct yaml_node *item = spec_item_at(node, i);
+        char *path;
+
+        if (!is_path(item)) {
+            answer = yaml_keys_error(r, item, "%s: expected a path or a list of paths, found %s",
+                                     key->name, value_type_name(item->type));
+            continue;
+        }
+        items[i] = plain_path(r->arena, item->text);
+        path = path_join(folder_of(r), items[i]);
+        if (strcmp(items[i], ".") != 0 && !path_is_inside(items[i]))
+            answer = yaml_keys_error(r, item, "%s: '%s' does not lie below the sweep file's folder",
+                                     key->name, item->text);
+        else if (check_exists(r, key->name, item, path) < 0)
             answer = -1;
+        free(path);
+    }
     *(struct list *)to = (struct list){ items, n };
     spec_of(r)->has_source = true;
     return answer;
@@ -404,29 +400,6 @@ const struct key spec_retry_keys[] = {
     { .name = NULL },
 };
 
-static void check_end(struct yaml_keys_reader *r, const struct yaml_node *node, const char *text)
-{
-    struct suggest nearest = { .word = text };
-    size_t n = strspn(text, "0123456789");
-
-    /* A number from 1 to 255 without zeroes in front; 137 is the same as signal 9. */
-    if (n > 0 && n <= 3 && text[n] == '\0' && text[0] != '0' && atoi(text) <= 255)
-        return;
-    for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++) {
-        if (strcmp(text, cause_names[i]) == 0)
-            return;
-        suggest_try(&nearest, cause_names[i]);
-    }
-    if (nearest.best != NULL)
-        yaml_keys_error(r, node, "on: unknown cause '%s' (did you mean '%s'?)", text, nearest.best);
-    else
-        yaml_keys_error(
-            r, node,
-            "on: unknown cause '%s' (there are failed, signal, timeout, oom, node-lost, "
-            "preempted, walltime, and exit codes from 1 to 255)",
-            text);
-}
-
 static void check_retry(struct yaml_keys_reader *r, const struct yaml_node *node)
 {
     struct retry *retry = &spec_of(r)->retry;
@@ -436,9 +409,27 @@ static void check_retry(struct yaml_keys_reader *r, const struct yaml_node *node
     if (on != NULL && on->type == VALUE_LIST && on->n == 0)
         yaml_keys_error(r, on,
                         "on: an empty list leaves nothing to try again; leave out retry: instead");
-    for (size_t i = 0; on != NULL && i < retry->on.n; i++)
-        if (ends[i] != NULL)
-            check_end(r, spec_item_at(on, i), ends[i]);
+    for (size_t i = 0; on != NULL && i < retry->on.n; i++) {
+        struct suggest nearest = { .word = ends[i] };
+        size_t n = ends[i] != NULL ? strspn(ends[i], "0123456789") : 0;
+        /* A number from 1 to 255 without zeroes in front; 137 is the same as signal 9. */
+        bool is_well = ends[i] == NULL || (n > 0 && n <= 3 && ends[i][n] == '\0' &&
+                                           ends[i][0] != '0' && atoi(ends[i]) <= 255);
+
+        for (int k = CAUSE_NONE + 1; !is_well && k < CAUSE_COUNT; k++) {
+            is_well = strcmp(ends[i], cause_names[k]) == 0;
+            suggest_try(&nearest, cause_names[k]);
+        }
+        if (!is_well && nearest.best != NULL)
+            yaml_keys_error(r, spec_item_at(on, i), "on: unknown cause '%s' (did you mean '%s'?)",
+                            ends[i], nearest.best);
+        else if (!is_well)
+            yaml_keys_error(
+                r, spec_item_at(on, i),
+                "on: unknown cause '%s' (there are failed, signal, timeout, oom, node-lost, "
+                "preempted, walltime, and exit codes from 1 to 255)",
+                ends[i]);
+    }
     if (on != NULL && yaml_get(node, "max") == NULL)
         retry->max = 1;
     if (on == NULL && retry->max > 0)

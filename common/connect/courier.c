@@ -19,10 +19,10 @@
 
 #include "common/base/io.h"
 #include "common/base/units.h"
-#include "common/proto/unixsocket.h"
 #include "common/connect/file_request.h"
 #include "common/proto/layout.h"
 #include "common/proto/shareid.h"
+#include "common/proto/unixsocket.h"
 #include "common/sftp/sftp.h"
 #include "common/share/share.h"
 
@@ -434,28 +434,6 @@ static int remove_requests(struct stream *s, int64_t up_to, struct err *e)
     return 0;
 }
 
-static int take_reply(struct stream *s, struct err *e)
-{
-    struct file_reply r;
-
-    arena_reset(s->arena);
-    if (file_request_decode_reply(&r, buf_bytes(&s->file), s->arena, e) < 0)
-        return err_wrap(e, "outbox");
-    if (strcmp(r.server, s->c->server) != 0 || !token_equal(&r.conn, &s->conn) ||
-        r.no != s->n_replied)
-        return err_set(e, ERR_PROTOCOL, "outbox: reply %" PRId64 " says what its name does not",
-                       s->n_replied);
-    if (r.why != NULL)
-        return err_set(e, ERR_UNREACHABLE, "ludwigd on %s gave the connection up: %s", s->c->host,
-                       r.why);
-    s->n_replied++;
-    s->put_ms = s->since_ms = units_monotonic_ms();
-    s->has_heard_end = r.is_end;
-    if (!s->is_deaf)
-        buf_add(&s->down, r.data.data, r.data.n);
-    return 0;
-}
-
 /* Those that are there, up to the first that is not; 1: there were some. */
 static int take_replies(struct stream *s, struct err *e)
 {
@@ -464,6 +442,7 @@ static int take_replies(struct stream *s, struct err *e)
     while (s->n_replied < s->n_put && !s->has_heard_end && s->down.n <= DOWN_MAX_BYTES) {
         char name[FILE_REQUEST_NAME_BYTES], *path;
         struct err why = { 0 };
+        struct file_reply r;
 
         file_request_reply_name(name, s->c->uid, &s->conn, s->n_replied);
         path = mem_printf(FILE_REQUEST_OUTBOX "/%s", name);
@@ -474,8 +453,21 @@ static int take_replies(struct stream *s, struct err *e)
             break;
         if (why.kind != ERR_NONE)
             return err_set(e, why.kind, "outbox: %s", why.text);
-        if (take_reply(s, e) < 0)
-            return -1;
+        arena_reset(s->arena);
+        if (file_request_decode_reply(&r, buf_bytes(&s->file), s->arena, e) < 0)
+            return err_wrap(e, "outbox");
+        if (strcmp(r.server, s->c->server) != 0 || !token_equal(&r.conn, &s->conn) ||
+            r.no != s->n_replied)
+            return err_set(e, ERR_PROTOCOL, "outbox: reply %" PRId64 " says what its name does not",
+                           s->n_replied);
+        if (r.why != NULL)
+            return err_set(e, ERR_UNREACHABLE, "ludwigd on %s gave the connection up: %s",
+                           s->c->host, r.why);
+        s->n_replied++;
+        s->put_ms = s->since_ms = units_monotonic_ms();
+        s->has_heard_end = r.is_end;
+        if (!s->is_deaf)
+            buf_add(&s->down, r.data.data, r.data.n);
         n = 1;
     }
     return n;

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "common/base/io.h"
-#include "common/proto/unixsocket.h"
 #include "common/connect/mux_proto.h"
+#include "common/proto/unixsocket.h"
 #include "common/ssh/prompt.h"
 
 struct mux {

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "common/base/io.h"
-#include "common/proto/unixsocket.h"
 #include "common/connect/courier.h"
 #include "common/connect/route_child.h"
+#include "common/proto/unixsocket.h"
 #include "common/sftp/sftp.h"
 
 enum { SAID_MAX_BYTES = 8192 };

@@ -436,23 +436,10 @@ void routes_begin(struct routes *w)
     w->lane = NULL; /* the first step begins it */
 }
 
-static int phase_step(struct routes *w, int *fd, enum way *way, struct err *e)
-{
-    switch (w->phase) {
-    case IDLE: break;
-    case OPENING: return open_step(w, fd, way, e);
-    case GREETING: return await_bridge(w, fd, way, e);
-    case PROBING: return probe_step(w, e);
-    case OPENING_SFTP: return sftp_step(w, e);
-    case CHILD: return child_step(w, fd, way, e);
-    }
-    return err_set(e, ERR_INTERNAL, "no way is looked for");
-}
-
 int routes_step(struct routes *w, int *fd, enum way *way, struct err *e)
 {
     unsigned before;
-    int rc;
+    int rc = 0;
 
     if (w->phase == OPENING && w->lane == NULL) {
         if (w->n == 0)
@@ -472,7 +459,14 @@ int routes_step(struct routes *w, int *fd, enum way *way, struct err *e)
     }
     do {
         before = w->n_moves;
-        rc = phase_step(w, fd, way, e);
+        switch (w->phase) {
+        case IDLE: return err_set(e, ERR_INTERNAL, "no way is looked for");
+        case OPENING: rc = open_step(w, fd, way, e); break;
+        case GREETING: rc = await_bridge(w, fd, way, e); break;
+        case PROBING: rc = probe_step(w, e); break;
+        case OPENING_SFTP: rc = sftp_step(w, e); break;
+        case CHILD: rc = child_step(w, fd, way, e); break;
+        }
     } while (rc == 0 && w->n_moves != before);
     return rc;
 }

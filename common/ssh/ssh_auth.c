@@ -525,33 +525,24 @@ static int refuse(const struct login *l, struct err *e)
     return -1;
 }
 
-/* Nearly every server takes keys: it is not asked first what it takes.  One that takes none yet may
- * want one later, after a password. */
-static enum login_outcome try_keys_at_once(struct login *l, struct err *e)
-{
-    enum login_outcome outcome;
-
-    if (!l->s->conf.may_use_keys || !do_keys_lie_open(l))
-        return LOGIN_REFUSED;
-    outcome = try_keys(l, e);
-    if (outcome != LOGIN_REFUSED)
-        return outcome;
-    if ((offered(l) & SSH_AUTH_METHOD_PUBLICKEY) != 0)
-        l->done |= SSH_AUTH_METHOD_PUBLICKEY;
-    else
-        buf_clear(&l->tried);
-    return LOGIN_REFUSED;
-}
-
 static int log_in(struct login *l, struct err *e)
 {
-    enum login_outcome outcome = try_keys_at_once(l, e);
+    enum login_outcome outcome = LOGIN_REFUSED;
+    int rc;
 
+    /* Nearly every server takes keys: it is not asked first what it takes.  One that takes none yet
+     * may want one later, after a password. */
+    if (l->s->conf.may_use_keys && do_keys_lie_open(l)) {
+        outcome = try_keys(l, e);
+        if (outcome == LOGIN_REFUSED && (offered(l) & SSH_AUTH_METHOD_PUBLICKEY) != 0)
+            l->done |= SSH_AUTH_METHOD_PUBLICKEY;
+        else if (outcome == LOGIN_REFUSED)
+            buf_clear(&l->tried);
+    }
     if (outcome == LOGIN_REFUSED && offered(l) != 0) {
         outcome = LOGIN_PARTIAL;
     } else if (outcome == LOGIN_REFUSED) {
-        int rc = call(l, CALL_NONE, NULL, e);
-
+        rc = call(l, CALL_NONE, NULL, e);
         /* A server that takes nothing says what it would take. */
         outcome = rc == SSH_AUTH_DENIED ? LOGIN_PARTIAL : settle(l, rc, "none", e);
     }
