@@ -147,7 +147,7 @@ static void work_at(struct mux_server *m, struct ask *ask)
     if (!was_begun)
         ask->lane = ssh_pump_open(m->ssh, SSH_TO_SUBSYSTEM, "sftp", &ask->why);
     rc = ask->lane != NULL ? ssh_pump_step(ask->lane, &ask->why) : -1;
-    if (rc < 0)
+    if (rc < 0 && ask->lane != NULL)
         err_wrap(&ask->why, "SFTP");
     /* The client of an SFTP server has much to say, and may begin before sshd has started it. */
     if (rc == 0 && ssh_pump_is_asked(ask->lane))
