@@ -18,7 +18,7 @@ struct groups {
 };
 
 /* Those that look somebody up may wait for a name service: on threads, or before the loop runs.
- * On the loop there is names.h. */
+ * On the loop there is user_names.h. */
 /* "alice", or "#1234" for a uid without a name.  Caller frees. */
 char *identity_user_name(uid_t uid);
 bool identity_find_user(const char *name, uid_t *uid);

@@ -17,7 +17,7 @@ struct ask {
     const struct envelope *envelope;
     struct arena *arena;         /* request and reply live here */
     int64_t progress[3];         /* zero at first; kept while the handler answers 1 */
-    struct request_task *errand; /* errand.h; NULL: none was begun */
+    struct request_task *errand; /* NULL: none was begun */
 };
 
 enum { HANDLER_GOES_ON = 1, HANDLER_WAITS = 2 };
@@ -26,7 +26,7 @@ enum { HANDLER_GOES_ON = 1, HANDLER_WAITS = 2 };
  * Returns 0 with *reply filled, -1 with e set.  Reply types are as in the table of messages;
  * a message whose reply is -1 gets reply == NULL.  1: there is more to do; what was written
  * stays, and it is called again in a later turn, with the same request and progress (nothing else of
- * that connection is taken meanwhile).  2: the same, once its errand is done.  What it reads of its
+ * that connection is taken meanwhile).  2: the same, once its task is done.  What it reads of its
  * peer's it must check each time.
  */
 typedef int (*handler_fn)(struct server *sv, struct ask *ask, const void *request, void *reply,

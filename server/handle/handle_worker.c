@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* handle_worker.c - hello of clients and workers; a worker registers, takes hands, reports, and retires
- * with its pilot */
+/* handle_worker.c - hello of clients and workers; registration, reports and end of a worker */
 
 #include <inttypes.h>
 #include <stdlib.h>
