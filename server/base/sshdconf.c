@@ -67,8 +67,8 @@ int sshdconf_parse_listen(const char *text, struct arena *a, struct sshd_listen 
 /* ---- sshd_config ---- */
 
 /*
- * A user with a key gets the server's messages and SFTP, and nothing else: the command that they ask
- * for is replaced for all keys, whatever their lines say.
+ * A user with a key gets the server's messages and SFTP, and nothing else: the command that they
+ * ask for is replaced for all keys, whatever their lines say.
  */
 static const char fixed[] = "AuthenticationMethods publickey\n"
                             "PubkeyAuthentication yes\n"

@@ -16,7 +16,8 @@ struct thread_task;
 
 struct thread_job {
     void (*run)(void *context); /* on the thread: nothing but context is its own */
-    /* On the loop, unless it was dropped.  why: NULL, or there was no thread, and run was not called. */
+    /* On the loop, unless it was dropped.  why: NULL, or there was no thread, and run was not
+     * called. */
     void (*after)(void *context, const struct err *why);
     void (*destroy)(void *context);
     void *context;

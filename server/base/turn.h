@@ -37,8 +37,8 @@ void turn_add_work(struct turn *t, turn_work_fn run, int64_t key);
 
 /* ---- for handlers and work, inside a turn: effects, dropped if they fail ---- */
 
-/* Runs after the commit; argument must not point into anything that may vanish.  The same twice in a
- * row is run once. */
+/* Runs after the commit; argument must not point into anything that may vanish.  The same twice in
+ * a row is run once. */
 void turn_after(struct server *sv, void (*run)(struct server *sv, int64_t argument),
                 int64_t argument);
 /* The same with a context that either run or drop takes over. */

@@ -30,7 +30,8 @@ static const struct {
     { "CANCEL_NOW", CANCEL_NOW },
 };
 
-/* What stands for a list of all job states, or of those that are over, in the order of their numbers. */
+/* What stands for a list of all job states, or of those that are over, in the order of their
+ * numbers. */
 static bool add_job_states(struct buf *out, const char *word, size_t n)
 {
     static const char *const words[] = { "JOB_IS_OVER", "JOB_COUNTERS", "JOB_COUNTERS_SET" };

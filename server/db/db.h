@@ -33,7 +33,8 @@ struct db;
 struct stmt;
 
 /* Opens or creates it and brings its schema up to date (numbered migrations, each in a
- * transaction).  ERR_BUSY when another process holds it; a database of a newer ludwigd is refused. */
+ * transaction).  ERR_BUSY when another process holds it; a database of a newer ludwigd is
+ * refused. */
 struct db *db_open(const char *path, struct err *e);
 void db_close(struct db *db);
 
@@ -83,8 +84,8 @@ bool db_is_in_transaction(struct db *db);
  * Migrations keep the numbers: they are never changed again.
  */
 
-/* The statement as SQLite takes it; to be freed.  A name that no table has is left alone, and SQLite
- * refuses it. */
+/* The statement as SQLite takes it; to be freed.  A name that no table has is left alone, and
+ * SQLite refuses it. */
 char *sql_text(const char *text);
 
 #endif

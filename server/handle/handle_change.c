@@ -43,8 +43,8 @@ static int check_target(struct server *sv, struct ask *ask, const struct target 
     return rc < 0 ? -1 : may_change(ask->conn, &owner, target->sweep, e);
 }
 
-/* 1 when the turn was over before the end.  A second time, in a later turn, the sweep itself is changed
- * already. */
+/* 1 when the turn was over before the end.  A second time, in a later turn, the sweep itself is
+ * changed already. */
 static int change_target(struct server *sv, struct ask *ask, struct change *change,
                          const struct target *target, struct err *e)
 {

@@ -117,7 +117,8 @@ static struct pass *find_pass(struct server *sv, struct ask *ask, const struct m
     return p != NULL ? p : share_packs_join(sv, ask->conn, req->project, req->path, e);
 }
 
-/* Packs go into the project's folder, whatever rights the worker has: the folder must be the asker's. */
+/* Packs go into the project's folder, whatever rights the worker has: the folder must be the
+ * asker's. */
 int handle_pack_share(struct server *sv, struct ask *ask, const void *request, void *reply,
                       struct err *e)
 {

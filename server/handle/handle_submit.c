@@ -26,7 +26,7 @@
 #include "server/queue/subscribe.h"
 #include "server/share/project.h"
 
-/* ---- what the table of messages cannot say: ERR_USAGE or ERR_DENIED, with the key that is wrong ---- */
+/* ---- checks that the table of messages cannot make; their errors name the wrong key ---- */
 
 #define WORD_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
@@ -135,8 +135,8 @@ static int check_pools(const struct list *pools, struct err *e)
     return 0;
 }
 
-/* Uids that may submit, names that end up in paths, in an environment or in sbatch's arguments, nodes there
- * are, and values that exclude each other. */
+/* Uids that may submit, names that end up in paths, in an environment or in sbatch's arguments,
+ * nodes there are, and values that exclude each other. */
 static int check_submit(const struct conf *conf, const struct conn *c,
                         const struct msg_submit_begin *req, struct err *e)
 {
@@ -318,8 +318,8 @@ static void taking_end(struct taking *t)
     free(t->stamp);
 }
 
-/* A replication: a done job that makes it unnecessary, or a new job.  is_new: the project did not have
- * the configuration before. */
+/* A replication: a done job that makes it unnecessary, or a new job.  is_new: the project did not
+ * have the configuration before. */
 static int rep_take(struct taking *t, int64_t param, int64_t rep, bool is_new, struct err *e)
 {
     struct db *db = t->sv->db;
@@ -473,11 +473,12 @@ static void log_submit(struct server *sv, void *context)
     submit_event_free(context);
 }
 
-/* In ask->progress, while the answer to submit_end is made: jobs looked at, those done otherwise. */
+/* In ask->progress, while the answer to submit_end is made: jobs looked at, those done
+ * otherwise. */
 enum { LOOKED_AT, DONE_OTHERWISE, LOOK_AT_ONCE = 1000 };
 
-/* Of the jobs that are new: how many are done with another command, source or data.  1 when the turn
- * was over before the end, 0, -1. */
+/* Of the jobs that are new: how many are done with another command, source or data.  1 when the
+ * turn was over before the end, 0, -1. */
 static int count_done_otherwise(const struct taking *t, struct ask *ask, struct err *e)
 {
     int64_t most = t->reuse == REUSE_ALL ? t->jobs : 0; /* else they are reused, or not asked for */

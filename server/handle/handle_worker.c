@@ -20,9 +20,9 @@
 
 /* ---- hello ---- */
 
-/* By the token that its job was submitted with, a worker is known to be a pilot: -1 when there is none
- * of that token.  One that is here has not ended, whatever Slurm may have said.  It is given the jobs of
- * those sweeps that name its pool, as long as they can end within its time. */
+/* By the token that its job was submitted with, a worker is known to be a pilot: -1 when there is
+ * none of that token.  One that is here has not ended, whatever Slurm may have said.  It is given
+ * the jobs of those sweeps that name its pool, as long as they can end within its time. */
 static int pair_pilot(struct server *sv, struct conn *c, const struct pilot_claim *claim,
                       struct arena *a, struct err *e)
 {
@@ -69,7 +69,8 @@ int handle_hello(struct server *sv, struct ask *ask, const void *request, void *
                                                            : 0;
     if (c->role == 0)
         return err_set(e, ERR_PROTOCOL, "'%s' is no program that ludwigd talks to", req->program);
-    /* A label is shown and picked by, as a name is, and so must look like one; it grants nothing. */
+    /* A label is shown and picked by, as a name is, and so must look like one; it grants
+     * nothing. */
     if (label != NULL && c->known_as == NULL) {
         if (!path_is_portable_name(label))
             return err_set(e, ERR_USAGE, "'%s' cannot be a user's label (config.yaml: user)",

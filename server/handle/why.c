@@ -228,8 +228,8 @@ static double share_of(const struct user_load *h, const struct user_load *all)
                        (double)all->gpus_milli);
 }
 
-/* The limits that the user has reached, and other users, of whom those that have less come first, as
- * sched.h has it. */
+/* The limits that the user has reached, and other users, of whom those that have less come first,
+ * as sched.h has it. */
 static int say_users(struct why *to, struct wanted *w, struct err *e)
 {
     const struct conf *conf = &to->sv->conf;

@@ -144,7 +144,8 @@ static int listen_at(struct server *sv, const char *socket, struct err *e)
     return listen_on(sv, socket, sv->conf.socket_group, e);
 }
 
-/* A client that is answered may take it that this ludwigd stays: all else that can fail comes before. */
+/* A client that is answered may take it that this ludwigd stays: all else that can fail comes
+ * before. */
 int server_listen(struct server *sv, struct err *e)
 {
     const char *const *sockets = sv->conf.sockets.items;

@@ -101,7 +101,8 @@ static void add_asker(struct turn *t, const struct conn *c, int64_t seq)
     t->askers[t->n_askers++] = (struct asker){ c->number, seq };
 }
 
-/* One message of each connection, round and round; the next turn begins behind the last one served. */
+/* One message of each connection, round and round; the next turn begins behind the last one
+ * served. */
 static void take_messages(struct turn *t)
 {
     size_t passed = 0;

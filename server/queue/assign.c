@@ -91,9 +91,9 @@ struct wanted {
     struct pilot_need need;
 };
 
-/* Which workers may run this sweep's jobs: by the accounts that they run as, by the nodes or pools that
- * the sweep names, and by the users whom the workers refuse.  A pilot serves its owner's sweeps that name its pool; any
- * other worker those that have its node in their list. */
+/* Which workers may run this sweep's jobs: by the accounts that they run as, by the nodes or pools
+ * that the sweep names, and by the users whom the workers refuse.  A pilot serves its owner's
+ * sweeps that name its pool; any other worker those that have its node in their list. */
 static int who_may(struct pass *p, const struct wanted *w, const bool **to, struct err *e)
 {
     bool *may_use = arena_alloc(p->arena, p->n_workers * sizeof *may_use);

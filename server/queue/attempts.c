@@ -12,8 +12,8 @@
 
 enum { RECALL_AT_ONCE = 10000 }; /* attempts in one message */
 
-/* marked: a statement that marks attempts, and returns their tokens; c: of their worker.  One that is
- * away (NULL) is asked when it is back. */
+/* marked: a statement that marks attempts, and returns their tokens; c: of their worker.  One that
+ * is away (NULL) is asked when it is back. */
 static int send_marked(struct server *sv, const struct conn *c, struct stmt *marked, struct err *e)
 {
     struct token_entry *tokens = NULL;
@@ -160,8 +160,8 @@ static int tally_turn_to(struct server *sv, struct tally *t, int64_t sweep, stru
     return 0;
 }
 
-/* Returns how many of its queued jobs that are not paused by themselves that concerns: 0 also when the
- * sweep was in another state than from. */
+/* Returns how many of its queued jobs that are not paused by themselves that concerns: 0 also when
+ * the sweep was in another state than from. */
 static int64_t sweep_turn(struct server *sv, int64_t sweep, enum sweep_state from,
                           enum sweep_state to, struct err *e)
 {
@@ -567,8 +567,8 @@ static int winner_found(struct server *sv, const struct attempt_row *loser, cons
 }
 
 /*
- * Another attempt had published.  If the database does not have that one (it is older than the share),
- * the result that lies there is this job's all the same.
+ * Another attempt had published.  If the database does not have that one (it is older than the
+ * share), the result that lies there is this job's all the same.
  */
 static int supersede(struct server *sv, const struct attempt_row *a, const struct report *r,
                      enum attempt_state next, struct tally *t, struct err *e)

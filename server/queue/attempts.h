@@ -45,8 +45,8 @@ int job_retry(struct server *sv, int64_t id, unsigned states, struct tally *tall
 int job_hold(struct server *sv, int64_t id, unsigned is_held, struct tally *tally, struct err *e);
 
 /*
- * The same to a whole sweep that is not over.  Returns how many of its queued jobs that changed, -1.
- * The tally must have been flushed.
+ * The same to a whole sweep that is not over.  Returns how many of its queued jobs that changed,
+ * -1. The tally must have been flushed.
  */
 int64_t sweep_pause(struct server *sv, int64_t sweep, struct err *e);
 int64_t sweep_resume(struct server *sv, int64_t sweep, struct err *e); /* not its held jobs */
@@ -60,8 +60,8 @@ int attempt_report(struct server *sv, int64_t worker, const struct report *repor
 int attempt_find(struct server *sv, int64_t attempt, enum attempt_event event, enum cause cause,
                  const char *reason, struct tally *tally, struct err *e);
 
-/* All that a worker which is no more had, and did not report: what it had not begun goes back to the
- * queue as if it had never been given out, the rest is lost for that cause. */
+/* All that a worker which is no more had, and did not report: what it had not begun goes back to
+ * the queue as if it had never been given out, the rest is lost for that cause. */
 int attempts_lose_all(struct server *sv, int64_t worker, enum cause cause, const char *reason,
                       struct err *e);
 

@@ -56,7 +56,8 @@ int pool_refuse(struct server *sv, int64_t pool, int64_t sweep, const char *why,
 int pilots_count(struct server *sv, int64_t *waiting, int64_t *running, struct err *e);
 /* All that have not ended, in the order in which they were made. */
 int pilot_rows_live(struct server *sv, struct arena *a, struct pilot_rows *rows, struct err *e);
-/* 1, 0 when there is none, -1.  Of the first one also what has ended: it was thought so at least. */
+/* 1, 0 when there is none, -1.  Of the first one also what has ended: it was thought so at
+ * least. */
 int pilot_row_by_token(struct server *sv, const struct token *token, int64_t task, struct arena *a,
                        struct pilot_row *row, struct err *e);
 int pilot_row_of_worker(struct server *sv, int64_t worker, struct arena *a, struct pilot_row *row,

@@ -47,8 +47,8 @@ struct retry_verdict {
     int64_t n, max;         /* RETRY_AGAIN: the n-th of at most max */
 };
 
-/* tried: in their order, since the job was last forgiven.  policy NULL: none.  has_time: its sweep says
- * how long its jobs take. */
+/* tried: in their order, since the job was last forgiven.  policy NULL: none.  has_time: its sweep
+ * says how long its jobs take. */
 struct retry_verdict retry_judge(const struct retry *policy, bool has_time,
                                  const struct tried *tried, size_t n);
 

@@ -204,7 +204,8 @@ static void give(struct split *s, size_t worker, size_t sweep, int64_t jobs)
 
 /*
  * Those that have its data, or at least half of what is missing where that takes so long, are
- * through with the sweep's queue before they were brought, or it is not known how long its jobs take.
+ * through with the sweep's queue before they were brought, or it is not known how long its jobs
+ * take.
  */
 static bool is_sooner_elsewhere(const struct split *s, size_t sweep, int64_t takes_ms)
 {
@@ -342,8 +343,8 @@ static void recall_surplus(struct split *s)
 
 /* ---- what comes next ---- */
 
-/* One more of this user's jobs may run there, at the latest when one of theirs has ended.  What has room
- * for it was not given it: there is a reason. */
+/* One more of this user's jobs may run there, at the latest when one of theirs has ended.  What has
+ * room for it was not given it: there is a reason. */
 static bool could_follow(const struct split *s, const struct sched_sweep *need, size_t worker)
 {
     bool may_follow = is_within_limits(s, (size_t)(need - s->in->sweeps));

@@ -134,8 +134,8 @@ static bool could_run(const struct server *sv, const struct conn *c, const struc
     return c->worker != 0 && may_run(sv, c, p->uid) && conn_refusal(c, p->user) == NULL;
 }
 
-/* Whether that worker's machine, p->node, is the only one where the owner's jobs may run: workers that
- * are away may come back. 1, 0, -1. */
+/* Whether that worker's machine, p->node, is the only one where the owner's jobs may run: workers
+ * that are away may come back. 1, 0, -1. */
 static int is_only_machine(struct server *sv, const struct conn *chosen, const struct pass *p,
                            struct err *e)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * share_packs.h - the packing of data that lie on the share already: by which worker, for which askers
+ * share_packs.h - the packing of data that lie on the share already: its workers and its askers
  *
  * In memory only; docs/internals/states.md has the states.
  */

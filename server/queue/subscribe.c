@@ -213,7 +213,8 @@ static int push(struct server *sv, struct conn *c, struct subscription *sub, str
     advance(sub, &page);
     return 0;
 fail:
-    /* A subscriber that misses a page would wait for ever: its connection ends, and it asks anew. */
+    /* A subscriber that misses a page would wait for ever: its connection ends, and it asks
+     * anew. */
     log_event(LOG_ERROR, "push-failed", "conn", "%lld", (long long)c->number, "sweep", "%lld",
               (long long)sub->sweep, "error", "%s", e.text, NULL);
     conn_end(c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* project.c - a project's owner, its row, its folder on the share, and the users that may read it */
+/* project.c - a project's owner, row and folder on the share, and the users that may read it */
 #include "server/share/project.h"
 
 #include <dirent.h>
@@ -71,9 +71,9 @@ int64_t project_take(struct server *sv, const struct conn *c, const char *name, 
 /* ---- its folder ---- */
 
 /*
- * A look at the folder, for a request.  It may take as long as the share does, and runs on a thread,
- * where of sv nothing is used but the configuration.  Nothing in a project is ever opened, made or
- * changed.
+ * A look at the folder, for a request.  It may take as long as the share does, and runs on a
+ * thread, where of sv nothing is used but the configuration.  Nothing in a project is ever opened,
+ * made or changed.
  */
 struct look {
     const struct server *sv;
@@ -239,7 +239,8 @@ static bool is_empty(int fd)
     return n <= 2; /* "." and ".." */
 }
 
-/* Gives it away, unless another was put in its place: other users may be able to write beside it. */
+/* Gives it away, unless another was put in its place: other users may be able to write beside
+ * it. */
 static int finish_made(const struct look *l, const struct plan *p, struct err *e)
 {
     int fd = openat(l->parent_fd, l->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -282,8 +283,8 @@ static bool may_be_unfinished(const struct plan *p, const struct stat *st)
            (st->st_mode & 07777 & ~inherited) == UNFINISHED_MODE;
 }
 
-/* One thread at a time, so that no other is at work on a folder that it finds unfinished.  0, or 1 when
- * another program was faster. */
+/* One thread at a time, so that no other is at work on a folder that it finds unfinished.  0, or 1
+ * when another program was faster. */
 static int make_alone(struct look *l, const struct plan *p, struct err *e)
 {
     static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;

@@ -2,7 +2,7 @@
 /*
  * project.h - the owner of a project, and the users that may look into it
  *
- * A project belongs to the user that used it first, by the database and by its folder's owner alike.
+ * A project belongs to the user that used it first, by the database and by its folder's owner.
  */
 #ifndef LUDWIG_SERVER_SHARE_PROJECT_H
 #define LUDWIG_SERVER_SHARE_PROJECT_H
@@ -24,19 +24,19 @@ int64_t project_take(struct server *sv, const struct conn *c, const char *name, 
  * them for one request.
  */
 
-/* Makes the folder for the asker, or orders the client to.  One that is there must belong to the asker
- * and, for a private project, be closed to others; its mode is left alone. */
+/* Makes the folder for the asker, or orders the client to.  One that is there must belong to the
+ * asker and, for a private project, be closed to others; its mode is left alone. */
 int project_prepare(struct server *sv, struct ask *ask, const char *name, bool is_private,
                     struct folder_order *order, struct err *e);
 /* The folder is there, and the asker's. */
 int project_check_folder(struct server *sv, struct ask *ask, const char *name, struct err *e);
-/* By its folder alone, where owners mean something.  *owner: its name, in the asker's arena; NULL: there
- * is no folder. */
+/* By its folder alone, where owners mean something.  *owner: its name, in the asker's arena; NULL:
+ * there is no folder. */
 int project_folder_owner(struct server *sv, struct ask *ask, const char *name, uid_t *uid,
                          const char **owner, struct err *e);
 
-/* Whether ludwigd makes the folder for that user; where root is nobody on the share, it leaves that to
- * the client all the same. */
+/* Whether ludwigd makes the folder for that user; where root is nobody on the share, it leaves that
+ * to the client all the same. */
 bool project_is_made_here(uid_t uid);
 
 /* May the asker look into that sweep of uid's?  Owners and admins may at once, and users that

@@ -113,8 +113,8 @@ int server_dirs_open_projects(const struct server *sv, bool makes, struct err *e
 
 /* ---- share ---- */
 
-/* Others may be able to write into the share itself: no link is followed, and what they could exchange
- * would be theirs to speak in our name. */
+/* Others may be able to write into the share itself: no link is followed, and what they could
+ * exchange would be theirs to speak in our name. */
 static int open_server_dir(const struct server *sv, struct err *e)
 {
     char *dir = path_join(sv->conf.share, LAYOUT_SERVER_DIR), *owner;
@@ -142,8 +142,8 @@ static int open_server_dir(const struct server *sv, struct err *e)
     return fd;
 }
 
-/* The mark of the server that had the share before goes.  Without one clients read the id, which takes
- * them longer. */
+/* The mark of the server that had the share before goes.  Without one clients read the id, which
+ * takes them longer. */
 static void make_mark(const struct server *sv, int dir_fd)
 {
     char *mark = shareid_mark(sv->server_id);
