@@ -39,18 +39,18 @@ static const struct opt options[] = {
 struct viewer {
     struct session *session;
     struct share_dir *fs;
-    bool is_cut; /* the connection to the drive broke, and is not made again yet */
     int64_t sweep;
     const char *job; /* "7.13" */
     int64_t lines;   /* OPT_UNSET: all; holds for the first file */
     int64_t attempt; /* only this one; OPT_UNSET: the newest */
-    bool harmless;   /* what a terminal would obey is written out */
     struct logfile file;
-    int watch_fd;
+    char *path; /* of the attempt's log on the drive, NULL before the first */
     int64_t
-        log_bytes;  /* how long the newest attempt's log is, as the server says if it was asked */
-    bool is_newest; /* that attempt is the one that is shown */
-    char *path;     /* of the attempt's log on the drive, NULL before the first */
+        log_bytes; /* how long the newest attempt's log is, as the server says if it was asked */
+    int watch_fd;
+    bool is_cut;    /* the connection to the drive broke, and is not made again yet */
+    bool harmless;  /* what a terminal would obey is written out */
+    bool is_newest; /* the newest attempt is the one that is shown */
     bool ended;     /* the job, or the attempt that is shown */
 };
 

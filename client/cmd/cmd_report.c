@@ -142,16 +142,17 @@ static int check_in_chunk(const char *job, struct err *e)
 static int check_job(const struct options *o, struct err *e)
 {
     const char *own = getenv(job_envvars[ENV_JOB].name);
+    bool shares = chunk_path() != NULL;
 
     if (o->job != NULL && !is_job(o->job))
         return err_set(e, ERR_USAGE, "--job takes the id of a job, as 7.13, not '%s'", o->job);
     if (o->done && o->failed != NULL)
         return err_set(e, ERR_USAGE, "a job is either --done or --failed");
-    if (chunk_path() != NULL && o->job == NULL)
+    if (shares && o->job == NULL)
         return err_set(e, ERR_USAGE,
                        "this process works through several jobs: --job ID says "
                        "which one is meant");
-    if (chunk_path() != NULL)
+    if (shares)
         return check_in_chunk(o->job, e);
     if (o->done || o->failed != NULL)
         return err_set(e, ERR_USAGE,

@@ -102,7 +102,7 @@ static int give(struct reader *r, struct value step, struct value value, struct 
 
 static bool is_number(const struct value *v)
 {
-    return v != NULL && (v->type == VALUE_INT || v->type == VALUE_FLOAT);
+    return v->type == VALUE_INT || v->type == VALUE_FLOAT;
 }
 
 static int read_json_lines(struct reader *r, struct err *e)
@@ -118,7 +118,8 @@ static int read_json_lines(struct reader *r, struct err *e)
             value = value_get(&map, r->metric);
             step = value_get(&map, "step");
         }
-        if (is_number(value) && give(r, is_number(step) ? *step : value_null(), *value, e) < 0)
+        if (value != NULL && is_number(value) &&
+            give(r, step != NULL && is_number(step) ? *step : value_null(), *value, e) < 0)
             return -1;
         arena_reset(r->arena);
     }

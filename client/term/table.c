@@ -224,8 +224,10 @@ void table_flush(struct table *t, struct buf *out)
     for (size_t i = 0; i < t->n && has_heads; i++)
         add_cell(t, out, i, TONE_STRONG, t->columns[i].head);
     t->has_head = true;
-    for (size_t i = 0; i < t->n_cells; i++)
-        add_cell(t, out, i % t->n, t->cells[i].tone, t->cells[i].text);
+    for (size_t i = 0, column = 0; i < t->n_cells; i++) {
+        add_cell(t, out, column, t->cells[i].tone, t->cells[i].text);
+        column = column + 1 < t->n ? column + 1 : 0;
+    }
     forget_cells(t);
 }
 
