@@ -276,19 +276,23 @@ static void say_owner(struct doctor *d, const char *how, const char *folder, int
 static void try_sftp(struct doctor *d, const char *folder, const char *name)
 {
     char *path = mem_printf("%s/%s", d->root, name);
-    const struct bytes content = { (const uint8_t *)"x", 1 };
     struct err e = { 0 };
+    struct sftp_file *file =
+        sftp_file_open(d->sftp, path, SFTP_WRITE | SFTP_CREATE | SFTP_EXCLUSIVE, 0600, &e);
+    bool is_made = file != NULL;
+    int result = is_made ? sftp_file_write(file, 0, "x", 1, &e) : -1;
     int64_t uid;
 
-    if (sftp_replace_file(d->sftp, path, content, 0600, &e) < 0) {
+    if (sftp_file_close(file, result == 0 ? &e : NULL) < 0 || result < 0) {
         doctor_say(d, CHECK_PROBLEM, "see its owner and mode, and whether there is room",
                    "you cannot write into %s: %s", folder, e.text);
     } else {
         uid = owner_there(d, name, &e);
         if (uid >= 0)
             say_owner(d, "over SFTP", folder, uid);
-        (void)sftp_remove(d->sftp, path, NULL);
     }
+    if (is_made)
+        (void)sftp_remove(d->sftp, path, NULL);
     free(path);
 }
 

@@ -238,25 +238,15 @@ static int finish(struct pack_reader *r, struct err *e)
     return 0;
 }
 
-/* 1; 0 at the end. */
-static int next_entry(struct pack_reader *r, struct pack_entry *entry, struct err *e)
+int pack_next(struct pack_reader *r, struct pack_entry *entry, struct err *e)
 {
     int got;
 
     while ((got = block_next(&r->block, entry, e)) == 0) {
         if (r->next_block == r->manifest.n_blocks)
-            return finish(r, e);
+            return finish(r, e) < 0 ? err_wrap(e, "dataset") : 0;
         if (enter_block(r, e) < 0)
-            return -1;
+            return err_wrap(e, "dataset");
     }
-    if (got == 1 && take(r, entry, e) < 0)
-        return -1;
-    return got;
-}
-
-int pack_next(struct pack_reader *r, struct pack_entry *entry, struct err *e)
-{
-    int got = next_entry(r, entry, e);
-
-    return got < 0 ? err_wrap(e, "dataset") : got;
+    return got < 0 || take(r, entry, e) < 0 ? err_wrap(e, "dataset") : 1;
 }

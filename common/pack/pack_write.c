@@ -127,7 +127,7 @@ static void part_is_done(struct pack_writer *w, uint32_t part, const struct pack
 }
 
 static int flush_blocks(struct pack_writer *w, struct err *e);
-static int end_files(struct pack_writer *w, struct err *e);
+static int end_list(struct pack_writer *w, struct pack_list *l, uint32_t part, struct err *e);
 
 static int end_part(struct pack_writer *w, unsigned slot, struct err *e)
 {
@@ -254,7 +254,9 @@ static int end_parts(struct pack_writer *w, struct err *e)
     for (unsigned slot = 0; slot < PACK_SLOTS; slot++)
         if (end_part(w, slot, e) < 0)
             return -1;
-    return end_files(w, e) < 0 ? -1 : flush_blocks(w, e);
+    if (w->files.n > 0 && end_list(w, &w->files, w->files_part, e) < 0)
+        return -1;
+    return flush_blocks(w, e);
 }
 
 /* A part that is not full yet is ended rather than that ever more blocks wait for it. */
@@ -458,11 +460,6 @@ static int end_in_place(struct input *in, struct err *e)
 static char *path_on_share(const struct input *in)
 {
     return in->path[0] == '\0' ? mem_strdup(in->top) : path_join(in->top, in->path);
-}
-
-static int end_files(struct pack_writer *w, struct err *e)
-{
-    return w->files.n == 0 ? 0 : end_list(w, &w->files, w->files_part, e);
 }
 
 /* Lists a piece.  is_whole_file: one piece is all of the file, and is listed with others. */

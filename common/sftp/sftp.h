@@ -96,16 +96,8 @@ struct sftp_space {
 };
 int sftp_space(struct sftp *s, const char *path, struct sftp_space *space, struct err *e);
 
-/* --- conveniences ------------------------------------------------------------ */
-
 /* rm -rf; a missing path is fine.  Never follows links. */
 int sftp_remove_tree(struct sftp *s, const char *path, struct err *e);
-/* Appends the file to out; ERR_USAGE when it is larger than max_bytes. */
-int sftp_read_file(struct sftp *s, const char *path, size_t max_bytes, struct buf *out,
-                   struct err *e);
-/* Creates or replaces: temporary name in the same folder, fsync, rename. */
-int sftp_replace_file(struct sftp *s, const char *path, struct bytes content, mode_t mode,
-                      struct err *e);
 
 /* --- a file ------------------------------------------------------------------- */
 

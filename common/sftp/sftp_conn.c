@@ -322,35 +322,28 @@ static void refuse_length(struct sftp *s, uint32_t n)
                    text);
 }
 
-/* 1 with a packet, 0 when there is no whole one, -1 when the connection is broken. */
-static int next_packet(struct sftp *s, struct packet *p)
-{
-    struct packet in = { s->in.bytes + s->in_at, s->in.n - s->in_at, false };
-    uint32_t n;
-
-    if (in.left < LENGTH_BYTES)
-        return 0;
-    n = packet_u32(&in);
-    if (n > PACKET_MAX_BYTES) {
-        refuse_length(s, n);
-        return -1;
-    }
-    if (in.left < n)
-        return 0;
-    *p = (struct packet){ in.at, n, false };
-    s->in_at += LENGTH_BYTES + n;
-    return 1;
-}
-
 static void take_replies(struct sftp *s)
 {
-    struct packet p;
+    while (!s->is_broken) {
+        struct packet in = { s->in.bytes + s->in_at, s->in.n - s->in_at, false };
+        uint32_t n;
 
-    while (!s->is_broken && next_packet(s, &p) == 1)
+        if (in.left < LENGTH_BYTES)
+            break;
+        n = packet_u32(&in);
+        if (n > PACKET_MAX_BYTES) {
+            refuse_length(s, n);
+            break;
+        }
+        if (in.left < n)
+            break;
+        s->in_at += LENGTH_BYTES + n;
+        in.left = n;
         if (s->is_greeted)
-            take_reply(s, p);
+            take_reply(s, in);
         else
-            take_greeting(s, p);
+            take_greeting(s, in);
+    }
     if (s->in.bytes == NULL)
         return;
     buf_drop_front(&s->in, s->in_at);

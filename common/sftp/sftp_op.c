@@ -573,7 +573,6 @@ struct one {
     struct sftp_attrs *attrs;
     char **text;
     struct list *entries;
-    struct buf *content;
     struct sftp_space *space;
 };
 
@@ -592,8 +591,6 @@ static void on_one(void *context, const struct sftp_answer *a)
         *o->text = mem_strdup(a->text);
     if (o->entries != NULL)
         *o->entries = a->entries;
-    if (o->content != NULL)
-        buf_add(o->content, a->content.data, a->content.n);
     if (o->space != NULL)
         *o->space = a->space;
 }
@@ -684,11 +681,4 @@ int sftp_space(struct sftp *s, const char *path, struct sftp_space *space, struc
 {
     return run(s, &(struct sftp_op){ .kind = SFTP_OP_SPACE, .path = path },
                &(struct one){ .space = space }, e);
-}
-
-int sftp_read_file(struct sftp *s, const char *path, size_t max_bytes, struct buf *out,
-                   struct err *e)
-{
-    return run(s, &(struct sftp_op){ .kind = SFTP_OP_GET, .path = path, .max_bytes = max_bytes },
-               &(struct one){ .content = out }, e);
 }

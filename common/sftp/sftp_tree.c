@@ -1,75 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* sftp_tree.c - whole files and trees on an SFTP server */
+/* sftp_tree.c - removes a tree on an SFTP server */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/base/digest.h"
-#include "common/base/path.h"
 #include "common/sftp/sftp.h"
 
 /* Deeper trees than any path can name are nobody's. */
 enum { DEPTH_MAX = 2048 };
-
-/* --- a file ---------------------------------------------------------------------- */
-
-static char *temporary_name(const char *path)
-{
-    char random[TOKEN_HEX], *folder = path_dirname(path), *name, *whole;
-    struct token token;
-
-    token_make(&token);
-    token_hex(&token, random);
-    name = mem_printf(".%s.%s", path_basename(path), random);
-    whole = path_join(folder, name);
-    free(name);
-    free(folder);
-    return whole;
-}
-
-static void keep_error(void *context, const struct sftp_answer *a)
-{
-    struct err *e = context;
-
-    if (a->error != NULL && e->kind == ERR_NONE)
-        err_set(e, a->error->kind, "%s", a->error->text);
-}
-
-static int put(struct sftp *s, const char *path, struct bytes content, mode_t mode, struct err *e)
-{
-    struct sftp_op op = { .kind = SFTP_OP_PUT,
-                          .path = path,
-                          .content = content,
-                          .mode = mode,
-                          .flags = SFTP_EXCLUSIVE,
-                          .sync = true };
-    struct err why = { 0 };
-
-    if (sftp_start(s, &op, keep_error, &why, e) < 0 || sftp_finish(s, e) < 0)
-        return -1;
-    return why.kind == ERR_NONE ? 0 : err_set(e, why.kind, "%s", why.text);
-}
-
-int sftp_replace_file(struct sftp *s, const char *path, struct bytes content, mode_t mode,
-                      struct err *e)
-{
-    char *temporary = temporary_name(path);
-    int result = put(s, temporary, content, mode, e);
-    struct err why = { 0 };
-
-    if (result == 0 && sftp_can(s, SFTP_CAN_REPLACE))
-        result = sftp_replace(s, temporary, path, e);
-    else if (result == 0 && sftp_remove(s, path, &why) < 0 && why.kind != ERR_NOT_FOUND)
-        result = err_set(e, why.kind, "%s", why.text);
-    else if (result == 0) /* there is a moment without the file */
-        result = sftp_rename(s, temporary, path, e);
-    if (result < 0)
-        (void)sftp_remove(s, temporary, NULL);
-    free(temporary);
-    return result;
-}
-
-/* --- removing -------------------------------------------------------------------- */
 
 /* Folders in the order they were found, so that each lies behind the one it is in. */
 struct removal {

@@ -554,17 +554,24 @@ int share_set_mode(int fd, mode_t mode)
     return (errno == EPERM || errno == ENOTSUP) && !fs_type_of_fd(fd).keeps_owners ? 0 : -1;
 }
 
-/* A client has a umask.  A mode that is right, with the group's bit from the folder above, is left
- * alone: who is no member of that group would take the bit away. */
-static int make_mount_dir(const struct share_dir *at, const char *path, mode_t mode, struct err *e)
+int share_make_dir(const struct share_dir *at, const char *path, mode_t mode, struct err *e)
 {
     struct stat st;
     int fd, result = 0;
 
+    if (share_check_path(at, path, e) < 0)
+        return -1;
+    if (at->fd < 0) {
+        char *full = share_sftp_path(at, path);
+
+        return share_sftp_end(sftp_mkdir(at->line->sftp, full, mode, e), full, e);
+    }
     if (mkdirat(at->fd, path, mode & 0777) < 0)
         return fail_at(at, "create", path, e);
     if (!at->is_client)
         return 0;
+    /* A client has a umask.  A mode that is right, with the group's bit from the folder above, is left
+     * alone: who is no member of that group would take the bit away. */
     fd = io_open_dir_at(at->fd, path, e);
     if (fd < 0)
         return -1;
@@ -572,18 +579,6 @@ static int make_mount_dir(const struct share_dir *at, const char *path, mode_t m
         result = fail_at(at, "set the mode of", path, e);
     close(fd);
     return result;
-}
-
-int share_make_dir(const struct share_dir *at, const char *path, mode_t mode, struct err *e)
-{
-    char *full;
-
-    if (share_check_path(at, path, e) < 0)
-        return -1;
-    if (at->fd >= 0)
-        return make_mount_dir(at, path, mode, e);
-    full = share_sftp_path(at, path);
-    return share_sftp_end(sftp_mkdir(at->line->sftp, full, mode, e), full, e);
 }
 
 static int say_not_given(int64_t group, struct err *e)
@@ -708,25 +703,13 @@ static int rename_plainly(struct sftp *s, const char *from, const char *to, stru
     return sftp_rename(s, from, to, why);
 }
 
-static int rename_over_sftp(struct sftp *s, const char *from, const char *to, struct err *why)
-{
-    bool from_folder, to_folder;
-
-    if ((sftp_can(s, SFTP_CAN_REPLACE) ? sftp_replace : rename_plainly)(s, from, to, why) == 0)
-        return 0;
-    /* Not every server says more than that it failed, and some say that a folder is not there when
-     * a file lies in its way. */
-    if ((why->kind == ERR_FAILED || why->kind == ERR_NOT_FOUND) &&
-        lies_there(s, from, &from_folder) && lies_there(s, to, &to_folder))
-        err_set(why, ERR_EXISTS, "rename %s to %s: something is there already", from, to);
-    return -1;
-}
-
 int share_rename(const struct share_dir *at, const char *path, const struct share_dir *to,
                  const char *to_path, struct err *e)
 {
     struct err why = { 0 };
+    bool from_folder, to_folder;
     char *from, *dest;
+    struct sftp *s;
     int result;
 
     if (share_check_path(at, path, e) < 0 || share_check_path(to, to_path, e) < 0)
@@ -739,11 +722,18 @@ int share_rename(const struct share_dir *at, const char *path, const struct shar
             errno = EEXIST;
         return err_sys(e, "rename %s to %s", path, to_path);
     }
+    s = at->line->sftp;
     from = share_sftp_path(at, path);
     dest = share_sftp_path(to, to_path);
-    result = share_sftp_end(rename_over_sftp(at->line->sftp, from, dest, &why), from, &why);
+    result = (sftp_can(s, SFTP_CAN_REPLACE) ? sftp_replace : rename_plainly)(s, from, dest, &why);
+    /* Not every server says more than that it failed, and some say that a folder is not there when
+     * a file lies in its way. */
+    if (result < 0 && (why.kind == ERR_FAILED || why.kind == ERR_NOT_FOUND) &&
+        lies_there(s, from, &from_folder) && lies_there(s, dest, &to_folder))
+        err_set(&why, ERR_EXISTS, "rename %s to %s: something is there already", from, dest);
+    free(from);
     free(dest);
-    return result < 0 ? err_set(e, why.kind, "%s", why.text) : 0;
+    return result < 0 ? share_sftp_fail(&why, e) : 0;
 }
 
 char *share_temporary_name(void)

@@ -219,17 +219,23 @@ int share_sftp_pour(struct sftp_file *to, uint64_t offset, int in_fd, uint64_t m
 
 /* ---- logs ---- */
 
-static int copy_log_rest(int from, int to, struct err *e)
+static int ship_here(int dir_fd, const char *path, mode_t mode, int from, struct err *e)
 {
+    int to = openat(dir_fd, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
     struct stat have, had;
+    int result = 0;
 
-    if (fstat(from, &have) < 0 || fstat(to, &had) < 0)
-        return err_sys(e, "look at it");
-    if (have.st_size <= had.st_size)
-        return 0;
-    if (lseek(from, had.st_size, SEEK_SET) < 0 || lseek(to, had.st_size, SEEK_SET) < 0)
-        return err_sys(e, "seek");
-    return io_copy_fd(from, to, NULL, e);
+    if (to < 0)
+        return err_sys(e, "create %s", path);
+    if (from >= 0 && (fstat(from, &have) < 0 || fstat(to, &had) < 0))
+        result = err_sys(e, "look at it");
+    else if (from >= 0 && have.st_size > had.st_size)
+        result = lseek(from, had.st_size, SEEK_SET) < 0 || lseek(to, had.st_size, SEEK_SET) < 0
+                     ? err_sys(e, "seek")
+                     : io_copy_fd(from, to, NULL, e);
+    if (close(to) < 0 && result == 0 && errno != EINTR)
+        result = err_sys(e, "write %s", path);
+    return result;
 }
 
 static int ship_over_sftp(struct sftp *s, const char *full, mode_t mode, int from_fd,
@@ -265,27 +271,16 @@ static int ship_over_sftp(struct sftp *s, const char *full, mode_t mode, int fro
 int share_ship(const struct share_dir *at, const char *path, mode_t mode, int from_fd,
                struct err *e)
 {
-    int result = 0;
+    struct err why = { 0 };
+    char *full;
+    int result;
 
-    if (at->fd >= 0) {
-        int to = openat(at->fd, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
-
-        if (to < 0)
-            return err_sys(e, "create %s", path);
-        if (from_fd >= 0 && copy_log_rest(from_fd, to, e) < 0)
-            result = -1;
-        if (close(to) < 0 && result == 0 && errno != EINTR)
-            result = err_sys(e, "write %s", path);
-    } else {
-        char *full = share_sftp_path(at, path);
-        struct err why = { 0 };
-
-        result =
-            share_sftp_end(ship_over_sftp(at->line->sftp, full, mode, from_fd, &why), full, &why);
-        if (result < 0)
-            err_set(e, why.kind, "%s", why.text);
-    }
-    return result;
+    if (at->fd >= 0)
+        return ship_here(at->fd, path, mode, from_fd, e);
+    full = share_sftp_path(at, path);
+    result = ship_over_sftp(at->line->sftp, full, mode, from_fd, &why);
+    free(full);
+    return result < 0 ? share_sftp_fail(&why, e) : 0;
 }
 
 /* ---- a large file to the share ---- */

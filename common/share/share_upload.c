@@ -377,24 +377,6 @@ static void on_folder_made(void *context, const struct sftp_answer *a)
         err_keep(&u->why, &u->later_why);
 }
 
-/* What is asked for behind the folder on the same connection finds it. */
-static int sftp_add_folder(struct share_upload *u, struct folder *f, bool is_there, struct err *e)
-{
-    char *full = share_sftp_path(u->root, f->path);
-    struct sftp_op op = { .kind = SFTP_OP_MKDIR, .path = full, .mode = u->modes.dir };
-    int result = 0;
-
-    if (!is_there) {
-        result = sftp_start(u->first_lane, &op, on_folder_made, u, e);
-        u->n_busy += result == 0;
-        u->n_making += result == 0;
-    }
-    if (result == 0 && sftp_can(u->first_lane, SFTP_CAN_SYNC))
-        f->sync = sftp_folder_open(u->first_lane, full, on_folder_synced, u);
-    free(full);
-    return result;
-}
-
 /* ---- over SFTP: lanes ---- */
 
 /* Those that are wanted are made at once, and join when they are there.  How many are not there yet,
@@ -582,17 +564,30 @@ int share_upload_add_folder(struct share_upload *u, const char *path, bool is_th
     struct folder *f = &u->folders[u->n_folders];
     struct err why = { 0 };
     int result = 0;
+    char *full;
 
     *number = u->n_folders++;
     *f = (struct folder){ .path = mem_strdup(path), .fd = -1 };
-    if (u->root->fd < 0)
-        return sftp_add_folder(u, f, is_there, e);
-    if (!is_there && share_make_dir(u->root, path, u->modes.dir, &why) < 0 &&
-        why.kind != ERR_EXISTS)
-        result = err_set(e, why.kind, "%s", why.text);
-    if (result == 0)
+    if (u->root->fd >= 0) {
+        if (!is_there && share_make_dir(u->root, path, u->modes.dir, &why) < 0 &&
+            why.kind != ERR_EXISTS)
+            return err_set(e, why.kind, "%s", why.text);
         f->fd = io_open_dir_at(u->root->fd, path, e);
-    return f->fd < 0 ? -1 : 0;
+        return f->fd < 0 ? -1 : 0;
+    }
+    full = share_sftp_path(u->root, path);
+    /* What is asked for behind the folder on the same connection finds it. */
+    if (!is_there) {
+        struct sftp_op op = { .kind = SFTP_OP_MKDIR, .path = full, .mode = u->modes.dir };
+
+        result = sftp_start(u->first_lane, &op, on_folder_made, u, e);
+        u->n_busy += result == 0;
+        u->n_making += result == 0;
+    }
+    if (result == 0 && sftp_can(u->first_lane, SFTP_CAN_SYNC))
+        f->sync = sftp_folder_open(u->first_lane, full, on_folder_synced, u);
+    free(full);
+    return result;
 }
 
 int share_upload_begin(struct share_upload *u, unsigned slot, unsigned folder, struct err *e)

@@ -111,6 +111,47 @@ static void check(int result, const struct err *e)
     need(result == 0 || (e->kind != ERR_NONE && e->text[0] != '\0'));
 }
 
+struct whole {
+    struct buf *out;
+    struct err *e;
+    int result;
+};
+
+static void take_whole(void *context, const struct sftp_answer *a)
+{
+    struct whole *w = context;
+
+    w->result = a->error != NULL ? err_set(w->e, a->error->kind, "%s", a->error->text) : 0;
+    if (a->error == NULL && w->out != NULL)
+        buf_add(w->out, a->content.data, a->content.n);
+}
+
+static int read_whole(struct sftp *s, const char *path, size_t max_bytes, struct buf *out,
+                      struct err *e)
+{
+    struct sftp_op op = { .kind = SFTP_OP_GET, .path = path, .max_bytes = max_bytes };
+    struct whole w = { out, e, 0 };
+
+    if (sftp_start(s, &op, take_whole, &w, e) < 0)
+        return -1;
+    (void)sftp_finish(s, NULL);
+    return w.result;
+}
+
+static int put_whole(struct sftp *s, const char *path, struct bytes content, mode_t mode,
+                     struct err *e)
+{
+    struct sftp_op op = {
+        .kind = SFTP_OP_PUT, .path = path, .content = content, .mode = mode, .sync = true
+    };
+    struct whole w = { NULL, e, 0 };
+
+    if (sftp_start(s, &op, take_whole, &w, e) < 0)
+        return -1;
+    (void)sftp_finish(s, NULL);
+    return w.result;
+}
+
 static void list(struct sftp *s)
 {
     struct arena *a = arena_create();
@@ -150,7 +191,7 @@ static void read_file(struct sftp *s)
     struct sftp_file *f;
     ssize_t n;
 
-    check(sftp_read_file(s, "small", 1000, &b, &e), &e);
+    check(read_whole(s, "small", 1000, &b, &e), &e);
     need(b.n <= 1000);
     buf_free(&b);
     f = sftp_file_open(s, "file", SFTP_READ, 0, &e);
@@ -170,7 +211,7 @@ static void write_file(struct sftp *s)
     struct err e = { 0 };
     struct sftp_file *f = sftp_file_open(s, "file", SFTP_WRITE | SFTP_CREATE, 0640, &e);
 
-    check(sftp_replace_file(s, "e", (struct bytes){ (const uint8_t *)"x", 1 }, 0640, &e), &e);
+    check(put_whole(s, "e", (struct bytes){ (const uint8_t *)"x", 1 }, 0640, &e), &e);
     if (f == NULL)
         return;
     check(sftp_file_write(f, 0, "abc", 3, &e), &e);

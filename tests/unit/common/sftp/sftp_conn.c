@@ -150,6 +150,33 @@ static void a_write_that_fails_among_others_is_told(void **state)
     write_two_pieces((const char *const[]){ "102 sh", "101 u0 s s", "101 u3 s s", NULL });
 }
 
+struct whole {
+    struct buf *out;
+    struct err *e;
+    int result;
+};
+
+static void take_whole(void *context, const struct sftp_answer *a)
+{
+    struct whole *w = context;
+
+    w->result = a->error != NULL ? err_set(w->e, a->error->kind, "%s", a->error->text) : 0;
+    if (a->error == NULL && w->out != NULL)
+        buf_add(w->out, a->content.data, a->content.n);
+}
+
+static int read_whole(struct sftp *s, const char *path, size_t max_bytes, struct buf *out,
+                      struct err *e)
+{
+    struct sftp_op op = { .kind = SFTP_OP_GET, .path = path, .max_bytes = max_bytes };
+    struct whole w = { out, e, 0 };
+
+    if (sftp_start(s, &op, take_whole, &w, e) < 0)
+        return -1;
+    (void)sftp_finish(s, NULL);
+    return w.result;
+}
+
 static int ask_lstat(struct sftp *s, struct err *e)
 {
     return sftp_lstat(s, "path", &(struct sftp_attrs){ 0 }, e);
@@ -181,7 +208,7 @@ static int ask_link(struct sftp *s, struct err *e)
 static int ask_get(struct sftp *s, struct err *e)
 {
     struct buf b = { 0 };
-    int result = sftp_read_file(s, "path", 10, &b, e);
+    int result = read_whole(s, "path", 10, &b, e);
 
     buf_free(&b);
     return result;
@@ -388,7 +415,7 @@ static void a_modest_server_is_asked_modestly(void **state)
     assert_false(sftp_can(s, SFTP_CAN_SYNC));
     assert_int_equal(sftp_replace(s, "a", "b", &e), -1);
     assert_non_null(strstr(e.text, "cannot do that"));
-    assert_int_equal(sftp_read_file(s, "path", 10, &b, &e), 0);
+    assert_int_equal(read_whole(s, "path", 10, &b, &e), 0);
     assert_string_equal(buf_text(&b), "abc");
     buf_free(&b);
     leave_liar(&l, s);

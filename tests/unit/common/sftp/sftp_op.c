@@ -120,6 +120,47 @@ static void assert_fails(struct session *t, int result, enum err_kind kind, cons
     err_clear(&t->e);
 }
 
+struct whole {
+    struct buf *out;
+    struct err *e;
+    int result;
+};
+
+static void take_whole(void *context, const struct sftp_answer *a)
+{
+    struct whole *w = context;
+
+    w->result = a->error != NULL ? err_set(w->e, a->error->kind, "%s", a->error->text) : 0;
+    if (a->error == NULL && w->out != NULL)
+        buf_add(w->out, a->content.data, a->content.n);
+}
+
+static int read_whole(struct sftp *s, const char *path, size_t max_bytes, struct buf *out,
+                      struct err *e)
+{
+    struct sftp_op op = { .kind = SFTP_OP_GET, .path = path, .max_bytes = max_bytes };
+    struct whole w = { out, e, 0 };
+
+    if (sftp_start(s, &op, take_whole, &w, e) < 0)
+        return -1;
+    (void)sftp_finish(s, NULL);
+    return w.result;
+}
+
+static int put_whole(struct sftp *s, const char *path, struct bytes content, mode_t mode,
+                     struct err *e)
+{
+    struct sftp_op op = {
+        .kind = SFTP_OP_PUT, .path = path, .content = content, .mode = mode, .sync = true
+    };
+    struct whole w = { NULL, e, 0 };
+
+    if (sftp_start(s, &op, take_whole, &w, e) < 0)
+        return -1;
+    (void)sftp_finish(s, NULL);
+    return w.result;
+}
+
 static void make_file(const struct session *t, const char *name, const char *text)
 {
     char *path = here(t, name);
@@ -199,7 +240,7 @@ static void modes_are_exact_whatever_the_umask(void **state)
     must(t, sftp_file_close(
                 sftp_file_open(t->s, "folder/file", SFTP_WRITE | SFTP_CREATE, 0664, &t->e), &t->e));
     assert_int_equal(mode_of(t, "folder/file"), 0664);
-    must(t, sftp_replace_file(t->s, "put", (struct bytes){ (const uint8_t *)"x", 1 }, 0640, &t->e));
+    must(t, put_whole(t->s, "put", (struct bytes){ (const uint8_t *)"x", 1 }, 0640, &t->e));
     assert_int_equal(mode_of(t, "put"), 0640);
 }
 
@@ -300,7 +341,7 @@ static void vague_failures_are_looked_into(void **state)
     must(t, sftp_mkdir(t->s, "one/two/three", 0750, &t->e));
     assert_fails(t, sftp_rmdir(t->s, "one/two", &t->e), ERR_EXISTS, "it is not empty");
     assert_fails(t, sftp_remove(t->s, "one/two", &t->e), ERR_FAILED, "it is a folder");
-    assert_fails(t, sftp_read_file(t->s, "one/two", 100, &b, &t->e), ERR_FAILED, "it is a folder");
+    assert_fails(t, read_whole(t->s, "one/two", 100, &b, &t->e), ERR_FAILED, "it is a folder");
     assert_null(sftp_file_open(t->s, "one/two", SFTP_WRITE, 0, &t->e));
     assert_non_null(strstr(t->e.text, "it is a folder"));
     buf_free(&b);
@@ -454,7 +495,7 @@ static void a_file_may_be_closed_in_the_middle_of_reads(void **state)
     struct sftp_file *f;
     struct sftp_attrs a;
 
-    must(t, sftp_replace_file(t->s, "big", (struct bytes){ bytes, n }, 0600, &t->e));
+    must(t, put_whole(t->s, "big", (struct bytes){ bytes, n }, 0600, &t->e));
     f = sftp_file_open(t->s, "big", SFTP_READ, 0, &t->e);
     assert_int_equal(sftp_file_read(f, 0, bytes, 600 * 1000, &t->e), 600 * 1000);
     must(t, sftp_file_close(f, &t->e));
@@ -503,13 +544,13 @@ static void reads_whole_files_up_to_a_limit(void **state)
     uint8_t *bytes = make_noise(n);
     struct buf b = { 0 };
 
-    must(t, sftp_replace_file(t->s, "big", (struct bytes){ bytes, n }, 0600, &t->e));
-    must(t, sftp_read_file(t->s, "big", n, &b, &t->e));
+    must(t, put_whole(t->s, "big", (struct bytes){ bytes, n }, 0600, &t->e));
+    must(t, read_whole(t->s, "big", n, &b, &t->e));
     assert_int_equal(b.n, n);
     assert_memory_equal(b.bytes, bytes, n);
     buf_clear(&b);
-    assert_fails(t, sftp_read_file(t->s, "big", n - 1, &b, &t->e), ERR_USAGE, "larger than");
-    must(t, sftp_read_file(t->s, "/proc/self/comm", 100, &b, &t->e));
+    assert_fails(t, read_whole(t->s, "big", n - 1, &b, &t->e), ERR_USAGE, "larger than");
+    must(t, read_whole(t->s, "/proc/self/comm", 100, &b, &t->e));
     assert_string_equal(buf_text(&b), "sftp-server\n");
     buf_free(&b);
     free(bytes);
