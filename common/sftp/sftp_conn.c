@@ -33,7 +33,13 @@ enum {
 
 /* --- requests ------------------------------------------------------------------ */
 
-struct buf *sftp_begin(struct sftp *s, int type, const struct sftp_wait *wait)
+struct sftp_waiter sftp_waiter(int type, sftp_on_reply *on_reply, void *context, const char *verb)
+{
+    return (
+        struct sftp_waiter){ .type = type, .on_reply = on_reply, .context = context, .verb = verb };
+}
+
+struct buf *sftp_begin(struct sftp *s, int type, struct sftp_waiter waiter)
 {
     uint32_t slot = s->first_free;
     struct sftp_request *r;
@@ -47,7 +53,7 @@ struct buf *sftp_begin(struct sftp *s, int type, const struct sftp_wait *wait)
         s->requests[slot] = (struct sftp_request){ .id = slot };
     }
     r = &s->requests[slot];
-    r->wait = *wait;
+    r->waiter = waiter;
     r->is_waiting = true;
     s->request_at = s->out.n;
     packet_add_u32(&s->out, 0);
@@ -56,9 +62,9 @@ struct buf *sftp_begin(struct sftp *s, int type, const struct sftp_wait *wait)
     return &s->out;
 }
 
-struct buf *sftp_begin_extended(struct sftp *s, const char *name, const struct sftp_wait *wait)
+struct buf *sftp_begin_extended(struct sftp *s, const char *name, struct sftp_waiter waiter)
 {
-    struct buf *out = sftp_begin(s, FXP_EXTENDED, wait);
+    struct buf *out = sftp_begin(s, FXP_EXTENDED, waiter);
 
     packet_add_str(out, name);
     return out;
@@ -85,10 +91,10 @@ static void add_handle(struct buf *out, const struct sftp_handle *h)
 }
 
 void sftp_ask_open(struct sftp *s, const char *path, unsigned flags, mode_t mode,
-                   const struct sftp_wait *wait)
+                   struct sftp_waiter waiter)
 {
     struct sftp_attrs attrs = { .has = flags & SFTP_CREATE ? SFTP_MODE : 0, .mode = mode };
-    struct buf *out = sftp_begin(s, FXP_OPEN, wait);
+    struct buf *out = sftp_begin(s, FXP_OPEN, waiter);
 
     packet_add_str(out, path);
     packet_add_u32(out, flags);
@@ -96,20 +102,19 @@ void sftp_ask_open(struct sftp *s, const char *path, unsigned flags, mode_t mode
     sftp_end(s);
 }
 
-void sftp_ask_of(struct sftp *s, int type, const struct sftp_handle *h,
-                 const struct sftp_wait *wait)
+void sftp_ask_of(struct sftp *s, int type, const struct sftp_handle *h, struct sftp_waiter waiter)
 {
-    add_handle(sftp_begin(s, type, wait), h);
+    add_handle(sftp_begin(s, type, waiter), h);
     sftp_end(s);
 }
 
 void sftp_ask_read(struct sftp *s, const struct sftp_handle *h, uint64_t offset, size_t n,
-                   struct sftp_wait wait)
+                   struct sftp_waiter waiter)
 {
     struct buf *out;
 
-    wait.data_max_bytes = n;
-    out = sftp_begin(s, FXP_READ, &wait);
+    waiter.data_max_bytes = n;
+    out = sftp_begin(s, FXP_READ, waiter);
     add_handle(out, h);
     packet_add_u64(out, offset);
     packet_add_u32(out, (uint32_t)n);
@@ -117,9 +122,9 @@ void sftp_ask_read(struct sftp *s, const struct sftp_handle *h, uint64_t offset,
 }
 
 void sftp_ask_write(struct sftp *s, const struct sftp_handle *h, uint64_t offset, struct bytes data,
-                    const struct sftp_wait *wait)
+                    struct sftp_waiter waiter)
 {
-    struct buf *out = sftp_begin(s, FXP_WRITE, wait);
+    struct buf *out = sftp_begin(s, FXP_WRITE, waiter);
 
     add_handle(out, h);
     packet_add_u64(out, offset);
@@ -128,19 +133,19 @@ void sftp_ask_write(struct sftp *s, const struct sftp_handle *h, uint64_t offset
 }
 
 void sftp_ask_mode(struct sftp *s, const struct sftp_handle *h, mode_t mode,
-                   const struct sftp_wait *wait)
+                   struct sftp_waiter waiter)
 {
     struct sftp_attrs attrs = { .has = SFTP_MODE, .mode = mode };
-    struct buf *out = sftp_begin(s, FXP_FSETSTAT, wait);
+    struct buf *out = sftp_begin(s, FXP_FSETSTAT, waiter);
 
     add_handle(out, h);
     packet_add_attrs(out, &attrs);
     sftp_end(s);
 }
 
-void sftp_ask_sync(struct sftp *s, const struct sftp_handle *h, const struct sftp_wait *wait)
+void sftp_ask_sync(struct sftp *s, const struct sftp_handle *h, struct sftp_waiter waiter)
 {
-    add_handle(sftp_begin_extended(s, "fsync@openssh.com", wait), h);
+    add_handle(sftp_begin_extended(s, "fsync@openssh.com", waiter), h);
     sftp_end(s);
 }
 
@@ -154,16 +159,17 @@ int sftp_check(const struct sftp *s, struct err *e)
 static void call(struct sftp *s, uint32_t slot, struct sftp_reply *reply)
 {
     struct sftp_request *r = &s->requests[slot];
-    struct sftp_wait wait = r->wait;
+    struct sftp_waiter waiter = r->waiter;
 
     /* The slot's next request has another id, so that no reply counts twice. */
     r->is_waiting = false;
     r->id += UINT32_C(1) << SLOT_BITS;
     r->next_free = s->first_free;
     s->first_free = slot;
-    reply->tag = wait.tag;
+    reply->tag = waiter.tag;
+    reply->verb = waiter.verb;
     s->depth++;
-    wait.on_reply(wait.context, reply);
+    waiter.on_reply(waiter.context, reply);
     s->depth--;
 }
 
@@ -188,7 +194,7 @@ void sftp_break(struct sftp *s, enum err_kind kind, const char *format, ...)
 /* --- replies ------------------------------------------------------------------- */
 
 /* Also of names and attributes, which are taken later. */
-static bool is_reply_sound(struct sftp_reply *r, const struct sftp_wait *wait)
+static bool is_reply_sound(struct sftp_reply *r, const struct sftp_waiter *waiter)
 {
     struct packet body = r->body;
     struct sftp_attrs attrs;
@@ -199,13 +205,13 @@ static bool is_reply_sound(struct sftp_reply *r, const struct sftp_wait *wait)
         /* Early servers send the number alone. */
         if (r->body.left > 0)
             r->text = packet_string(&r->body);
-        return !r->body.bad && (r->status != FX_OK || wait->type == FXP_STATUS);
+        return !r->body.bad && (r->status != FX_OK || waiter->type == FXP_STATUS);
     case FXP_HANDLE:
         r->text = packet_string(&r->body);
         return !r->body.bad && r->text.n > 0 && r->text.n <= SFTP_HANDLE_MAX_BYTES;
     case FXP_DATA:
         r->text = packet_string(&r->body);
-        return !r->body.bad && r->text.n > 0 && r->text.n <= wait->data_max_bytes;
+        return !r->body.bad && r->text.n > 0 && r->text.n <= waiter->data_max_bytes;
     case FXP_NAME:
         for (uint32_t i = 0, n = packet_u32(&body); i < n && !body.bad; i++)
             packet_name(&body, &attrs);
@@ -226,10 +232,10 @@ static void take_reply(struct sftp *s, struct packet body)
     reply.body = body;
     if (body.bad || r == NULL || !r->is_waiting || r->id != id)
         sftp_break(s, ERR_PROTOCOL, "the SFTP server answers what it was not asked");
-    else if (type != FXP_STATUS && type != r->wait.type)
+    else if (type != FXP_STATUS && type != r->waiter.type)
         sftp_break(s, ERR_PROTOCOL, "the SFTP server answers with message %d, where %d is due",
-                   type, r->wait.type);
-    else if (!is_reply_sound(&reply, &r->wait))
+                   type, r->waiter.type);
+    else if (!is_reply_sound(&reply, &r->waiter))
         sftp_break(s, ERR_PROTOCOL, "the SFTP server sent a damaged message (%d)", type);
     else
         call(s, slot, &reply);
@@ -298,7 +304,7 @@ static void take_greeting(struct sftp *s, struct packet p)
     /* Nobody waits for them: until they are here the server is asked modestly. */
     if (has_limits) {
         sftp_begin_extended(s, "limits@openssh.com",
-                            &(struct sftp_wait){ FXP_EXTENDED_REPLY, on_limits, s, 0, 0 });
+                            sftp_waiter(FXP_EXTENDED_REPLY, on_limits, s, NULL));
         sftp_end(s);
     }
 }

@@ -4,7 +4,7 @@
  *
  * A request is written between sftp_begin and sftp_end:
  *
- *     out = sftp_begin(s, FXP_LSTAT, &(struct sftp_wait){ FXP_ATTRS, on_reply, context });
+ *     out = sftp_begin(s, FXP_LSTAT, sftp_waiter(FXP_ATTRS, on_reply, context, "look at"));
  *     packet_add_str(out, path);
  *     sftp_end(s);
  *
@@ -25,22 +25,26 @@ struct sftp_reply {
     uint32_t status;    /* enum sftp_status */
     struct bytes text;  /* of a status: what the server says about it; a handle; data */
     struct packet body; /* what else there is, sound except in an FXP_EXTENDED_REPLY */
+    const char *verb;   /* of the request: see struct sftp_waiter */
     uint64_t tag;
 };
 
 typedef void sftp_on_reply(void *context, const struct sftp_reply *r);
 
 /* Who waits for a reply, and for which. */
-struct sftp_wait {
+struct sftp_waiter {
     int type; /* FXP_STATUS: nothing but a status */
     sftp_on_reply *on_reply;
     void *context;
+    const char *verb;      /* what the request is to do: "write" */
     uint64_t tag;          /* for the one who waits */
     size_t data_max_bytes; /* of FXP_DATA; sftp_ask_read sets it */
 };
 
+struct sftp_waiter sftp_waiter(int type, sftp_on_reply *on_reply, void *context, const char *verb);
+
 struct sftp_request {
-    struct sftp_wait wait;
+    struct sftp_waiter waiter;
     uint32_t id;
     bool is_waiting;
     uint32_t next_free; /* of those that are not */
@@ -66,10 +70,10 @@ struct sftp {
     struct err why;
 };
 
-struct buf *sftp_begin(struct sftp *s, int type, const struct sftp_wait *wait);
+struct buf *sftp_begin(struct sftp *s, int type, struct sftp_waiter waiter);
 void sftp_end(struct sftp *s);
 /* The same of an extension. */
-struct buf *sftp_begin_extended(struct sftp *s, const char *name, const struct sftp_wait *wait);
+struct buf *sftp_begin_extended(struct sftp *s, const char *name, struct sftp_waiter waiter);
 
 /* What a server calls a file that is open. */
 struct sftp_handle {
@@ -80,18 +84,17 @@ struct sftp_handle {
 void sftp_take_handle(struct sftp_handle *h, const struct sftp_reply *r);
 /* Whole requests.  mode counts with SFTP_CREATE. */
 void sftp_ask_open(struct sftp *s, const char *path, unsigned flags, mode_t mode,
-                   const struct sftp_wait *wait);
+                   struct sftp_waiter waiter);
 /* FXP_CLOSE, FXP_FSTAT or FXP_READDIR: nothing but the handle. */
-void sftp_ask_of(struct sftp *s, int type, const struct sftp_handle *h,
-                 const struct sftp_wait *wait);
+void sftp_ask_of(struct sftp *s, int type, const struct sftp_handle *h, struct sftp_waiter waiter);
 void sftp_ask_read(struct sftp *s, const struct sftp_handle *h, uint64_t offset, size_t n,
-                   struct sftp_wait wait);
+                   struct sftp_waiter waiter);
 void sftp_ask_write(struct sftp *s, const struct sftp_handle *h, uint64_t offset, struct bytes data,
-                    const struct sftp_wait *wait);
+                    struct sftp_waiter waiter);
 void sftp_ask_mode(struct sftp *s, const struct sftp_handle *h, mode_t mode,
-                   const struct sftp_wait *wait);
+                   struct sftp_waiter waiter);
 /* Of a server with SFTP_CAN_SYNC. */
-void sftp_ask_sync(struct sftp *s, const struct sftp_handle *h, const struct sftp_wait *wait);
+void sftp_ask_sync(struct sftp *s, const struct sftp_handle *h, struct sftp_waiter waiter);
 
 /* sftp_wait_any that waits for other descriptors, too, at most SFTP_ANY_MAX; timeout_ms -1: none. */
 int sftp_wait_beside(struct sftp *const *all, size_t n, const struct pollfd *others,

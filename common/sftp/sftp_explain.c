@@ -26,13 +26,13 @@ struct explanation {
     struct sftp_space space;
 };
 
-void sftp_failure_keep(struct sftp_failure *f, const struct sftp_reply *r, const char *verb)
+void sftp_failure_keep(struct sftp_failure *f, const struct sftp_reply *r)
 {
     size_t n = r->text.n < sizeof f->text - 1 ? r->text.n : sizeof f->text - 1;
 
     if (f->verb != NULL || r->type != FXP_STATUS || r->status == FX_OK)
         return;
-    f->verb = verb;
+    f->verb = r->verb;
     f->status = r->status;
     for (size_t i = 0; i < n; i++)
         f->text[i] = r->text.data[i] >= ' ' && r->text.data[i] < 0x7f ? (char)r->text.data[i] : '?';
@@ -183,15 +183,16 @@ void sftp_explain(struct sftp *s, const struct sftp_deed *deed, const struct sft
         return;
     }
     x->n_waiting++;
-    packet_add_str(sftp_begin(s, FXP_LSTAT, &(struct sftp_wait){ FXP_ATTRS, on_attrs, x, 0, 0 }),
+    packet_add_str(sftp_begin(s, FXP_LSTAT, sftp_waiter(FXP_ATTRS, on_attrs, x, NULL)),
                    made_path(deed));
     sftp_end(s);
     if (sftp_can(s, SFTP_CAN_TELL_SPACE)) {
-        struct sftp_wait wait = { FXP_EXTENDED_REPLY, on_space, x, 0, 0 };
         char *folder = path_dirname(made_path(deed));
 
         x->n_waiting++;
-        packet_add_str(sftp_begin_extended(s, "statvfs@openssh.com", &wait), folder);
+        packet_add_str(sftp_begin_extended(s, "statvfs@openssh.com",
+                                           sftp_waiter(FXP_EXTENDED_REPLY, on_space, x, NULL)),
+                       folder);
         sftp_end(s);
         free(folder);
     }

@@ -30,7 +30,7 @@ struct sftp_failure {
 };
 
 /* Unless there is one already, or the reply is no failure of this request. */
-void sftp_failure_keep(struct sftp_failure *f, const struct sftp_reply *r, const char *verb);
+void sftp_failure_keep(struct sftp_failure *f, const struct sftp_reply *r);
 
 /* Calls done with the words, at once or when the server has answered what they need.  The
  * strings of the deed must last until then. */

@@ -51,7 +51,6 @@ static struct sftp_deed deed_of(const struct sftp_file *f, size_t needed_bytes)
 
 struct once {
     struct sftp_file *file;
-    const char *verb;
     bool is_done, is_lost;
     struct sftp_attrs attrs;
     struct sftp_failure failure;
@@ -68,7 +67,7 @@ static void on_once(void *context, const struct sftp_reply *r)
         sftp_take_handle(&o->file->handle, r);
     else if (r->type == FXP_ATTRS)
         o->attrs = packet_attrs(&body);
-    sftp_failure_keep(&o->failure, r, o->verb);
+    sftp_failure_keep(&o->failure, r);
 }
 
 static int await(struct once *o, unsigned deed_flags, struct err *e)
@@ -92,8 +91,7 @@ static void drop(struct sftp_file *f)
 struct sftp_file *sftp_file_open(struct sftp *s, const char *path, unsigned flags, mode_t mode,
                                  struct err *e)
 {
-    struct once opening = { .verb = flags & SFTP_WRITE ? "write" : "read" };
-    struct once setting = { .verb = "set mode or times of" };
+    struct once opening = { 0 }, setting = { 0 };
     struct sftp_file *f;
 
     if (sftp_check(s, e) < 0)
@@ -101,7 +99,9 @@ struct sftp_file *sftp_file_open(struct sftp *s, const char *path, unsigned flag
     f = mem_alloc(sizeof *f);
     *f = (struct sftp_file){ .s = s, .path = mem_strdup(path), .flags = flags, .ahead = 1 };
     opening.file = setting.file = f;
-    sftp_ask_open(s, path, flags, mode, &(struct sftp_wait){ FXP_HANDLE, on_once, &opening, 0, 0 });
+    sftp_ask_open(
+        s, path, flags, mode,
+        sftp_waiter(FXP_HANDLE, on_once, &opening, flags & SFTP_WRITE ? "write" : "read"));
     if (await(&opening, flags & SFTP_EXCLUSIVE ? DEED_CLAIMS : 0, e) < 0) {
         drop(f);
         return NULL;
@@ -109,7 +109,8 @@ struct sftp_file *sftp_file_open(struct sftp *s, const char *path, unsigned flag
     if (!(flags & SFTP_CREATE))
         return f;
     /* The server's umask may have taken bits off. */
-    sftp_ask_mode(s, &f->handle, mode, &(struct sftp_wait){ FXP_STATUS, on_once, &setting, 0, 0 });
+    sftp_ask_mode(s, &f->handle, mode,
+                  sftp_waiter(FXP_STATUS, on_once, &setting, "set mode or times of"));
     if (await(&setting, 0, e) == 0)
         return f;
     (void)sftp_file_close(f, NULL);
@@ -118,11 +119,11 @@ struct sftp_file *sftp_file_open(struct sftp *s, const char *path, unsigned flag
 
 int sftp_file_stat(struct sftp_file *f, struct sftp_attrs *attrs, struct err *e)
 {
-    struct once o = { .file = f, .verb = "look at" };
+    struct once o = { .file = f };
 
     if (sftp_check(f->s, e) < 0)
         return -1;
-    sftp_ask_of(f->s, FXP_FSTAT, &f->handle, &(struct sftp_wait){ FXP_ATTRS, on_once, &o, 0, 0 });
+    sftp_ask_of(f->s, FXP_FSTAT, &f->handle, sftp_waiter(FXP_ATTRS, on_once, &o, "look at"));
     if (await(&o, 0, e) < 0)
         return -1;
     *attrs = o.attrs;
@@ -141,10 +142,8 @@ static void on_data(void *context, const struct sftp_reply *r);
 
 static void ask_rest(struct piece *p)
 {
-    struct sftp_wait wait = { .type = FXP_DATA, .on_reply = on_data, .context = p };
-
     sftp_ask_read(p->file->s, &p->file->handle, p->offset + p->bytes.n, p->asked - p->bytes.n,
-                  wait);
+                  sftp_waiter(FXP_DATA, on_data, p, "read"));
 }
 
 /* A piece that is cut short is asked on for, until the server says that the file ends. */
@@ -162,7 +161,7 @@ static void on_data(void *context, const struct sftp_reply *r)
     if (!p->is_here)
         ask_rest(p);
     else if (r->status != FX_EOF)
-        sftp_failure_keep(&p->failure, r, "read");
+        sftp_failure_keep(&p->failure, r);
 }
 
 static void ask_piece(struct sftp_file *f)
@@ -266,7 +265,7 @@ static void on_written(void *context, const struct sftp_reply *r)
     struct sftp_file *f = context;
 
     f->n_writing--;
-    sftp_failure_keep(&f->failure, r, "write");
+    sftp_failure_keep(&f->failure, r);
 }
 
 /* -1 for what failed before, once all that is in flight has been answered. */
@@ -300,7 +299,7 @@ int sftp_file_write(struct sftp_file *f, uint64_t offset, const void *bytes, siz
             return -1;
         f->n_writing++;
         sftp_ask_write(f->s, &f->handle, offset, (struct bytes){ from, piece },
-                       &(struct sftp_wait){ FXP_STATUS, on_written, f, 0, 0 });
+                       sftp_waiter(FXP_STATUS, on_written, f, "write"));
         sftp_push(f->s);
         from += piece;
         n -= piece;
@@ -314,20 +313,18 @@ static void on_synced(void *context, const struct sftp_reply *r)
     struct sftp_file *f = context;
 
     f->n_syncing--;
-    sftp_failure_keep(&f->failure, r, "sync");
+    sftp_failure_keep(&f->failure, r);
 }
 
 /* Requests about one file are obeyed in the order they are sent: this one covers the writes before. */
 int sftp_file_sync_later(struct sftp_file *f, struct err *e)
 {
-    struct sftp_wait wait = { FXP_STATUS, on_synced, f, 0, 0 };
-
     if (check_written(f, e) < 0)
         return -1;
     if (!sftp_can(f->s, SFTP_CAN_SYNC))
         return 0;
     f->n_syncing++;
-    sftp_ask_sync(f->s, &f->handle, &wait);
+    sftp_ask_sync(f->s, &f->handle, sftp_waiter(FXP_STATUS, on_synced, f, "sync"));
     sftp_push(f->s);
     return 0;
 }
@@ -348,15 +345,14 @@ int sftp_file_sync(struct sftp_file *f, struct err *e)
 
 int sftp_file_close(struct sftp_file *f, struct err *e)
 {
-    struct once o = { .file = f, .verb = "close" };
+    struct once o = { .file = f };
     int result;
 
     if (f == NULL)
         return 0;
     result = settle(f, e);
     if (!f->s->is_broken) {
-        sftp_ask_of(f->s, FXP_CLOSE, &f->handle,
-                    &(struct sftp_wait){ FXP_STATUS, on_once, &o, 0, 0 });
+        sftp_ask_of(f->s, FXP_CLOSE, &f->handle, sftp_waiter(FXP_STATUS, on_once, &o, "close"));
         if (await(&o, 0, result == 0 ? e : NULL) < 0)
             result = -1;
     }

@@ -71,20 +71,25 @@ static void finish_explained(void *context, const struct err *why)
     finish(context, why);
 }
 
-static struct sftp_wait wait_for(struct op *op, int type, sftp_on_reply *on_reply)
+static struct sftp_waiter wait_for(struct op *op, int type, sftp_on_reply *take)
 {
     op->n_waiting++;
-    return (struct sftp_wait){ .type = type, .on_reply = on_reply, .context = op };
+    return sftp_waiter(type, take, op, op->kind->verb);
 }
 
-static void on_status(void *context, const struct sftp_reply *r);
+static void on_reply(void *context, const struct sftp_reply *r);
+
+/* For a part of it that has a verb of its own. */
+static struct sftp_waiter wait_to(struct op *op, const char *verb)
+{
+    op->n_waiting++;
+    return sftp_waiter(FXP_STATUS, on_reply, op, verb);
+}
 
 static void close_handle(struct op *op)
 {
-    struct sftp_wait wait = wait_for(op, FXP_STATUS, on_status);
-
     op->handle_state = HANDLE_CLOSED;
-    sftp_ask_of(op->s, FXP_CLOSE, &op->handle, &wait);
+    sftp_ask_of(op->s, FXP_CLOSE, &op->handle, wait_for(op, FXP_STATUS, on_reply));
 }
 
 static void step(struct op *op)
@@ -111,28 +116,13 @@ static void step(struct op *op)
 /* --- requests and replies ------------------------------------------------------------ */
 
 /* Every reply comes by here; the last one leads on. */
-static void replied(struct op *op, const struct sftp_reply *r, const char *verb)
-{
-    sftp_failure_keep(&op->failure, r, verb);
-    if (--op->n_waiting == 0)
-        step(op);
-}
-
-static void on_status(void *context, const struct sftp_reply *r)
+static void on_reply(void *context, const struct sftp_reply *r)
 {
     struct op *op = context;
 
-    replied(op, r, op->kind->verb);
-}
-
-static void on_mode_set(void *context, const struct sftp_reply *r)
-{
-    replied(context, r, "set the mode of");
-}
-
-static void on_synced(void *context, const struct sftp_reply *r)
-{
-    replied(context, r, "sync");
+    sftp_failure_keep(&op->failure, r);
+    if (--op->n_waiting == 0)
+        step(op);
 }
 
 static void on_attrs(void *context, const struct sftp_reply *r)
@@ -142,7 +132,7 @@ static void on_attrs(void *context, const struct sftp_reply *r)
 
     if (r->type == FXP_ATTRS)
         op->answer.attrs = packet_attrs(&body);
-    replied(op, r, op->kind->verb);
+    on_reply(op, r);
 }
 
 static void on_handle(void *context, const struct sftp_reply *r)
@@ -153,7 +143,7 @@ static void on_handle(void *context, const struct sftp_reply *r)
         sftp_take_handle(&op->handle, r);
         op->handle_state = HANDLE_OPEN;
     }
-    replied(op, r, op->kind->verb);
+    on_reply(op, r);
 }
 
 static void on_closed(void *context, const struct sftp_reply *r)
@@ -168,17 +158,16 @@ static void on_closed(void *context, const struct sftp_reply *r)
 static void close_late(struct op *op)
 {
     op->handle_state = HANDLE_LATE;
-    sftp_ask_of(op->s, FXP_CLOSE, &op->handle,
-                &(struct sftp_wait){ .type = FXP_STATUS, .on_reply = on_closed, .context = op->s });
+    sftp_ask_of(op->s, FXP_CLOSE, &op->handle, sftp_waiter(FXP_STATUS, on_closed, op->s, NULL));
 }
 
 /* --- those of one request --------------------------------------------------------------- */
 
 /* A path, and another one or attributes; NULL: none. */
-static void ask_about(struct op *op, int type, struct sftp_wait wait, const char *path,
+static void ask_about(struct op *op, int type, struct sftp_waiter waiter, const char *path,
                       const char *other, const struct sftp_attrs *attrs)
 {
-    struct buf *out = sftp_begin(op->s, type, &wait);
+    struct buf *out = sftp_begin(op->s, type, waiter);
 
     packet_add_str(out, path);
     if (other != NULL)
@@ -200,35 +189,34 @@ static void begin_lstat(struct op *op)
 
 static void begin_remove(struct op *op)
 {
-    ask_about(op, FXP_REMOVE, wait_for(op, FXP_STATUS, on_status), op->path, NULL, NULL);
+    ask_about(op, FXP_REMOVE, wait_for(op, FXP_STATUS, on_reply), op->path, NULL, NULL);
 }
 
 static void begin_rmdir(struct op *op)
 {
-    ask_about(op, FXP_RMDIR, wait_for(op, FXP_STATUS, on_status), op->path, NULL, NULL);
+    ask_about(op, FXP_RMDIR, wait_for(op, FXP_STATUS, on_reply), op->path, NULL, NULL);
 }
 
 static void begin_setstat(struct op *op)
 {
-    ask_about(op, FXP_SETSTAT, wait_for(op, FXP_STATUS, on_status), op->path, NULL,
-              &op->what.attrs);
+    ask_about(op, FXP_SETSTAT, wait_for(op, FXP_STATUS, on_reply), op->path, NULL, &op->what.attrs);
 }
 
 /* OpenSSH has the two in the opposite order of the standard, and so has everybody else. */
 static void begin_symlink(struct op *op)
 {
-    ask_about(op, FXP_SYMLINK, wait_for(op, FXP_STATUS, on_status), op->to, op->path, NULL);
+    ask_about(op, FXP_SYMLINK, wait_for(op, FXP_STATUS, on_reply), op->to, op->path, NULL);
 }
 
 static void begin_rename(struct op *op)
 {
-    ask_about(op, FXP_RENAME, wait_for(op, FXP_STATUS, on_status), op->path, op->to, NULL);
+    ask_about(op, FXP_RENAME, wait_for(op, FXP_STATUS, on_reply), op->path, op->to, NULL);
 }
 
 static void begin_replace(struct op *op)
 {
-    struct sftp_wait wait = wait_for(op, FXP_STATUS, on_status);
-    struct buf *out = sftp_begin_extended(op->s, "posix-rename@openssh.com", &wait);
+    struct buf *out =
+        sftp_begin_extended(op->s, "posix-rename@openssh.com", wait_for(op, FXP_STATUS, on_reply));
 
     packet_add_str(out, op->path);
     packet_add_str(out, op->to);
@@ -241,14 +229,14 @@ static void on_space(void *context, const struct sftp_reply *r)
 
     if (r->type == FXP_EXTENDED_REPLY)
         op->at_end = sftp_read_space(r->body, &op->answer.space);
-    replied(op, r, op->kind->verb);
+    on_reply(op, r);
 }
 
 static void begin_space(struct op *op)
 {
-    struct sftp_wait wait = wait_for(op, FXP_EXTENDED_REPLY, on_space);
-
-    packet_add_str(sftp_begin_extended(op->s, "statvfs@openssh.com", &wait), op->path);
+    packet_add_str(sftp_begin_extended(op->s, "statvfs@openssh.com",
+                                       wait_for(op, FXP_EXTENDED_REPLY, on_space)),
+                   op->path);
     sftp_end(op->s);
 }
 
@@ -278,7 +266,7 @@ static void on_text(void *context, const struct sftp_reply *r)
         buf_add(&op->content, name.data, name.n);
         op->answer.text = buf_text(&op->content);
     }
-    replied(op, r, op->kind->verb);
+    on_reply(op, r);
 }
 
 static void begin_read_link(struct op *op)
@@ -293,7 +281,7 @@ static void begin_mkdir(struct op *op)
 {
     struct sftp_attrs attrs = { .has = SFTP_MODE, .mode = op->what.mode };
 
-    ask_about(op, FXP_MKDIR, wait_for(op, FXP_STATUS, on_status), op->path, NULL, &attrs);
+    ask_about(op, FXP_MKDIR, wait_for(op, FXP_STATUS, on_reply), op->path, NULL, &attrs);
     begin_lstat(op);
 }
 
@@ -308,7 +296,7 @@ static void next_mkdir(struct op *op)
     if (op->round++ > 0 || ((is->has & SFTP_MODE) && (is->mode & 07777) == (attrs.mode & 07777)))
         finish(op, NULL);
     else
-        ask_about(op, FXP_SETSTAT, wait_for(op, FXP_STATUS, on_mode_set), op->path, NULL, &attrs);
+        ask_about(op, FXP_SETSTAT, wait_to(op, "set the mode of"), op->path, NULL, &attrs);
 }
 
 /* --- a whole file there ---------------------------------------------------------------------- */
@@ -316,42 +304,30 @@ static void next_mkdir(struct op *op)
 static void begin_put(struct op *op)
 {
     unsigned how = op->what.flags & SFTP_EXCLUSIVE ? SFTP_EXCLUSIVE : SFTP_TRUNCATE;
-    struct sftp_wait wait = wait_for(op, FXP_HANDLE, on_handle);
 
-    sftp_ask_open(op->s, op->path, SFTP_WRITE | SFTP_CREATE | how, op->what.mode, &wait);
-}
-
-static void sync_file(struct op *op)
-{
-    struct sftp_wait wait = wait_for(op, FXP_STATUS, on_synced);
-
-    sftp_ask_sync(op->s, &op->handle, &wait);
+    sftp_ask_open(op->s, op->path, SFTP_WRITE | SFTP_CREATE | how, op->what.mode,
+                  wait_for(op, FXP_HANDLE, on_handle));
 }
 
 /* Requests about one file are obeyed in the order they are sent. */
 static void next_put(struct op *op)
 {
     struct bytes content = op->what.content;
-    struct sftp_wait wait;
 
     if (op->handle_state == HANDLE_CLOSED) {
         finish(op, NULL);
         return;
     }
     for (size_t at = 0; at < content.n; at += op->s->write_max_bytes) {
-        size_t left = content.n - at;
+        size_t left = content.n - at, most = op->s->write_max_bytes;
 
-        wait = wait_for(op, FXP_STATUS, on_status);
         sftp_ask_write(op->s, &op->handle, at,
-                       (struct bytes){ content.data + at, left < op->s->write_max_bytes
-                                                              ? left
-                                                              : op->s->write_max_bytes },
-                       &wait);
+                       (struct bytes){ content.data + at, left < most ? left : most },
+                       wait_for(op, FXP_STATUS, on_reply));
     }
-    wait = wait_for(op, FXP_STATUS, on_mode_set);
-    sftp_ask_mode(op->s, &op->handle, op->what.mode, &wait);
+    sftp_ask_mode(op->s, &op->handle, op->what.mode, wait_to(op, "set the mode of"));
     if (op->what.sync && sftp_can(op->s, SFTP_CAN_SYNC))
-        sync_file(op);
+        sftp_ask_sync(op->s, &op->handle, wait_to(op, "sync"));
     close_handle(op);
 }
 
@@ -360,9 +336,7 @@ static void next_put(struct op *op)
 /* Also of a whole file that is read. */
 static void begin_reading(struct op *op)
 {
-    struct sftp_wait wait = wait_for(op, FXP_HANDLE, on_handle);
-
-    sftp_ask_open(op->s, op->path, SFTP_READ, 0, &wait);
+    sftp_ask_open(op->s, op->path, SFTP_READ, 0, wait_for(op, FXP_HANDLE, on_handle));
 }
 
 static void next_sync(struct op *op)
@@ -371,7 +345,7 @@ static void next_sync(struct op *op)
         finish(op, NULL);
         return;
     }
-    sync_file(op);
+    sftp_ask_sync(op->s, &op->handle, wait_to(op, "sync"));
     close_handle(op);
 }
 
@@ -386,7 +360,7 @@ static void on_data(void *context, const struct sftp_reply *r)
     if (r->type == FXP_DATA && r->tag == op->content.n)
         buf_add(&op->content, r->text.data, r->text.n);
     op->at_end |= is_end;
-    replied(op, is_end ? &(struct sftp_reply){ 0 } : r, op->kind->verb);
+    on_reply(op, is_end ? &(struct sftp_reply){ 0 } : r);
 }
 
 /* One byte more than wanted tells that there is more. */
@@ -408,19 +382,16 @@ static void next_get(struct op *op)
         finish(op, is_larger ? &e : NULL);
         return;
     }
-    if (op->round == 0) {
-        struct sftp_wait wait = wait_for(op, FXP_ATTRS, on_attrs);
-
-        sftp_ask_of(op->s, FXP_FSTAT, &op->handle, &wait);
-    }
+    if (op->round == 0)
+        sftp_ask_of(op->s, FXP_FSTAT, &op->handle, wait_for(op, FXP_ATTRS, on_attrs));
     if (knows_size && attrs->size_bytes < end && attrs->size_bytes > offset)
         end = attrs->size_bytes;
     for (int i = 0; i < (op->round == 0 ? 1 : ROUND_MAX) && offset < end; i++) {
         size_t n = end - offset < piece ? (size_t)(end - offset) : piece;
-        struct sftp_wait wait = wait_for(op, FXP_DATA, on_data);
+        struct sftp_waiter waiter = wait_for(op, FXP_DATA, on_data);
 
-        wait.tag = offset;
-        sftp_ask_read(op->s, &op->handle, offset, n, wait);
+        waiter.tag = offset;
+        sftp_ask_read(op->s, &op->handle, offset, n, waiter);
         offset += n;
     }
     op->round++;
@@ -470,7 +441,7 @@ static void on_names(void *context, const struct sftp_reply *r)
         keep_entry(op, name, &attrs);
     }
     op->at_end |= is_end;
-    replied(op, is_end ? &(struct sftp_reply){ 0 } : r, op->kind->verb);
+    on_reply(op, is_end ? &(struct sftp_reply){ 0 } : r);
 }
 
 /* A large folder comes a hundred names at a time: more and more of them are asked for at once, and
@@ -490,11 +461,8 @@ static void next_list(struct op *op)
         return;
     }
     op->round++;
-    for (int i = 0; i < n; i++) {
-        struct sftp_wait wait = wait_for(op, FXP_NAME, on_names);
-
-        sftp_ask_of(op->s, FXP_READDIR, &op->handle, &wait);
-    }
+    for (int i = 0; i < n; i++)
+        sftp_ask_of(op->s, FXP_READDIR, &op->handle, wait_for(op, FXP_NAME, on_names));
 }
 
 /* --- all kinds ---------------------------------------------------------------------------------------- */

@@ -113,35 +113,26 @@ static struct sftp *lane_of(const struct part *p)
 
 static void go_on(struct sftp_stripe *st);
 
-static void answered(struct sftp_stripe *st, const struct sftp_reply *r, const char *verb)
+static void on_answer(void *context, const struct sftp_reply *r)
 {
-    sftp_failure_keep(&st->failure, r, verb);
+    struct sftp_stripe *st = ((struct part *)context)->stripe;
+
+    sftp_failure_keep(&st->failure, r);
     if (--st->n_waiting == 0)
         go_on(st);
 }
 
-static struct sftp_wait wait_for(struct part *p, int type, sftp_on_reply *on_reply)
+static struct sftp_waiter wait_to(struct part *p, int type, sftp_on_reply *on_reply,
+                                  const char *verb)
 {
     p->stripe->n_waiting++;
-    return (struct sftp_wait){ .type = type, .on_reply = on_reply, .context = p };
-}
-
-static void on_closed(void *context, const struct sftp_reply *r)
-{
-    answered(((struct part *)context)->stripe, r, "close");
+    return sftp_waiter(type, on_reply, p, verb);
 }
 
 static void ask_close(struct part *p)
 {
-    struct sftp_wait wait = wait_for(p, FXP_STATUS, on_closed);
-
     p->state = CLOSED;
-    sftp_ask_of(lane_of(p), FXP_CLOSE, &p->handle, &wait);
-}
-
-static void on_mode_set(void *context, const struct sftp_reply *r)
-{
-    answered(((struct part *)context)->stripe, r, "set the mode of");
+    sftp_ask_of(lane_of(p), FXP_CLOSE, &p->handle, wait_to(p, FXP_STATUS, on_answer, "close"));
 }
 
 static void on_opened(void *context, const struct sftp_reply *r)
@@ -158,29 +149,26 @@ static void on_opened(void *context, const struct sftp_reply *r)
         p->state = OPEN;
         sftp_take_handle(&p->handle, r);
         /* The server's umask may have taken bits off. */
-        if (p->lane == 0) {
-            struct sftp_wait wait = wait_for(p, FXP_STATUS, on_mode_set);
-
-            sftp_ask_mode(lane_of(p), &p->handle, st->mode, &wait);
-        }
+        if (p->lane == 0)
+            sftp_ask_mode(lane_of(p), &p->handle, st->mode,
+                          wait_to(p, FXP_STATUS, on_answer, "set the mode of"));
         if (st->is_closing)
             ask_close(p);
     } else {
         p->state = CLOSED;
     }
-    answered(st, r, "write");
+    on_answer(p, r);
 }
 
 static void ask_open(struct sftp_stripe *st, size_t lane)
 {
     struct part *p = &st->parts[lane];
-    struct sftp_wait wait;
 
     *p = (struct part){
         .stripe = st, .lane = lane, .state = ASKED, .follows = st->parts[0].state == OPEN
     };
-    wait = wait_for(p, FXP_HANDLE, on_opened);
-    sftp_ask_open(lane_of(p), st->path, SFTP_WRITE | SFTP_CREATE, st->mode, &wait);
+    sftp_ask_open(lane_of(p), st->path, SFTP_WRITE | SFTP_CREATE, st->mode,
+                  wait_to(p, FXP_HANDLE, on_opened, "write"));
 }
 
 static void on_written(void *context, const struct sftp_reply *r)
@@ -188,12 +176,7 @@ static void on_written(void *context, const struct sftp_reply *r)
     struct part *p = context;
 
     p->stripe->lanes->unanswered_bytes[p->lane] -= (size_t)r->tag;
-    answered(p->stripe, r, "write");
-}
-
-static void on_synced(void *context, const struct sftp_reply *r)
-{
-    answered(((struct part *)context)->stripe, r, "sync");
+    on_answer(p, r);
 }
 
 /* ---- the end ---- */
@@ -233,11 +216,8 @@ static void close_all(struct sftp_stripe *st, bool each_syncs)
 
         if (p->state != OPEN)
             continue;
-        if (syncs && st->failure.verb == NULL && sftp_can(lane_of(p), SFTP_CAN_SYNC)) {
-            struct sftp_wait wait = wait_for(p, FXP_STATUS, on_synced);
-
-            sftp_ask_sync(lane_of(p), &p->handle, &wait);
-        }
+        if (syncs && st->failure.verb == NULL && sftp_can(lane_of(p), SFTP_CAN_SYNC))
+            sftp_ask_sync(lane_of(p), &p->handle, wait_to(p, FXP_STATUS, on_answer, "sync"));
         ask_close(p);
     }
 }
@@ -321,7 +301,7 @@ static int wait_for_room(struct sftp_lanes *lanes, struct err *e)
 
 static int flush(struct sftp_stripe *st, struct err *e)
 {
-    struct sftp_wait wait;
+    struct sftp_waiter waiter;
     struct part *p;
 
     if (st->n_piece == 0)
@@ -331,10 +311,10 @@ static int flush(struct sftp_stripe *st, struct err *e)
     while ((p = find_lane(st)) == NULL)
         if (wait_for_room(st->lanes, e) < 0 || check(st, e) < 0)
             return -1;
-    wait = wait_for(p, FXP_STATUS, on_written);
-    wait.tag = st->n_piece;
+    waiter = wait_to(p, FXP_STATUS, on_written, "write");
+    waiter.tag = st->n_piece;
     sftp_ask_write(lane_of(p), &p->handle, st->offset, (struct bytes){ st->piece, st->n_piece },
-                   &wait);
+                   waiter);
     sftp_push(lane_of(p));
     p->has_written = true;
     st->lanes->unanswered_bytes[p->lane] += st->n_piece;
@@ -436,7 +416,7 @@ static void go(struct sftp_folder *f)
         return;
     if (f->handle.n > 0 && !f->s->is_broken)
         sftp_ask_of(f->s, FXP_CLOSE, &f->handle,
-                    &(struct sftp_wait){ FXP_STATUS, on_folder_closed, f, 0, 0 });
+                    sftp_waiter(FXP_STATUS, on_folder_closed, f, NULL));
     else
         on_folder_closed(f, NULL);
 }
@@ -470,7 +450,7 @@ static void on_folder_synced(void *context, const struct sftp_reply *r)
 static void ask_folder_sync(struct sftp_folder *f)
 {
     f->n_waiting++;
-    sftp_ask_sync(f->s, &f->handle, &(struct sftp_wait){ FXP_STATUS, on_folder_synced, f, 0, 0 });
+    sftp_ask_sync(f->s, &f->handle, sftp_waiter(FXP_STATUS, on_folder_synced, f, NULL));
 }
 
 static void on_folder_opened(void *context, const struct sftp_reply *r)
@@ -491,8 +471,7 @@ static void on_folder_opened(void *context, const struct sftp_reply *r)
 static void ask_folder(struct sftp_folder *f)
 {
     f->n_waiting++;
-    sftp_ask_open(f->s, f->path, SFTP_READ, 0,
-                  &(struct sftp_wait){ FXP_HANDLE, on_folder_opened, f, 0, 0 });
+    sftp_ask_open(f->s, f->path, SFTP_READ, 0, sftp_waiter(FXP_HANDLE, on_folder_opened, f, NULL));
 }
 
 struct sftp_folder *sftp_folder_open(struct sftp *s, const char *path, sftp_folder_done *done,
