@@ -72,8 +72,8 @@ static void note_unread(void *context, const struct err *why)
 
 /* ---- results ---- */
 
-/* Sends for what lies there, or copies it: 1, 0 when it is not there, -1.  What other projects own has
- * no place here. */
+/* Sends for what lies there, or copies it: 1, 0 when it is not there, -1.  What other projects own
+ * has no place here. */
 static int fetch_path(struct fetch *f, const char *path, bool is_ahead, struct err *e)
 {
     bool is_own = strncmp(path, f->project, f->n_prefix - 1) == 0 && path[f->n_prefix - 1] == '/';
@@ -86,8 +86,8 @@ static int fetch_path(struct fetch *f, const char *path, bool is_ahead, struct e
                   : err_set(e, ERR_PROTOCOL, "%s is not below the project %s", path, f->project);
 }
 
-/* Its run, and once the configuration that it shares with other runs.  1, 0 when the run is not there,
- * -1. */
+/* Its run, and once the configuration that it shares with other runs.  1, 0 when the run is not
+ * there, -1. */
 static int fetch_run(struct fetch *f, const char *run_path, bool is_ahead, struct err *e)
 {
     int found = fetch_path(f, run_path, is_ahead, e), result = 0;
@@ -192,7 +192,8 @@ static int take_jobs(void *context, const struct job_info *jobs, size_t n, struc
 static int copy_all(struct fetch *f, struct err *e)
 {
     static const struct job_filter all = { 0 };
-    /* A folder of the user's with other things in it is left as it is: it may be the source itself. */
+    /* A folder of the user's with other things in it is left as it is: it may be the source
+     * itself. */
     static const char *const own[] = { "runs", "logs", "failed", NULL };
     static const char text[] = "Results that `ludwig fetch` copied: no part of a sweep's source.\n";
     const struct download_counts *c = download_counts(f->copy);

@@ -81,8 +81,8 @@ static int read_key(struct cli *cli, struct public_key *key, struct err *e)
     return result;
 }
 
-/* The whole name of the machine where the server runs: its state folder may be seen on several login
- * nodes. */
+/* The whole name of the machine where the server runs: its state folder may be seen on several
+ * login nodes. */
 static const char *servers_host(const struct options *o, struct arena *a)
 {
     struct addrinfo hints = { .ai_flags = AI_CANONNAME, .ai_socktype = SOCK_STREAM }, *found = NULL;

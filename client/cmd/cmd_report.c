@@ -167,8 +167,8 @@ static int check_job(const struct options *o, struct err *e)
 
 /* ---- the command ---- */
 
-/* With --failed, a word that is no measure is the reason: "loss=0.5" is one; what has blanks in it, or
- * no number, is rather a reason: "loss = nan", "rc=SIGSEGV". */
+/* With --failed, a word that is no measure is the reason: "loss=0.5" is one; what has blanks in
+ * it, or no number, is rather a reason: "loss = nan", "rc=SIGSEGV". */
 static int sort_words(const struct cli *cli, struct opt_words *measures, const char **reason,
                       struct err *e)
 {

@@ -78,8 +78,8 @@ static void say_sshd(const struct session *s, const char *state)
     free(dir);
 }
 
-/* `up --sshd ADDRESS:PORT` means what `up --sshd=ADDRESS:PORT` says.  An sshd that cannot be shall not
- * keep the server from starting, nor end one that ran. */
+/* `up --sshd ADDRESS:PORT` means what `up --sshd=ADDRESS:PORT` says.  An sshd that cannot be shall
+ * not keep the server from starting, nor end one that ran. */
 static int start(struct cli *cli, struct session *s, const char *state, struct err *e)
 {
     const struct options *o = cli->options;

@@ -375,7 +375,7 @@ static int watch(struct watch *w, struct err *e)
         output_note("the jobs go on");
         return EXIT_FAILED;
     }
-    /* The last picture also tells why jobs failed.  Anything may still lie in the old connection. */
+    /* The last picture tells why jobs failed.  Anything may still lie in the old connection. */
     if (w->has_screen && w->n == 1 &&
         (rpc_reopen(w->rpc, e) < 0 ||
          failures_read(w->rpc, w->sweeps[0].info.sweep, &failures, e) < 0))

@@ -53,7 +53,8 @@ int failures_read(struct rpc *rpc, int64_t sweep, struct failures *f, struct err
         failures_free(f);
         return err_set(e, why.kind, "%s", why.text);
     }
-    /* Frequent ones first; of those that are as frequent, the one whose job was met first stays so. */
+    /* Frequent ones first; of those that are as frequent, the one whose job was met first stays
+     * so. */
     for (size_t i = 1; i < f->n; i++)
         for (size_t k = i; k > 0 && f->reasons[k].n > f->reasons[k - 1].n; k--) {
             struct reason other = f->reasons[k];

@@ -2,8 +2,8 @@
 /*
  * aggregate.h - what the replications of each configuration have in common
  *
- * Add all results, then call aggregate_finish; the statistics are there after it.  Once configurations
- * were left out or sorted no result can be added.
+ * Add all results, then call aggregate_finish; the statistics are there after it.  Once
+ * configurations were left out or sorted no result can be added.
  */
 #ifndef LUDWIG_CLIENT_RESULTS_AGGREGATE_H
 #define LUDWIG_CLIENT_RESULTS_AGGREGATE_H

@@ -43,7 +43,7 @@ struct lines {
     char bytes[LINE_MAX_BYTES + 1];
 };
 
-/* The next line without its end: 1, or 0 at the end, or -1.  Those that are too long are left out. */
+/* The next line without its end: 1, or 0 at the end, or -1.  Too long ones are left out. */
 static int lines_next(struct lines *l, char **line, struct err *e)
 {
     for (;;) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * series.h - all values of a measure that jobs reported, from the files of their runs: results --series
+ * series.h - all values of a measure that jobs reported, from the files of their runs
  *
- * They lie in metrics.jsonl ({"accuracy": 0.9, "step": 3}) or, for a job that saved a series of
- * its own, in accuracy.csv (index, value, as pandas writes them).  Read in bounded memory.
+ * They lie in metrics.jsonl ({"accuracy": 0.9, "step": 3}) or, for a job that saved a series of its
+ * own, in accuracy.csv (index, value, as pandas writes them).  Read in bounded memory.
  */
 #ifndef LUDWIG_CLIENT_RESULTS_SERIES_H
 #define LUDWIG_CLIENT_RESULTS_SERIES_H

@@ -52,8 +52,8 @@ struct opt_words {
 int opt_parse(const struct opt_group *groups, size_t n_groups, const struct opt_words *words,
               struct arena *a, struct opt_words *rest, struct err *e);
 
-/* The row of that name, which has n bytes, or for NULL the one with that letter; NULL: there is none,
- * or there are no rows. */
+/* The row of that name, which has n bytes, or for NULL the one with that letter; NULL: there is
+ * none, or there are no rows. */
 const struct opt *opt_find(const struct opt *rows, const char *name, size_t n, char letter);
 
 /* One or more lines of at most 79 columns for each row. */

@@ -30,14 +30,14 @@ struct table;
 struct table *table_create(const struct column *columns, size_t n, size_t width, bool colour);
 /* The same for stdout as it is. */
 struct table *table_for_stdout(const struct column *columns, size_t n);
-/* When there is too little room for a column: if a line does not fit although the others have shrunk
- * to what is comfortable to read, or as far as they can. */
+/* When there is too little room for a column: if a line does not fit although the others have
+ * shrunk to what is comfortable to read, or as far as they can. */
 enum table_need { NEED_COMFORT, NEED_ROOM };
 /* The column may be left out; of several the one named last is the first to go. */
 void table_may_leave_out(struct table *t, size_t column, enum table_need need);
 /* The column goes together with the one that was named before. */
 void table_leave_out_too(struct table *t, size_t column);
-/* Which columns go is decided once: by the rows there are when the first ones are flushed, or now. */
+/* Which columns go is decided once: by the rows there are at the first flush, or now. */
 void table_fit(struct table *t);
 bool table_leaves_out(const struct table *t, size_t column);
 void table_destroy(struct table *t); /* NULL is fine */

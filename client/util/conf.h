@@ -34,8 +34,8 @@ char *conf_cache_dir(void); /* $XDG_CACHE_HOME/ludwig */
 /* Where results go without a server elsewhere. */
 char *conf_embedded_share(const struct conf *c);
 
-/* Which server is meant: --server, then $LUDWIG_SERVER, then the configuration; else the user's own on
- * this machine, which is the embedded one. */
+/* Which server is meant: --server, then $LUDWIG_SERVER, then the configuration; else the user's
+ * own on this machine, which is the embedded one. */
 struct server_choice {
     bool embedded;
     struct endpoint endpoint; /* all zero when embedded: see embedded.h */

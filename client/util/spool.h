@@ -15,7 +15,8 @@
 
 /* $TMPDIR if that is an absolute path, else /var/tmp, else /tmp. */
 const char *temp_file_folder(void);
-/* A file without a name there, to read and write, which goes when it is closed.  -1: it cannot be made. */
+/* A file without a name there, to read and write, which goes when it is closed.  -1: it cannot be
+ * made. */
 int temp_file_open(struct err *e);
 
 struct spool {
