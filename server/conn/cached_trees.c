@@ -51,24 +51,21 @@ static size_t find_user(const struct cached_trees *h, const char *name)
     return SIZE_MAX;
 }
 
-static size_t take_user(struct cached_trees *h, const char *name)
+void cached_trees_take(struct cached_trees *h, const struct msg_holds *m)
 {
-    size_t user = find_user(h, name);
-
-    if (user != SIZE_MAX || h->n_users == CACHED_TREES_USERS_MAX)
-        return user;
-    h->n_users += h->n_users == 0;
-    mem_grow((void **)&h->users, &h->users_capacity, h->n_users, sizeof *h->users);
-    h->users[h->n_users] = mem_strdup(name);
-    return h->n_users++;
-}
-
-enum { GONE = -1 };
-
-static void mark_gone(struct cached_trees *h, size_t user, const struct msg_holds *m)
-{
+    enum { GONE = -1 };
     const struct digest_entry *gone = m->gone.items;
+    const struct held_tree *trees = m->trees.items;
+    size_t user = find_user(h, m->user), n_sorted = h->n, n = 0;
 
+    if (user == SIZE_MAX) {
+        if (h->n_users == CACHED_TREES_USERS_MAX)
+            return;
+        h->n_users += h->n_users == 0;
+        mem_grow((void **)&h->users, &h->users_capacity, h->n_users, sizeof *h->users);
+        h->users[h->n_users] = mem_strdup(m->user);
+        user = h->n_users++;
+    }
     for (size_t i = 0; m->all && i < h->n; i++)
         if (h->items[i].user == user)
             h->items[i].bytes = GONE;
@@ -78,15 +75,8 @@ static void mark_gone(struct cached_trees *h, size_t user, const struct msg_hold
         if (found != NULL)
             found->bytes = GONE;
     }
-}
-
-/* Those that are new come behind the sorted ones. */
-static void add(struct cached_trees *h, size_t user, const struct list *list)
-{
-    const struct held_tree *trees = list->items;
-    size_t n_sorted = h->n;
-
-    for (size_t i = 0; i < list->n; i++) {
+    /* Those that are new come behind the sorted ones. */
+    for (size_t i = 0; i < m->trees.n; i++) {
         struct holding *known = find(h, n_sorted, user, &trees[i].tree);
 
         if (known != NULL) {
@@ -96,13 +86,7 @@ static void add(struct cached_trees *h, size_t user, const struct list *list)
             h->items[h->n++] = (struct holding){ trees[i].tree, user, trees[i].bytes };
         }
     }
-}
-
-/* Sorts, and removes what is gone or comes twice. */
-static void tidy(struct cached_trees *h)
-{
-    size_t n = 0;
-
+    /* What is gone or comes twice is removed. */
     for (size_t i = 0; i < h->n; i++)
         if (h->items[i].bytes != GONE)
             h->items[n++] = h->items[i];
@@ -114,17 +98,6 @@ static void tidy(struct cached_trees *h)
         if (n == 0 || compare(&h->items[n - 1], &h->items[i]) != 0)
             h->items[n++] = h->items[i];
     h->n = n;
-}
-
-void cached_trees_take(struct cached_trees *h, const struct msg_holds *m)
-{
-    size_t user = take_user(h, m->user);
-
-    if (user == SIZE_MAX)
-        return;
-    mark_gone(h, user, m);
-    add(h, user, &m->trees);
-    tidy(h);
 }
 
 bool cached_trees_has(const struct cached_trees *h, const char *user, const struct digest *tree)

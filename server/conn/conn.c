@@ -106,37 +106,6 @@ static const struct chan_events chan_events = { on_readable, on_readable, on_clo
 
 /* ---- coming ---- */
 
-static size_t count_of(const struct conns *l, uid_t uid)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < l->n; i++)
-        count += l->items[i]->uid == uid;
-    return count;
-}
-
-static int ask_kernel(int fd, struct ucred *peer, struct err *e)
-{
-    socklen_t n = sizeof *peer;
-
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, peer, &n) < 0)
-        return err_sys(e, "ask the kernel who connected");
-    return 0;
-}
-
-static int check_welcome(struct server *sv, uid_t uid, struct err *e)
-{
-    if (!identity_is_known(uid))
-        return err_set(e, ERR_DENIED, "the kernel cannot say who you are (uid %u)", uid);
-    if (sv->is_leaving)
-        return err_set(e, ERR_UNREACHABLE, "ludwigd is being stopped");
-    if (sv->conns->n >= CONN_MAX)
-        return err_set(e, ERR_BUSY, "ludwigd has %d connections already; try later", CONN_MAX);
-    if (count_of(sv->conns, uid) >= CONN_PER_UID_MAX)
-        return err_set(e, ERR_BUSY, "you have %d connections already", CONN_PER_UID_MAX);
-    return 0;
-}
-
 /* A peer that is not let in is told why, if its socket takes it at once; NULL. */
 static struct conn *turn_away(int fd, const struct err *why)
 {
@@ -149,47 +118,6 @@ static struct conn *turn_away(int fd, const struct err *why)
     buf_free(&out);
     close(fd);
     return NULL;
-}
-
-static void append(struct conns *l, struct conn *c)
-{
-    mem_grow((void **)&l->items, &l->capacity, l->n, sizeof(struct conn *));
-    c->number = ++l->last_number;
-    l->items[l->n++] = c;
-}
-
-static struct conn *add_peer(struct server *sv, int fd, const struct ucred *peer, struct err *e)
-{
-    struct groups groups = { 0 };
-    struct conn *c = conn_add_as(sv, fd, peer->uid, e);
-
-    sv->conns->events->met(sv, peer->uid);
-    if (c != NULL && identity_peer_groups(fd, peer->gid, &groups) == 0) {
-        c->groups = groups;
-        c->has_groups = true;
-    }
-    return c;
-}
-
-struct conn *conn_add(struct server *sv, int fd, struct err *e)
-{
-    struct ucred peer = { 0 };
-
-    return ask_kernel(fd, &peer, e) < 0 ? turn_away(fd, e) : add_peer(sv, fd, &peer, e);
-}
-
-static int check_only(uid_t uid, uid_t only, const char *name, struct err *e)
-{
-    return uid == only ? 0 : err_set(e, ERR_DENIED, "this socket is for %s alone", name);
-}
-
-struct conn *conn_add_of(struct server *sv, int fd, uid_t only, const char *name, struct err *e)
-{
-    struct ucred peer = { 0 };
-
-    if (ask_kernel(fd, &peer, e) < 0 || check_only(peer.uid, only, name, e) < 0)
-        return turn_away(fd, e);
-    return add_peer(sv, fd, &peer, e);
 }
 
 static void set_name(struct conn *c, const char *name)
@@ -212,39 +140,67 @@ void conns_named(struct server *sv, uid_t uid, const char *name)
 
 struct conn *conn_add_as(struct server *sv, int fd, uid_t uid, struct err *e)
 {
+    struct conns *l = sv->conns;
+    size_t n_own = 0;
     const char *name;
-    struct chan *chan;
     struct conn *c;
+    int rc = 0;
 
-    if (check_welcome(sv, uid, e) < 0)
+    for (size_t i = 0; i < l->n; i++)
+        n_own += l->items[i]->uid == uid;
+    if (!identity_is_known(uid))
+        rc = err_set(e, ERR_DENIED, "the kernel cannot say who you are (uid %u)", uid);
+    else if (sv->is_leaving)
+        rc = err_set(e, ERR_UNREACHABLE, "ludwigd is being stopped");
+    else if (l->n >= CONN_MAX)
+        rc = err_set(e, ERR_BUSY, "ludwigd has %d connections already; try later", CONN_MAX);
+    else if (n_own >= CONN_PER_UID_MAX)
+        rc = err_set(e, ERR_BUSY, "you have %d connections already", CONN_PER_UID_MAX);
+    if (rc < 0)
         return turn_away(fd, e);
     c = mem_alloc(sizeof *c);
-    chan = chan_create(&sv->loop, fd, &proto, &chan_events, c, CONN_QUEUED_MAX, e);
-    if (chan == NULL) {
+    c->chan = chan_create(&sv->loop, fd, &proto, &chan_events, c, CONN_QUEUED_MAX, e);
+    if (c->chan == NULL) {
         free(c);
         return NULL;
     }
-    chan_limit_frames(chan, CONN_HELLO_MAX);
+    chan_limit_frames(c->chan, CONN_HELLO_MAX);
     c->sv = sv;
-    c->chan = chan;
     c->uid = uid;
-    append(sv->conns, c);
+    c->number = ++l->last_number;
+    mem_grow((void **)&l->items, &l->capacity, l->n, sizeof(struct conn *));
+    l->items[l->n++] = c;
     name = user_names_get(sv->names, uid);
     if (name != NULL)
         set_name(c, name);
     return c;
 }
 
-/* ---- going ---- */
-
-static void take_out(struct conns *l, const struct conn *c)
+struct conn *conn_add(struct server *sv, int fd, uid_t only, const char *only_name, struct err *e)
 {
-    size_t i = index_after(l, c->number) - 1;
+    struct groups groups = { 0 };
+    struct ucred peer = { 0 };
+    socklen_t n = sizeof peer;
+    struct conn *c;
 
-    l->n--;
-    for (; i < l->n; i++)
-        l->items[i] = l->items[i + 1];
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0) {
+        err_sys(e, "ask the kernel who connected");
+        return turn_away(fd, e);
+    }
+    if (only_name != NULL && peer.uid != only) {
+        err_set(e, ERR_DENIED, "this socket is for %s alone", only_name);
+        return turn_away(fd, e);
+    }
+    c = conn_add_as(sv, fd, peer.uid, e);
+    sv->conns->events->met(sv, peer.uid);
+    if (c != NULL && identity_peer_groups(fd, peer.gid, &groups) == 0) {
+        c->groups = groups;
+        c->has_groups = true;
+    }
+    return c;
 }
+
+/* ---- going ---- */
 
 void conn_close(struct server *sv, struct conn *c, const char *why)
 {
@@ -254,7 +210,9 @@ void conn_close(struct server *sv, struct conn *c, const char *why)
         return;
     log_event(LOG_DEBUG, "closed", "conn", "%lld", (long long)c->number, "user", "%s", c->user,
               "why", "%s", why, NULL);
-    take_out(l, c);
+    for (size_t i = index_after(l, c->number); i < l->n; i++)
+        l->items[i - 1] = l->items[i];
+    l->n--;
     mem_grow((void **)&l->dead, &l->dead_capacity, l->n_dead, sizeof(struct conn *));
     l->dead[l->n_dead++] = c;
     chan_destroy(c->chan);
@@ -413,34 +371,24 @@ void conns_destroy(struct conns *l)
 
 /* ---- what a worker says of itself ---- */
 
-static struct list copy_refused(struct arena *a, const struct list *from)
-{
-    const struct refusal *items = from->items;
-    struct refusal *to = arena_alloc(a, from->n * sizeof *to);
-
-    for (size_t i = 0; i < from->n; i++)
-        to[i] =
-            (struct refusal){ arena_strdup(a, items[i].user), arena_strdup(a, items[i].reason) };
-    return (struct list){ to, from->n };
-}
-
-static struct list copy_strings(struct arena *a, const struct list *from)
-{
-    const char *const *items = from->items;
-    const char **to = arena_alloc(a, from->n * sizeof *to);
-
-    for (size_t i = 0; i < from->n; i++)
-        to[i] = arena_strdup(a, items[i]);
-    return (struct list){ to, from->n };
-}
-
 void conn_keep_claims(struct conn *c, const struct msg_register *r)
 {
+    const char *const *models = r->gpu_models.items;
+    const struct refusal *refused = r->refused.items;
+    struct arena *a = arena_create();
+    const char **own_models = arena_alloc(a, r->gpu_models.n * sizeof *own_models);
+    struct refusal *own_refused = arena_alloc(a, r->refused.n * sizeof *own_refused);
+
+    for (size_t i = 0; i < r->gpu_models.n; i++)
+        own_models[i] = arena_strdup(a, models[i]);
+    for (size_t i = 0; i < r->refused.n; i++)
+        own_refused[i] = (struct refusal){ arena_strdup(a, refused[i].user),
+                                           arena_strdup(a, refused[i].reason) };
     arena_destroy(c->claims);
-    c->claims = arena_create();
-    c->refused = copy_refused(c->claims, &r->refused);
-    c->gpu_models = copy_strings(c->claims, &r->gpu_models);
-    c->boot_id = arena_strdup(c->claims, r->boot_id);
+    c->claims = a;
+    c->gpu_models = (struct list){ own_models, r->gpu_models.n };
+    c->refused = (struct list){ own_refused, r->refused.n };
+    c->boot_id = arena_strdup(a, r->boot_id);
 }
 
 const char *conn_refusal(const struct conn *c, const char *user)

@@ -84,11 +84,10 @@ struct conns *conns_create(struct server *sv, const struct conns_events *events)
 void conns_named(struct server *sv, uid_t uid, const char *name);
 void conns_destroy(struct conns *l); /* closes what is left; NULL is fine */
 
-/* Takes a connected socket; the kernel says whose it is.  When there are too many it is told
- * so and closed, and NULL is returned with e set.  Owns fd, also when it fails. */
-struct conn *conn_add(struct server *sv, int fd, struct err *e);
-/* The same from a socket that is one user's alone, who has that name. */
-struct conn *conn_add_of(struct server *sv, int fd, uid_t only, const char *name, struct err *e);
+/* Takes a connected socket; the kernel says whose it is.  With only_name it is for that one user
+ * alone.  When there are too many, or it is for another, the peer is told so and closed, and NULL
+ * is returned with e set.  Owns fd, also when it fails. */
+struct conn *conn_add(struct server *sv, int fd, uid_t only, const char *only_name, struct err *e);
 /* The same for one whose uid was established in another way: the kernel is not asked. */
 struct conn *conn_add_as(struct server *sv, int fd, uid_t uid, struct err *e);
 

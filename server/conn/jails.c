@@ -4,8 +4,10 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/fs.h"
@@ -15,7 +17,6 @@
 #include "server/base/conf.h"
 #include "server/base/thread_task.h"
 #include "server/conn/listen.h"
-#include "server/conn/trusted_dir.h"
 
 enum {
     SETTLE_MS = 100, /* who makes a jail does more than one thing */
@@ -51,7 +52,6 @@ struct accounts {
 
 struct pattern {
     struct server *sv;
-    char *text;
     char *dir;            /* that holds the jails */
     char *below;          /* "ludwig/server.sock" */
     uv_fs_event_t *watch; /* handles free themselves when closed */
@@ -97,6 +97,51 @@ static bool may_pass(const struct err *why)
     return why->kind != ERR_NOT_FOUND && why->kind != ERR_DENIED;
 }
 
+/* ---- folders that nobody but root and ludwigd's own account can change ---- */
+
+/* What lies in them is theirs, and stays where it was seen.  Owns fd. */
+static int check_trusted(int fd, const char *path, struct err *e)
+{
+    struct stat st;
+
+    if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+        return err_set(e, ERR_DENIED, "%s is no folder, and links are not followed", path);
+    if (fd < 0)
+        return err_sys(e, "open %s", path);
+    if (fstat(fd, &st) < 0)
+        err_sys(e, "look at %s", path);
+    else if (st.st_uid != 0 && st.st_uid != geteuid())
+        err_set(e, ERR_DENIED,
+                "%s belongs to uid %u, who could change what is in it; it must be root's", path,
+                st.st_uid);
+    else if ((st.st_mode & 022) != 0)
+        err_set(e, ERR_DENIED, "others may write into %s (mode %04o); chmod go-w it", path,
+                st.st_mode & 07777u);
+    else
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* Opens the folder of the jails; links on the way to it are followed. */
+static int open_trusted(const char *path, struct err *e)
+{
+    return check_trusted(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), path, e);
+}
+
+/* Opens a folder in a trusted one, which may be no link; with makes it is made if need be. */
+static int step_into(int dir_fd, const char *name, const char *path, bool makes, struct err *e)
+{
+    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0 && errno == ENOENT && makes) {
+        if (mkdirat(dir_fd, name, 0755) < 0 && errno != EEXIST)
+            return err_sys(e, "make %s", path);
+        fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    }
+    return check_trusted(fd, path, e);
+}
+
 /* ---- one jail ---- */
 
 static void settle_soon(struct pattern *p);
@@ -110,31 +155,18 @@ static void on_jail_event(uv_fs_event_t *watch, const char *name, int events, in
     settle_soon(j->of);
 }
 
-static void set_watch(struct jail *j, const char *path)
-{
-    int rc;
-
-    uv_fs_event_stop(&j->watch);
-    rc = uv_fs_event_start(&j->watch, on_jail_event, path, 0);
-    if (rc < 0 && rc != UV_ENOENT && !j->of->polls) {
-        log_event(LOG_WARN, "not-followed", "path", "%s", path, "error", "%s", uv_strerror(rc),
-                  NULL);
-        j->of->polls = true;
-    }
-}
-
 /* Goes down to the socket's folder, making what is missing; *path is how far it came. */
 static int walk(const struct jail *j, char **path, struct err *e)
 {
     const char *rest = j->of->below;
     char *step = mem_strdup(j->user);
-    int fd = trusted_dir_open(j->of->dir, e);
+    int fd = open_trusted(j->of->dir, e);
     bool makes = false;
 
     *path = mem_strdup(j->of->dir);
     while (fd >= 0 && step != NULL) {
         char *next = path_join(*path, step);
-        int below = trusted_dir_step(fd, step, next, makes, e);
+        int below = step_into(fd, step, next, makes, e);
         size_t n = strcspn(rest, "/");
 
         close(fd);
@@ -161,60 +193,39 @@ static void end_listening(struct jail *j)
     j->listener = NULL;
 }
 
-static int listen_in(struct jail *j, int dir_fd, const char *dir, struct err *e)
-{
-    char *path;
-
-    if (j->listener != NULL && listener_lies_in(j->listener, dir_fd)) {
-        close(dir_fd);
-        return 0;
-    }
-    end_listening(j);
-    path = path_join(dir, path_basename(j->of->below));
-    j->listener = listen_for(j->of->sv, dir_fd, path, j->uid, j->user, e);
-    free(path);
-    return j->listener == NULL ? -1 : 0;
-}
-
 static void try_once(struct jail *j)
 {
     struct err why = { 0 };
-    char *path;
-    int dir_fd = walk(j, &path, &why);
+    char *path, *socket_path;
+    int dir_fd = walk(j, &path, &why), rc;
+    bool is_well = false;
 
-    if (dir_fd < 0 && !may_pass(&why))
-        end_listening(j);
-    if (dir_fd < 0 || listen_in(j, dir_fd, path, &why) < 0) {
-        keep_why(&j->why, "jail-refused", path, &why);
-        j->is_put_off = may_pass(&why);
+    if (dir_fd < 0) {
+        if (!may_pass(&why))
+            end_listening(j);
+    } else if (j->listener != NULL && listener_lies_in(j->listener, dir_fd)) {
+        close(dir_fd);
+        is_well = true;
     } else {
-        forget_why(&j->why);
-        j->is_put_off = false;
+        end_listening(j);
+        socket_path = path_join(path, path_basename(j->of->below));
+        j->listener = listen_for(j->of->sv, dir_fd, socket_path, j->uid, j->user, &why);
+        free(socket_path);
+        is_well = j->listener != NULL;
     }
-    set_watch(j, path);
+    if (is_well)
+        forget_why(&j->why);
+    else
+        keep_why(&j->why, "jail-refused", path, &why);
+    j->is_put_off = !is_well && may_pass(&why);
+    uv_fs_event_stop(&j->watch);
+    rc = uv_fs_event_start(&j->watch, on_jail_event, path, 0);
+    if (rc < 0 && rc != UV_ENOENT && !j->of->polls) {
+        log_event(LOG_WARN, "not-followed", "path", "%s", path, "error", "%s", uv_strerror(rc),
+                  NULL);
+        j->of->polls = true;
+    }
     free(path);
-}
-
-/* Again once it is watched: nothing is missed between. */
-static void look_after(struct jail *j)
-{
-    j->is_dirty = false;
-    try_once(j);
-    try_once(j);
-}
-
-static void jail_add(struct pattern *p, const char *user, uid_t uid)
-{
-    struct jail *j = mem_alloc(sizeof *j);
-
-    j->of = p;
-    j->user = mem_strdup(user);
-    j->uid = uid;
-    j->is_dirty = j->is_seen = true;
-    uv_fs_event_init(&p->sv->loop, &j->watch);
-    j->watch.data = j;
-    mem_grow((void **)&p->jails, &p->capacity, p->n, sizeof(struct jail *));
-    p->jails[p->n++] = j;
 }
 
 static void on_jail_closed(uv_handle_t *handle)
@@ -233,20 +244,6 @@ static void jail_drop(struct jail *j)
 }
 
 /* ---- whose they are ---- */
-
-static struct accounts *accounts_create(struct pattern *p)
-{
-    struct accounts *all = mem_alloc(sizeof *all);
-
-    all->of = p;
-    return all;
-}
-
-static void accounts_add(struct accounts *all, const char *name)
-{
-    mem_grow((void **)&all->names, &all->capacity, all->n, sizeof(char *));
-    all->names[all->n++] = mem_strdup(name);
-}
 
 static void accounts_free(void *context)
 {
@@ -282,90 +279,74 @@ static struct jail *jail_find(const struct pattern *p, const char *user)
     return NULL;
 }
 
-static bool may_submit(const struct server *sv, uid_t uid)
-{
-    return uid == geteuid() || (int64_t)uid >= sv->conf.min_uid;
-}
-
-/* 1, 0 for a folder that is nobody's yet, -1 when that is to be asked for. */
-static int find_account(const struct accounts *all, const char *name, uid_t *uid)
-{
-    for (size_t i = 0; all != NULL && i < all->n; i++)
-        if (strcmp(all->names[i], name) == 0) {
-            *uid = all->uids[i];
-            return all->are_known[i];
-        }
-    return -1;
-}
-
-/* False for a folder that is nobody's yet. */
+/* False for a folder that is nobody's yet; whose it is has to be asked for first. */
 static bool take_name(struct pattern *p, const char *name)
 {
+    const struct accounts *answers = p->answers;
     struct jail *j = jail_find(p, name);
-    uid_t uid = 0;
-    int found = j != NULL ? 1 : find_account(p->answers, name, &uid);
+    size_t i = 0;
 
-    if (j != NULL)
+    if (j != NULL) {
         j->is_seen = true;
-    else if (found < 0)
-        accounts_add(p->wanted, name);
-    else if (found > 0 && may_submit(p->sv, uid))
-        jail_add(p, name, uid);
-    return found != 0;
+        return true;
+    }
+    while (answers != NULL && i < answers->n && strcmp(answers->names[i], name) != 0)
+        i++;
+    if (answers == NULL || i == answers->n) {
+        struct accounts *wanted = p->wanted;
+
+        mem_grow((void **)&wanted->names, &wanted->capacity, wanted->n, sizeof(char *));
+        wanted->names[wanted->n++] = mem_strdup(name);
+        return true;
+    }
+    if (!answers->are_known[i])
+        return false;
+    if (answers->uids[i] == geteuid() || (int64_t)answers->uids[i] >= p->sv->conf.min_uid) {
+        j = mem_alloc(sizeof *j);
+        j->of = p;
+        j->user = mem_strdup(name);
+        j->uid = answers->uids[i];
+        j->is_dirty = j->is_seen = true;
+        uv_fs_event_init(&p->sv->loop, &j->watch);
+        j->watch.data = j;
+        mem_grow((void **)&p->jails, &p->capacity, p->n, sizeof(struct jail *));
+        p->jails[p->n++] = j;
+    }
+    return true;
 }
 
-static void drop_unseen(struct pattern *p)
+/* How many folders have no user; -1 with e set.  What cannot be listed for now has not gone. */
+static int list_jails(struct pattern *p, struct err *e)
 {
+    int fd = open_trusted(p->dir, e), n_unknown = -1;
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
     size_t n = 0;
 
+    for (size_t i = 0; i < p->n; i++)
+        p->jails[i]->is_seen = false;
+    if (dir != NULL) {
+        n_unknown = 0;
+        while (errno = 0, (entry = readdir(dir)) != NULL)
+            if (entry->d_name[0] != '.' && entry->d_type != DT_REG)
+                n_unknown += !take_name(p, entry->d_name);
+        if (errno != 0)
+            n_unknown = err_sys(e, "list %s", p->dir);
+        closedir(dir);
+    } else if (fd >= 0) {
+        err_sys(e, "list %s", p->dir);
+        close(fd);
+    }
+    if (n_unknown < 0 && may_pass(e)) {
+        p->looks_again = true;
+        return -1;
+    }
     for (size_t i = 0; i < p->n; i++)
         if (p->jails[i]->is_seen)
             p->jails[n++] = p->jails[i];
         else
             jail_drop(p->jails[i]);
     p->n = n;
-}
-
-static DIR *open_jails(const struct pattern *p, struct err *e)
-{
-    int fd = trusted_dir_open(p->dir, e);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-    if (dir == NULL && fd >= 0) {
-        err_sys(e, "list %s", p->dir);
-        close(fd);
-    }
-    return dir;
-}
-
-/* How many folders have no user; -1 with e set. */
-static int take_names(struct pattern *p, DIR *dir, struct err *e)
-{
-    struct dirent *entry;
-    int n_unknown = 0;
-
-    while (errno = 0, (entry = readdir(dir)) != NULL)
-        if (entry->d_name[0] != '.' && entry->d_type != DT_REG)
-            n_unknown += !take_name(p, entry->d_name);
-    return errno != 0 ? err_sys(e, "list %s", p->dir) : n_unknown;
-}
-
-/* The same; what cannot be listed for now has not gone. */
-static int list_jails(struct pattern *p, struct err *e)
-{
-    DIR *dir = open_jails(p, e);
-    int n_unknown = -1;
-
-    for (size_t i = 0; i < p->n; i++)
-        p->jails[i]->is_seen = false;
-    if (dir != NULL) {
-        n_unknown = take_names(p, dir, e);
-        closedir(dir);
-    }
-    if (n_unknown >= 0 || !may_pass(e))
-        drop_unseen(p);
-    else
-        p->looks_again = true;
     return n_unknown;
 }
 
@@ -379,24 +360,24 @@ static void on_again(uv_timer_t *timer)
     settle_soon(p);
 }
 
-static uint64_t next_again_ms(struct pattern *p)
-{
-    p->again_ms = p->again_ms == 0 ? AGAIN_FIRST_MS : p->again_ms * 2;
-    if (p->again_ms > AGAIN_MAX_MS)
-        p->again_ms = AGAIN_MAX_MS;
-    return (uint64_t)p->again_ms;
-}
-
 static void plan_next(struct pattern *p, int n_unknown)
 {
-    if (p->looks_again)
-        uv_timer_start(p->again, on_again, next_again_ms(p), 0);
-    else if (p->polls)
-        uv_timer_start(p->again, on_again, LOOK_EVERY_MS, 0);
-    else if (n_unknown > 0 && p->n_tries < UNKNOWN_TRIES)
-        uv_timer_start(p->again, on_again, (uint64_t)UNKNOWN_FIRST_MS << p->n_tries++, 0);
-    if (!p->looks_again)
+    uint64_t ms = 0;
+
+    if (p->looks_again) {
+        p->again_ms = p->again_ms == 0 ? AGAIN_FIRST_MS : p->again_ms * 2;
+        if (p->again_ms > AGAIN_MAX_MS)
+            p->again_ms = AGAIN_MAX_MS;
+        ms = (uint64_t)p->again_ms;
+    } else {
         p->again_ms = 0;
+        if (p->polls)
+            ms = LOOK_EVERY_MS;
+        else if (n_unknown > 0 && p->n_tries < UNKNOWN_TRIES)
+            ms = (uint64_t)UNKNOWN_FIRST_MS << p->n_tries++;
+    }
+    if (ms > 0)
+        uv_timer_start(p->again, on_again, ms, 0);
 }
 
 static void on_dir_event(uv_fs_event_t *watch, const char *name, int events, int status)
@@ -412,16 +393,6 @@ static void on_dir_event(uv_fs_event_t *watch, const char *name, int events, int
     settle_soon(p);
 }
 
-/* Anew each time: the folder may be another by the same name. */
-static void watch_dir(struct pattern *p)
-{
-    int rc;
-
-    uv_fs_event_stop(p->watch);
-    rc = uv_fs_event_start(p->watch, on_dir_event, p->dir, 0);
-    p->polls = rc < 0 || fs_is_network(p->dir);
-}
-
 static void on_settled(uv_timer_t *timer);
 
 static void after_find(void *context, const struct err *why)
@@ -429,43 +400,38 @@ static void after_find(void *context, const struct err *why)
     struct accounts *all = context;
     struct pattern *p = all->of;
 
-    if (why != NULL) {
-        p->asked = NULL;
-        p->lists = true;
-        uv_timer_start(p->settle, on_settled, AGAIN_FIRST_MS, 0);
-        return;
+    if (why == NULL) {
+        p->answers = mem_copy(all, sizeof *all);
+        *all = (struct accounts){ 0 };
     }
-    p->answers = accounts_create(p);
-    *p->answers = *all;
-    *all = (struct accounts){ 0 };
     p->asked = NULL;
     p->lists = true;
-    uv_timer_start(p->settle, on_settled, 0, 0);
+    uv_timer_start(p->settle, on_settled, why == NULL ? 0 : AGAIN_FIRST_MS, 0);
 }
 
-/* One at a time: once that is answered they are listed again. */
-static void ask_for_wanted(struct pattern *p)
-{
-    struct thread_job task = { find_all, after_find, accounts_free, p->wanted };
-
-    if (p->wanted->n > 0 && p->asked == NULL)
-        p->asked = thread_task_begin(&p->sv->loop, &task);
-    else
-        accounts_free(p->wanted);
-    p->wanted = NULL;
-}
-
+/* As list_jails.  Whose the folders are is asked for one list at a time: once that is answered
+ * they are listed again. */
 static int list_anew(struct pattern *p, struct err *e)
 {
-    int n_unknown;
+    int n_unknown, rc;
 
     p->lists = false;
-    watch_dir(p);
-    p->wanted = accounts_create(p);
+    uv_fs_event_stop(p->watch); /* anew each time: the folder may be another by the same name */
+    rc = uv_fs_event_start(p->watch, on_dir_event, p->dir, 0);
+    p->polls = rc < 0 || fs_is_network(p->dir);
+    p->wanted = mem_alloc(sizeof *p->wanted);
+    p->wanted->of = p;
     n_unknown = list_jails(p, e);
     accounts_free(p->answers);
     p->answers = NULL;
-    ask_for_wanted(p);
+    if (p->wanted->n > 0 && p->asked == NULL) {
+        struct thread_job task = { find_all, after_find, accounts_free, p->wanted };
+
+        p->asked = thread_task_begin(&p->sv->loop, &task);
+    } else {
+        accounts_free(p->wanted);
+    }
+    p->wanted = NULL;
     return n_unknown;
 }
 
@@ -476,8 +442,11 @@ static int look_around(struct pattern *p, struct err *e)
     p->looks_again = false;
     n_unknown = p->lists ? list_anew(p, e) : 0;
     for (size_t i = 0; i < p->n; i++)
-        if (p->jails[i]->is_dirty)
-            look_after(p->jails[i]);
+        if (p->jails[i]->is_dirty) {
+            p->jails[i]->is_dirty = false;
+            try_once(p->jails[i]);
+            try_once(p->jails[i]); /* again once it is watched: nothing is missed between */
+        }
     for (size_t i = 0; i < p->n; i++)
         p->looks_again |= p->jails[i]->is_put_off;
     plan_next(p, n_unknown);
@@ -508,28 +477,20 @@ static void free_handle(uv_handle_t *handle)
     free(handle);
 }
 
-static uv_timer_t *make_timer(struct pattern *p)
-{
-    uv_timer_t *timer = mem_alloc(sizeof *timer);
-
-    uv_timer_init(&p->sv->loop, timer);
-    timer->data = p;
-    return timer;
-}
-
 static struct pattern *pattern_create(struct server *sv, const char *text)
 {
     struct pattern *p = mem_alloc(sizeof *p);
 
     p->sv = sv;
-    p->text = mem_strdup(text);
     conf_pattern_split(text, &p->dir, &p->below);
     p->lists = true;
     p->watch = mem_alloc(sizeof *p->watch);
+    p->settle = mem_alloc(sizeof *p->settle);
+    p->again = mem_alloc(sizeof *p->again);
     uv_fs_event_init(&sv->loop, p->watch);
-    p->watch->data = p;
-    p->settle = make_timer(p);
-    p->again = make_timer(p);
+    uv_timer_init(&sv->loop, p->settle);
+    uv_timer_init(&sv->loop, p->again);
+    p->watch->data = p->settle->data = p->again->data = p;
     return p;
 }
 
@@ -547,7 +508,6 @@ static void pattern_destroy(struct pattern *p)
     free(p->why);
     free(p->below);
     free(p->dir);
-    free(p->text);
     free(p);
 }
 

@@ -36,13 +36,6 @@ struct listener {
     ino_t inode;
 };
 
-/* Where a socket is to lie, for the kernel and for people. */
-struct way {
-    struct sockaddr_un address;
-    int dir_fd;
-    const char *path;
-};
-
 struct listeners {
     struct listener **items;
     size_t n, capacity;
@@ -63,193 +56,148 @@ static void on_rested(uv_timer_t *timer)
                   NULL);
 }
 
-static void rest(struct listener *l)
-{
-    log_event(LOG_WARN, "accept", "socket", "%s", l->path, "error", "%s", strerror(errno), NULL);
-    uv_poll_stop(&l->poll);
-    uv_timer_start(&l->rest, on_rested, TIRED_MS, 0);
-}
-
-/* 1, 0 when nobody waits any more. */
-static int accept_one(struct listener *l)
-{
-    int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    struct err e = { 0 };
-
-    if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
-        return 1;
-    if (fd < 0) {
-        if (errno != EAGAIN)
-            rest(l);
-        return 0;
-    }
-    if ((l->name != NULL ? conn_add_of(l->sv, fd, l->only, l->name, &e)
-                         : conn_add(l->sv, fd, &e)) == NULL)
-        log_event(LOG_WARN, "turned-away", "why", "%s", e.text, NULL);
-    return 1;
-}
-
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
     struct listener *l = poll->data;
 
     (void)status, (void)events; /* accept says what is wrong */
-    for (int i = 0; i < ACCEPTS_AT_ONCE; i++)
-        if (accept_one(l) == 0)
+    for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+        int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        struct err e = { 0 };
+
+        if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
+            continue;
+        if (fd < 0 && errno == EAGAIN)
             return;
+        if (fd < 0) {
+            log_event(LOG_WARN, "accept", "socket", "%s", l->path, "error", "%s", strerror(errno),
+                      NULL);
+            uv_poll_stop(&l->poll);
+            uv_timer_start(&l->rest, on_rested, TIRED_MS, 0);
+            return;
+        }
+        if (conn_add(l->sv, fd, l->only, l->name, &e) == NULL)
+            log_event(LOG_WARN, "turned-away", "why", "%s", e.text, NULL);
+    }
 }
 
 /* ---- making sockets ---- */
 
 /* In a folder that is open already the name alone counts; the way to it, and how long that is,
  * does not. */
-static int find_way(struct way *w, int dir_fd, const char *path, struct err *e)
+static int find_address(struct sockaddr_un *to, int dir_fd, const char *path, struct err *e)
 {
     char *text = dir_fd < 0 ? mem_strdup(path)
                             : mem_printf("/proc/self/fd/%d/%s", dir_fd, path_basename(path));
     size_t n = strlen(text);
 
-    *w = (struct way){ .address = { .sun_family = AF_UNIX }, .dir_fd = dir_fd, .path = path };
-    if (n < sizeof w->address.sun_path)
-        memcpy(w->address.sun_path, text, n + 1);
+    *to = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    if (n < sizeof to->sun_path)
+        memcpy(to->sun_path, text, n + 1);
     free(text);
-    if (n < sizeof w->address.sun_path)
+    if (n < sizeof to->sun_path)
         return 0;
     return err_set(e, ERR_USAGE, "socket %s: the path is longer than %zu bytes", path,
-                   sizeof w->address.sun_path - 1);
+                   sizeof to->sun_path - 1);
 }
 
-/* Whether anybody listens there: 1, 0, or -1. */
-static int is_answered(const struct way *w, struct err *e)
+/* Takes away what a killed ludwigd left, unless somebody listens there. */
+static int clear_way(const struct sockaddr_un *address, const char *path, struct err *e)
 {
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int rc;
+    struct stat st;
+    int fd, rc;
 
+    if (lstat(address->sun_path, &st) < 0)
+        return errno == ENOENT ? 0 : err_sys(e, "look at %s", path);
+    if (!S_ISSOCK(st.st_mode))
+        return err_set(e, ERR_EXISTS, "socket %s: there lies something else", path);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return err_sys(e, "socket");
-    rc = connect(fd, (const struct sockaddr *)&w->address, sizeof w->address);
+    rc = connect(fd, (const struct sockaddr *)address, sizeof *address);
     if (rc == 0 || errno == EAGAIN)
-        rc = 1;
-    else if (errno == ECONNREFUSED || errno == ENOENT)
-        rc = 0;
+        rc = err_set(e, ERR_BUSY, "socket %s: somebody answers on it already", path);
+    else if (errno != ECONNREFUSED && errno != ENOENT)
+        rc = err_sys(e, "connect to %s", path);
+    else if (unlink(address->sun_path) < 0 && errno != ENOENT)
+        rc = err_sys(e, "remove %s", path);
     else
-        rc = err_sys(e, "connect to %s", w->path);
+        rc = 0;
     close(fd);
     return rc;
 }
 
-/* Takes away what a killed ludwigd left. */
-static int clear_way(const struct way *w, struct err *e)
-{
-    struct stat st;
-    int rc;
-
-    if (lstat(w->address.sun_path, &st) < 0)
-        return errno == ENOENT ? 0 : err_sys(e, "look at %s", w->path);
-    if (!S_ISSOCK(st.st_mode))
-        return err_set(e, ERR_EXISTS, "socket %s: there lies something else", w->path);
-    rc = is_answered(w, e);
-    if (rc == 1)
-        return err_set(e, ERR_BUSY, "socket %s: somebody answers on it already", w->path);
-    if (rc == 0 && unlink(w->address.sun_path) < 0 && errno != ENOENT)
-        return err_sys(e, "remove %s", w->path);
-    return rc;
-}
-
-/* Before listen(): until then nobody can connect. */
-static int set_access(const struct way *w, const char *group, struct err *e)
+static int make_socket(const struct sockaddr_un *address, const char *path, const char *group,
+                       struct err *e)
 {
     gid_t gid = 0;
-
-    if (group != NULL) {
-        if (identity_group(group, &gid, e) < 0)
-            return -1;
-        if (lchown(w->address.sun_path, (uid_t)-1, gid) < 0)
-            return err_sys(e, "give %s to group %s", w->path, group);
-    }
-    if (chmod(w->address.sun_path, group != NULL ? 0660 : 0666) < 0)
-        return err_sys(e, "chmod %s", w->path);
-    return 0;
-}
-
-static int make_socket(const struct way *w, const char *group, struct err *e)
-{
     int fd;
 
-    if (clear_way(w, e) < 0)
+    if (clear_way(address, path, e) < 0)
         return -1;
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return err_sys(e, "socket");
-    if (bind(fd, (const struct sockaddr *)&w->address, sizeof w->address) < 0) {
-        err_sys(e, "socket %s", w->path);
+    if (bind(fd, (const struct sockaddr *)address, sizeof *address) < 0) {
+        err_sys(e, "socket %s", path);
+        close(fd);
+        return -1;
+    }
+    /* Until listen() nobody can connect. */
+    if (group != NULL && identity_group(group, &gid, e) < 0)
         goto fail;
-    }
-    if (set_access(w, group, e) < 0)
-        goto fail_bound;
-    if (listen(fd, BACKLOG) < 0) {
-        err_sys(e, "listen on %s", w->path);
-        goto fail_bound;
-    }
-    return fd;
-fail_bound:
-    unlink(w->address.sun_path);
+    if (group != NULL && lchown(address->sun_path, (uid_t)-1, gid) < 0)
+        err_sys(e, "give %s to group %s", path, group);
+    else if (chmod(address->sun_path, group != NULL ? 0660 : 0666) < 0)
+        err_sys(e, "chmod %s", path);
+    else if (listen(fd, BACKLOG) < 0)
+        err_sys(e, "listen on %s", path);
+    else
+        return fd;
 fail:
+    unlink(address->sun_path);
     close(fd);
     return -1;
-}
-
-/* Takes fd over, also when it fails. */
-static struct listener *start(struct server *sv, int fd, const struct way *w, struct err *e)
-{
-    struct listener *l = mem_alloc(sizeof *l);
-    struct stat st = { 0 };
-    int rc;
-
-    if (lstat(w->address.sun_path, &st) < 0)
-        log_event(LOG_WARN, "listen", "socket", "%s", w->path, "error", "%s", strerror(errno),
-                  NULL);
-    *l = (struct listener){ .sv = sv,
-                            .fd = fd,
-                            .dir_fd = w->dir_fd,
-                            .path = mem_strdup(w->path),
-                            .n_handles = 2,
-                            .device = st.st_dev,
-                            .inode = st.st_ino };
-    l->poll.data = l->rest.data = l;
-    uv_timer_init(&sv->loop, &l->rest);
-    rc = uv_poll_init(&sv->loop, &l->poll, fd);
-    if (rc == 0) {
-        rc = uv_poll_start(&l->poll, UV_READABLE, on_readable);
-        if (rc == 0)
-            return l;
-        uv_close((uv_handle_t *)&l->poll, on_closed);
-    } else {
-        l->n_handles = 1;
-    }
-    err_set(e, ERR_FAILED, "listen on %s: %s", w->path, uv_strerror(rc));
-    (void)unlink(w->address.sun_path);
-    l->dir_fd = AT_FDCWD; /* it stays the caller's */
-    uv_close((uv_handle_t *)&l->rest, on_closed);
-    return NULL;
 }
 
 static struct listener *listen_there(struct server *sv, int dir_fd, const char *path,
                                      const char *group, struct err *e)
 {
     struct listeners *all = sv->listeners;
+    struct sockaddr_un address;
+    struct stat st = { 0 };
     struct listener *l;
-    struct way w;
-    int fd;
+    int fd, rc;
 
-    if (find_way(&w, dir_fd, path, e) < 0)
+    if (find_address(&address, dir_fd, path, e) < 0)
         return NULL;
-    fd = make_socket(&w, group, e);
+    fd = make_socket(&address, path, group, e);
     if (fd < 0)
         return NULL;
-    l = start(sv, fd, &w, e);
-    if (l == NULL)
+    if (lstat(address.sun_path, &st) < 0)
+        log_event(LOG_WARN, "listen", "socket", "%s", path, "error", "%s", strerror(errno), NULL);
+    l = mem_alloc(sizeof *l);
+    *l = (struct listener){ .sv = sv,
+                            .fd = fd,
+                            .dir_fd = dir_fd,
+                            .path = mem_strdup(path),
+                            .n_handles = 2,
+                            .device = st.st_dev,
+                            .inode = st.st_ino };
+    l->poll.data = l->rest.data = l;
+    uv_timer_init(&sv->loop, &l->rest);
+    rc = uv_poll_init(&sv->loop, &l->poll, fd);
+    if (rc < 0)
+        l->n_handles = 1;
+    else if ((rc = uv_poll_start(&l->poll, UV_READABLE, on_readable)) < 0)
+        uv_close((uv_handle_t *)&l->poll, on_closed);
+    if (rc < 0) {
+        err_set(e, ERR_FAILED, "listen on %s: %s", path, uv_strerror(rc));
+        (void)unlink(address.sun_path);
+        l->dir_fd = AT_FDCWD; /* it stays the caller's */
+        uv_close((uv_handle_t *)&l->rest, on_closed);
         return NULL;
+    }
     mem_grow((void **)&all->items, &all->capacity, all->n, sizeof(struct listener *));
     all->items[all->n++] = l;
     log_event(LOG_INFO, "listen", "socket", "%s", path, NULL);

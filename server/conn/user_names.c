@@ -54,26 +54,18 @@ static bool is_idle(const struct entry *e)
     return e->aside == NULL && !e->is_wanted;
 }
 
-/* Those that somebody waits for stay. */
-static void make_room(struct user_names *n)
+static struct entry *add_entry(struct user_names *n, uid_t uid)
 {
+    struct entry *e = mem_alloc(sizeof *e);
     size_t oldest = n->n;
 
-    if (n->n < NAMES_MAX)
-        return;
-    for (size_t i = 0; i < n->n; i++)
+    /* Those that somebody waits for stay. */
+    for (size_t i = 0; n->n >= NAMES_MAX && i < n->n; i++)
         if (is_idle(n->items[i]) &&
             (oldest == n->n || n->items[i]->answered_ms < n->items[oldest]->answered_ms))
             oldest = i;
     if (oldest < n->n)
         forget(n, oldest);
-}
-
-static struct entry *add_entry(struct user_names *n, uid_t uid)
-{
-    struct entry *e = mem_alloc(sizeof *e);
-
-    make_room(n);
     e->uid = uid;
     mem_grow((void **)&n->items, &n->capacity, n->n, sizeof(struct entry *));
     n->items[n->n++] = e;
@@ -99,14 +91,6 @@ static void free_question(void *context)
 
 static void ask_wanted(struct user_names *n);
 
-/* Who has no name now may have one soon: that is not kept. */
-static void keep(struct user_names *n, struct entry *e, const char *name)
-{
-    free(e->name);
-    e->name = name[0] == '#' ? NULL : mem_strdup(name);
-    e->answered_ms = uv_now(&n->sv->loop);
-}
-
 static void on_answer(void *context, const struct err *why)
 {
     struct question *q = context;
@@ -117,37 +101,29 @@ static void on_answer(void *context, const struct err *why)
     n->n_asked--;
     if (why != NULL)
         q->name = mem_printf("#%lld", (long long)q->uid); /* as for a user without a name */
-    keep(n, e, q->name);
+    free(e->name);
+    e->name = q->name[0] == '#' ? NULL : mem_strdup(q->name); /* it may have a name soon */
+    e->answered_ms = uv_now(&n->sv->loop);
     n->answered(n->sv, q->uid, q->name);
     ask_wanted(n);
 }
 
-static void ask(struct user_names *n, struct entry *e)
-{
-    struct question *q = mem_alloc(sizeof *q);
-    struct thread_job task = { on_thread, on_answer, free_question, q };
-
-    *q = (struct question){ .names = n, .find = n->how.find, .uid = e->uid };
-    e->aside = thread_task_begin(&n->sv->loop, &task);
-    e->is_wanted = false;
-    n->n_wanted--;
-    n->n_asked++;
-}
-
 static void ask_wanted(struct user_names *n)
 {
-    for (size_t i = 0; i < n->n && n->n_wanted > 0 && n->n_asked < USER_NAMES_AT_ONCE; i++)
-        if (n->items[i]->is_wanted)
-            ask(n, n->items[i]);
-}
+    for (size_t i = 0; i < n->n && n->n_wanted > 0 && n->n_asked < USER_NAMES_AT_ONCE; i++) {
+        struct entry *e = n->items[i];
+        struct question *q;
 
-static void want(struct user_names *n, struct entry *e)
-{
-    if (is_idle(e)) {
-        e->is_wanted = true;
-        n->n_wanted++;
+        if (!e->is_wanted)
+            continue;
+        q = mem_alloc(sizeof *q);
+        *q = (struct question){ .names = n, .find = n->how.find, .uid = e->uid };
+        e->aside = thread_task_begin(
+            &n->sv->loop, &(struct thread_job){ on_thread, on_answer, free_question, q });
+        e->is_wanted = false;
+        n->n_wanted--;
+        n->n_asked++;
     }
-    ask_wanted(n);
 }
 
 const char *user_names_get(struct user_names *n, uid_t uid)
@@ -158,8 +134,13 @@ const char *user_names_get(struct user_names *n, uid_t uid)
     if (e == NULL)
         e = add_entry(n, uid);
     age_ms = uv_now(&n->sv->loop) - e->answered_ms;
-    if (e->name == NULL || age_ms >= n->how.fresh_ms)
-        want(n, e);
+    if (e->name == NULL || age_ms >= n->how.fresh_ms) {
+        if (is_idle(e)) {
+            e->is_wanted = true;
+            n->n_wanted++;
+        }
+        ask_wanted(n);
+    }
     return age_ms < n->how.fresh_ms + n->how.kept_ms ? e->name : NULL;
 }
 

@@ -7,7 +7,6 @@
 #include "common/base/log.h"
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
-#include "server/conn/request_task.h"
 
 enum { ANSWER_MAX_BYTES = FRAME_MAX_BYTES - 1024, FORGET_AT_ONCE = 1000 };
 

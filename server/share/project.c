@@ -17,7 +17,6 @@
 #include "server/base/identity.h"
 #include "server/conn/handler.h"
 #include "server/conn/permission.h"
-#include "server/conn/request_task.h"
 #include "server/share/server_dirs.h"
 
 #define NO_GROUP ((gid_t)-1)

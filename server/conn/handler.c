@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* request_task.c - what a request needs that may take long: done on a thread */
-#include "server/conn/request_task.h"
+/* handler.c - what a request needs that may take long: done on a thread */
+#include "server/conn/handler.h"
 
 #include <stdlib.h>
 
