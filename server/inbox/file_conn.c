@@ -43,6 +43,33 @@ struct file_conn {
     bool is_buried;
 };
 
+/* ---- for all of the inbox ---- */
+
+uint64_t inbox_now(const struct inbox *in)
+{
+    return uv_now(&in->sv->loop);
+}
+
+void inbox_wake(struct inbox *in)
+{
+    uv_timer_start(in->timer, in->on_timer, 0, 0);
+}
+
+void inbox_queue(struct box *b)
+{
+    struct inbox *in = b->in;
+
+    if (b->is_queued)
+        return;
+    b->is_queued = true;
+    b->next_queued = NULL;
+    if (in->last_queued != NULL)
+        in->last_queued->next_queued = b;
+    else
+        in->first_queued = b;
+    in->last_queued = b;
+}
+
 /* ---- its end ---- */
 
 static void free_poll(uv_handle_t *handle)
@@ -176,19 +203,28 @@ static struct file_conn *add_conn(struct box *b, const struct token *token)
         at = &(*at)->next; /* the oldest first */
     *at = c;
     b->n_conns++;
-    inbox_activate(b);
+    if (!b->is_active) {
+        b->is_active = true;
+        b->next_active = b->in->active;
+        b->in->active = b;
+    }
     return c;
 }
 
-static int connect_to_dispatcher(struct file_conn *c, struct err *e)
+struct file_conn *file_conn_open(struct box *b, const struct token *token)
 {
+    struct file_conn *c = add_conn(b, token);
+    struct err e = { 0 };
     int ends[2], rc;
 
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
-        return err_sys(e, "socketpair");
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0) {
+        err_sys(&e, "socketpair");
+        give_up(c, e.text);
+        return c;
+    }
     /* A client that is turned away reads why. */
-    if (conn_add_as(c->in->sv, ends[0], c->box->uid, e) == NULL)
-        log_event(LOG_WARN, "turned-away", "why", "%s", e->text, NULL);
+    if (conn_add_as(c->in->sv, ends[0], b->uid, &e) == NULL)
+        log_event(LOG_WARN, "turned-away", "why", "%s", e.text, NULL);
     c->fd = ends[1];
     c->poll = mem_alloc(sizeof *c->poll);
     rc = uv_poll_init(&c->in->sv->loop, c->poll, c->fd);
@@ -196,20 +232,12 @@ static int connect_to_dispatcher(struct file_conn *c, struct err *e)
         free(c->poll);
         c->poll = NULL;
         close(c->fd);
-        return err_set(e, ERR_FAILED, "inbox: %s", uv_strerror(rc));
+        err_set(&e, ERR_FAILED, "inbox: %s", uv_strerror(rc));
+        give_up(c, e.text);
+        return c;
     }
     c->poll->data = c;
     wait_for_events(c);
-    return 0;
-}
-
-struct file_conn *file_conn_open(struct box *b, const struct token *token)
-{
-    struct file_conn *c = add_conn(b, token);
-    struct err e = { 0 };
-
-    if (connect_to_dispatcher(c, &e) < 0)
-        give_up(c, e.text);
     return c;
 }
 
@@ -284,15 +312,6 @@ static void add_reply(struct file_conn *c, struct visit *v)
         c->since_ms = inbox_now(c->in);
 }
 
-static bool is_reply_due(const struct file_conn *c)
-{
-    int64_t n_held = c->n_read - c->n_replied;
-
-    return n_held > 0 && !c->has_last &&
-           (c->down.n > 0 || c->has_down_end || n_held == FILE_REQUEST_AHEAD ||
-            inbox_now(c->in) - c->since_ms >= FILE_REQUEST_HOLD_MS);
-}
-
 /* All that is left of it in both folders. */
 static void add_burial(struct file_conn *c, struct visit *v)
 {
@@ -314,7 +333,11 @@ void file_conn_prepare(struct file_conn *c, struct visit *v)
         else if (c->over_ms <= inbox_now(c->in) || c->box->n_over > INBOX_OVER_MAX)
             add_burial(c, v);
     } else {
-        while (is_reply_due(c))
+        int64_t n_held;
+
+        while ((n_held = c->n_read - c->n_replied) > 0 && !c->has_last &&
+               (c->down.n > 0 || c->has_down_end || n_held == FILE_REQUEST_AHEAD ||
+                inbox_now(c->in) - c->since_ms >= FILE_REQUEST_HOLD_MS))
             add_reply(c, v);
         for (; c->n_dropped + FILE_REQUEST_AHEAD < c->n_read; c->n_dropped++)
             file_request_reply_name(visit_add_out_drop(v), c->box->uid, &c->token, c->n_dropped);
@@ -340,7 +363,9 @@ void file_conn_bury(struct box *b)
         }
         *at = c->next;
         b->n_conns--;
-        box_remember_dead(b, &c->token);
+        if (b->dead == NULL)
+            b->dead = mem_alloc(INBOX_DEAD_MAX * sizeof *b->dead);
+        b->dead[b->n_dead++ % INBOX_DEAD_MAX] = c->token;
         free(c->why);
         free(c);
     }

@@ -2,14 +2,38 @@
 /* inbox.c - whose folder is visited when, and what follows from a visit */
 #include "server/inbox/inbox.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include "common/base/log.h"
 #include "common/proto/layout.h"
 #include "server/inbox/inbox_internal.h"
 
-enum { SCAN_EVERY_MS = 500, STRANGE_MS = 1000 };
+enum { SCAN_EVERY_MS = 500 };
+
+/* Where accounts are made; renamed into place by all tools that do. */
+#define USERS_FOLDER "/etc"
+#define USERS_FILE   "passwd"
+
+enum { EVENTS_BYTES = 64 * 1024 };
+
+struct watched {
+    int wd;
+    struct box *box;
+};
+
+struct inbox_watch {
+    struct inbox *in;
+    uv_poll_t poll;
+    int fd;
+    int inbox_wd, users_wd;
+    struct watched *items; /* by wd, which only grows */
+    size_t n, capacity;
+    char events[EVENTS_BYTES] __attribute__((aligned(__alignof__(struct inotify_event))));
+};
 
 enum inbox_kind inbox_kind(const struct inbox *in)
 {
@@ -21,81 +45,233 @@ const char *inbox_why_none(const struct inbox *in)
     return in->why_none;
 }
 
-/* ---- work elsewhere ---- */
+/* ---- the folders of users ---- */
 
-static void run_errand(uv_work_t *work)
+/* Where it is, or belongs. */
+static size_t index_of_uid(const struct inbox *in, uid_t uid)
 {
-    struct inbox *in = work->data;
+    size_t low = 0, high = in->n_boxes;
 
-    in->errand.run(in);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (in->boxes[middle]->uid < uid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
-static void after_errand(uv_work_t *work, int status)
+static struct box *box_find(const struct inbox *in, uid_t uid)
 {
-    struct inbox *in = work->data;
+    size_t i = index_of_uid(in, uid);
 
-    (void)status; /* it is never cancelled */
-    uv_update_time(&in->sv->loop);
-    in->is_working = false;
-    if (in->is_ending)
-        return;
-    in->errand.after(in);
-    inbox_wake(in);
+    return i < in->n_boxes && in->boxes[i]->uid == uid ? in->boxes[i] : NULL;
 }
 
-static void send_errand(struct inbox *in, void (*run)(struct inbox *in),
-                        void (*after)(struct inbox *in))
+static struct box *box_add(struct inbox *in, uid_t uid)
 {
-    in->errand = (struct inbox_errand){ { .data = in }, run, after };
-    in->is_working = uv_queue_work(&in->sv->loop, &in->errand.work, run_errand, after_errand) == 0;
+    size_t i = index_of_uid(in, uid);
+    struct box *b = mem_alloc(sizeof *b);
+
+    b->in = in;
+    b->uid = uid;
+    b->wd = -1;
+    mem_grow((void **)&in->boxes, &in->capacity, in->n_boxes, sizeof(struct box *));
+    memmove(in->boxes + i + 1, in->boxes + i, (in->n_boxes - i) * sizeof(struct box *));
+    in->boxes[i] = b;
+    in->n_boxes++;
+    in->n_unwatched++;
+    return b;
+}
+
+static bool box_has_dead(const struct box *b, const struct token *token)
+{
+    size_t n = b->n_dead < INBOX_DEAD_MAX ? b->n_dead : INBOX_DEAD_MAX;
+
+    for (size_t i = 0; i < n; i++)
+        if (token_equal(&b->dead[i], token))
+            return true;
+    return false;
+}
+
+/* The first in the queue that need not rest, or NULL; *next, if it is 0 or later: when the first of
+ * the others may be visited. */
+static struct box *take_queued(struct inbox *in, uint64_t *next)
+{
+    uint64_t now = inbox_now(in);
+    struct box *before = NULL;
+
+    for (struct box *b = in->first_queued; b != NULL; before = b, b = b->next_queued) {
+        if (b->rest_ms > now) {
+            if (*next == 0 || b->rest_ms < *next)
+                *next = b->rest_ms;
+            continue;
+        }
+        if (before != NULL)
+            before->next_queued = b->next_queued;
+        else
+            in->first_queued = b->next_queued;
+        if (in->last_queued == b)
+            in->last_queued = before;
+        b->is_queued = false;
+        return b;
+    }
+    return NULL;
+}
+
+/* ---- what the kernel tells: what comes into the folders, and that there are new users ---- */
+
+static struct box *box_of(const struct inbox_watch *w, int wd)
+{
+    size_t low = 0, high = w->n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (w->items[middle].wd < wd)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < w->n && w->items[low].wd == wd ? w->items[low].box : NULL;
+}
+
+static void take_event(struct inbox_watch *w, const struct inotify_event *event)
+{
+    const char *name = event->len > 0 ? event->name : "";
+    struct token token;
+    struct box *b;
+    int64_t no;
+
+    if ((event->mask & IN_Q_OVERFLOW) != 0) {
+        w->in->has_missed = true;
+    } else if (event->wd == w->users_wd) {
+        w->in->wants_users |= strcmp(name, USERS_FILE) == 0;
+    } else if (event->wd == w->inbox_wd) {
+        w->in->wants_boxes = true;
+    } else if ((b = box_of(w, event->wd)) != NULL && b->wd == event->wd) {
+        if ((event->mask & IN_IGNORED) != 0) {
+            b->wd = -1; /* it is gone; a new one is watched when it is found */
+            w->in->n_unwatched++;
+        } else if (file_request_parse_name(name, &token, &no, NULL) == 0) {
+            /* A folder has to be listed only if the name is of no connection we have. */
+            bool is_known = file_conn_find(b, &token) != NULL;
+
+            if (!is_known && box_has_dead(b, &token))
+                return;
+            b->wants_list |= !is_known;
+            inbox_queue(b);
+        }
+    }
+}
+
+static void on_events(uv_poll_t *poll, int status, int events)
+{
+    struct inbox_watch *w = poll->data;
+    ssize_t n = read(w->fd, w->events, sizeof w->events);
+
+    (void)status, (void)events;
+    for (ssize_t at = 0; at < n;) {
+        const struct inotify_event *event = (const void *)(w->events + at);
+
+        take_event(w, event);
+        at += (ssize_t)(sizeof *event + event->len);
+    }
+    inbox_wake(w->in);
+}
+
+static void watch_add(struct inbox_watch *w, struct box *b)
+{
+    char *path = mem_printf("%s/%u", w->in->path, b->uid);
+
+    /* A user who writes to open files there may not make us busy: only a rename into it counts. */
+    b->wd = inotify_add_watch(w->fd, path, IN_MOVED_TO | IN_ONLYDIR | IN_DONT_FOLLOW);
+    if (b->wd < 0 && errno == ENOSPC)
+        log_event(LOG_WARN, "inbox-not-watched", "folder", "%s", path, "why", "%s",
+                  "fs.inotify.max_user_watches is too small; it is looked at now and then", NULL);
+    if (b->wd >= 0)
+        w->in->n_unwatched--;
+    if (b->wd >= 0 && (w->n == 0 || w->items[w->n - 1].wd < b->wd)) {
+        mem_grow((void **)&w->items, &w->capacity, w->n, sizeof *w->items);
+        w->items[w->n++] = (struct watched){ b->wd, b };
+    }
+    free(path);
+}
+
+static void on_watch_closed(uv_handle_t *handle)
+{
+    struct inbox_watch *w = handle->data;
+
+    close(w->fd);
+    free(w->items);
+    free(w);
+}
+
+static void watch_destroy(struct inbox_watch *w)
+{
+    uv_close((uv_handle_t *)&w->poll, on_watch_closed);
+}
+
+static struct inbox_watch *watch_create(struct inbox *in, struct err *e)
+{
+    struct inbox_watch *w = mem_alloc(sizeof *w);
+    int rc;
+
+    w->in = in;
+    w->users_wd = -1;
+    w->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (w->fd < 0) {
+        err_sys(e, "inotify");
+        free(w);
+        return NULL;
+    }
+    /* New folders must be told of; that there are new users is known when they connect, too. */
+    w->inbox_wd = inotify_add_watch(
+        w->fd, in->path, IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_ONLYDIR | IN_DONT_FOLLOW);
+    if (in->dirs.is_root && w->inbox_wd >= 0)
+        w->users_wd = inotify_add_watch(w->fd, USERS_FOLDER, IN_MOVED_TO | IN_CLOSE_WRITE);
+    if (w->inbox_wd < 0) {
+        err_sys(e, "inotify: watch %s", in->path);
+    } else if ((rc = uv_poll_init(&in->sv->loop, &w->poll, w->fd)) < 0) {
+        err_set(e, ERR_FAILED, "inotify: %s", uv_strerror(rc));
+    } else {
+        w->poll.data = w;
+        rc = uv_poll_start(&w->poll, UV_READABLE, on_events);
+        if (rc == 0)
+            return w;
+        err_set(e, ERR_FAILED, "inotify: %s", uv_strerror(rc));
+        watch_destroy(w);
+        return NULL;
+    }
+    close(w->fd);
+    free(w);
+    return NULL;
 }
 
 /* ---- a visit ---- */
 
-static void run_visit(struct inbox *in)
+/* Logs what may not be believed, the folder or the first file that no connection is told of: once,
+ * until the reason changes.  Only a listing of the folder can tell that it is over. */
+static void log_refusal(struct box *b, const struct visit *v)
 {
-    visit_run(&in->visit);
-}
+    const struct err *why = &v->error;
 
-/* What may not be believed: the folder, or the first file that no connection is told of. */
-static const struct err *refusal_of(const struct visit *v)
-{
-    if (v->error.kind != ERR_NONE)
-        return &v->error;
-    for (size_t i = 0; i < v->n_conns; i++) {
+    for (size_t i = 0; i < v->n_conns && why->kind == ERR_NONE; i++) {
         const struct visit_conn *c = &v->conns[i];
 
         if (c->owner == NULL && c->n_got == 0 && c->is_bad && c->why.kind != ERR_PROTOCOL)
-            return &c->why;
+            why = &c->why;
     }
-    return &v->error;
-}
-
-/* Once, until the reason changes; only a listing of the folder can tell that it is over. */
-static void log_refusal(struct box *b, const struct visit *v)
-{
-    const struct err *why = refusal_of(v);
-    bool is_refused = why->kind != ERR_NONE && why->kind != ERR_NOT_FOUND;
-
-    if (!is_refused && !v->lists)
-        return;
-    if (is_refused && strcmp(b->refused.text, why->text) != 0)
-        log_event(LOG_WARN, "inbox-refused", "uid", "%lld", (long long)b->uid, "why", "%s",
-                  why->text, NULL);
-    if (is_refused)
+    if (why->kind != ERR_NONE && why->kind != ERR_NOT_FOUND) {
+        if (strcmp(b->refused.text, why->text) != 0)
+            log_event(LOG_WARN, "inbox-refused", "uid", "%lld", (long long)b->uid, "why", "%s",
+                      why->text, NULL);
         b->refused = *why;
-    else
+    } else if (v->lists) {
         err_clear(&b->refused);
-}
-
-/* A file that may not be believed begins nothing: it is looked at again.  One that its user made,
- * and that says something else, is answered. */
-static void take_found(struct box *b, const struct visit_conn *c)
-{
-    if (c->n_got > 0)
-        file_conn_take(file_conn_open(b, &c->token), c);
-    else if (c->is_bad && c->why.kind == ERR_PROTOCOL)
-        file_conn_refuse(b, &c->token, c->why.text);
+    }
 }
 
 static void after_visit(struct inbox *in)
@@ -111,11 +287,17 @@ static void after_visit(struct inbox *in)
     for (size_t i = 0; i < v->n_puts; i++)
         file_conn_took_put(v->puts[i].owner, &v->puts[i]);
     for (size_t i = 0; i < v->n_conns; i++) {
-        was_of_use |= v->conns[i].n_got > 0;
-        if (v->conns[i].owner != NULL)
-            file_conn_take(v->conns[i].owner, &v->conns[i]);
-        else
-            take_found(b, &v->conns[i]);
+        const struct visit_conn *c = &v->conns[i];
+
+        was_of_use |= c->n_got > 0;
+        /* A file that may not be believed begins nothing: it is looked at again.  One that its
+         * user made, and that says something else, is answered. */
+        if (c->owner != NULL)
+            file_conn_take(c->owner, c);
+        else if (c->n_got > 0)
+            file_conn_take(file_conn_open(b, &c->token), c);
+        else if (c->is_bad && c->why.kind == ERR_PROTOCOL)
+            file_conn_refuse(b, &c->token, c->why.text);
     }
     file_conn_bury(b);
     b->pause_ms = was_of_use ? 0 : b->pause_ms == 0 ? 1 : 2 * b->pause_ms;
@@ -127,6 +309,58 @@ static void after_visit(struct inbox *in)
         inbox_queue(b);
     }
     visit_clear(v);
+}
+
+/* ---- a look for users and folders ---- */
+
+static void after_scan(struct inbox *in)
+{
+    in->scan_ms = inbox_now(in) + SCAN_EVERY_MS;
+    for (size_t i = 0; i < in->scan.n_found; i++) {
+        struct box *b = box_find(in, in->scan.found[i]);
+
+        if (b == NULL)
+            b = box_add(in, in->scan.found[i]);
+        if (b->wd < 0 && in->watch != NULL)
+            watch_add(in->watch, b);
+        b->wants_list = true; /* what came before we watched */
+        inbox_queue(b);
+    }
+}
+
+/* ---- work elsewhere ---- */
+
+static void run_work(uv_work_t *work)
+{
+    struct inbox *in = work->data;
+
+    if (in->visited != NULL)
+        visit_run(&in->visit);
+    else
+        inbox_scan_run(&in->scan, &in->dirs);
+}
+
+static void after_work(uv_work_t *work, int status)
+{
+    struct inbox *in = work->data;
+
+    (void)status; /* it is never cancelled */
+    uv_update_time(&in->sv->loop);
+    in->is_working = false;
+    if (in->is_ending)
+        return;
+    if (in->visited != NULL)
+        after_visit(in);
+    else
+        after_scan(in);
+    inbox_wake(in);
+}
+
+/* A visit, or else a scan. */
+static void begin_work(struct inbox *in)
+{
+    in->work.data = in;
+    in->is_working = uv_queue_work(&in->sv->loop, &in->work, run_work, after_work) == 0;
 }
 
 static void start_visit(struct inbox *in, struct box *b)
@@ -141,38 +375,7 @@ static void start_visit(struct inbox *in, struct box *b)
         file_conn_prepare(c, v);
     for (size_t i = 0; v->lists && i < b->n_dead && i < INBOX_DEAD_MAX; i++)
         visit_add_known(v, &b->dead[i]);
-    send_errand(in, run_visit, after_visit);
-}
-
-/* ---- a look for users and folders ---- */
-
-static void run_scan(struct inbox *in)
-{
-    inbox_scan_run(&in->scan, &in->dirs);
-}
-
-static void meet_box(struct inbox *in, uid_t uid)
-{
-    struct box *b = box_find(in, uid);
-
-    if (b == NULL)
-        b = box_add(in, uid);
-    if (b->wd < 0 && in->watch != NULL)
-        inbox_watch_add(in->watch, b);
-    b->wants_list = true; /* what came before we watched */
-    inbox_queue(b);
-}
-
-static void after_scan(struct inbox *in)
-{
-    in->scan_ms = inbox_now(in) + SCAN_EVERY_MS;
-    for (size_t i = 0; i < in->scan.n_found; i++)
-        meet_box(in, in->scan.found[i]);
-}
-
-static bool may_list_users(const struct inbox *in)
-{
-    return in->wants_users && in->users_ms <= inbox_now(in);
+    begin_work(in);
 }
 
 /* Folders that are watched, or visited in any case, are known. */
@@ -186,7 +389,7 @@ static void start_scan(struct inbox *in)
             mem_grow((void **)&s->known, &s->known_capacity, s->n_known, sizeof *s->known);
             s->known[s->n_known++] = in->boxes[i]->uid;
         }
-    s->makes_all = may_list_users(in);
+    s->makes_all = in->wants_users && in->users_ms <= inbox_now(in);
     s->n_met = 0;
     for (size_t i = 0; i < in->n_met; i++) {
         mem_grow((void **)&s->met, &s->met_capacity, s->n_met, sizeof *s->met);
@@ -198,7 +401,7 @@ static void start_scan(struct inbox *in)
         in->users_ms = inbox_now(in) + INBOX_USERS_EVERY_MS;
     }
     in->wants_boxes = false;
-    send_errand(in, run_scan, after_scan);
+    begin_work(in);
 }
 
 void inbox_meet(struct inbox *in, uid_t uid)
@@ -253,18 +456,14 @@ static uint64_t tick_boxes(struct inbox *in)
     return next;
 }
 
-static uint64_t listed_every(const struct inbox *in)
-{
-    if (in->busy_ms != 0 && inbox_now(in) - in->busy_ms < INBOX_LATELY_MS)
-        return INBOX_BUSY_EVERY_MS;
-    return in->watch != NULL ? INBOX_UNWATCHED_EVERY_MS : INBOX_IDLE_EVERY_MS;
-}
-
 /* Where nobody tells what comes. */
 static void tick_listing(struct inbox *in, uint64_t *next)
 {
     uint64_t now = inbox_now(in);
-    uint64_t every = listed_every(in);
+    bool was_busy = in->busy_ms != 0 && now - in->busy_ms < INBOX_LATELY_MS;
+    uint64_t every = was_busy            ? INBOX_BUSY_EVERY_MS
+                     : in->watch != NULL ? INBOX_UNWATCHED_EVERY_MS
+                                         : INBOX_IDLE_EVERY_MS;
 
     if (in->n_unwatched == 0 && in->watch != NULL)
         return;
@@ -301,20 +500,6 @@ static void tick_missed(struct inbox *in, uint64_t *next)
     in->wants_users = in->wants_boxes = true;
 }
 
-/* True when there is to be a look for users and folders now. */
-static bool tick_scan(const struct inbox *in, uint64_t *next)
-{
-    uint64_t due = in->wants_boxes ? in->scan_ms : in->users_ms;
-
-    if (!in->wants_boxes && !in->wants_users)
-        return false;
-    if (due < in->scan_ms)
-        due = in->scan_ms;
-    if (due > inbox_now(in))
-        sooner(next, due);
-    return due <= inbox_now(in);
-}
-
 /* Does what is due, unless something is under way, and sets the timer. */
 static void on_timer(uv_timer_t *timer)
 {
@@ -327,10 +512,16 @@ static void on_timer(uv_timer_t *timer)
     next = tick_boxes(in);
     tick_listing(in, &next);
     tick_missed(in, &next);
-    if (!in->is_working && tick_scan(in, &next))
-        start_scan(in);
+    if (!in->is_working && (in->wants_boxes || in->wants_users)) {
+        uint64_t due = in->wants_boxes || in->users_ms < in->scan_ms ? in->scan_ms : in->users_ms;
+
+        if (due <= now)
+            start_scan(in);
+        else
+            sooner(&next, due);
+    }
     if (!in->is_working)
-        b = inbox_take_queued(in, &next);
+        b = take_queued(in, &next);
     if (b != NULL)
         start_visit(in, b);
     if (next != 0)
@@ -352,28 +543,10 @@ static void free_handle(uv_handle_t *handle)
     free(handle);
 }
 
-static void decide(struct inbox *in)
-{
-    struct err e = { 0 };
-
-    if (inbox_dir_open(&in->dirs, in->sv->conf.share, &e) < 0) {
-        in->kind = INBOX_NONE;
-        in->why_none = mem_strdup(e.text);
-        log_event(LOG_WARN, "no-inbox", "why", "%s", e.text, NULL);
-        return;
-    }
-    in->kind = INBOX_LISTED;
-    if (!in->dirs.is_network)
-        in->watch = inbox_watch_create(in, &e);
-    if (in->watch != NULL)
-        in->kind = INBOX_WATCHED;
-    else if (!in->dirs.is_network)
-        log_event(LOG_WARN, "inbox-not-watched", "why", "%s", e.text, NULL);
-}
-
 struct inbox *inbox_create(struct server *sv)
 {
     struct inbox *in = mem_alloc(sizeof *in);
+    struct err e = { 0 };
 
     in->sv = sv;
     in->path = mem_printf("%s/%s/inbox", sv->conf.share, LAYOUT_SERVER_DIR);
@@ -381,9 +554,18 @@ struct inbox *inbox_create(struct server *sv)
     uv_timer_init(&sv->loop, in->timer);
     in->timer->data = in;
     in->on_timer = on_timer;
-    decide(in);
-    if (in->kind == INBOX_NONE)
+    if (inbox_dir_open(&in->dirs, sv->conf.share, &e) < 0) {
+        in->kind = INBOX_NONE;
+        in->why_none = mem_strdup(e.text);
+        log_event(LOG_WARN, "no-inbox", "why", "%s", e.text, NULL);
         return in;
+    }
+    if (!in->dirs.is_network) {
+        in->watch = watch_create(in, &e);
+        if (in->watch == NULL)
+            log_event(LOG_WARN, "inbox-not-watched", "why", "%s", e.text, NULL);
+    }
+    in->kind = in->watch != NULL ? INBOX_WATCHED : INBOX_LISTED;
     inbox_dir_clear_outbox(&in->dirs);
     in->visit.dirs = &in->dirs;
     in->visit.server_id = sv->server_id;
@@ -393,18 +575,6 @@ struct inbox *inbox_create(struct server *sv)
     in->listed_ms = inbox_now(in);
     inbox_wake(in);
     return in;
-}
-
-static void free_box(struct box *b)
-{
-    while (b->conns != NULL) {
-        struct file_conn *c = b->conns;
-
-        b->conns = file_conn_next(c);
-        file_conn_part(c);
-    }
-    free(b->dead);
-    free(b);
 }
 
 void inbox_stop(struct inbox *in)
@@ -420,9 +590,20 @@ void inbox_destroy(struct inbox *in)
 {
     if (in == NULL)
         return;
-    for (size_t i = 0; i < in->n_boxes; i++)
-        free_box(in->boxes[i]);
-    inbox_watch_destroy(in->watch);
+    for (size_t i = 0; i < in->n_boxes; i++) {
+        struct box *b = in->boxes[i];
+
+        while (b->conns != NULL) {
+            struct file_conn *c = b->conns;
+
+            b->conns = file_conn_next(c);
+            file_conn_part(c);
+        }
+        free(b->dead);
+        free(b);
+    }
+    if (in->watch != NULL)
+        watch_destroy(in->watch);
     uv_close((uv_handle_t *)in->timer, free_handle);
     inbox_dir_close(&in->dirs);
     visit_free(&in->visit);

@@ -37,27 +37,20 @@ static int open_beneath(int dir_fd, const char *name, int flags)
     return fd;
 }
 
-static int check_ours(int fd, const char *path, struct err *e)
-{
-    struct stat st;
-
-    if (fstat(fd, &st) < 0)
-        return err_sys(e, "%s", path);
-    if (st.st_uid != geteuid() && st.st_uid != 0)
-        return err_set(e, ERR_DENIED, "%s belongs to uid %u, not to ludwigd", path, st.st_uid);
-    if ((st.st_mode & others_write) != 0)
-        return err_set(e, ERR_DENIED, "others may write into %s (mode %04o)", path,
-                       st.st_mode & 07777u);
-    return 0;
-}
-
 static int open_ours(int dir_fd, const char *path, const char *name, struct err *e)
 {
     int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
 
     if (fd < 0)
         return err_sys(e, "open %s", path);
-    if (check_ours(fd, path, e) == 0)
+    if (fstat(fd, &st) < 0)
+        err_sys(e, "%s", path);
+    else if (st.st_uid != geteuid() && st.st_uid != 0)
+        err_set(e, ERR_DENIED, "%s belongs to uid %u, not to ludwigd", path, st.st_uid);
+    else if ((st.st_mode & others_write) != 0)
+        err_set(e, ERR_DENIED, "others may write into %s (mode %04o)", path, st.st_mode & 07777u);
+    else
         return fd;
     close(fd);
     return -1;
@@ -88,15 +81,6 @@ static int check_file_system(int fd, const char *path, struct err *e)
                    type.name[0] != '\0' ? type.name : "a file system ludwig does not know");
 }
 
-static bool is_network(int fd)
-{
-#ifdef LUDWIG_TEST_HOOKS
-    if (getenv("LUDWIG_INBOX_LISTED") != NULL)
-        return true;
-#endif
-    return fs_type_of_fd(fd).kind == FS_NETWORK;
-}
-
 int inbox_dir_open(struct inbox_dir *d, const char *share, struct err *e)
 {
     char *path = mem_printf("%s/%s", share, LAYOUT_SERVER_DIR);
@@ -104,7 +88,10 @@ int inbox_dir_open(struct inbox_dir *d, const char *share, struct err *e)
 
     *d = (struct inbox_dir){ .in_fd = -1, .out_fd = -1, .self = geteuid() };
     d->is_root = d->self == 0;
-    d->is_network = fd >= 0 && is_network(fd);
+    d->is_network = fd >= 0 && fs_type_of_fd(fd).kind == FS_NETWORK;
+#ifdef LUDWIG_TEST_HOOKS
+    d->is_network |= getenv("LUDWIG_INBOX_LISTED") != NULL;
+#endif
     if (fd >= 0 && check_file_system(fd, path, e) == 0) {
         /* Users pass through both; the names of answers are not for everybody. */
         d->in_fd = make_ours(fd, path, "inbox", 0755, e);
@@ -130,22 +117,9 @@ void inbox_dir_close(struct inbox_dir *d)
 
 /* ---- a user's ---- */
 
-static int check_box(int fd, uid_t uid, struct err *e)
-{
-    struct stat st;
-
-    if (fstat(fd, &st) < 0)
-        return err_sys(e, "inbox/%u", uid);
-    if (st.st_uid != uid)
-        return err_set(e, ERR_DENIED, "inbox/%u belongs to uid %u", uid, st.st_uid);
-    if ((st.st_mode & others_write) != 0)
-        return err_set(e, ERR_DENIED, "others may write into inbox/%u (mode %04o)", uid,
-                       st.st_mode & 07777u);
-    return check_file_system(fd, "inbox", e);
-}
-
 int inbox_dir_open_box(const struct inbox_dir *d, uid_t uid, struct err *e)
 {
+    struct stat st;
     char name[16];
     int fd;
 
@@ -155,7 +129,14 @@ int inbox_dir_open_box(const struct inbox_dir *d, uid_t uid, struct err *e)
         return err_set(e, ERR_DENIED, "inbox/%u is no folder of the share itself", uid);
     if (fd < 0)
         return err_sys(e, "inbox/%u", uid);
-    if (check_box(fd, uid, e) == 0)
+    if (fstat(fd, &st) < 0)
+        err_sys(e, "inbox/%u", uid);
+    else if (st.st_uid != uid)
+        err_set(e, ERR_DENIED, "inbox/%u belongs to uid %u", uid, st.st_uid);
+    else if ((st.st_mode & others_write) != 0)
+        err_set(e, ERR_DENIED, "others may write into inbox/%u (mode %04o)", uid,
+                st.st_mode & 07777u);
+    else if (check_file_system(fd, "inbox", e) == 0)
         return fd;
     close(fd);
     return -1;
@@ -211,16 +192,13 @@ bool inbox_dir_may_remove(const struct inbox_dir *d, uid_t uid)
 
 /* ---- the outbox ---- */
 
-/* As a service account we cannot give files away; then the name that nobody can guess protects
- * what is in them. */
-static mode_t reply_mode(const struct inbox_dir *d, uid_t uid)
-{
-    return d->is_root || uid == d->self ? 0600 : 0644;
-}
-
 static int write_reply(const struct inbox_dir *d, uid_t uid, int fd, struct bytes content)
 {
-    if (io_write_all(fd, content.data, content.n) < 0 || fchmod(fd, reply_mode(d, uid)) < 0)
+    /* As a service account we cannot give files away; then the name that nobody can guess protects
+     * what is in them. */
+    mode_t mode = d->is_root || uid == d->self ? 0600 : 0644;
+
+    if (io_write_all(fd, content.data, content.n) < 0 || fchmod(fd, mode) < 0)
         return -1;
     return d->is_root && uid != d->self ? fchown(fd, uid, (gid_t)-1) : 0;
 }
@@ -279,25 +257,21 @@ void inbox_dir_clear_outbox(const struct inbox_dir *d)
 
 /* ---- making them ---- */
 
-static void give_box(const struct inbox_dir *d, const char *name, uid_t uid, gid_t gid)
-{
-    int fd = openat(d->in_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-    /* The mode first: then it is the user's, who may change it. */
-    if (fd >= 0 && (fchmod(fd, 0700) < 0 || (uid != d->self && fchown(fd, uid, gid) < 0)))
-        (void)unlinkat(d->in_fd, name, AT_REMOVEDIR);
-    if (fd >= 0)
-        close(fd);
-}
-
 void inbox_dir_make_box(const struct inbox_dir *d, uid_t uid, gid_t gid, const char *user)
 {
     char name[16];
     char *link = mem_printf(FILE_REQUEST_OF_USER "%s", user);
 
     (void)snprintf(name, sizeof name, "%u", uid);
-    if ((d->is_root || uid == d->self) && mkdirat(d->in_fd, name, 0700) == 0)
-        give_box(d, name, uid, gid);
+    if (inbox_dir_may_remove(d, uid) && mkdirat(d->in_fd, name, 0700) == 0) {
+        int fd = openat(d->in_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        /* The mode first: then it is the user's, who may change it. */
+        if (fd >= 0 && (fchmod(fd, 0700) < 0 || (uid != d->self && fchown(fd, uid, gid) < 0)))
+            (void)unlinkat(d->in_fd, name, AT_REMOVEDIR);
+        if (fd >= 0)
+            close(fd);
+    }
     if (strchr(user, '/') == NULL && faccessat(d->in_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         (void)!symlinkat(name, d->in_fd, link); /* there already: as it was */
     free(link);
@@ -322,21 +296,6 @@ static void make_box_of(const struct inbox_scan *s, const struct inbox_dir *d, u
     } else if (uid == d->self) { /* one that no account knows, as in containers */
         inbox_dir_make_box(d, uid, (gid_t)-1, "-");
     }
-}
-
-/* The only place that lists users: there is one list in a process. */
-static void make_all_boxes(const struct inbox_scan *s, const struct inbox_dir *d)
-{
-    const struct passwd *entry;
-    int n = 0;
-
-    setpwent();
-    while (n < INBOX_USERS_MAX && (entry = getpwent()) != NULL)
-        if (may_have_box(s, d, entry->pw_uid)) {
-            inbox_dir_make_box(d, entry->pw_uid, entry->pw_gid, entry->pw_name);
-            n++;
-        }
-    endpwent();
 }
 
 static int compare_uids(const void *x, const void *y)
@@ -372,8 +331,19 @@ void inbox_scan_run(struct inbox_scan *s, const struct inbox_dir *d)
 {
     s->n_found = 0;
     make_box_of(s, d, d->self);
-    if (s->makes_all && d->is_root)
-        make_all_boxes(s, d);
+    if (s->makes_all && d->is_root) {
+        /* The only place that lists users: there is one list in a process. */
+        const struct passwd *entry;
+        int n = 0;
+
+        setpwent();
+        while (n < INBOX_USERS_MAX && (entry = getpwent()) != NULL)
+            if (may_have_box(s, d, entry->pw_uid)) {
+                inbox_dir_make_box(d, entry->pw_uid, entry->pw_gid, entry->pw_name);
+                n++;
+            }
+        endpwent();
+    }
     for (size_t i = 0; i < s->n_met; i++)
         make_box_of(s, d, s->met[i]);
     find_boxes(s, d);

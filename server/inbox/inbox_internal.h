@@ -12,7 +12,7 @@
 #include <uv.h>
 
 #include "server/inbox/inbox.h"
-#include "server/inbox/inbox_visit.h"
+#include "server/inbox/inbox_dir.h"
 
 enum {
     INBOX_BUSY_EVERY_MS = 1000, /* how often folders are listed that the kernel cannot watch, */
@@ -25,6 +25,80 @@ enum {
     INBOX_OVER_MAX = 64,     /* ended ones whose replies are kept for a while */
     INBOX_REST_MAX_MS = 1000 /* for a user whose folder brings nothing but work */
 };
+
+/* ---- inbox_visit.c ---- */
+
+/* One visit to a user's inbox: the loop fills it in, a thread carries it out (visit_run), the loop
+ * looks at what came of it. */
+
+enum {
+    VISIT_BYTES_MAX = 4 * 1024 * 1024, /* about what is read in one visit */
+    VISIT_NEW_MAX = 16,                /* connections that are begun */
+    VISIT_LIST_MAX = 4096,             /* names that are looked at */
+    VISIT_STALE_MAX = 512              /* old files that are removed */
+};
+
+/* A connection whose next requests are looked for. */
+struct visit_conn {
+    struct token token;
+    void *owner;  /* NULL: found in this visit */
+    int64_t next; /* number of the first request that is not read yet */
+    size_t room;  /* how many may be read, FILE_REQUEST_AHEAD at most */
+    struct file_request got[FILE_REQUEST_AHEAD];
+    size_t n_got;
+    bool is_bad; /* the next file cannot be taken; why says more */
+    struct err why;
+};
+
+/* A reply to be written. */
+struct visit_put {
+    char name[FILE_REQUEST_NAME_BYTES];
+    struct buf content;
+    void *owner;
+    bool has_failed;
+};
+
+/* A file to be removed. */
+struct visit_drop {
+    char name[FILE_REQUEST_NAME_BYTES];
+};
+
+struct visit {
+    const struct inbox_dir *dirs;
+    const char *server_id;
+    struct token incarnation;
+    uid_t uid;
+
+    struct visit_conn *conns;
+    size_t n_conns, conns_capacity;
+    struct visit_put *puts;
+    size_t n_puts, puts_capacity;
+    struct visit_drop *out_drops, *in_drops;
+    size_t n_out_drops, out_drops_capacity, n_in_drops, in_drops_capacity;
+
+    bool lists;          /* looks for connections that are not known */
+    struct token *known; /* connections that are not new, whether they live or not */
+    size_t n_known, known_capacity;
+
+    /* What came of it. */
+    struct arena *arena; /* of what was got */
+    struct err error;    /* the folder may not be believed */
+    struct err put_error;
+    bool has_more; /* it stopped before all was read */
+};
+
+struct visit_conn *visit_add_conn(struct visit *v, const struct token *token, void *owner,
+                                  int64_t next, size_t room);
+struct visit_put *visit_add_put(struct visit *v, void *owner);
+char *visit_add_out_drop(struct visit *v); /* FILE_REQUEST_NAME_BYTES to write a name to */
+char *visit_add_in_drop(struct visit *v);
+void visit_add_known(struct visit *v, const struct token *token);
+
+void visit_run(struct visit *v);
+void visit_clear(struct visit *v); /* for the next one; keeps memory */
+void visit_free(struct visit *v);
+
+/* ---- file_conn.c, inbox.c ---- */
 
 struct file_conn;
 
@@ -44,12 +118,6 @@ struct box {
     uint64_t pause_ms;
 };
 
-struct inbox_errand {
-    uv_work_t work;
-    void (*run)(struct inbox *in);   /* in the thread */
-    void (*after)(struct inbox *in); /* on the loop */
-};
-
 struct inbox {
     struct server *sv;
     struct inbox_dir dirs;
@@ -61,7 +129,7 @@ struct inbox {
     struct box *first_queued, *last_queued, *active;
     struct inbox_watch *watch; /* NULL: INBOX_LISTED */
     struct visit visit;
-    struct box *visited; /* by the visit under way */
+    struct box *visited; /* by the visit under way; NULL: it is a scan */
     struct inbox_scan scan;
     bool wants_users, wants_boxes;
     uint64_t scan_ms;   /* not before */
@@ -70,38 +138,19 @@ struct inbox {
     uint64_t missed_ms; /* that is not made up for before */
     uid_t *met;         /* to be made a folder for */
     size_t n_met, met_capacity;
-    struct inbox_errand errand;
-    bool is_working; /* the errand is under way */
+    uv_work_t work;
+    bool is_working; /* that is under way */
     bool is_ending;
     uv_timer_t *timer;
     uv_timer_cb on_timer;
     uint64_t listed_ms, busy_ms; /* when all were listed, when a client was connected */
 };
 
-/* ---- inbox_box.c ---- */
-
-struct box *box_find(const struct inbox *in, uid_t uid);
-struct box *box_add(struct inbox *in, uid_t uid);
-void box_remember_dead(struct box *b, const struct token *token);
-bool box_has_dead(const struct box *b, const struct token *token);
 /* It shall be visited. */
 void inbox_queue(struct box *b);
-/* It has connections to be looked after. */
-void inbox_activate(struct box *b);
-/* The first in the queue that need not rest, or NULL; *next, if it is 0 or later: when the first of
- * the others may be visited. */
-struct box *inbox_take_queued(struct inbox *in, uint64_t *next);
 /* What is due is done once the events of this turn of the loop were heard. */
 void inbox_wake(struct inbox *in);
 uint64_t inbox_now(const struct inbox *in);
-
-/* ---- inbox_watch.c ---- */
-
-struct inbox_watch *inbox_watch_create(struct inbox *in, struct err *e);
-void inbox_watch_destroy(struct inbox_watch *w); /* NULL is fine */
-void inbox_watch_add(struct inbox_watch *w, struct box *b);
-
-/* ---- file_conn.c ---- */
 
 /* Begins a connection; never NULL. */
 struct file_conn *file_conn_open(struct box *b, const struct token *token);

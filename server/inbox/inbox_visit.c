@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* inbox_visit.c - one visit to a user's inbox, away from the event loop */
-#include "server/inbox/inbox_visit.h"
+#include "server/inbox/inbox_internal.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -79,18 +79,6 @@ void visit_free(struct visit *v)
 
 /* ---- reading ---- */
 
-static int check_request(const struct visit *v, const struct visit_conn *c,
-                         const struct file_request *r, struct err *e)
-{
-    if (strcmp(r->server, v->server_id) != 0)
-        return err_set(e, ERR_PROTOCOL, "the request is for another server");
-    if (!token_equal(&r->incarnation, &v->incarnation))
-        return err_set(e, ERR_PROTOCOL, "the request is for an earlier ludwigd");
-    if (!token_equal(&r->conn, &c->token) || r->no != c->next)
-        return err_set(e, ERR_PROTOCOL, "the request says what its name does not");
-    return 0;
-}
-
 /* 1: the next request was got; 0: there is none; -1: it is bad. */
 static int read_next(struct visit *v, int box_fd, struct visit_conn *c, size_t *total_bytes)
 {
@@ -101,9 +89,14 @@ static int read_next(struct visit *v, int box_fd, struct visit_conn *c, size_t *
 
     file_request_name(name, &c->token, c->next);
     rc = inbox_dir_read(box_fd, v->uid, name, &file, &c->why);
-    if (rc == 1 && (file_request_decode(r, buf_bytes(&file), v->arena, &c->why) < 0 ||
-                    check_request(v, c, r, &c->why) < 0))
+    if (rc == 1 && file_request_decode(r, buf_bytes(&file), v->arena, &c->why) < 0)
         rc = -1;
+    else if (rc == 1 && strcmp(r->server, v->server_id) != 0)
+        rc = err_set(&c->why, ERR_PROTOCOL, "the request is for another server");
+    else if (rc == 1 && !token_equal(&r->incarnation, &v->incarnation))
+        rc = err_set(&c->why, ERR_PROTOCOL, "the request is for an earlier ludwigd");
+    else if (rc == 1 && (!token_equal(&r->conn, &c->token) || r->no != c->next))
+        rc = err_set(&c->why, ERR_PROTOCOL, "the request says what its name does not");
     if (rc == 1) {
         c->n_got++;
         c->next++;
@@ -119,21 +112,6 @@ static int read_next(struct visit *v, int box_fd, struct visit_conn *c, size_t *
 static int compare_tokens(const void *x, const void *y)
 {
     return memcmp(x, y, sizeof(struct token));
-}
-
-static bool is_known(const struct visit *v, const struct token *token)
-{
-    return v->n_known > 0 &&
-           bsearch(token, v->known, v->n_known, sizeof *v->known, compare_tokens) != NULL;
-}
-
-/* The clocks of two machines may differ, though not by a day. */
-static bool is_stale(int box_fd, const char *name)
-{
-    struct stat st;
-
-    return fstatat(box_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           (int64_t)st.st_mtime * 1000 < units_now_ms() - FILE_REQUEST_STALE_MS;
 }
 
 /* A later request of a connection that is not known waits for its first one, which may get its name
@@ -155,12 +133,17 @@ static void find_new(struct visit *v, int box_fd)
     for (int i = 0; i < VISIT_LIST_MAX && (entry = readdir(dir)) != NULL; i++) {
         const char *name = entry->d_name;
         struct token token;
+        struct stat st;
         int64_t no;
         bool is_temporary;
 
-        if (file_request_parse_name(name, &token, &no, &is_temporary) < 0 || is_known(v, &token))
+        if (file_request_parse_name(name, &token, &no, &is_temporary) < 0 ||
+            (v->n_known > 0 &&
+             bsearch(&token, v->known, v->n_known, sizeof *v->known, compare_tokens) != NULL))
             continue;
-        if (is_stale(box_fd, name)) {
+        /* The clocks of two machines may differ, though not by a day. */
+        if (fstatat(box_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            (int64_t)st.st_mtime * 1000 < units_now_ms() - FILE_REQUEST_STALE_MS) {
             if (inbox_dir_may_remove(v->dirs, v->uid) && n_stale++ < VISIT_STALE_MAX)
                 (void)unlinkat(box_fd, name, 0);
         } else if (!is_temporary && no == 0 && n_new < VISIT_NEW_MAX) {
