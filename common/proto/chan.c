@@ -21,7 +21,6 @@ struct chan {
     struct buf writing; /* libuv has it */
     size_t max_queued_bytes;
     int64_t seq;
-    int fd;
     int n_handles; /* still to be closed by libuv */
     bool is_reading;
     bool is_writing;
@@ -58,15 +57,6 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *b)
     *b = uv_buf_init((char *)c->input, sizeof c->input);
 }
 
-/* A peer that says more than its owner takes has to wait. */
-static void pause_when_full(struct chan *c)
-{
-    if (c->reader.in.n - c->reader.used > CHAN_INPUT_BYTES && frame_is_ready(&c->reader)) {
-        uv_read_stop((uv_stream_t *)&c->pipe);
-        c->is_reading = false;
-    }
-}
-
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *b)
 {
     struct chan *c = stream->data;
@@ -77,16 +67,15 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *b)
         end(c, ERR_UNREACHABLE, uv_strerror((int)n));
     } else if (n > 0) {
         frame_feed(&c->reader, b->base, (size_t)n);
-        pause_when_full(c);
-        if (frame_is_ready(&c->reader))
-            c->events.readable(c->context, c);
+        if (!frame_is_ready(&c->reader))
+            return;
+        if (c->reader.in.n - c->reader.used > CHAN_INPUT_BYTES) {
+            /* A peer that says more than its owner takes has to wait. */
+            uv_read_stop((uv_stream_t *)&c->pipe);
+            c->is_reading = false;
+        }
+        c->events.readable(c->context, c);
     }
-}
-
-static int start_reading(struct chan *c)
-{
-    c->is_reading = true;
-    return uv_read_start((uv_stream_t *)&c->pipe, on_alloc, on_read);
 }
 
 static void flush(struct chan *c);
@@ -165,8 +154,8 @@ struct chan *chan_create(uv_loop_t *loop, int fd, const struct protocol *p,
     c->events = *events;
     c->context = context;
     c->max_queued_bytes = max_queued_bytes;
-    c->fd = fd;
     c->n_handles = 2;
+    c->is_reading = true;
     uv_timer_init(loop, &c->soon);
     uv_pipe_init(loop, &c->pipe, 0);
     c->soon.data = c->pipe.data = c;
@@ -174,7 +163,7 @@ struct chan *chan_create(uv_loop_t *loop, int fd, const struct protocol *p,
     if (rc < 0)
         close(fd);
     else
-        rc = start_reading(c);
+        rc = uv_read_start((uv_stream_t *)&c->pipe, on_alloc, on_read);
     if (rc < 0) {
         err_set(e, ERR_FAILED, "connection: %s", uv_strerror(rc));
         chan_destroy(c);
@@ -207,8 +196,10 @@ int chan_next(struct chan *c, struct arena *a, struct envelope *m, struct err *e
     if (rc == 1 && message_read(frame, c->protocol, a, m, e) < 0)
         rc = -1;
     if (!c->is_reading && !c->is_over && !c->is_destroyed &&
-        c->reader.in.n - c->reader.used <= CHAN_INPUT_BYTES)
-        start_reading(c);
+        c->reader.in.n - c->reader.used <= CHAN_INPUT_BYTES) {
+        c->is_reading = true;
+        uv_read_start((uv_stream_t *)&c->pipe, on_alloc, on_read);
+    }
     return rc;
 }
 

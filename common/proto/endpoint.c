@@ -40,38 +40,16 @@ static bool is_plain_path(const char *path)
     return path[0] == '/';
 }
 
-static int parse_unix(struct endpoint *ep, const char *path, struct arena *a, struct err *e)
+/* Behind the scheme, of a socket or share. */
+static int parse_path(struct endpoint *ep, enum endpoint_kind kind, const char *path,
+                      struct arena *a, struct err *e)
 {
     if (!is_plain_path(path))
-        return err_set(e, ERR_USAGE,
-                       "'%s': behind unix: an absolute path is expected, as in "
-                       "unix:/run/ludwig/server.sock",
-                       ep->text);
-    ep->kind = ENDPOINT_UNIX;
+        return err_set(e, ERR_USAGE, "'%s': behind %s an absolute path is expected, as in %s",
+                       ep->text, kind == ENDPOINT_UNIX ? "unix:" : "share:",
+                       kind == ENDPOINT_UNIX ? "unix:/run/ludwig/server.sock" : "share:/srv/data");
+    ep->kind = kind;
     ep->path = arena_strdup(a, path);
-    return 0;
-}
-
-static int parse_share(struct endpoint *ep, const char *path, struct arena *a, struct err *e)
-{
-    if (!is_plain_path(path))
-        return err_set(e, ERR_USAGE,
-                       "'%s': behind share: an absolute path is expected, as in share:/srv/data",
-                       ep->text);
-    ep->kind = ENDPOINT_SHARE;
-    ep->path = arena_strdup(a, path);
-    return 0;
-}
-
-static int parse_user(struct endpoint *ep, const char *user, struct err *e)
-{
-    if (strchr(user, ':') != NULL)
-        return err_set(e, ERR_USAGE,
-                       "a password has no place in an address: write ssh://user@host; it is asked "
-                       "for, or better, use a key");
-    if (!consists_of(user, user_chars))
-        return err_set(e, ERR_USAGE, "'%s': '%s' cannot be the name of a user", ep->text, user);
-    ep->user = user;
     return 0;
 }
 
@@ -87,27 +65,23 @@ static int parse_port(struct endpoint *ep, const char *digits, struct err *e)
     return 0;
 }
 
-/* "[fe80::1%eth0]" or "[::1]:22"; text is the arena's. */
-static int parse_bracketed(struct endpoint *ep, char *text, struct err *e)
-{
-    char *end = strchr(text, ']');
-
-    if (end == NULL || (end[1] != '\0' && end[1] != ':'))
-        return err_set(e, ERR_USAGE, "'%s': an IPv6 address is written as in ssh://[::1]:22",
-                       ep->text);
-    *end = '\0';
-    ep->host = text + 1;
-    if (strchr(ep->host, ':') == NULL || ep->host[strspn(ep->host, ipv6_chars)] != '\0')
-        return err_set(e, ERR_USAGE, "'%s': '%s' is no IPv6 address", ep->text, ep->host);
-    return end[1] == ':' ? parse_port(ep, end + 2, e) : 0;
-}
-
+/* text is the arena's. */
 static int parse_host(struct endpoint *ep, char *text, struct err *e)
 {
     char *colon = strchr(text, ':');
 
-    if (text[0] == '[')
-        return parse_bracketed(ep, text, e);
+    if (text[0] == '[') { /* "[fe80::1%eth0]" or "[::1]:22" */
+        char *end = strchr(text, ']');
+
+        if (end == NULL || (end[1] != '\0' && end[1] != ':'))
+            return err_set(e, ERR_USAGE, "'%s': an IPv6 address is written as in ssh://[::1]:22",
+                           ep->text);
+        *end = '\0';
+        ep->host = text + 1;
+        if (strchr(ep->host, ':') == NULL || ep->host[strspn(ep->host, ipv6_chars)] != '\0')
+            return err_set(e, ERR_USAGE, "'%s': '%s' is no IPv6 address", ep->text, ep->host);
+        return end[1] == ':' ? parse_port(ep, end + 2, e) : 0;
+    }
     if (colon != NULL && strchr(colon + 1, ':') != NULL)
         return err_set(e, ERR_USAGE, "'%s': an IPv6 address is written in brackets: ssh://[%s]",
                        ep->text, text);
@@ -121,54 +95,46 @@ static int parse_host(struct endpoint *ep, char *text, struct err *e)
     return colon != NULL ? parse_port(ep, colon + 1, e) : 0;
 }
 
-static int check_remote_path(const struct endpoint *ep, struct err *e)
+/* rest: "user@host:port/path?keys=/folder"; names of users may contain an @ themselves. */
+static int parse_ssh(struct endpoint *ep, const char *text, struct arena *a, struct err *e)
 {
-    if (ep->path == NULL)
+    char *rest = arena_strdup(a, text), *query = strstr(rest, KEYS), *user = NULL, *host, *at;
+    size_t n;
+
+    ep->kind = ENDPOINT_SSH;
+    if (query != NULL) {
+        *query = '\0';
+        ep->keys = query + strlen(KEYS);
+        if (!is_plain_path(ep->keys))
+            return err_set(e, ERR_USAGE, "'%s': behind " KEYS " an absolute path is expected",
+                           ep->text);
+    }
+    n = strcspn(rest, "/");
+    host = arena_strndup(a, rest, n);
+    at = strrchr(host, '@');
+    if (at != NULL) {
+        *at = '\0';
+        user = host;
+        host = at + 1;
+    }
+    if (user != NULL && strchr(user, ':') != NULL)
+        return err_set(e, ERR_USAGE,
+                       "a password has no place in an address: write ssh://user@host; it is asked "
+                       "for, or better, use a key");
+    if (user != NULL && !consists_of(user, user_chars))
+        return err_set(e, ERR_USAGE, "'%s': '%s' cannot be the name of a user", ep->text, user);
+    ep->user = user;
+    if (parse_host(ep, host, e) < 0)
+        return -1;
+    if (rest[n] != '/' || rest[n + 1] == '\0')
         return 0;
+    ep->path = rest + n;
     if (!is_plain_path(ep->path))
         return err_set(e, ERR_USAGE, "the path of '%s' has control characters", ep->text);
     if (strlen(ep->path) > REMOTE_PATH_MAX_BYTES)
         return err_set(e, ERR_USAGE, "'%s': the path of a socket has at most %d bytes", ep->text,
                        REMOTE_PATH_MAX_BYTES);
     return 0;
-}
-
-/* Takes "?keys=/folder" off the end. */
-static int parse_keys(struct endpoint *ep, char *rest, struct err *e)
-{
-    char *query = strstr(rest, KEYS);
-
-    if (query == NULL)
-        return 0;
-    *query = '\0';
-    ep->keys = query + strlen(KEYS);
-    if (!is_plain_path(ep->keys))
-        return err_set(e, ERR_USAGE, "'%s': behind " KEYS " an absolute path is expected",
-                       ep->text);
-    return 0;
-}
-
-/* rest: "user@host:port/path"; names of users may contain an @ themselves. */
-static int parse_ssh(struct endpoint *ep, const char *text, struct arena *a, struct err *e)
-{
-    char *rest = arena_strdup(a, text), *authority, *at;
-    size_t n;
-
-    ep->kind = ENDPOINT_SSH;
-    if (parse_keys(ep, rest, e) < 0)
-        return -1;
-    n = strcspn(rest, "/");
-    authority = arena_strndup(a, rest, n);
-    at = strrchr(authority, '@');
-    if (rest[n] == '/' && rest[n + 1] != '\0')
-        ep->path = arena_strdup(a, rest + n);
-    if (at != NULL)
-        *at = '\0';
-    if (at != NULL && parse_user(ep, authority, e) < 0)
-        return -1;
-    if (parse_host(ep, at != NULL ? at + 1 : authority, e) < 0)
-        return -1;
-    return check_remote_path(ep, e);
 }
 
 int endpoint_parse(struct endpoint *ep, const char *text, struct arena *a, struct err *e)
@@ -178,10 +144,10 @@ int endpoint_parse(struct endpoint *ep, const char *text, struct arena *a, struc
 
     *ep = (struct endpoint){ .text = arena_strdup(a, text) };
     if (path != NULL)
-        return parse_unix(ep, path, a, e);
+        return parse_path(ep, ENDPOINT_UNIX, path, a, e);
     if (rest != NULL)
         return parse_ssh(ep, rest, a, e);
     if (share != NULL)
-        return parse_share(ep, share, a, e);
+        return parse_path(ep, ENDPOINT_SHARE, share, a, e);
     return err_set(e, ERR_USAGE, "'%s' is no address of a server (write %s)", text, ENDPOINT_FORMS);
 }

@@ -103,12 +103,6 @@ static bool is_code(const char *text, int64_t code)
     return strcmp(text, number) == 0;
 }
 
-static bool is_cause(const char *text, enum cause cause)
-{
-    return strcmp(text, cause_names[cause]) == 0 ||
-           (cause_is_preemption(cause) && strcmp(text, cause_names[CAUSE_PREEMPTED]) == 0);
-}
-
 bool retry_names(const struct retry *r, enum cause cause)
 {
     const char *const *on = r->on.items;
@@ -124,15 +118,12 @@ bool retry_lists(const struct retry *r, enum cause cause, int64_t exit_code, int
     const char *const *on = r->on.items;
 
     for (size_t i = 0; i < r->on.n; i++)
-        if (is_cause(on[i], cause) || (exit_code != SCHEMA_NONE && is_code(on[i], exit_code)) ||
+        if (strcmp(on[i], cause_names[cause]) == 0 ||
+            (cause_is_preemption(cause) && strcmp(on[i], cause_names[CAUSE_PREEMPTED]) == 0) ||
+            (exit_code != SCHEMA_NONE && is_code(on[i], exit_code)) ||
             (signal != SCHEMA_NONE && is_code(on[i], 128 + signal)))
             return true;
     return false;
-}
-
-static struct dataset only_tree(const struct dataset *set)
-{
-    return (struct dataset){ .tree = set->tree };
 }
 
 void jobspec_digest(const struct jobspec *w, struct digest *d)
@@ -143,9 +134,9 @@ void jobspec_digest(const struct jobspec *w, struct digest *d)
     struct buf text = { 0 };
 
     for (size_t i = 0; i < w->data.n; i++)
-        same_data[i] = (struct data_entry){ data[i].name, only_tree(&data[i].set) };
+        same_data[i] = (struct data_entry){ data[i].name, { .tree = data[i].set.tree } };
     same.data.items = same_data;
-    same.source = only_tree(&w->source);
+    same.source = (struct dataset){ .tree = w->source.tree };
 
     same.resources = (struct resources){ 0 };
     same.checkpoint = (struct checkpoint){ 0 };

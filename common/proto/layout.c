@@ -30,15 +30,9 @@ void layout_log(struct buf *out, const char *project, int64_t sweep, const char 
     buf_add_str(out, ".log");
 }
 
-void layout_runs(struct buf *out, const char *project, const char *param_name)
-{
-    buf_printf(out, "%s/runs/%s", project, param_name);
-}
-
 void layout_run(struct buf *out, const char *project, const char *param_name, const char *job_name)
 {
-    layout_runs(out, project, param_name);
-    buf_printf(out, "/%s", job_name);
+    buf_printf(out, "%s/runs/%s/%s", project, param_name, job_name);
 }
 
 void layout_failed(struct buf *out, const char *project, const char *param_name,
@@ -50,13 +44,6 @@ void layout_failed(struct buf *out, const char *project, const char *param_name,
 void layout_checkpoints(struct buf *out, const char *project, const char *param_name)
 {
     buf_printf(out, "%s/.ludwig/checkpoints/%s", project, param_name);
-}
-
-void layout_checkpoint(struct buf *out, const char *project, const char *param_name,
-                       const char *job_name, int64_t attempt)
-{
-    layout_checkpoints(out, project, param_name);
-    buf_printf(out, "/%s.a%" PRId64, job_name, attempt);
 }
 
 void layout_temporary(struct buf *out, const char *final_path, const struct token *token)

@@ -37,14 +37,11 @@ void layout_packs(struct buf *out, const char *project);   /* the folder of all 
 void layout_sweep(struct buf *out, const char *project, int64_t sweep);
 void layout_log(struct buf *out, const char *project, int64_t sweep, const char *param_name,
                 const char *job_name, int64_t attempt);
-void layout_runs(struct buf *out, const char *project, const char *param_name);
 void layout_run(struct buf *out, const char *project, const char *param_name, const char *job_name);
 void layout_failed(struct buf *out, const char *project, const char *param_name,
                    const char *job_name, int64_t attempt);
-/* The folder of all checkpoints of a configuration, and what one attempt of a job left there. */
+/* The folder of all checkpoints of a configuration. */
 void layout_checkpoints(struct buf *out, const char *project, const char *param_name);
-void layout_checkpoint(struct buf *out, const char *project, const char *param_name,
-                       const char *job_name, int64_t attempt);
 /* Beside the final name: ".JOBNAME.TOKEN". */
 void layout_temporary(struct buf *out, const char *final_path, const struct token *token);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* message.c - envelopes around messages, and a blocking end of a connection */
+/* message.c - frames over a stream, envelopes around messages, a blocking end of a connection */
 
 #include "common/proto/message.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -11,15 +12,106 @@
 #include "common/base/io.h"
 #include "common/data/msgpack.h"
 
+/* ---- frames ---- */
+
+/* A reader with nothing to do gives back more memory than this. */
+enum { IDLE_BYTES_MAX = 64 * 1024 };
+
+void frame_reader_free(struct frame_reader *r)
+{
+    buf_free(&r->in);
+    r->used = 0;
+}
+
+/* Never moves more bytes than were handed out since it last moved any. */
+static void forget_used(struct frame_reader *r)
+{
+    size_t left = r->in.n - r->used;
+
+    if (left > r->used)
+        return;
+    if (left == 0 && r->in.capacity > IDLE_BYTES_MAX)
+        buf_free(&r->in);
+    else
+        buf_drop_front(&r->in, r->used);
+    r->used = 0;
+}
+
+void frame_feed(struct frame_reader *r, const void *bytes, size_t n)
+{
+    forget_used(r);
+    buf_add(&r->in, bytes, n);
+}
+
+/* 1 with the bytes of the next frame in *n, 0 when more are needed, -1 when they are too many. */
+static int peek(const struct frame_reader *r, size_t *n)
+{
+    size_t left = r->in.n - r->used;
+
+    if (left < FRAME_HEAD_BYTES)
+        return 0;
+    *n = 0;
+    for (size_t i = 0; i < FRAME_HEAD_BYTES; i++)
+        *n = *n << 8 | r->in.bytes[r->used + i];
+    if (*n > (r->max_bytes > 0 ? r->max_bytes : FRAME_MAX_BYTES))
+        return -1;
+    return left - FRAME_HEAD_BYTES >= *n;
+}
+
+int frame_next(struct frame_reader *r, struct bytes *frame, struct err *e)
+{
+    size_t n;
+    int rc = peek(r, &n);
+
+    if (rc < 0)
+        return err_set(e, ERR_PROTOCOL, "a frame of %zu bytes, at most %zu are allowed", n,
+                       r->max_bytes > 0 ? r->max_bytes : (size_t)FRAME_MAX_BYTES);
+    if (rc == 1) {
+        *frame = (struct bytes){ r->in.bytes + r->used + FRAME_HEAD_BYTES, n };
+        r->used += FRAME_HEAD_BYTES + n;
+    } else if (r->in.n == r->used) {
+        forget_used(r);
+    }
+    return rc;
+}
+
+bool frame_is_ready(const struct frame_reader *r)
+{
+    size_t n;
+
+    return peek(r, &n) != 0;
+}
+
+size_t frame_begin(struct buf *out)
+{
+    size_t mark = out->n;
+
+    memset(buf_reserve(out, FRAME_HEAD_BYTES), 0, FRAME_HEAD_BYTES);
+    buf_added(out, FRAME_HEAD_BYTES);
+    return mark;
+}
+
+int frame_end(struct buf *out, size_t mark, struct err *e)
+{
+    size_t n = out->n - mark - FRAME_HEAD_BYTES;
+
+    assert(out->n >= mark + FRAME_HEAD_BYTES);
+    if (n > FRAME_MAX_BYTES) {
+        out->n = mark;
+        out->bytes[mark] = '\0';
+        return err_set(e, ERR_PROTOCOL, "a message of %zu bytes, at most %d fit into a frame", n,
+                       FRAME_MAX_BYTES);
+    }
+    for (int i = 0; i < FRAME_HEAD_BYTES; i++)
+        out->bytes[mark + (size_t)i] = (uint8_t)(n >> (24 - 8 * i));
+    return 0;
+}
+
+/* ---- messages ---- */
+
 static void add_key(struct buf *out, const char *key)
 {
     mp_add_str(out, key, strlen(key));
-}
-
-static void add_number(struct buf *out, const char *key, int64_t number)
-{
-    add_key(out, key);
-    mp_add_int(out, number);
 }
 
 static void add_head(struct buf *out, const struct message *m, int64_t seq, int64_t re,
@@ -28,9 +120,12 @@ static void add_head(struct buf *out, const struct message *m, int64_t seq, int6
     mp_add_map(out, 3 + (size_t)(re != 0) + (size_t)(id != NULL));
     add_key(out, "type");
     mp_add_str(out, m->name, strlen(m->name));
-    add_number(out, "seq", seq);
-    if (re != 0)
-        add_number(out, "re", re);
+    add_key(out, "seq");
+    mp_add_int(out, seq);
+    if (re != 0) {
+        add_key(out, "re");
+        mp_add_int(out, re);
+    }
     if (id != NULL) {
         add_key(out, "id");
         mp_add_bin(out, id->bytes, TOKEN_BYTES);
@@ -82,14 +177,6 @@ static const struct field envelope_rows[] = {
 static const struct schema envelope_schema =
     SCHEMA(struct envelope_fields, "envelope", envelope_rows);
 
-static int type_of(const struct protocol *p, const char *name)
-{
-    for (size_t i = 0; i < p->n; i++)
-        if (strcmp(p->messages[i].name, name) == 0)
-            return (int)i;
-    return -1;
-}
-
 int message_read(struct bytes frame, const struct protocol *p, struct arena *a, struct envelope *m,
                  struct err *e)
 {
@@ -102,7 +189,9 @@ int message_read(struct bytes frame, const struct protocol *p, struct arena *a, 
     m->re = f.re;
     m->id = f.id;
     m->body = f.body;
-    m->type = type_of(p, f.type);
+    for (size_t i = 0; i < p->n && m->type < 0; i++)
+        if (strcmp(p->messages[i].name, f.type) == 0)
+            m->type = (int)i;
     if (m->type < 0)
         return err_set(e, ERR_PROTOCOL, "unknown message type '%s'", f.type);
     return 0;
@@ -187,16 +276,12 @@ static int read_some(struct wire *w, struct err *e)
 
 int wire_receive(struct wire *w, struct envelope *m, struct err *e)
 {
-    for (;;) {
-        int rc = take_message(w, m, e);
+    int rc;
 
-        if (rc == 0) {
-            rc = read_some(w, e);
-            if (rc == 1)
-                continue;
-        }
-        return rc;
-    }
+    do
+        rc = wire_poll(w, m, e);
+    while (rc == 2);
+    return rc;
 }
 
 int wire_poll(struct wire *w, struct envelope *m, struct err *e)

@@ -29,12 +29,14 @@ static const char *const error_names[ERR_KIND_COUNT] = { ERR_KINDS(X) };
 
 /* ---- parts ---- */
 
+#define PART(name) const struct schema name##_schema = SCHEMA(struct name, #name, name##_fields)
+
 static const struct field job_counts_fields[] = {
 #define X(constant, number, name, ...) FIELD(struct job_counts, name, FIELD_INT, 0, COUNT_MAX),
     JOB_STATES(X)
 #undef X
 };
-const struct schema job_counts_schema = SCHEMA(struct job_counts, "job_counts", job_counts_fields);
+PART(job_counts);
 
 static const struct field sweep_info_fields[] = {
     FIELD(struct sweep_info, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
@@ -53,7 +55,7 @@ static const struct field sweep_info_fields[] = {
     FIELD_OF(struct sweep_info, ranking, FIELD_STRUCT, 0, 0, &ranking_schema),
     FIELD(struct sweep_info, refused, FIELD_STR, 0, REASON_MAX_BYTES),
 };
-const struct schema sweep_info_schema = SCHEMA(struct sweep_info, "sweep_info", sweep_info_fields);
+PART(sweep_info);
 
 static const struct field job_info_fields[] = {
     FIELD(struct job_info, job, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
@@ -75,7 +77,7 @@ static const struct field job_info_fields[] = {
     FIELD(struct job_info, run_path, FIELD_STR, 0, 4096),
     FIELD(struct job_info, log_path, FIELD_STR, 0, 4096),
 };
-const struct schema job_info_schema = SCHEMA(struct job_info, "job_info", job_info_fields);
+PART(job_info);
 
 static const struct field job_result_fields[] = {
     FIELD(struct job_result, job, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
@@ -87,20 +89,19 @@ static const struct field job_result_fields[] = {
     FIELD(struct job_result, run_path, FIELD_STR, 0, 4096),
     FIELD(struct job_result, reason, FIELD_STR, 0, REASON_MAX_BYTES),
 };
-const struct schema job_result_schema = SCHEMA(struct job_result, "job_result", job_result_fields);
+PART(job_result);
 
 static const struct field held_tree_fields[] = {
     FIELD(struct held_tree, tree, FIELD_DIGEST, FIELD_REQUIRED, 0),
     FIELD(struct held_tree, bytes, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct held_tree, user, FIELD_STR, 0, NAME_MAX_BYTES),
 };
-const struct schema held_tree_schema = SCHEMA(struct held_tree, "held_tree", held_tree_fields);
+PART(held_tree);
 
 static const struct field digest_entry_fields[] = {
     FIELD(struct digest_entry, digest, FIELD_DIGEST, FIELD_REQUIRED, 0),
 };
-const struct schema digest_entry_schema =
-    SCHEMA(struct digest_entry, "digest_entry", digest_entry_fields);
+PART(digest_entry);
 
 static const struct field dataset_info_fields[] = {
     FIELD(struct dataset_info, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
@@ -113,8 +114,7 @@ static const struct field dataset_info_fields[] = {
     FIELD(struct dataset_info, unfinished, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct dataset_info, nodes, FIELD_STRS, 0, HOLDS_MAX),
 };
-const struct schema dataset_info_schema =
-    SCHEMA(struct dataset_info, "dataset_info", dataset_info_fields);
+PART(dataset_info);
 
 static const struct field node_info_fields[] = {
     FIELD(struct node_info, node, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
@@ -134,7 +134,7 @@ static const struct field node_info_fields[] = {
     FIELD(struct node_info, held, FIELD_INT, 0, COUNT_MAX),
     FIELD_OF(struct node_info, holds, FIELD_LIST, 0, HOLDS_MAX, &held_tree_schema),
 };
-const struct schema node_info_schema = SCHEMA(struct node_info, "node_info", node_info_fields);
+PART(node_info);
 
 static const struct field usage_info_fields[] = {
     FIELD(struct usage_info, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
@@ -148,33 +148,32 @@ static const struct field usage_info_fields[] = {
     FIELD(struct usage_info, gpu_hours, FIELD_FLOAT, 0, 0),
     FIELD(struct usage_info, busy_cpu_hours, FIELD_FLOAT, 0, 0),
 };
-const struct schema usage_info_schema = SCHEMA(struct usage_info, "usage_info", usage_info_fields);
+PART(usage_info);
 
 static const struct field target_fields[] = {
     FIELD(struct target, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
     FIELD(struct target, first, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct target, last, FIELD_INT, 0, COUNT_MAX),
 };
-const struct schema target_schema = SCHEMA(struct target, "target", target_fields);
+PART(target);
 
 static const struct field held_fields[] = {
     FIELD(struct held, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
     FIELD_NAMED(struct held, state, FIELD_REQUIRED, attempt_state_names, ATTEMPT_STATE_COUNT),
     FIELD(struct held, started_at, FIELD_INT, 0, TIME_MAX_MS),
 };
-const struct schema held_schema = SCHEMA(struct held, "held", held_fields);
+PART(held);
 
 static const struct field refusal_fields[] = {
     FIELD(struct refusal, user, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct refusal, reason, FIELD_STR, FIELD_REQUIRED, ERR_TEXT_BYTES),
 };
-const struct schema refusal_schema = SCHEMA(struct refusal, "refusal", refusal_fields);
+PART(refusal);
 
 static const struct field token_entry_fields[] = {
     FIELD(struct token_entry, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
 };
-const struct schema token_entry_schema =
-    SCHEMA(struct token_entry, "token_entry", token_entry_fields);
+PART(token_entry);
 
 static const struct field assignment_fields[] = {
     FIELD(struct assignment, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
@@ -189,7 +188,7 @@ static const struct field assignment_fields[] = {
     FIELD(struct assignment, params, FIELD_BYTES, FIELD_REQUIRED, PARAM2VAL_MAX_BYTES),
     FIELD(struct assignment, batch, FIELD_TOKEN, 0, 0),
 };
-const struct schema assignment_schema = SCHEMA(struct assignment, "assignment", assignment_fields);
+PART(assignment);
 
 static const struct field sweep_work_fields[] = {
     FIELD(struct sweep_work, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
@@ -197,7 +196,7 @@ static const struct field sweep_work_fields[] = {
     FIELD(struct sweep_work, user, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD_OF(struct sweep_work, work, FIELD_STRUCT, FIELD_REQUIRED, 0, &work_schema),
 };
-const struct schema sweep_work_schema = SCHEMA(struct sweep_work, "sweep_work", sweep_work_fields);
+PART(sweep_work);
 
 static const struct field report_fields[] = {
     FIELD(struct report, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
@@ -216,22 +215,20 @@ static const struct field report_fields[] = {
     FIELD(struct report, winner, FIELD_TOKEN, 0, 0),
     FIELD_OF(struct report, metrics, FIELD_LIST, 0, METRICS_MAX, &metric_schema),
 };
-const struct schema report_schema = SCHEMA(struct report, "report", report_fields);
+PART(report);
 
 static const struct field verdict_entry_fields[] = {
     FIELD(struct verdict_entry, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
     FIELD(struct verdict_entry, seq, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
     FIELD_NAMED(struct verdict_entry, verdict, FIELD_REQUIRED, verdict_names, VERDICT_COUNT),
 };
-const struct schema verdict_entry_schema =
-    SCHEMA(struct verdict_entry, "verdict_entry", verdict_entry_fields);
+PART(verdict_entry);
 
 static const struct field folder_order_fields[] = {
     FIELD(struct folder_order, mode, FIELD_INT, 0, 07777),
     FIELD(struct folder_order, group, FIELD_INT, FIELD_NULLABLE, UINT32_MAX),
 };
-const struct schema folder_order_schema =
-    SCHEMA(struct folder_order, "folder_order", folder_order_fields);
+PART(folder_order);
 
 /* ---- messages, in the order of MESSAGES ---- */
 
@@ -249,8 +246,7 @@ static const struct field pilot_claim_fields[] = {
     FIELD(struct pilot_claim, slurm_job, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct pilot_claim, ends_at_ms, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
 };
-const struct schema pilot_claim_schema =
-    SCHEMA(struct pilot_claim, "pilot_claim", pilot_claim_fields);
+PART(pilot_claim);
 
 static const struct field hello_fields[] = {
     FIELD(struct msg_hello, version, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),

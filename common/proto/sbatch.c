@@ -64,24 +64,6 @@ static bool has_control(const char *text)
     return false;
 }
 
-static bool is_flag(const char *name, size_t n)
-{
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (strlen(flags[i]) == n && strncmp(flags[i], name, n) == 0)
-            return true;
-    return false;
-}
-
-/* sbatch takes the beginning of a name for it: --out for --output. */
-static int check_name(const char *name, size_t n, struct err *e)
-{
-    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        if (strncmp(reserved[i].name, name, n) == 0)
-            return err_set(e, ERR_USAGE, "--%s cannot stand here: %s", reserved[i].name,
-                           reserved[i].why);
-    return 0;
-}
-
 int sbatch_check_extra(const char *option, struct err *e)
 {
     const char *name = option + 2;
@@ -92,9 +74,15 @@ int sbatch_check_extra(const char *option, struct err *e)
     n = strcspn(name, "= ");
     if (n == 0 || has_control(option) || name[n] == ' ' || strlen(option) > VALUE_MAX_BYTES)
         return err_set(e, ERR_USAGE, "'%.200s' is no option (write --name=value)", option);
-    if (check_name(name, n, e) < 0)
-        return -1;
-    if (name[n] == '\0' && !is_flag(name, n))
+    /* sbatch takes the beginning of a name for it: --out for --output. */
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        if (strncmp(reserved[i].name, name, n) == 0)
+            return err_set(e, ERR_USAGE, "--%s cannot stand here: %s", reserved[i].name,
+                           reserved[i].why);
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (strcmp(flags[i], name) == 0)
+            return 0;
+    if (name[n] == '\0')
         return err_set(e, ERR_USAGE, "%s has no value (write %s=value)", option, option);
     return 0;
 }

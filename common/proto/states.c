@@ -100,11 +100,6 @@ bool attempt_was_made(enum attempt_state state, enum attempt_event event)
     return attempts[state].made_by == event;
 }
 
-enum job_state attempt_job_state(enum attempt_state state)
-{
-    return attempts[state].job;
-}
-
 bool job_is_ended(enum job_state state)
 {
     return (jobs[state].flags & JOB_IS_OVER) != 0;

@@ -151,8 +151,6 @@ bool attempt_is_live(enum attempt_state state);
 bool attempt_was_made(enum attempt_state state, enum attempt_event event);
 /* It says that the attempt's results lie under runs/. */
 bool event_is_publication(enum attempt_event event);
-/* The state of a job whose furthest live, or publishing, attempt is in that one. */
-enum job_state attempt_job_state(enum attempt_state state);
 bool attempt_has_published(enum attempt_state state);
 
 bool job_is_ended(enum job_state state);

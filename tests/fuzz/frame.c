@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/proto/frame.h"
+#include "common/proto/message.h"
 
 /* What was fed so far, and how much of it was handed out. */
 struct stream {

@@ -14,7 +14,7 @@
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
-#include "common/proto/frame.h"
+#include "common/proto/message.h"
 #include "common/proto/layout.h"
 #include "worker/saved/portable_names.h"
 #include "worker/saved/saved.h"

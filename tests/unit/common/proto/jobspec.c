@@ -143,9 +143,6 @@ static void test_names_on_the_share(void **state)
     layout_failed(&b, "p", "param_001", "x_num0", 2);
     assert_string_equal(buf_text(&b), "p/failed/param_001/x_num0.a2");
     buf_clear(&b);
-    layout_checkpoint(&b, "p", "param_001", "x_num0", 2);
-    assert_string_equal(buf_text(&b), "p/.ludwig/checkpoints/param_001/x_num0.a2");
-    buf_clear(&b);
     layout_temporary(&b, "p/runs/param_001/x_num0", &token);
     assert_string_equal(buf_text(&b), "p/runs/param_001/.x_num0.abcd0000000000000000000000000000");
     buf_free(&b);

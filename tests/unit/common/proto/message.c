@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* frame.c - whole messages over a byte stream */
+/* message.c - whole messages over a byte stream */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "common/proto/frame.h"
+#include "common/proto/message.h"
 
 static void add_frame(struct buf *out, const void *bytes, size_t n)
 {
