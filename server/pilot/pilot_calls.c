@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* pilot_calls.c - how the files about pilots call Slurm, and have pilots.c choose what comes next */
+/* pilot_calls.c - calls of Slurm about pilots, later each time if they fail; wakes pilots.c */
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/log.h"
 #include "common/base/units.h"
 #include "server/base/turn.h"
 #include "server/pilot/pilots_internal.h"
 
+enum {
+    AWAY_FIRST_MS = 5 * 1000,
+    AWAY_MAX_MS = 5 * 60 * 1000,
+    REST_FIRST_MS = 15 * 1000,
+    REST_MAX_MS = 30 * 60 * 1000
+};
+
 /* ---- calls ---- */
 
-struct slurm_call *pilots_begin(struct pilots *p, const struct pilots_command *c,
+struct slurm_call *pilots_begin(struct pilots *p, const struct slurm_command *command,
                                 slurm_done_fn done, void *context, struct err *e)
 {
-    const struct slurm_command command = { .args = c->args,
-                                           .env = c->env,
-                                           .rights = c->rights,
-                                           .input = c->input,
-                                           .input_n = c->input == NULL ? 0 : strlen(c->input),
-                                           .timeout_ms = c->timeout_ms > 0 ? (uint64_t)c->timeout_ms
-                                                                           : PILOTS_CALL_MS,
-                                           .output_max_bytes = SLURM_OUTPUT_MAX_BYTES };
-
     struct slurm_call *call;
 
     if (!slurm_budget_take(&p->budget, units_monotonic_ms())) {
         err_set(e, ERR_BUSY, "no more commands of Slurm's for now");
         return NULL;
     }
-    call = slurm_call_begin(&p->sv->loop, &command, done, context, e);
+    call = slurm_call_begin(&p->sv->loop, command, done, context, e);
     if (call == NULL && e->kind == ERR_NOT_FOUND)
         err_set(e, ERR_NOT_FOUND,
-                "there is no %s in ludwigd's PATH, which has to have Slurm's commands", c->args[0]);
+                "there is no %s in ludwigd's PATH, which has to have Slurm's commands",
+                command->args[0]);
     return call;
 }
 
-int pilots_call(struct pilots *p, const struct pilots_command *c, slurm_done_fn done, void *context,
-                struct err *e)
+int pilots_call(struct pilots *p, const struct slurm_command *command, slurm_done_fn done,
+                void *context, struct err *e)
 {
-    p->call = pilots_begin(p, c, done, context, e);
+    p->call = pilots_begin(p, command, done, context, e);
     return p->call == NULL ? -1 : 0;
 }
 
@@ -53,7 +53,7 @@ char **pilots_env(const struct slurm_user *user, struct arena *a)
                                     "/bin/sh" };
     const char *path = or_else(getenv("PATH"), "/usr/bin:/bin"), *conf = getenv("SLURM_CONF");
 
-    return user != NULL ? slurm_env(user, path, conf, a) : slurm_reader_env(&own, path, conf, a);
+    return slurm_env(user != NULL ? user : &own, path, conf, user == NULL, a);
 }
 
 void pilots_look_in(struct pilots *p, int64_t ms)
@@ -69,11 +69,14 @@ void pilots_look_in(struct pilots *p, int64_t ms)
 
 /* ---- when ---- */
 
+void pilots_think(struct pilots *p)
+{
+    turn_add_work(p->sv->turn, p->think, 0);
+}
+
 static void on_timer(uv_timer_t *timer)
 {
-    struct pilots *p = timer->data;
-
-    turn_add_work(p->sv->turn, p->think, 0);
+    pilots_think(timer->data);
 }
 
 void pilots_think_at(struct pilots *p, int64_t at_ms)
@@ -85,13 +88,117 @@ void pilots_think_at(struct pilots *p, int64_t at_ms)
         uv_timer_start(p->timer, on_timer, wait_ms, 0);
 }
 
-void pilots_think(struct pilots *p)
-{
-    turn_add_work(p->sv->turn, p->think, 0);
-}
-
 void pilots_next(struct pilots *p)
 {
     p->is_busy = false;
     pilots_think(p);
+}
+
+void pilots_cancel(struct pilots *p, const char *job)
+{
+    buf_add(&p->cancel, job, strlen(job) + 1);
+}
+
+/* ---- what failed is tried again, later each time ---- */
+
+static int64_t longer(int64_t first_ms, int64_t failures, int64_t max_ms)
+{
+    int64_t ms = failures < 16 ? first_ms << failures : max_ms;
+
+    return ms < max_ms ? ms : max_ms;
+}
+
+void pilots_away(struct pilots *p, const char *why)
+{
+    free(p->away_why);
+    p->away_why = NULL;
+    if (why == NULL) {
+        p->away_failures = p->away_ends_ms = 0;
+        return;
+    }
+    p->away_why = mem_strdup(why);
+    p->away_ends_ms = units_monotonic_ms() + longer(AWAY_FIRST_MS, p->away_failures++, AWAY_MAX_MS);
+    log_event(LOG_WARN, "slurm-away", "why", "%s", why, NULL);
+}
+
+struct rest *pilots_resting(struct pilots *p, int64_t pool)
+{
+    for (size_t i = 0; i < p->n_rests; i++)
+        if (p->rests[i].pool == pool)
+            return &p->rests[i];
+    return NULL;
+}
+
+void pilots_rest(struct pilots *p, int64_t pool, bool has_died, const char *why)
+{
+    int64_t now_ms = units_monotonic_ms();
+    struct rest *r = pilots_resting(p, pool);
+
+    if (r == NULL) {
+        mem_grow((void **)&p->rests, &p->rests_capacity, p->n_rests, sizeof *p->rests);
+        r = &p->rests[p->n_rests++];
+        *r = (struct rest){ .pool = pool };
+    }
+    free(r->why);
+    r->why = mem_strdup(why);
+    r->has_died = has_died;
+    r->most = 0;
+    if (r->ends_ms <= now_ms) /* others of its array are no further failures */
+        r->ends_ms = now_ms + longer(REST_FIRST_MS, r->failures++, REST_MAX_MS);
+}
+
+static int64_t count_of(const struct pilots *p, uid_t uid)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < p->rows.n; i++)
+        n += p->rows.items[i].uid == uid;
+    return n;
+}
+
+void pilots_full(struct pilots *p, const struct pilot_row *row, const char *why)
+{
+    struct rest *r;
+
+    pilots_rest(p, row->pool, false, why);
+    r = pilots_resting(p, row->pool);
+    r->most = row->tasks > 1 ? row->tasks / 2 : 1;
+    r->n_there = count_of(p, row->uid) - row->tasks;
+}
+
+bool pilots_rests(struct pilots *p, int64_t pool, uid_t uid)
+{
+    struct rest *r = pilots_resting(p, pool);
+
+    if (r == NULL)
+        return false;
+    if (r->most > 0 && count_of(p, uid) < r->n_there)
+        r->ends_ms = r->failures = 0;
+    if (r->ends_ms <= units_monotonic_ms())
+        return false;
+    pilots_think_at(p, r->ends_ms);
+    return true;
+}
+
+static void forget(struct pilots *p, struct rest *r)
+{
+    free(r->why);
+    *r = p->rests[--p->n_rests];
+}
+
+/* One that was accepted may die as the last one did. */
+void pilots_submitted(struct pilots *p, int64_t pool)
+{
+    struct rest *r = pilots_resting(p, pool);
+
+    if (r != NULL && !r->has_died)
+        forget(p, r);
+}
+
+void pilots_try_anew(struct server *sv, int64_t pool)
+{
+    struct rest *r = sv->pilots == NULL ? NULL : pilots_resting(sv->pilots, pool);
+
+    if (r != NULL)
+        forget(sv->pilots, r);
 }

@@ -34,21 +34,6 @@ static struct pilot_key *find(const struct pilots *p, uid_t uid)
     return NULL;
 }
 
-/* Owns endpoints. */
-static void keep(struct pilots *p, uid_t uid, char *endpoints, int64_t for_ms)
-{
-    struct pilot_key *key = find(p, uid);
-
-    if (key == NULL) {
-        mem_grow((void **)&p->keys, &p->keys_capacity, p->n_keys, sizeof *p->keys);
-        key = &p->keys[p->n_keys++];
-        *key = (struct pilot_key){ .uid = uid };
-    }
-    free(key->endpoints);
-    key->endpoints = endpoints;
-    key->ends_ms = units_monotonic_ms() + for_ms;
-}
-
 void reach_forget(struct pilots *p)
 {
     for (size_t i = 0; i < p->n_keys; i++)
@@ -68,64 +53,26 @@ bool reach_is_known(const struct pilots *p, uid_t uid)
 
 /* ---- asking for it ---- */
 
-/* Of the socket that `ludwig bridge` is to lead to; NULL: each user has another one. */
-static const char *plain_socket(const struct conf *conf)
-{
-    const char *const *items = conf->sockets.items;
-
-    for (size_t i = 0; i < conf->sockets.n; i++)
-        if (!conf_is_pattern(items[i]))
-            return items[i];
-    return NULL;
-}
-
-/* The next line of *at, in a; NULL: there is none. */
-static const char *next_line(const char **at, struct arena *a)
-{
-    const char *begin = *at;
-    size_t n = strcspn(begin, "\n");
-
-    if (n == 0)
-        return NULL;
-    *at = begin + n + (begin[n] == '\n');
-    return arena_strndup(a, begin, n);
-}
-
-static void add_endpoint(struct buf *out, const struct pilots *p, const char *host, const char *dir,
-                         struct arena *a)
-{
-    const struct endpoint *login = &p->sv->conf.slurm.login;
-    const char *text = arena_printf(a, strchr(host, ':') != NULL ? "[%s]" : "%s", host);
-    struct endpoint parsed;
-
-    if (login->port != 0 && login->port != SSH_PORT)
-        text = arena_printf(a, "%s:%d", text, login->port);
-    text = arena_printf(a, "ssh://%s@%s?keys=%s", p->reach.user, text, dir);
-    if (endpoint_parse(&parsed, text, a, NULL) == 0)
-        buf_printf(out, "%s%s", out->n > 0 ? "," : "", text);
-}
-
-/* The folder, and the names of this machine. */
+/* What it said: the folder of the key, and the names of this machine, each on a line. */
 static char *read_answer(const struct pilots *p, const char *said)
 {
+    const struct endpoint *login = &p->sv->conf.slurm.login;
     struct arena *a = arena_create();
-    const char *dir = next_line(&said, a), *host;
+    char *left, *dir = strtok_r(arena_strdup(a, said), "\n", &left), *host;
     struct buf out = { 0 };
 
-    while (dir != NULL && (host = next_line(&said, a)) != NULL)
-        add_endpoint(&out, p, host, dir, a);
+    while (dir != NULL && (host = strtok_r(NULL, "\n", &left)) != NULL) {
+        const char *text = arena_printf(a, strchr(host, ':') != NULL ? "[%s]" : "%s", host);
+        struct endpoint parsed;
+
+        if (login->port != 0 && login->port != SSH_PORT)
+            text = arena_printf(a, "%s:%d", text, login->port);
+        text = arena_printf(a, "ssh://%s@%s?keys=%s", p->reach_account->name, text, dir);
+        if (endpoint_parse(&parsed, text, a, NULL) == 0)
+            buf_printf(&out, "%s%s", out.n > 0 ? "," : "", text);
+    }
     arena_destroy(a);
     return buf_take(&out);
-}
-
-static void log_failure(const struct pilots *p, const struct slurm_result *result)
-{
-    const char *said = buf_text(&result->said);
-    char *why = result->is_late ? mem_strdup("it took too long")
-                                : mem_printf("%.*s", (int)strcspn(said, "\n"), said);
-
-    log_event(LOG_WARN, "no-pilot-key", "user", "%s", p->reach.user, "why", "%s", why, NULL);
-    free(why);
 }
 
 static void on_key(void *context, struct slurm_result *result)
@@ -133,64 +80,72 @@ static void on_key(void *context, struct slurm_result *result)
     struct pilots *p = context;
     bool is_well = result->exit_code == 0 && !result->is_late;
     char *endpoints = is_well ? read_answer(p, buf_text(&result->out)) : mem_strdup("");
+    struct pilot_key *key = find(p, p->reach_account->uid);
 
     p->call = NULL;
-    if (!is_well)
-        log_failure(p, result);
-    else if (endpoints[0] != '\0')
-        log_event(LOG_INFO, "pilot-key", "user", "%s", p->reach.user, "endpoints", "%s", endpoints,
-                  "may", "%s", "ludwig bridge, by a line of ~/.ssh/authorized_keys", NULL);
-    keep(p, p->reach.uid, endpoints, is_well ? KEPT_MS : KEPT_FAILED_MS);
-    p->reach.done(p->reach.context);
-}
+    if (!is_well) {
+        char *said = buf_take(&result->said);
 
-/* Ours is where we were told to be at home. */
-static const char *home_of(const struct account *account)
-{
-    const char *home = getenv("HOME");
-
-    return account->uid == geteuid() && home != NULL && home[0] == '/' ? home : account->home;
-}
-
-static const char *own_program(struct arena *a)
-{
-    char self[PATH_MAX];
-    size_t n = sizeof self;
-
-    return arena_strdup(a, uv_exepath(self, &n) < 0 ? "ludwigd" : self);
+        said[strcspn(said, "\n")] = '\0';
+        log_event(LOG_WARN, "no-pilot-key", "user", "%s", p->reach_account->name, "why", "%s",
+                  result->is_late ? "it took too long" : said, NULL);
+        free(said);
+    } else if (endpoints[0] != '\0') {
+        log_event(LOG_INFO, "pilot-key", "user", "%s", p->reach_account->name, "endpoints", "%s",
+                  endpoints, "may", "%s", "ludwig bridge, by a line of ~/.ssh/authorized_keys",
+                  NULL);
+    }
+    if (key == NULL) {
+        mem_grow((void **)&p->keys, &p->keys_capacity, p->n_keys, sizeof *p->keys);
+        key = &p->keys[p->n_keys++];
+        *key = (struct pilot_key){ .uid = p->reach_account->uid };
+    }
+    free(key->endpoints);
+    key->endpoints = endpoints;
+    key->ends_ms = units_monotonic_ms() + (is_well ? KEPT_MS : KEPT_FAILED_MS);
+    p->reach_done(p->reach_context);
 }
 
 /* PILOTKEY_OPTION and its words; without a socket the key is taken away. */
 static char **args_of(const struct pilots *p, struct arena *a)
 {
     const struct slurm_conf *conf = &p->sv->conf.slurm;
-    const char *path = conf->has_login_key ? plain_socket(&p->sv->conf) : NULL;
+    const char *const *sockets = p->sv->conf.sockets.items;
+    const char *path =
+        NULL; /* that `ludwig bridge` is to lead to; NULL: each user has another one */
     char **args = arena_alloc(a, (PILOTKEY_WORDS + 3) * sizeof *args);
-    int port = conf->login.port != 0 ? conf->login.port : SSH_PORT;
+    char self[PATH_MAX];
+    size_t n = sizeof self;
 
-    args[0] = arena_strdup(a, own_program(a));
+    for (size_t i = 0; conf->has_login_key && i < p->sv->conf.sockets.n && path == NULL; i++)
+        if (!conf_is_pattern(sockets[i]))
+            path = sockets[i];
+    args[0] = arena_strdup(a, uv_exepath(self, &n) < 0 ? "ludwigd" : self);
     args[1] = arena_strdup(a, PILOTKEY_OPTION);
     args[2] = arena_strdup(a, p->sv->server_id);
     args[3] = arena_strdup(a, path != NULL ? path : "");
     args[4] = arena_strdup(a, conf->login.host != NULL ? conf->login.host : "");
-    args[5] = arena_printf(a, "%d", port);
+    args[5] = arena_printf(a, "%d", conf->login.port != 0 ? conf->login.port : SSH_PORT);
     return args;
 }
 
 int reach_ask(struct pilots *p, const struct account *account, const char *rights,
-              const struct reach_asker *asker, struct err *e)
+              void (*done)(void *context), void *context, struct err *e)
 {
     struct arena *a = arena_create();
-    const struct slurm_user user = { account->name, home_of(account), account->shell };
+    const char *home = getenv("HOME");
+    /* Our own home is where we were told that it is. */
+    bool is_told = account->uid == geteuid() && home != NULL && home[0] == '/';
+    const struct slurm_user user = { account->name, is_told ? home : account->home,
+                                     account->shell };
     const struct slurm_command command = { .args = args_of(p, a),
                                            .env = pilots_env(&user, a),
                                            .rights = rights,
-                                           .timeout_ms = PILOTS_CALL_MS,
                                            .output_max_bytes = PILOTKEY_OUTPUT_MAX_BYTES };
 
-    p->reach = *asker;
-    p->reach.uid = account->uid;
-    p->reach.user = account->name;
+    p->reach_done = done;
+    p->reach_context = context;
+    p->reach_account = account;
     p->call = slurm_call_begin(&p->sv->loop, &command, on_key, p, e);
     arena_destroy(a);
     return p->call == NULL ? -1 : 0;

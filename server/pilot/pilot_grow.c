@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pilot_grow.c - more pilots, as the plan says: rows that are submitted next */
+/* pilot_grow.c - what waits for each pool, and rows of more pilots for it, as the plan says */
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,100 @@
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
 #include "server/pilot/pilots_internal.h"
+#include "server/queue/rows.h"
 
 enum { ARRAY_MAX = 1000 };
+
+/* ---- what waits ---- */
+
+void demands_free(struct demands *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        free(d->items[i].items);
+    free(d->items);
+}
+
+/* That of the row's pool; its rows lie together. */
+static struct pool_demand *demand_of_pool(struct demands *to, struct stmt *s, struct arena *a,
+                                          struct err *e)
+{
+    struct pool_demand *d = to->n > 0 ? &to->items[to->n - 1] : NULL;
+
+    if (d != NULL && d->pool == stmt_int(s, 0))
+        return d;
+    mem_grow((void **)&to->items, &to->capacity, to->n, sizeof *to->items);
+    d = &to->items[to->n++];
+    *d = (struct pool_demand){ .pool = stmt_int(s, 0),
+                               .uid = (uid_t)stmt_int(s, 1),
+                               .user = arena_strdup(a, stmt_text(s, 2)),
+                               .project = arena_strdup(a, stmt_text(s, 5)) };
+    return pool_read(stmt_bytes(s, 3), a, &d->spec, e) < 0 ? NULL : d;
+}
+
+/* Jobs of that sweep that pilots have which are about to end, and end them: they come back one
+ * after the other, and one pilot will do for all of them. */
+static int64_t count_returning(struct server *sv, int64_t sweep, struct err *e)
+{
+    int64_t n = 0;
+
+    for (struct conn *c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number)) {
+        int64_t of_one = 0;
+
+        if (!c->gives_back || c->worker == 0)
+            continue;
+        if (db_get(sv->db, e, SQL_POOL_RETURNING, "ii>i", c->worker, sweep, &of_one) < 0)
+            return -1;
+        n += of_one;
+    }
+    return n;
+}
+
+static struct plan_demand demand_of(struct stmt *s, int64_t returning, int64_t now_ms)
+{
+    int64_t batch = stmt_int(s, 7) > 1 ? stmt_int(s, 7) : 1, runs_since = stmt_int(s, 14);
+    int64_t ran_ms = runs_since > 0 ? now_ms - runs_since : 0;
+    struct pilot_need need = { stmt_int(s, 11),
+                               batch * row_mean_ms(stmt_int(s, 12), stmt_int(s, 13)) };
+
+    return (struct plan_demand){
+        .sweep = stmt_int(s, 4),
+        .jobs = (stmt_int(s, 6) + returning + batch - 1) / batch,
+        .size = { stmt_int(s, 8), stmt_int(s, 9), stmt_int(s, 10) },
+        .need_ms = pilot_need_ms(&need),
+        /* As long as none has ended, that they are long is known once they are. */
+        .takes_ms = need.mean_ms > 0         ? need.mean_ms
+                    : ran_ms >= PLAN_SLOT_MS ? ran_ms
+                                             : 0,
+    };
+}
+
+int demands_read(struct server *sv, struct arena *a, struct demands *to, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_POOL_DEMAND, "");
+    int rc;
+
+    while ((rc = stmt_step(s, e)) == 1) {
+        int64_t returning = count_returning(sv, stmt_int(s, 4), e);
+        struct pool_demand *pool = returning < 0 ? NULL : demand_of_pool(to, s, a, e);
+
+        if (pool == NULL) {
+            rc = -1;
+            break;
+        }
+        mem_grow((void **)&pool->items, &pool->capacity, pool->n, sizeof *pool->items);
+        pool->items[pool->n++] = demand_of(s, returning, turn_now_ms(sv));
+    }
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
+const struct pool_demand *demand_in(const struct demands *d, int64_t pool)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (d->items[i].pool == pool)
+            return &d->items[i];
+    return NULL;
+}
 
 /* A pilot that there is, or that was planned just now. */
 struct entry {
@@ -28,25 +120,14 @@ struct planning {
 
 /* ---- what there is ---- */
 
-static bool is_retiring(struct server *sv, const struct pilot_row *row)
-{
-    const struct conn *c = row->worker == 0 ? NULL : conn_of_worker(sv, row->worker);
-
-    return c != NULL && c->is_retiring;
-}
-
-/* Slurm may start it at any moment. */
-static bool may_start(const struct pilot_row *row)
-{
-    return row->phase == PILOT_UNCLEAR || row->phase == PILOT_WAITS || row->phase == PILOT_STARTS ||
-           row->phase == PILOT_RUNS;
-}
-
+/* Unless Slurm may start it at any moment, and it does not wait for long. */
 static bool is_late(struct planning *g, const struct pilot_row *row)
 {
     int64_t late_at_ms = row->created_at + PLAN_LATE_MS;
+    bool may_start = row->phase == PILOT_UNCLEAR || row->phase == PILOT_WAITS ||
+                     row->phase == PILOT_STARTS || row->phase == PILOT_RUNS;
 
-    if (row->worker != 0 || !may_start(row) || late_at_ms <= turn_now_ms(g->p->sv))
+    if (row->worker != 0 || !may_start || late_at_ms <= turn_now_ms(g->p->sv))
         return true;
     if (late_at_ms < g->late_at_ms)
         g->late_at_ms = late_at_ms;
@@ -59,33 +140,14 @@ static void add_entry(struct planning *g, const struct entry *entry)
     g->entries[g->n++] = *entry;
 }
 
-static void gather(struct planning *g)
-{
-    for (size_t i = 0; i < g->p->rows.n; i++) {
-        const struct pilot_row *row = &g->p->rows.items[i];
-
-        if (!is_retiring(g->p->sv, row))
-            add_entry(g, &(struct entry){
-                             row->pool,
-                             { .size = { 1000 * row->cpus, 1000 * row->gpus, row->memory_bytes },
-                               .is_waiting = row->worker == 0,
-                               .is_late = is_late(g, row),
-                               .takes_one = conf_has_one_job_each(&g->p->sv->conf, &row->spec) } });
-    }
-    g->n_there = g->n;
-}
-
 /* ---- what accounts and QOS allow ---- */
 
-static bool is_same(const char *a, const char *b)
+static bool is_same_account(const struct pilots *p, const struct slurm_pool *x,
+                            const struct slurm_pool *y)
 {
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
+    const char *a = site_spec(&p->sv->conf, x).account, *b = site_spec(&p->sv->conf, y).account;
 
-static bool is_same_account(const struct pilots *p, const struct slurm_pool *a,
-                            const struct slurm_pool *b)
-{
-    return is_same(site_spec(&p->sv->conf, a).account, site_spec(&p->sv->conf, b).account);
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
 static void add_of_user(const struct pilots *p, struct pilots_there *n,
@@ -125,14 +187,6 @@ static struct pilots_there count_there(const struct planning *g, const struct po
     return n;
 }
 
-static bool has_pilots(const struct planning *g, int64_t pool)
-{
-    for (size_t i = 0; i < g->n; i++)
-        if (g->entries[i].pool == pool)
-            return true;
-    return false;
-}
-
 /* The user's other pools that have none yet: one each is left to them. */
 static int64_t count_empty(const struct planning *g, const struct pool_demand *d)
 {
@@ -140,50 +194,43 @@ static int64_t count_empty(const struct planning *g, const struct pool_demand *d
 
     for (size_t i = 0; i < g->all->n; i++) {
         const struct pool_demand *other = &g->all->items[i];
+        bool has_pilots = false;
 
-        n += other != d && other->uid == d->uid && !has_pilots(g, other->pool) &&
+        for (size_t k = 0; k < g->n; k++)
+            has_pilots |= g->entries[k].pool == other->pool;
+        n += other != d && other->uid == d->uid && !has_pilots &&
              is_same_account(g->p, &other->spec, &d->spec);
     }
     return n;
 }
 
-/* More would not be accepted, or would wait for those that run. */
-static int64_t most_allowed(const struct planning *g, const struct pool_demand *d,
-                            const struct pilots_there *there)
-{
-    const struct pilot_limits limits = site_limits(g->p, d->user, &d->spec, g->p->arena);
-    int64_t left = limits.submit - there->of_account, most = INT32_MAX;
-
-    if (limits.submit != SLURM_NONE)
-        most = left - count_empty(g, d);
-    if (most < 1 && there->of_pool == 0)
-        most = left < 1 ? left : 1;
-    if (limits.run != SLURM_NONE && most > limits.run - there->of_pool)
-        most = limits.run - there->of_pool;
-    return most;
-}
-
 /* ---- which pools share ---- */
-
-static bool rests(struct pilots *p, const struct pool_demand *d)
-{
-    return pilots_rests(p, d->pool, d->uid);
-}
 
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-/* How many more that user may have in that partition. */
+/* How many more that user may have in that pool: beyond that they would not be accepted, or would
+ * wait for those that run. */
 static int64_t most_more(const struct planning *g, const struct pool_demand *d)
 {
     struct pilots *p = g->p;
     const struct slurm_site *site = conf_slurm_site(&p->sv->conf, d->spec.partition);
     const struct rest *rest = pilots_resting(p, d->pool);
     const struct pilots_there there = count_there(g, d);
-    int64_t most = smaller(ARRAY_MAX, most_allowed(g, d, &there));
+    const struct pilot_limits limits = site_limits(p, d->user, &d->spec, p->arena);
+    int64_t most = ARRAY_MAX;
 
+    if (limits.submit != SLURM_NONE) {
+        int64_t left = limits.submit - there.of_account;
+
+        most = smaller(most, left - count_empty(g, d));
+        if (most < 1 && there.of_pool == 0)
+            most = smaller(left, 1);
+    }
+    if (limits.run != SLURM_NONE)
+        most = smaller(most, limits.run - there.of_pool);
     if (p->site.config.max_array_size > 1)
         most = smaller(most, p->site.config.max_array_size);
     if (rest != NULL && rest->most > 0)
@@ -191,16 +238,6 @@ static int64_t most_more(const struct planning *g, const struct pool_demand *d)
     if (site != NULL && site->max_pilots > 0)
         most = smaller(most, site->max_pilots - there.of_partition);
     return most > 0 ? most : 0;
-}
-
-/* About: the partition may hold one more. */
-static bool has_room(const struct planning *g, const struct pool_demand *d)
-{
-    int64_t total_milli = 1000 * site_partition(g->p, d->user, &d->spec).total_cpus, milli = 0;
-
-    for (size_t i = 0; i < g->n; i++)
-        milli += g->entries[i].pool == d->pool ? g->entries[i].pilot.size.cpus_milli : 0;
-    return (total_milli == 0 || milli < total_milli) && most_more(g, d) > 0;
 }
 
 static bool names(const struct pool_demand *d, int64_t sweep)
@@ -218,22 +255,17 @@ static int64_t count_sharing(const struct planning *g, size_t pool, int64_t swee
 
     for (size_t i = pool + 1; i < g->all->n; i++) {
         const struct pool_demand *d = &g->all->items[i];
+        int64_t total_milli, milli = 0;
 
-        n += names(d, sweep) && !rests(g->p, d) && has_room(g, d);
+        if (!names(d, sweep) || pilots_rests(g->p, d->pool, d->uid))
+            continue;
+        total_milli = 1000 * site_partition(g->p, d->user, &d->spec).total_cpus;
+        for (size_t k = 0; k < g->n; k++)
+            milli += g->entries[k].pool == d->pool ? g->entries[k].pilot.size.cpus_milli : 0;
+        /* About: the partition may hold one more. */
+        n += (total_milli == 0 || milli < total_milli) && most_more(g, d) > 0;
     }
     return n;
-}
-
-/* Of each entry: is it for that sweep? */
-static const bool *who_may(const struct planning *g, int64_t sweep)
-{
-    bool *may_use = arena_alloc(g->p->arena, (g->n + 1) * sizeof *may_use);
-
-    for (size_t i = 0; i < g->n; i++)
-        may_use[i] = i > 0 && g->entries[i].pool == g->entries[i - 1].pool
-                         ? may_use[i - 1]
-                         : names(demand_in(g->all, g->entries[i].pool), sweep);
-    return may_use;
 }
 
 static struct plan_order plan_for(const struct planning *g, size_t i)
@@ -251,9 +283,16 @@ static struct plan_order plan_for(const struct planning *g, size_t i)
                               .most = most_more(g, d) };
 
     for (size_t k = 0; k < d->n; k++) {
+        int64_t sweep = d->items[k].sweep;
+        bool *may_use = arena_alloc(a, (g->n + 1) * sizeof *may_use);
+
+        for (size_t m = 0; m < g->n; m++)
+            may_use[m] = m > 0 && g->entries[m].pool == g->entries[m - 1].pool
+                             ? may_use[m - 1]
+                             : names(demand_in(g->all, g->entries[m].pool), sweep);
         demands[k] = d->items[k];
-        demands[k].n_sharing = count_sharing(g, i, d->items[k].sweep);
-        demands[k].may_use = who_may(g, d->items[k].sweep);
+        demands[k].n_sharing = count_sharing(g, i, sweep);
+        demands[k].may_use = may_use;
     }
     for (size_t k = 0; k < g->n; k++) {
         pilots[k] = g->entries[k].pilot;
@@ -269,9 +308,14 @@ static int64_t whole(int64_t milli)
     return (milli + 999) / 1000;
 }
 
-static int add_rows(struct pilots *p, const struct pool_demand *d, const struct plan_order *o,
-                    struct err *e)
+static int add_pilots(struct planning *g, const struct pool_demand *d, const struct plan_order *o,
+                      struct err *e)
 {
+    struct pilots *p = g->p;
+    const struct entry entry = { d->pool,
+                                 { .size = o->size,
+                                   .is_waiting = true,
+                                   .takes_one = conf_has_one_job_each(&p->sv->conf, &d->spec) } };
     char token_text[TOKEN_HEX];
     struct token token;
     const char *name, *comment;
@@ -280,58 +324,49 @@ static int add_rows(struct pilots *p, const struct pool_demand *d, const struct 
     token_hex(&token, token_text);
     name = arena_printf(p->arena, "ludwig-%.8s", token_text);
     comment = arena_printf(p->arena, "ludwig %s", p->sv->server_id);
-    for (int64_t i = 0; i < o->n; i++)
+    for (int64_t i = 0; i < o->n; i++) {
+        add_entry(g, &entry);
         if (db_run(p->sv->db, e, SQL_PILOT_ADD, "iitiisssiiiiii", d->pool, o->sweep, &token, i,
                    o->n, name, comment, d->project,
                    o->size.cpus_milli > 1000 ? whole(o->size.cpus_milli) : 1,
                    whole(o->size.gpus_milli), o->size.memory_bytes, o->time_ms,
                    (int64_t)PILOT_UNCLEAR, turn_now_ms(p->sv)) < 0)
             return -1;
-    return 0;
-}
-
-static int add_pilots(struct planning *g, const struct pool_demand *d, const struct plan_order *o,
-                      struct err *e)
-{
-    const struct entry entry = { d->pool,
-                                 { .size = o->size,
-                                   .is_waiting = true,
-                                   .takes_one =
-                                       conf_has_one_job_each(&g->p->sv->conf, &d->spec) } };
-
-    for (int64_t i = 0; i < o->n; i++)
-        add_entry(g, &entry);
-    return add_rows(g->p, d, o, e);
-}
-
-/* How many pools get more, -1. */
-static int plan_all(struct planning *g, struct err *e)
-{
-    int n = 0;
-
-    for (size_t i = 0; i < g->all->n; i++) {
-        const struct pool_demand *d = &g->all->items[i];
-        struct plan_order order;
-
-        if (rests(g->p, d))
-            continue;
-        order = plan_for(g, i);
-        if (order.n > 0 && add_pilots(g, d, &order, e) < 0)
-            return -1;
-        n += order.n > 0;
     }
-    return n;
+    return 0;
 }
 
 int plan_more(struct pilots *p, const struct demands *all, struct err *e)
 {
     struct planning g = { .p = p, .all = all, .late_at_ms = INT64_MAX };
-    int n;
+    int n = 0, rc = 0;
 
-    gather(&g);
-    n = plan_all(&g, e);
+    for (size_t i = 0; i < p->rows.n; i++) {
+        const struct pilot_row *row = &p->rows.items[i];
+        const struct conn *c = row->worker == 0 ? NULL : conn_of_worker(p->sv, row->worker);
+
+        if (c == NULL || !c->is_retiring)
+            add_entry(&g, &(struct entry){
+                              row->pool,
+                              { .size = { 1000 * row->cpus, 1000 * row->gpus, row->memory_bytes },
+                                .is_waiting = row->worker == 0,
+                                .is_late = is_late(&g, row),
+                                .takes_one = conf_has_one_job_each(&p->sv->conf, &row->spec) } });
+    }
+    g.n_there = g.n;
+    for (size_t i = 0; i < all->n && rc == 0; i++) {
+        const struct pool_demand *d = &all->items[i];
+        struct plan_order order;
+
+        if (pilots_rests(p, d->pool, d->uid))
+            continue;
+        order = plan_for(&g, i);
+        if (order.n > 0)
+            rc = add_pilots(&g, d, &order, e);
+        n += order.n > 0;
+    }
     if (all->n > 1 && g.late_at_ms < INT64_MAX)
         pilots_think_at(p, units_monotonic_ms() + g.late_at_ms - turn_now_ms(p->sv));
     free(g.entries);
-    return n < 0 ? -1 : n > 0;
+    return rc < 0 ? -1 : n > 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pilot_limits.c - what accounts and QOS allow a user's pilots: a pure function */
 
-#include "server/pilot/pilot_limits.h"
+#include "server/pilot/pilots_internal.h"
 
 #include <string.h>
 
@@ -13,14 +13,6 @@ static bool is_same(const char *a, const char *b)
 }
 
 /* ---- which ---- */
-
-static const char *default_account(const struct slurm_accounts *all, const char *user)
-{
-    for (size_t i = 0; i < all->users.n; i++)
-        if (is_same(all->users.users[i].name, user))
-            return all->users.users[i].account;
-    return NULL;
-}
 
 /* user "": the account's own */
 static const struct slurm_assoc *find_assoc(const struct slurm_accounts *all, const char *account,
@@ -51,11 +43,6 @@ static const struct slurm_qos *find_qos(const struct slurm_accounts *all, const 
 
 /* ---- one limit after the other ---- */
 
-static bool is_less(int64_t limit, int64_t than)
-{
-    return limit != SLURM_NONE && (than == SLURM_NONE || limit < than);
-}
-
 /* The first one that there is counts. */
 static void take_first(int64_t *to, const char **what, int64_t limit, const char *said)
 {
@@ -67,10 +54,11 @@ static void take_first(int64_t *to, const char **what, int64_t limit, const char
 
 static void take_least(int64_t *to, const char **what, int64_t limit, const char *said)
 {
-    if (!is_less(limit, *to))
+    if (limit == SLURM_NONE || (*to != SLURM_NONE && limit >= *to))
         return;
     *to = limit;
-    *what = said;
+    if (what != NULL)
+        *what = said;
 }
 
 static void narrow(int64_t *to, int64_t limit)
@@ -79,21 +67,14 @@ static void narrow(int64_t *to, int64_t limit)
         *to = limit;
 }
 
-/* "mem=64G"; without a letter it is MB. */
-static int64_t memory_of(const char *tres)
-{
-    int64_t bytes = slurm_tres(tres, "mem");
-
-    return bytes > 0 && bytes < 1 << 20 ? bytes << 20 : bytes;
-}
-
 static void take_tres(struct plan_size *size, const char *tres)
 {
     int64_t cpus = slurm_tres(tres, "cpu"), gpus = slurm_tres(tres, "gres/gpu");
+    int64_t memory = slurm_tres(tres, "mem"); /* "64G"; without a letter it is MB */
 
     narrow(&size->cpus_milli, cpus == SLURM_NONE ? 0 : 1000 * cpus);
     narrow(&size->gpus_milli, gpus == SLURM_NONE ? 0 : 1000 * gpus);
-    narrow(&size->memory_bytes, memory_of(tres));
+    narrow(&size->memory_bytes, memory > 0 && memory < 1 << 20 ? memory << 20 : memory);
 }
 
 static void take_group_tres(struct pilot_limits *to, const char *tres)
@@ -102,12 +83,6 @@ static void take_group_tres(struct pilot_limits *to, const char *tres)
 
     take_tres(&to->size, tres);
     narrow(&to->group_cpus, cpus == SLURM_NONE ? 0 : cpus);
-}
-
-static void take_time(struct pilot_limits *to, int64_t max_time_ms)
-{
-    if (is_less(max_time_ms, to->max_time_ms))
-        to->max_time_ms = max_time_ms;
 }
 
 /* ---- all of them ---- */
@@ -122,7 +97,7 @@ static void take_qos(struct pilot_limits *to, const struct slurm_qos *qos, struc
                arena_printf(a, "MaxJobsPerUser of QOS %s", qos->name));
     take_tres(&to->size, qos->max_tres_per_job);
     take_group_tres(to, qos->max_tres_per_user);
-    take_time(to, qos->max_time_ms);
+    take_least(&to->max_time_ms, NULL, qos->max_time_ms, NULL);
 }
 
 static void take_qos_group(struct pilot_limits *to, const struct slurm_qos *qos, struct arena *a)
@@ -136,19 +111,6 @@ static void take_qos_group(struct pilot_limits *to, const struct slurm_qos *qos,
     take_group_tres(to, qos->group_tres);
 }
 
-/* The user's own; sacctmgr shows there what is inherited. */
-static void take_assoc(struct pilot_limits *to, const struct slurm_assoc *assoc, struct arena *a)
-{
-    if (assoc == NULL)
-        return;
-    take_first(&to->submit, &to->submit_what, assoc->max_submit,
-               arena_printf(a, "MaxSubmitJobs of account %s", assoc->account));
-    take_first(&to->run, &to->run_what, assoc->max_jobs,
-               arena_printf(a, "MaxJobs of account %s", assoc->account));
-    take_tres(&to->size, assoc->max_tres_per_job);
-    take_time(to, assoc->max_time_ms);
-}
-
 static void take_assoc_group(struct pilot_limits *to, const struct slurm_assoc *assoc,
                              struct arena *a)
 {
@@ -159,41 +121,45 @@ static void take_assoc_group(struct pilot_limits *to, const struct slurm_assoc *
     take_group_tres(to, assoc->group_tres);
 }
 
-/* The user's, its account's, and that of each account above. */
-static void take_groups(struct pilot_limits *to, const struct slurm_accounts *all,
-                        const struct slurm_assoc *assoc, struct arena *a)
-{
-    const char *account;
-
-    if (assoc == NULL)
-        return;
-    take_assoc_group(to, assoc, a);
-    account = assoc->account;
-    for (int depth = 0; depth < DEPTH_MAX && account != NULL; depth++) {
-        assoc = find_assoc(all, account, "", NULL);
-        if (assoc == NULL)
-            return;
-        take_assoc_group(to, assoc, a);
-        account = assoc->parent;
-    }
-}
-
 struct pilot_limits pilot_limits(const struct slurm_accounts *all, const struct limits_of *of,
                                  struct arena *a)
 {
     struct pilot_limits to = { .submit = SLURM_NONE, .run = SLURM_NONE, .max_time_ms = SLURM_NONE };
-    const char *account = of->account != NULL ? of->account : default_account(all, of->user);
-    const struct slurm_assoc *assoc = find_assoc(all, account, of->user, of->partition);
-    const char *own = assoc != NULL && assoc->default_qos != NULL ? assoc->default_qos : "normal";
-    const struct slurm_qos *qos = find_qos(all, of->qos != NULL ? of->qos : own);
-    const struct slurm_qos *partition_qos = find_qos(all, of->partition_qos);
+    const struct slurm_qos *partition_qos = find_qos(all, of->partition_qos), *qos;
+    const char *account = of->account, *qos_name = of->qos;
+    const struct slurm_assoc *assoc;
 
+    for (size_t i = 0; i < all->users.n && account == NULL; i++)
+        if (is_same(all->users.users[i].name, of->user))
+            account = all->users.users[i].account;
+    assoc = find_assoc(all, account, of->user, of->partition);
+    if (qos_name == NULL)
+        qos_name = assoc != NULL && assoc->default_qos != NULL ? assoc->default_qos : "normal";
+    qos = find_qos(all, qos_name);
     take_qos(&to, partition_qos, a);
     take_qos(&to, qos, a);
-    take_assoc(&to, assoc, a);
+    if (assoc != NULL) { /* the user's own; sacctmgr shows there what is inherited */
+        take_first(&to.submit, &to.submit_what, assoc->max_submit,
+                   arena_printf(a, "MaxSubmitJobs of account %s", assoc->account));
+        take_first(&to.run, &to.run_what, assoc->max_jobs,
+                   arena_printf(a, "MaxJobs of account %s", assoc->account));
+        take_tres(&to.size, assoc->max_tres_per_job);
+        take_least(&to.max_time_ms, NULL, assoc->max_time_ms, NULL);
+    }
     take_qos_group(&to, partition_qos, a);
     take_qos_group(&to, qos, a);
-    take_groups(&to, all, assoc, a);
+    if (assoc == NULL)
+        return to;
+    /* The limits of groups: the user's, its account's, and those of each account above. */
+    take_assoc_group(&to, assoc, a);
+    account = assoc->account;
+    for (int depth = 0; depth < DEPTH_MAX && account != NULL; depth++) {
+        assoc = find_assoc(all, account, "", NULL);
+        if (assoc == NULL)
+            break;
+        take_assoc_group(&to, assoc, a);
+        account = assoc->parent;
+    }
     return to;
 }
 
@@ -202,19 +168,17 @@ static bool has_tres(const char *tres)
     return tres != NULL && *tres != '\0';
 }
 
-static bool has_limits(const struct slurm_qos *q)
-{
-    return q->max_jobs_per_user != SLURM_NONE || q->max_submit_per_user != SLURM_NONE ||
-           q->group_jobs != SLURM_NONE || q->group_submit != SLURM_NONE ||
-           q->max_time_ms != SLURM_NONE || has_tres(q->group_tres) ||
-           has_tres(q->max_tres_per_user) || has_tres(q->max_tres_per_job);
-}
-
 bool limits_any_qos(const struct slurm_accounts *all)
 {
-    for (size_t i = 0; i < all->qos.n; i++)
-        if (has_limits(&all->qos.qos[i]))
+    for (size_t i = 0; i < all->qos.n; i++) {
+        const struct slurm_qos *q = &all->qos.qos[i];
+
+        if (q->max_jobs_per_user != SLURM_NONE || q->max_submit_per_user != SLURM_NONE ||
+            q->group_jobs != SLURM_NONE || q->group_submit != SLURM_NONE ||
+            q->max_time_ms != SLURM_NONE || has_tres(q->group_tres) ||
+            has_tres(q->max_tres_per_user) || has_tres(q->max_tres_per_job))
             return true;
+    }
     return false;
 }
 

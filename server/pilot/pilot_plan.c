@@ -23,7 +23,8 @@ static int64_t divide_up(int64_t a, int64_t b)
     return a / b + (a % b > 0);
 }
 
-int64_t plan_fits(const struct plan_size *there, const struct plan_size *each)
+/* How many of these fit there at once. */
+static int64_t fits(const struct plan_size *there, const struct plan_size *each)
 {
     int64_t n = INT32_MAX;
 
@@ -36,21 +37,6 @@ int64_t plan_fits(const struct plan_size *there, const struct plan_size *each)
     return n;
 }
 
-static void take(struct plan_size *from, const struct plan_size *each, int64_t n)
-{
-    from->cpus_milli -= n * each->cpus_milli;
-    from->gpus_milli -= n * each->gpus_milli;
-    if (from->memory_bytes > 0)
-        from->memory_bytes = larger(1, from->memory_bytes - n * each->memory_bytes);
-}
-
-/* One of a single job has no room for any other. */
-static void take_all(struct plan_pilot *p, int64_t *n)
-{
-    *n = 1;
-    p->size = (struct plan_size){ 0 };
-}
-
 /* ---- how many slots ---- */
 
 /* So short that a slot is meant to work through many of them. */
@@ -61,20 +47,12 @@ static bool is_short(const struct plan_demand *d)
 
 static int64_t slots_wanted(const struct plan_demand *d, bool has_one_job_each)
 {
-    if (has_one_job_each)
+    if (has_one_job_each || !is_short(d))
         return d->jobs;
     if (d->takes_ms == 0)
         return smaller(d->jobs, PLAN_UNKNOWN_SLOTS);
-    if (!is_short(d))
-        return d->jobs;
     return smaller(d->jobs,
                    larger(1, divide_up(smaller(d->jobs, INT32_MAX) * d->takes_ms, PLAN_SLOT_MS)));
-}
-
-/* One that works already has no room for another job, unless its own are soon over. */
-static bool has_slots(const struct plan_pilot *p, const struct plan_demand *d)
-{
-    return p->is_waiting ? !p->is_elsewhere || !p->is_late : is_short(d);
 }
 
 /* Of those that are wanted, how many are there or have been asked for; these are taken. */
@@ -84,15 +62,23 @@ static int64_t slots_had(struct plan_pilot *pilots, size_t n_pilots, const struc
     int64_t had = 0;
 
     for (size_t i = 0; i < n_pilots && had < wanted; i++) {
+        struct plan_pilot *p = &pilots[i];
+        /* One that works already has no room for another job, unless its own are soon over. */
+        bool has_slots = p->is_waiting ? !p->is_elsewhere || !p->is_late : is_short(d);
         int64_t n;
 
-        if ((d->may_use != NULL && !d->may_use[i]) || !has_slots(&pilots[i], d))
+        if ((d->may_use != NULL && !d->may_use[i]) || !has_slots)
             continue;
-        n = smaller(wanted - had, plan_fits(&pilots[i].size, &d->size));
-        if (pilots[i].takes_one && n > 0)
-            take_all(&pilots[i], &n);
-        else
-            take(&pilots[i].size, &d->size, n);
+        n = smaller(wanted - had, fits(&p->size, &d->size));
+        if (p->takes_one && n > 0) { /* and has no room for any other */
+            n = 1;
+            p->size = (struct plan_size){ 0 };
+        } else {
+            p->size.cpus_milli -= n * d->size.cpus_milli;
+            p->size.gpus_milli -= n * d->size.gpus_milli;
+            if (p->size.memory_bytes > 0)
+                p->size.memory_bytes = larger(1, p->size.memory_bytes - n * d->size.memory_bytes);
+        }
         had += n;
     }
     return had;
@@ -108,51 +94,18 @@ static int64_t most_of(int64_t node_milli, int64_t pilot_milli, int64_t job_mill
     return larger(most_milli, job_milli);
 }
 
-/* What a pilot may have at most.  GPUs are what everybody waits for: one that is free is enough to begin
- * with. */
-static struct plan_size size_max(const struct plan_partition *p, const struct plan_demand *d)
+/* As many as fit into a pilot as large as may be.  GPUs are what everybody waits for: one that is
+ * free is enough to begin with. */
+static int64_t jobs_per_pilot(const struct plan_partition *p, const struct plan_demand *d,
+                              int64_t wanted)
 {
     int64_t cpus_milli = p->pilot.cpus_milli > 0 ? p->pilot.cpus_milli : 1000 * PLAN_CPUS_MAX;
     int64_t gpus_milli = p->pilot.gpus_milli > 0 ? p->pilot.gpus_milli : 1000;
+    const struct plan_size max = { most_of(p->node.cpus_milli, cpus_milli, d->size.cpus_milli),
+                                   most_of(p->node.gpus_milli, gpus_milli, d->size.gpus_milli),
+                                   p->node.memory_bytes };
 
-    return (struct plan_size){ most_of(p->node.cpus_milli, cpus_milli, d->size.cpus_milli),
-                               most_of(p->node.gpus_milli, gpus_milli, d->size.gpus_milli),
-                               p->node.memory_bytes };
-}
-
-static int64_t jobs_per_pilot(const struct plan_pool *pool, const struct plan_demand *d,
-                              int64_t wanted)
-{
-    struct plan_size max = size_max(&pool->partition, d);
-
-    if (pool->has_one_job_each)
-        return 1;
-    return larger(1, smaller(wanted, plan_fits(&max, &d->size)));
-}
-
-static struct plan_size size_of(const struct plan_demand *d, int64_t jobs)
-{
-    return (struct plan_size){ jobs * d->size.cpus_milli, jobs * d->size.gpus_milli,
-                               jobs * d->size.memory_bytes };
-}
-
-static int64_t count_own(const struct plan_pool *pool)
-{
-    int64_t n = 0;
-
-    for (size_t i = 0; i < pool->n_pilots; i++)
-        n += !pool->pilots[i].is_elsewhere;
-    return n;
-}
-
-/* No more than the partition can hold at once. */
-static int64_t cap(const struct plan_pool *pool, const struct plan_size *size, int64_t n)
-{
-    int64_t total_milli = 1000 * pool->partition.total_cpus;
-
-    if (total_milli > 0 && size->cpus_milli > 0)
-        n = smaller(n, larger(1, total_milli / size->cpus_milli) - count_own(pool));
-    return larger(0, smaller(n, pool->most));
+    return larger(1, smaller(wanted, fits(&max, &d->size)));
 }
 
 /* ---- for how long ---- */
@@ -180,10 +133,21 @@ static int64_t time_of(const struct plan_partition *p, const struct plan_demand 
 static struct plan_order order_for(const struct plan_pool *pool, const struct plan_demand *d,
                                    int64_t missing, int64_t had)
 {
-    int64_t jobs = jobs_per_pilot(pool, d, missing);
-    struct plan_order order = { .sweep = d->sweep, .size = size_of(d, jobs) };
+    int64_t jobs = pool->has_one_job_each ? 1 : jobs_per_pilot(&pool->partition, d, missing);
+    int64_t total_milli = 1000 * pool->partition.total_cpus, n = divide_up(missing, jobs);
+    struct plan_order order = { .sweep = d->sweep,
+                                .size = { jobs * d->size.cpus_milli, jobs * d->size.gpus_milli,
+                                          jobs * d->size.memory_bytes } };
 
-    order.n = cap(pool, &order.size, divide_up(missing, jobs));
+    /* No more than the partition can hold at once. */
+    if (total_milli > 0 && order.size.cpus_milli > 0) {
+        int64_t most = larger(1, total_milli / order.size.cpus_milli);
+
+        for (size_t i = 0; i < pool->n_pilots; i++)
+            most -= !pool->pilots[i].is_elsewhere;
+        n = smaller(n, most);
+    }
+    order.n = larger(0, smaller(n, pool->most));
     if (order.n > 0)
         order.time_ms =
             time_of(&pool->partition, d, pool->has_one_job_each ? 0 : had + order.n * jobs);

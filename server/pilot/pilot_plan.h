@@ -82,7 +82,4 @@ struct plan_order {
 /* The next one for the pool: n is 0 when it has enough. */
 struct plan_order pilot_plan(const struct plan_pool *pool);
 
-/* How many of these fit there at once. */
-int64_t plan_fits(const struct plan_size *there, const struct plan_size *each);
-
 #endif

@@ -70,34 +70,6 @@ static void choose_between(struct look *l, int64_t above, int64_t up_to)
     }
 }
 
-/* Those whose submission was not answered come first, by themselves.  Where there are too many for
- * one look, the next one goes on where this one ended. */
-static void choose(struct look *l)
-{
-    struct pilots *p = l->p;
-
-    l->rows = arena_alloc(l->arena, LOOK_AT_ONCE * sizeof(struct pilot_row *));
-    for (size_t i = 0; i < p->rows.n; i++)
-        l->is_by_name |= look_is_wanted(p, &p->rows.items[i]) && p->rows.items[i].slurm_id == 0;
-    choose_between(l, p->looked_to, INT64_MAX);
-    choose_between(l, 0, p->looked_to);
-    p->looked_to = l->n == LOOK_AT_ONCE ? l->rows[l->n - 1]->id : 0;
-}
-
-/* Each name or base id once. */
-static const char **words_of(const struct look *l, size_t *n)
-{
-    const char **words = arena_alloc(l->arena, (l->n + 1) * sizeof *words);
-
-    *n = 0;
-    for (size_t i = 0; i < l->n; i++)
-        if (i == 0 || !token_equal(&l->rows[i]->token, &l->rows[i - 1]->token))
-            words[(*n)++] = l->is_by_name
-                                ? l->rows[i]->name
-                                : arena_printf(l->arena, "%" PRId64, l->rows[i]->slurm_id);
-    return words;
-}
-
 /* ---- which row of Slurm's is it? ---- */
 
 static bool is_task(const struct pilot_row *row, const char *tasks)
@@ -116,27 +88,14 @@ static const struct slurm_job *job_of(const struct look *l, const struct pilot_r
     return NULL;
 }
 
-/* The last one: of a job that was requeued there are several. */
-static const struct slurm_ended *ended_of(const struct look *l, const struct pilot_row *row)
-{
-    const struct slurm_ended *last = NULL;
-
-    for (size_t i = 0; i < l->ended.n; i++)
-        if (l->ended.ended[i].array_id == row->slurm_id && is_task(row, l->ended.ended[i].tasks))
-            last = &l->ended.ended[i];
-    return last;
-}
-
-/* Sites write comments of their own into jobs: that says nothing of whose it is. */
-static bool is_other_comment(const char *comment, const char *ours)
-{
-    return comment != NULL && strncmp(comment, ours, strcspn(ours, " ") + 1) == 0 &&
-           strcmp(comment, ours) != 0;
-}
-
 bool look_is_other(const struct pilot_row *row, const struct slurm_job *job)
 {
-    return strcmp(job->name, row->name) != 0 || is_other_comment(job->comment, row->comment) ||
+    const char *ours = row->comment;
+
+    /* Sites write comments of their own into jobs: that says nothing of whose it is. */
+    return strcmp(job->name, row->name) != 0 ||
+           (job->comment != NULL && strncmp(job->comment, ours, strcspn(ours, " ") + 1) == 0 &&
+            strcmp(job->comment, ours) != 0) ||
            (row->submitted_s > 0 && job->submitted_s > 0 && job->submitted_s != row->submitted_s);
 }
 
@@ -149,68 +108,40 @@ const struct slurm_job *look_for_submitted(const struct slurm_answer *jobs,
     return NULL;
 }
 
-static bool is_other_ended(const struct pilot_row *row, const struct slurm_ended *ended)
-{
-    return strcmp(ended->name, row->name) != 0 || (row->submitted_s > 0 && ended->submitted_s > 0 &&
-                                                   ended->submitted_s != row->submitted_s);
-}
-
-static enum pilot_worker worker_of(struct server *sv, const struct pilot_row *row)
-{
-    if (row->worker != 0 && is_here(sv, row))
-        return WORKER_THERE;
-    return row->worker != 0 && lease_is_running(sv, row->worker) ? WORKER_AWAY : WORKER_NEVER;
-}
-
 static struct slurm_seen seen_of(const struct look *l, const struct pilot_row *row,
                                  const struct slurm_job **job)
 {
-    const struct slurm_ended *ended = ended_of(l, row);
+    const struct slurm_ended *ended = NULL;
     struct slurm_seen seen = { .squeue = l->squeue,
                                .sacct = l->sacct,
                                .has_accounting = l->p->site.config.has_accounting };
 
     *job = job_of(l, row);
-    seen.worker = worker_of(l->p->sv, row);
+    if (is_here(l->p->sv, row))
+        seen.worker = WORKER_THERE;
+    else if (row->worker != 0 && lease_is_running(l->p->sv, row->worker))
+        seen.worker = WORKER_AWAY;
     if (*job != NULL) {
         seen.squeue = SLURM_SAYS;
         seen.state = (*job)->state;
         seen.reason = (*job)->reason;
         seen.is_other = look_is_other(row, *job);
     }
+    for (size_t i = 0; i < l->ended.n; i++) /* of a job that was requeued there are several */
+        if (l->ended.ended[i].array_id == row->slurm_id && is_task(row, l->ended.ended[i].tasks))
+            ended = &l->ended.ended[i];
     if (ended != NULL) {
         seen.sacct = SLURM_SAYS;
         seen.ended = ended->state;
         seen.signal = ended->signal;
-        seen.is_other_ended = is_other_ended(row, ended);
+        seen.is_other_ended = strcmp(ended->name, row->name) != 0 ||
+                              (row->submitted_s > 0 && ended->submitted_s > 0 &&
+                               ended->submitted_s != row->submitted_s);
     }
     return seen;
 }
 
 /* ---- what it means, in a turn ---- */
-
-static const char *cut_of(const char *text, struct arena *a)
-{
-    return arena_strndup(a, text, strnlen(text, REASON_MAX_BYTES - 200));
-}
-
-/* "waits for resources: others come first (Priority)" */
-static const char *words_for(const struct slurm_meaning *m, const struct slurm_job *job,
-                             struct arena *a)
-{
-    if (job == NULL || job->reason == NULL || m->state != SLURM_PENDING)
-        return m->words;
-    return arena_printf(a, "%s (%s)", m->words, cut_of(job->reason, a));
-}
-
-/* Of one that died before its worker came. */
-static const char *say_where(const struct look *l, const struct pilot_row *row, const char *words)
-{
-    return arena_printf(l->arena,
-                        "%s (Slurm's job %s; its log: %s on the share, if its node "
-                        "sees that)",
-                        words, pilot_row_job(row, l->arena), pilot_row_log(row, l->arena));
-}
 
 static int end_pilot(struct look *l, const struct pilot_row *row, const struct slurm_meaning *m,
                      const char *words, struct err *e)
@@ -226,21 +157,14 @@ static int end_pilot(struct look *l, const struct pilot_row *row, const struct s
     if (row->worker != 0 && m->jobs == JOBS_BACK &&
         attempts_lose_all(p->sv, row->worker, m->cause, why, e) < 0)
         return -1;
+    if (row->worker == 0) /* it died before its worker came */
+        words = arena_printf(l->arena,
+                             "%s (Slurm's job %s; its log: %s on the share, if its node "
+                             "sees that)",
+                             words, pilot_row_job(row, l->arena), pilot_row_log(row, l->arena));
     if (m->next == NEXT_LATER || row->worker == 0)
-        pilots_rest(p, row->pool, true, row->worker == 0 ? say_where(l, row, words) : words);
+        pilots_rest(p, row->pool, true, words);
     return 0;
-}
-
-/* It cannot begin as it is. */
-static int refuse(struct look *l, const struct pilot_row *row, const char *words, struct err *e)
-{
-    pilots_cancel(l->p, pilot_row_job(row, l->arena));
-    if (pool_refuse(l->p->sv, row->pool, row->sweep,
-                    arena_printf(l->arena, "Slurm has taken job %s, and will not start it: %s",
-                                 pilot_row_job(row, l->arena), words),
-                    e) < 0)
-        return -1;
-    return pilot_row_end(l->p->sv, row->id, words, e);
 }
 
 /* One that has run and waits: of that run nothing is left, or the lease would still run. */
@@ -289,13 +213,23 @@ static int take_one(struct look *l, const struct pilot_row *row, struct err *e)
         return find_submitted(l, row, e);
     seen = seen_of(l, row, &job);
     m = slurm_judge(&seen);
-    words = words_for(&m, job, l->arena);
+    words = m.words;
+    if (m.state == SLURM_PENDING && job != NULL && job->reason != NULL)
+        /* "waits for resources: others come first (Priority)" */
+        words = arena_printf(l->arena, "%s (%.*s)", words, REASON_MAX_BYTES - 200, job->reason);
     if (seen.worker == WORKER_THERE)
         return 0;
     switch (m.phase) {
     case PILOT_UNCLEAR: return 0;
     case PILOT_ENDED: return end_pilot(l, row, &m, words, e);
-    case PILOT_NEVER: return refuse(l, row, words, e);
+    case PILOT_NEVER: /* it cannot begin as it is */
+        pilots_cancel(l->p, pilot_row_job(row, l->arena));
+        if (pool_refuse(l->p->sv, row->pool, row->sweep,
+                        arena_printf(l->arena, "Slurm has taken job %s, and will not start it: %s",
+                                     pilot_row_job(row, l->arena), words),
+                        e) < 0)
+            return -1;
+        return pilot_row_end(l->p->sv, row->id, words, e);
     case PILOT_STUCK:
         pilots_cancel(l->p, pilot_row_job(row, l->arena));
         return end_pilot(l, row, &m, words, e);
@@ -361,33 +295,26 @@ static void on_ended(void *context, struct slurm_result *result)
 
     l->p->call = NULL;
     if (slurm_failure_of(result) == SLURM_WELL &&
-        slurm_read_ended(buf_text(&result->out), result->out.n, l->arena, &l->ended, &e) == 0)
+        slurm_read(SLURM_ENDED, buf_text(&result->out), result->out.n, l->arena, &l->ended, &e) ==
+            0)
         l->sacct = SLURM_HAS_NONE;
     take(l);
-}
-
-/* Those that squeue does not know any more. */
-static size_t count_gone(const struct look *l, const char **jobs)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < l->n; i++) {
-        const struct slurm_job *job = job_of(l, l->rows[i]);
-
-        if (job == NULL || look_is_other(l->rows[i], job))
-            jobs[n++] = pilot_row_job(l->rows[i], l->arena);
-    }
-    return n;
 }
 
 static void ask_accounting(struct look *l)
 {
     const char **jobs = arena_alloc(l->arena, (l->n + 1) * sizeof *jobs);
-    size_t n = l->p->site.config.has_accounting && !l->is_by_name ? count_gone(l, jobs) : 0;
-    const struct pilots_command c = { .args = slurm_sacct_args(jobs, n, l->arena),
-                                      .env = pilots_env(NULL, l->arena) };
+    struct slurm_command c = { .env = pilots_env(NULL, l->arena) };
     struct err e = { 0 };
+    size_t n = 0;
 
+    for (size_t i = 0; i < l->n && l->p->site.config.has_accounting && !l->is_by_name; i++) {
+        const struct slurm_job *job = job_of(l, l->rows[i]);
+
+        if (job == NULL || look_is_other(l->rows[i], job))
+            jobs[n++] = pilot_row_job(l->rows[i], l->arena);
+    }
+    c.args = slurm_sacct_args(jobs, n, l->arena);
     if (n == 0 || pilots_call(l->p, &c, on_ended, l, &e) < 0)
         take(l);
 }
@@ -402,8 +329,8 @@ static void on_jobs(void *context, struct slurm_result *result)
     l->p->looked_at_ms = units_monotonic_ms();
     if (failure == SLURM_NO_SUCH_JOB)
         l->squeue = SLURM_HAS_NONE;
-    else if (failure == SLURM_WELL &&
-             slurm_read_jobs(buf_text(&result->out), result->out.n, l->arena, &l->jobs, &e) == 0)
+    else if (failure == SLURM_WELL && slurm_read(SLURM_JOBS, buf_text(&result->out), result->out.n,
+                                                 l->arena, &l->jobs, &e) == 0)
         l->squeue = SLURM_HAS_NONE;
     l->has_answer = l->squeue != SLURM_SAID_NOTHING;
     if (l->has_answer) {
@@ -418,18 +345,30 @@ static void on_jobs(void *context, struct slurm_result *result)
 void look_begin(struct pilots *p)
 {
     struct look *l = mem_alloc(sizeof *l);
-    struct pilots_command c = { 0 };
+    struct slurm_command c = { 0 };
     struct err e = { 0 };
     const char **words;
-    size_t n;
+    size_t n = 0;
 
     l->p = p;
     l->arena = arena_create();
     p->look = l;
-    choose(l);
-    words = words_of(l, &n);
-    c.args =
-        l->is_by_name ? slurm_find_args(words, n, l->arena) : slurm_squeue_args(words, n, l->arena);
+    /* Those whose submission was not answered come first, by themselves.  Where there are too many
+     * for one look, the next one goes on where this one ended. */
+    l->rows = arena_alloc(l->arena, LOOK_AT_ONCE * sizeof(struct pilot_row *));
+    for (size_t i = 0; i < p->rows.n; i++)
+        l->is_by_name |= look_is_wanted(p, &p->rows.items[i]) && p->rows.items[i].slurm_id == 0;
+    choose_between(l, p->looked_to, INT64_MAX);
+    choose_between(l, 0, p->looked_to);
+    p->looked_to = l->n == LOOK_AT_ONCE ? l->rows[l->n - 1]->id : 0;
+
+    /* Each name or base id once. */
+    words = arena_alloc(l->arena, (l->n + 1) * sizeof *words);
+    for (size_t i = 0; i < l->n; i++)
+        if (i == 0 || !token_equal(&l->rows[i]->token, &l->rows[i - 1]->token))
+            words[n++] = l->is_by_name ? l->rows[i]->name
+                                       : arena_printf(l->arena, "%" PRId64, l->rows[i]->slurm_id);
+    c.args = slurm_squeue_args(l->is_by_name, words, n, l->arena);
     c.env = pilots_env(NULL, l->arena);
     if (n > 0 && pilots_call(p, &c, on_jobs, l, &e) == 0)
         return;

@@ -48,10 +48,12 @@ static void submission_free(struct submission *s)
 
 /* ---- what came of it, in a turn ---- */
 
-static int take_refusal(struct pilots *p, const struct submission *s, struct err *e)
+static int take_outcome(struct pilots *p, const struct submission *s, struct err *e)
 {
     const struct pilot_row *row = s->row;
 
+    if (s->failure == SLURM_WELL)
+        return db_run(p->sv->db, e, SQL_PILOTS_SUBMITTED, "ti", &row->token, s->slurm_id);
     log_event(LOG_WARN, "pilot-refused", "user", "%s", row->user, "partition", "%s",
               row->spec.partition, "why", "%s", s->words, NULL);
     if (s->failure == SLURM_AWAY && s->was_run)
@@ -59,32 +61,6 @@ static int take_refusal(struct pilots *p, const struct submission *s, struct err
     if (db_run(p->sv->db, e, SQL_PILOTS_DROP, "t", &row->token) < 0)
         return -1;
     return s->failure == SLURM_REFUSED ? pool_refuse(p->sv, row->pool, row->sweep, s->words, e) : 0;
-}
-
-static int take_outcome(struct server *sv, int64_t unused, struct err *e)
-{
-    struct pilots *p = sv->pilots;
-    struct submission *s = p->submission;
-    int rc;
-
-    (void)unused;
-    if (s == NULL)
-        return 0;
-    if (s->failure == SLURM_WELL)
-        rc = db_run(sv->db, e, SQL_PILOTS_SUBMITTED, "ti", &s->row->token, s->slurm_id);
-    else
-        rc = take_refusal(p, s, e);
-    return rc < 0 ? -1 : 0;
-}
-
-/* What failed before Slurm was asked is the owner's trouble, and not everybody's. */
-static void fail(struct pilots *p, const struct submission *s)
-{
-    if (s->was_run)
-        pilots_away(p, s->words);
-    else
-        pilots_rest(p, s->row->pool, false,
-                    arena_printf(s->arena, "could not be submitted: %s", s->words));
 }
 
 /* After the turn, whatever came of that: what is not written down is found by its name. */
@@ -108,7 +84,14 @@ static void settle(struct server *sv, int64_t unused)
     case SLURM_FULL:
         pilots_full(p, s->row, arena_printf(s->arena, "was not taken: %s", s->words));
         break;
-    default: fail(p, s); break;
+    default:
+        /* What failed before Slurm was asked is the owner's trouble, and not everybody's. */
+        if (s->was_run)
+            pilots_away(p, s->words);
+        else
+            pilots_rest(p, s->row->pool, false,
+                        arena_printf(s->arena, "could not be submitted: %s", s->words));
+        break;
     }
     submission_free(s);
     pilots_next(p);
@@ -124,7 +107,9 @@ static int settle_only(struct server *sv, int64_t unused, struct err *e)
 /* What cannot be written down keeps no other pilot from being submitted. */
 static int write_outcome(struct server *sv, int64_t unused, struct err *e)
 {
-    if (take_outcome(sv, unused, e) == 0)
+    const struct submission *s = sv->pilots->submission;
+
+    if (s == NULL || take_outcome(sv->pilots, s, e) >= 0)
         return settle_only(sv, unused, e);
     turn_add_work(sv->turn, settle_only, unused);
     return -1;
@@ -158,27 +143,6 @@ static void on_submitted(void *context, struct slurm_result *result)
     end(s, failure, failure == SLURM_WELL ? NULL : slurm_failure_words(result, s->arena));
 }
 
-/* ludwig-worker, beside this ludwigd. */
-static const char *worker_program(const struct conf *conf, struct arena *a)
-{
-    char self[PATH_MAX];
-    size_t n = sizeof self;
-    char *slash;
-
-    if (conf->slurm.worker != NULL)
-        return conf->slurm.worker;
-    if (uv_exepath(self, &n) < 0 || (slash = strrchr(self, '/')) == NULL)
-        return "ludwig-worker";
-    return arena_printf(a, "%.*s/ludwig-worker", (int)(slash - self), self);
-}
-
-static int64_t idle_ms(const struct conf *conf, const char *partition)
-{
-    const struct slurm_site *site = conf_slurm_site(conf, partition);
-
-    return site != NULL && site->idle_ms > 0 ? site->idle_ms : conf->slurm.idle_ms;
-}
-
 /* Where nobody knows how long it takes, the partition's default is asked for by name: so it is what the
  * pilot gets, whatever a site does with jobs that ask for none.  0: what the user's own options say, or Slurm. */
 static int64_t time_of(const struct submission *s)
@@ -190,65 +154,40 @@ static int64_t time_of(const struct submission *s)
     return pilots_default_time_ms(s->p->sv, row->user, &row->spec);
 }
 
-/* When a pilot starts soon, its end is known by these to a few seconds, and it asks nobody. */
-static void add_time(const struct submission *s, const char **program)
-{
-    int64_t time_ms = time_of(s);
-
-    if (time_ms <= 0 || s->row->spec.extra.n > 0)
-        return;
-    program[0] = "--time";
-    program[1] = arena_printf(s->arena, "%" PRId64, time_ms);
-    program[2] = "--submitted";
-    program[3] = arena_printf(s->arena, "%" PRId64, units_now_ms());
-}
-
 static void add_script(const struct submission *s, struct buf *out)
 {
     const struct conf *conf = &s->p->sv->conf;
-    char token[TOKEN_HEX];
-    const char *program[20] = { 0 };
-    size_t n = 0;
+    const struct slurm_site *site = conf_slurm_site(conf, s->row->spec.partition);
+    int64_t idle_ms = site != NULL && site->idle_ms > 0 ? site->idle_ms : conf->slurm.idle_ms;
+    int64_t time_ms = time_of(s);
+    const char *program[20] = { conf->slurm.worker, "pilot", "--server" };
+    char self[PATH_MAX], token[TOKEN_HEX], *slash;
+    size_t self_n = sizeof self, n = 3;
 
+    if (program[0] == NULL) /* ludwig-worker, beside this ludwigd */
+        program[0] = uv_exepath(self, &self_n) < 0 || (slash = strrchr(self, '/')) == NULL
+                         ? "ludwig-worker"
+                         : arena_printf(s->arena, "%.*s/ludwig-worker", (int)(slash - self), self);
     token_hex(&s->row->token, token);
-    program[n++] = worker_program(conf, s->arena);
-    program[n++] = "pilot";
-    program[n++] = "--server";
     program[n++] = reach_endpoints(s->p, s->account.uid, s->arena);
     program[n++] = "--pilot";
     program[n++] = token;
     program[n++] = "--idle";
-    program[n++] = arena_printf(s->arena, "%" PRId64, idle_ms(conf, s->row->spec.partition));
+    program[n++] = arena_printf(s->arena, "%" PRId64, idle_ms);
     if (s->p->site.config.kill_wait_s != SLURM_NONE) {
         program[n++] = "--kill-wait";
         program[n++] = arena_printf(s->arena, "%" PRId64, 1000 * s->p->site.config.kill_wait_s);
     }
     if (conf_has_one_job_each(conf, &s->row->spec))
         program[n++] = "--one-job";
-    add_time(s, program + n);
+    /* When a pilot starts soon, its end is known by these to a few seconds, and it asks nobody. */
+    if (time_ms > 0 && s->row->spec.extra.n == 0) {
+        program[n++] = "--time";
+        program[n++] = arena_printf(s->arena, "%" PRId64, time_ms);
+        program[n++] = "--submitted";
+        program[n++] = arena_printf(s->arena, "%" PRId64, units_now_ms());
+    }
     slurm_add_script(out, program);
-}
-
-static char **sbatch_args(struct submission *s, struct err *e)
-{
-    const struct pilot_row *row = s->row;
-    struct slurm_pool spec = site_spec(&s->p->sv->conf, &row->spec);
-    struct pilot_request r = { .pool = &spec,
-                               .name = row->name,
-                               .comment = row->comment,
-                               .folder = s->folder,
-                               .cpus = row->cpus,
-                               .memory_bytes = row->memory_bytes,
-                               .time_ms = time_of(s),
-                               .gpus = row->gpus,
-                               .n = row->tasks };
-
-    /* Elsewhere it would come at the end of the time alone, which the pilot knows itself. */
-    if (s->p->site.config.warns_of_preemption)
-        r.signal = "B:USR1@60";
-
-    r.log = arena_printf(s->arena, "%s/%s.log", s->folder, row->name);
-    return slurm_sbatch_args(&r, s->arena, e);
 }
 
 /* NULL: ludwigd's own. */
@@ -257,54 +196,42 @@ static char *rights_of(const struct submission *s)
     return s->account.uid == geteuid() ? NULL : account_rights(&s->account);
 }
 
-static struct slurm_user user_of(const struct submission *s)
+/* The way back to us is known by now, as far as there is one. */
+static void run_sbatch(void *context)
 {
-    return (struct slurm_user){ s->account.name, s->account.home, s->account.shell };
-}
-
-static void run_sbatch(struct submission *s)
-{
-    struct slurm_user user = user_of(s);
-    char **env = s->path == NULL ? pilots_env(&user, s->arena)
-                                 : slurm_env(&user, s->path, getenv("SLURM_CONF"), s->arena);
-    char **args = sbatch_args(s, &s->why);
+    struct submission *s = context;
+    const struct pilot_row *row = s->row;
+    const struct slurm_user user = { s->account.name, s->account.home, s->account.shell };
+    const struct slurm_pool spec = site_spec(&s->p->sv->conf, &row->spec);
+    const struct pilot_request r = {
+        .pool = &spec,
+        .name = row->name,
+        .comment = row->comment,
+        .folder = s->folder,
+        .log = arena_printf(s->arena, "%s/%s.log", s->folder, row->name),
+        /* Elsewhere it would come at the end of the time alone, which the pilot knows itself. */
+        .signal = s->p->site.config.warns_of_preemption ? "B:USR1@60" : NULL,
+        .cpus = row->cpus,
+        .memory_bytes = row->memory_bytes,
+        .time_ms = time_of(s),
+        .gpus = row->gpus,
+        .n = row->tasks,
+    };
+    char **args = slurm_sbatch_args(&r, s->arena, &s->why);
     char *rights = rights_of(s);
     struct buf script = { 0 };
+    struct slurm_command command = { .args = args, .rights = rights };
 
     add_script(s, &script);
+    command.input = buf_text(&script);
+    command.env = s->path == NULL
+                      ? pilots_env(&user, s->arena)
+                      : slurm_env(&user, s->path, getenv("SLURM_CONF"), false, s->arena);
     if (args == NULL)
         end(s, SLURM_REFUSED, s->why.text);
-    else if (pilots_call(s->p, &(struct pilots_command){ args, env, rights, buf_text(&script), 0 },
-                         on_submitted, s, &s->why) < 0)
+    else if (pilots_call(s->p, &command, on_submitted, s, &s->why) < 0)
         end(s, SLURM_AWAY, s->why.text);
     buf_free(&script);
-    free(rights);
-}
-
-/* ---- the way back to us ---- */
-
-static void on_reach(void *context)
-{
-    run_sbatch(context);
-}
-
-/* Without a key there are other ways. */
-static void find_reach(struct submission *s)
-{
-    const struct reach_asker asker = { .done = on_reach, .context = s };
-    struct err e = { 0 };
-    char *rights;
-
-    if (reach_is_known(s->p, s->account.uid)) {
-        run_sbatch(s);
-        return;
-    }
-    rights = rights_of(s);
-    if (reach_ask(s->p, &s->account, rights, &asker, &e) < 0) {
-        log_event(LOG_WARN, "no-pilot-key", "user", "%s", s->account.name, "why", "%s", e.text,
-                  NULL);
-        run_sbatch(s);
-    }
     free(rights);
 }
 
@@ -313,15 +240,29 @@ static void find_reach(struct submission *s)
 static void on_folder(void *context, struct slurm_result *result)
 {
     struct submission *s = context;
+    struct err e = { 0 };
+    char *rights;
 
     s->p->call = NULL;
-    if (result->exit_code == 0 && !result->is_late)
-        find_reach(s);
-    else
+    if (result->exit_code != 0 || result->is_late) {
         end(s, SLURM_AWAY,
             arena_printf(s->arena, "no folder for the pilots' logs: %s",
                          result->is_late ? "the share does not answer"
                                          : slurm_failure_words(result, s->arena)));
+        return;
+    }
+    if (reach_is_known(s->p, s->account.uid)) {
+        run_sbatch(s);
+        return;
+    }
+    rights = rights_of(s);
+    if (reach_ask(s->p, &s->account, rights, run_sbatch, s, &e) < 0) {
+        /* Without a key there are other ways. */
+        log_event(LOG_WARN, "no-pilot-key", "user", "%s", s->account.name, "why", "%s", e.text,
+                  NULL);
+        run_sbatch(s);
+    }
+    free(rights);
 }
 
 /* Old ones go; nobody waits for that. */
@@ -332,13 +273,11 @@ static void make_folder(struct submission *s)
         "find \"$1\" -maxdepth 1 -type f -name 'ludwig-*.log' -mtime +" LOG_DAYS
         " -delete >/dev/null 2>&1 </dev/null &";
     char *const args[] = { "sh", "-c", (char *)script, "sh", s->folder, NULL };
-    struct slurm_user user = user_of(s);
+    const struct slurm_user user = { s->account.name, s->account.home, s->account.shell };
     char *rights = rights_of(s);
-    const struct slurm_command command = { .args = args,
-                                           .env = pilots_env(&user, s->arena),
-                                           .rights = rights,
-                                           .timeout_ms = PILOTS_CALL_MS,
-                                           .output_max_bytes = 4096 };
+    const struct slurm_command command = {
+        .args = args, .env = pilots_env(&user, s->arena), .rights = rights, .output_max_bytes = 4096
+    };
 
     s->p->call = slurm_call_begin(&s->p->sv->loop, &command, on_folder, s, &s->why);
     if (s->p->call == NULL)
@@ -398,17 +337,6 @@ static void free_question(void *context)
     free(q);
 }
 
-static void check_owner(struct submission *s)
-{
-    if (s->why.kind != ERR_NONE)
-        return;
-    if (s->account.uid != s->row->uid)
-        err_set(&s->why, ERR_DENIED, "%s is another user here now", s->row->user);
-    else if (s->account.uid != geteuid() && geteuid() != 0)
-        err_set(&s->why, ERR_DENIED, "this ludwigd is not root, and starts no pilots of %s's",
-                s->row->user);
-}
-
 static void on_account(void *context, const struct err *why)
 {
     struct question *q = context;
@@ -420,7 +348,11 @@ static void on_account(void *context, const struct err *why)
     s->path = q->path;
     q->account = (struct account){ 0 };
     q->path = NULL;
-    check_owner(s);
+    if (s->why.kind == ERR_NONE && s->account.uid != s->row->uid)
+        err_set(&s->why, ERR_DENIED, "%s is another user here now", s->row->user);
+    else if (s->why.kind == ERR_NONE && s->account.uid != geteuid() && geteuid() != 0)
+        err_set(&s->why, ERR_DENIED, "this ludwigd is not root, and starts no pilots of %s's",
+                s->row->user);
     if (s->why.kind == ERR_DENIED || s->why.kind == ERR_NOT_FOUND)
         end(s, SLURM_REFUSED, s->why.text);
     else if (s->why.kind != ERR_NONE)
@@ -429,18 +361,12 @@ static void on_account(void *context, const struct err *why)
         make_folder(s);
 }
 
-static char *folder_of(const struct conf *conf, const char *project)
-{
-    return conf->projects == NULL
-               ? mem_printf("%s/%s/pilots", conf->share, project)
-               : mem_printf("%s/%s/%s/pilots", conf->share, conf->projects, project);
-}
-
 void submission_begin(struct pilots *p, const struct pilot_row *row)
 {
     struct submission *s = mem_alloc(sizeof *s);
     struct question *q = mem_alloc(sizeof *q);
     struct thread_job task = { on_thread, on_account, free_question, q };
+    const struct conf *conf = &p->sv->conf;
     const char *path = getenv("PATH");
 
     q->s = s;
@@ -449,7 +375,9 @@ void submission_begin(struct pilots *p, const struct pilot_row *row)
     s->p = p;
     s->arena = arena_create();
     s->row = row;
-    s->folder = folder_of(&p->sv->conf, row->project);
+    s->folder = conf->projects == NULL
+                    ? mem_printf("%s/%s/pilots", conf->share, row->project)
+                    : mem_printf("%s/%s/%s/pilots", conf->share, conf->projects, row->project);
     p->submission = s;
     p->aside = thread_task_begin(&p->sv->loop, &task);
 }

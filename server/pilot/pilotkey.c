@@ -38,13 +38,6 @@ struct pilotkey {
 
 /* ---- the line ---- */
 
-/* Within the quotes of an option. */
-static void add_escaped(struct buf *out, const char *text)
-{
-    for (; *text != '\0'; text++)
-        buf_printf(out, "%s%c", *text == '"' ? "\\" : "", *text);
-}
-
 static bool is_plain(const char *text)
 {
     for (; *text != '\0'; text++)
@@ -68,7 +61,8 @@ int pilotkey_line(const char *ludwig, const char *socket_path, const char *key, 
     buf_add_str(&command, " bridge --no-sftp ");
     template_add_quoted(&command, socket_path, strlen(socket_path));
     buf_add_str(out, "restrict,command=\"");
-    add_escaped(out, buf_text(&command));
+    for (const char *c = buf_text(&command); *c != '\0'; c++) /* within the quotes of an option */
+        buf_printf(out, "%s%c", *c == '"' ? "\\" : "", *c);
     buf_printf(out, "\" %.*s %s", (int)(type + 1 + blob), key, mark);
     buf_free(&command);
     return 0;
@@ -87,60 +81,38 @@ void pilotkey_known_hosts(const char *scanned, struct buf *out)
 
 /* ---- programs ---- */
 
-static void become(const char *const *words, int out_fd)
-{
-    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    if (null_fd >= 0 && dup2(null_fd, 0) >= 0 && dup2(out_fd, 1) >= 0)
-        execvp(words[0], (char *const *)(uintptr_t)words);
-    _exit(127);
-}
-
-static int status_of(pid_t pid)
-{
-    int status = 0;
-
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 /* Appends what it prints.  Its exit code; -1 with e set when there is none. */
 static int run(const char *const *words, struct buf *out, struct err *e)
 {
-    int ends[2], status;
+    int ends[2], status = 0, rc;
     ssize_t n;
     pid_t pid;
 
     if (pipe2(ends, O_CLOEXEC) < 0)
         return err_sys(e, "pipe");
     pid = fork();
-    if (pid == 0)
-        become(words, ends[1]);
+    if (pid == 0) {
+        int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+        if (null_fd >= 0 && dup2(null_fd, 0) >= 0 && dup2(ends[1], 1) >= 0)
+            execvp(words[0], (char *const *)(uintptr_t)words);
+        _exit(127);
+    }
     close(ends[1]);
     n = io_read_all(ends[0], buf_reserve(out, SCAN_MAX_BYTES), SCAN_MAX_BYTES);
     buf_added(out, n > 0 ? (size_t)n : 0);
     close(ends[0]);
     if (pid < 0)
         return err_sys(e, "fork");
-    status = status_of(pid);
-    if (status == 127 || status < 0)
+    do
+        rc = waitpid(pid, &status, 0);
+    while (rc < 0 && errno == EINTR);
+    if (rc < 0 || !WIFEXITED(status) || WEXITSTATUS(status) == 127)
         return err_set(e, ERR_FAILED, "%s: it cannot be run here", words[0]);
-    return status;
+    return WEXITSTATUS(status);
 }
 
 /* ---- the host and its keys ---- */
-
-static int find_host(struct pilotkey *k, struct err *e)
-{
-    if (k->host[0] != '\0')
-        return 0;
-    if (gethostname(k->own_name, sizeof k->own_name - 1) < 0)
-        return err_sys(e, "name of this machine");
-    k->host = k->own_name;
-    return 0;
-}
 
 static int scan(const struct pilotkey *k, struct buf *known, struct err *e)
 {
@@ -154,20 +126,6 @@ static int scan(const struct pilotkey *k, struct buf *known, struct err *e)
     if (rc >= 0 && known->n == 0)
         rc = err_set(e, ERR_UNREACHABLE, "no sshd answers at %s port %s", k->host, k->port);
     return rc < 0 ? -1 : 0;
-}
-
-/* The name of this machine may be a short one, which nodes of another domain do not know. */
-static void print_names(const struct pilotkey *k)
-{
-    struct addrinfo hints = { .ai_flags = AI_CANONNAME, .ai_socktype = SOCK_STREAM }, *found = NULL;
-
-    printf("%s\n%s\n", k->dir, k->host);
-    if (k->host == k->own_name && getaddrinfo(k->host, NULL, &hints, &found) == 0 &&
-        found->ai_canonname != NULL && strcmp(found->ai_canonname, k->host) != 0 &&
-        strchr(found->ai_canonname, '.') != NULL)
-        printf("%s\n", found->ai_canonname);
-    if (found != NULL)
-        freeaddrinfo(found);
 }
 
 /* ---- the key ---- */
@@ -216,15 +174,6 @@ static int make_key(const struct pilotkey *k, struct buf *public_half, struct er
     return rc;
 }
 
-static int keep_known_hosts(const struct pilotkey *k, const struct buf *known, struct err *e)
-{
-    char *path = path_join(k->dir, "known_hosts");
-    int rc = io_replace_file(path, known->bytes, known->n, 0600, e);
-
-    free(path);
-    return rc;
-}
-
 /* line NULL: it is taken away.  The file may be a link to where somebody keeps such files. */
 static int authorize(const struct pilotkey *k, const char *line, struct err *e)
 {
@@ -235,34 +184,26 @@ static int authorize(const struct pilotkey *k, const char *line, struct err *e)
     return rc;
 }
 
-/* ludwig, beside this ludwigd. */
-static char *ludwig_program(struct err *e)
-{
-    char *self = path_real("/proc/self/exe", e), *dir, *path;
-
-    if (self == NULL)
-        return NULL;
-    dir = path_dirname(self);
-    path = path_join(dir, "ludwig");
-    free(dir);
-    free(self);
-    return path;
-}
-
+/* ludwig, beside this ludwigd, may be run with the key. */
 static int let_in(const struct pilotkey *k, const struct buf *public_half, struct err *e)
 {
-    char *ludwig = ludwig_program(e);
+    char *self = path_real("/proc/self/exe", e), *dir, *ludwig;
     struct buf line = { 0 };
-    int rc = ludwig == NULL
-                 ? -1
-                 : pilotkey_line(ludwig, k->socket_path, buf_text(public_half), k->mark, &line, e);
+    int rc;
 
+    if (self == NULL)
+        return -1;
+    dir = path_dirname(self);
+    ludwig = path_join(dir, "ludwig");
+    rc = pilotkey_line(ludwig, k->socket_path, buf_text(public_half), k->mark, &line, e);
     if (rc == 0)
         rc = io_make_dirs(k->ssh_dir, 0700, e);
     if (rc == 0)
         rc = authorize(k, buf_text(&line), e);
     buf_free(&line);
     free(ludwig);
+    free(dir);
+    free(self);
     return rc;
 }
 
@@ -270,27 +211,36 @@ static int let_in(const struct pilotkey *k, const struct buf *public_half, struc
 
 static int make_all(struct pilotkey *k, struct err *e)
 {
+    struct addrinfo hints = { .ai_flags = AI_CANONNAME, .ai_socktype = SOCK_STREAM }, *found = NULL;
     struct buf known = { 0 }, public_half = { 0 };
-    int rc = find_host(k, e);
+    char *known_path = path_join(k->dir, "known_hosts");
+    int rc = -1;
 
-    if (rc == 0)
-        rc = scan(k, &known, e);
-    if (rc == 0)
-        rc = make_key(k, &public_half, e);
-    if (rc == 0)
-        rc = keep_known_hosts(k, &known, e);
-    if (rc == 0)
-        rc = let_in(k, &public_half, e);
-    if (rc == 0)
-        print_names(k);
+    if (k->host[0] == '\0') {
+        k->host = k->own_name;
+        if (gethostname(k->own_name, sizeof k->own_name - 1) < 0) {
+            err_sys(e, "name of this machine");
+            goto out;
+        }
+    }
+    if (scan(k, &known, e) < 0 || make_key(k, &public_half, e) < 0 ||
+        io_replace_file(known_path, known.bytes, known.n, 0600, e) < 0 ||
+        let_in(k, &public_half, e) < 0)
+        goto out;
+    printf("%s\n%s\n", k->dir, k->host);
+    /* The name of this machine may be a short one, which nodes of another domain do not know. */
+    if (k->host == k->own_name && getaddrinfo(k->host, NULL, &hints, &found) == 0 &&
+        found->ai_canonname != NULL && strcmp(found->ai_canonname, k->host) != 0 &&
+        strchr(found->ai_canonname, '.') != NULL)
+        printf("%s\n", found->ai_canonname);
+    if (found != NULL)
+        freeaddrinfo(found);
+    rc = 0;
+out:
+    free(known_path);
     buf_free(&public_half);
     buf_free(&known);
     return rc;
-}
-
-static int take_away(const struct pilotkey *k, struct err *e)
-{
-    return authorize(k, NULL, e) < 0 ? -1 : io_remove_tree(k->dir, e);
 }
 
 static int work(struct pilotkey *k, const char *all, struct err *e)
@@ -308,7 +258,10 @@ static int work(struct pilotkey *k, const char *all, struct err *e)
     free(lock);
     if (fd < 0)
         return -1;
-    rc = is_wanted ? make_all(k, e) : take_away(k, e);
+    if (is_wanted)
+        rc = make_all(k, e);
+    else
+        rc = authorize(k, NULL, e) < 0 ? -1 : io_remove_tree(k->dir, e);
     close(fd);
     return rc;
 }

@@ -5,12 +5,14 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/units.h"
 #include "server/base/turn.h"
+#include "server/conn/conn.h"
 #include "server/pilot/pilots_internal.h"
 
-enum { THINK_EVERY_MS = 200, FORGET_EVERY_MS = 60 * 60 * 1000 };
+enum { THINK_EVERY_MS = 200, FORGET_EVERY_MS = 60 * 60 * 1000, CANCEL_MAX_BYTES = 8 * 1024 };
 
 /* ---- when ---- */
 
@@ -22,27 +24,28 @@ void pilots_wake(struct server *sv)
         pilots_think_at(p, p->thought_at_ms + THINK_EVERY_MS);
 }
 
-static bool has_to_wait(struct pilots *p);
-
-/* That there is too little for half of the questions does not mean that Slurm is away, nor that there
- * are no accounts: later.  One more, as something else may begin after the same turn. */
-static bool can_ask_all(struct pilots *p)
+/* Slurm does not answer, or was asked too often for n_calls more: later. */
+static bool has_to_wait(struct pilots *p, int64_t n_calls)
 {
     int64_t now_ms = units_monotonic_ms();
-    int64_t wait_ms = slurm_budget_wait_for_ms(&p->budget, SITE_QUESTIONS + 1, now_ms);
+    int64_t wait_ms = slurm_budget_wait_ms(&p->budget, n_calls, now_ms);
 
-    if (wait_ms > 0)
+    if (p->away_ends_ms > now_ms)
+        pilots_think_at(p, p->away_ends_ms);
+    else if (wait_ms > 0)
         pilots_think_at(p, now_ms + wait_ms);
-    return wait_ms == 0;
+    return p->away_ends_ms > now_ms || wait_ms > 0;
 }
 
-/* What runs after the turn.  Nobody needs it before there are jobs: by then it may have come. */
+/* What runs after the turn.  Nobody needs it before there are jobs: by then it may have come.
+ * That there is too little for half of the questions does not mean that Slurm is away, nor that
+ * there are no accounts.  One call more, as something else may begin after the same turn. */
 static void begin_site(struct server *sv, int64_t unused)
 {
     struct pilots *p = sv->pilots;
 
     (void)unused;
-    if (site_is_old(p) && !sv->is_leaving && !has_to_wait(p) && can_ask_all(p))
+    if (site_is_old(p) && !sv->is_leaving && !has_to_wait(p, SITE_QUESTIONS + 1))
         site_ask(p);
 }
 
@@ -58,29 +61,22 @@ static void begin_with_pools(struct server *sv, int64_t unused)
     begin_site(sv, unused);
 }
 
-/* The same entry makes the same bytes, which is how it is known again. */
-static int pool_take(struct server *sv, const struct conn *c, const struct slurm_pool *pool,
-                     int64_t *id, struct err *e)
-{
-    struct buf bytes = { 0 };
-    int rc;
-
-    schema_encode(&slurm_pool_schema, pool, &bytes);
-    rc = db_get(sv->db, e, SQL_POOL_TAKE, "isb>i", (int64_t)c->uid, c->user, buf_bytes(&bytes), id);
-    buf_free(&bytes);
-    return rc < 0 ? -1 : 0;
-}
-
 int pilots_take_pools(struct server *sv, const struct conn *c, int64_t sweep,
                       const struct list *pools, struct err *e)
 {
     const struct slurm_pool *items = pools->items;
 
     for (size_t i = 0; i < pools->n; i++) {
+        struct buf bytes = { 0 };
         int64_t id = 0;
+        int rc;
 
-        if (pool_take(sv, c, &items[i], &id, e) < 0 ||
-            db_run(sv->db, e, SQL_POOL_TRY_AGAIN, "i", id) < 0 ||
+        /* The same entry makes the same bytes, which is how it is known again. */
+        schema_encode(&slurm_pool_schema, &items[i], &bytes);
+        rc = db_get(sv->db, e, SQL_POOL_TAKE, "isb>i", (int64_t)c->uid, c->user, buf_bytes(&bytes),
+                    &id);
+        buf_free(&bytes);
+        if (rc < 0 || db_run(sv->db, e, SQL_POOL_TRY_AGAIN, "i", id) < 0 ||
             db_run(sv->db, e, SQL_SWEEP_POOL_ADD, "ii", sweep, id) < 0)
             return -1;
         pilots_try_anew(sv, id);
@@ -143,54 +139,115 @@ static const struct pilot_row *unsubmitted(const struct pilots *p)
     return NULL;
 }
 
-/* What runs after the turn, with p->rows as they are. */
-static void begin_cancel(struct server *sv, int64_t unused)
+/* ---- those that nobody needs any more ---- */
+
+int cancel_unneeded(struct pilots *p, const struct demands *all, struct err *e)
 {
-    (void)unused;
-    sv->pilots->is_busy = true;
-    cancel_begin(sv->pilots);
-}
+    for (size_t i = 0; i < p->rows.n && p->cancel.n < CANCEL_MAX_BYTES; i++) {
+        const struct pilot_row *row = &p->rows.items[i];
+        bool is_first = i == 0 || !token_equal(&row[-1].token, &row->token), has_begun = false;
 
-static void begin_submission(struct server *sv, int64_t unused)
-{
-    const struct pilot_row *row = unsubmitted(sv->pilots);
-
-    (void)unused;
-    sv->pilots->is_busy = true;
-    submission_begin(sv->pilots, row);
-}
-
-static void begin_look(struct server *sv, int64_t unused)
-{
-    (void)unused;
-    sv->pilots->is_busy = true;
-    look_begin(sv->pilots);
-}
-
-/* The rows of those that have ended long ago. */
-static int forget_old(struct pilots *p, struct err *e)
-{
-    int64_t now_ms = units_monotonic_ms();
-
-    if (p->forgotten_at_ms > 0 && now_ms - p->forgotten_at_ms < (int64_t)FORGET_EVERY_MS)
-        return 0;
-    p->forgotten_at_ms = now_ms;
-    return db_run(p->sv->db, e, SQL_PILOTS_FORGET, "i",
-                  turn_now_ms(p->sv) - (int64_t)PILOTS_KEPT_MS);
-}
-
-/* The plan of one that is not root submits its own user's pilots alone, and so on: pilot_submit.c. */
-static int submit(struct pilots *p, const struct pilot_row *row, struct err *e)
-{
-    if (db_run(p->sv->db, e, SQL_PILOTS_ASKED, "t", &row->token) < 0)
-        return -1;
-    turn_after(p->sv, begin_submission, 0);
+        if (row->worker != 0 || demand_in(all, row->pool) != NULL ||
+            (row->was_asked && row->slurm_id == 0))
+            continue;
+        /* An array of which none has begun goes by one word.  Its rows lie together. */
+        for (size_t k = 0; k < p->rows.n; k++)
+            has_begun |=
+                p->rows.items[k].worker != 0 && token_equal(&p->rows.items[k].token, &row->token);
+        if (row->slurm_id != 0 && has_begun)
+            pilots_cancel(p, pilot_row_job(row, p->arena));
+        else if (row->slurm_id != 0 && is_first)
+            pilots_cancel(p, arena_printf(p->arena, "%" PRId64, row->slurm_id));
+        if (pilot_row_end(p->sv, row->id, "there was nothing left for it to do", e) < 0)
+            return -1;
+    }
     return 0;
+}
+
+void pilots_retire(struct server *sv, struct conn *c, const char *reason)
+{
+    struct msg_retire m = { reason };
+
+    if (c->is_retiring)
+        return;
+    c->is_retiring = true;
+    conn_send(sv, c->number, MSG_RETIRE, &m);
+}
+
+/* Those that have begun and work for nobody any more are sent away, if something was cancelled:
+ * else they wait for more as long as they may. */
+static int retire_unneeded(struct pilots *p, struct err *e)
+{
+    for (size_t i = 0; i < p->rows.n && p->lets_go; i++) {
+        const struct pilot_row *row = &p->rows.items[i];
+        struct conn *c = row->worker == 0 ? NULL : conn_of_worker(p->sv, row->worker);
+        int64_t one = 0;
+        int rc = c == NULL ? 1 : db_get(p->sv->db, e, SQL_POOL_OPEN, "i>i", row->pool, &one);
+
+        if (rc < 0)
+            return -1;
+        if (rc == 0)
+            pilots_retire(p->sv, c, "what it worked for was cancelled");
+    }
+    p->lets_go = false;
+    return 0;
+}
+
+static void on_cancelled(void *context, struct slurm_result *result)
+{
+    struct pilots *p = context;
+
+    p->call = NULL;
+    if (slurm_failure_of(result) == SLURM_AWAY) {
+        struct arena *a = arena_create();
+
+        pilots_away(p, slurm_failure_words(result, a));
+        arena_destroy(a);
+    } else {
+        buf_clear(&p->cancel);
+    }
+    pilots_next(p);
+}
+
+/* All of p->cancel. */
+static void cancel_begin(struct pilots *p)
+{
+    const char **jobs = arena_alloc(p->arena, (p->cancel.n + 1) * sizeof *jobs);
+    const char *at = buf_text(&p->cancel);
+    struct slurm_command c = { .env = pilots_env(NULL, p->arena) };
+    struct err e = { 0 };
+    size_t n = 0;
+
+    for (const char *end = at + p->cancel.n; at < end; at += strlen(at) + 1)
+        jobs[n++] = arena_strdup(p->arena, at);
+    c.args = slurm_scancel_args(jobs, n, p->arena);
+    if (pilots_call(p, &c, on_cancelled, p, &e) < 0) {
+        pilots_away(p, e.text);
+        pilots_next(p);
+    }
+}
+
+/* ---- one thing after the other ---- */
+
+enum { BEGIN_CANCEL, BEGIN_SUBMISSION, BEGIN_LOOK };
+
+/* What runs after the turn, with p->rows as they are. */
+static void begin(struct server *sv, int64_t what)
+{
+    struct pilots *p = sv->pilots;
+
+    p->is_busy = true;
+    switch (what) {
+    case BEGIN_CANCEL: cancel_begin(p); break;
+    case BEGIN_SUBMISSION: submission_begin(p, unsubmitted(p)); break;
+    default: look_begin(p); break;
+    }
 }
 
 /* One thing at most is begun; 1: it is to be called again. */
 static int choose(struct pilots *p, const struct demands *all, struct err *e)
 {
+    int64_t now_ms = units_monotonic_ms();
     const struct pilot_row *row;
 
     if (all->n == 0 && p->rows.n == 0 && p->cancel.n == 0)
@@ -199,35 +256,26 @@ static int choose(struct pilots *p, const struct demands *all, struct err *e)
         turn_after(p->sv, begin_site, 0);
     if (!site_is_known(p))
         return 0;
-    if (forget_old(p, e) < 0)
-        return -1;
+    if (p->forgotten_at_ms == 0 || now_ms - p->forgotten_at_ms >= (int64_t)FORGET_EVERY_MS) {
+        p->forgotten_at_ms = now_ms;
+        if (db_run(p->sv->db, e, SQL_PILOTS_FORGET, "i",
+                   turn_now_ms(p->sv) - (int64_t)PILOTS_KEPT_MS) < 0)
+            return -1;
+    }
     if (cancel_unneeded(p, all, e) < 0 || retire_unneeded(p, e) < 0)
         return -1;
-    if (p->cancel.n > 0) {
-        turn_after(p->sv, begin_cancel, 0);
-        return 0;
-    }
     row = unsubmitted(p);
-    if (row != NULL)
-        return submit(p, row, e);
-    if (has_to_look(p)) {
-        turn_after(p->sv, begin_look, 0);
-        return 0;
-    }
-    return plan_more(p, all, e);
-}
-
-/* Slurm does not answer, or was asked too often: later. */
-static bool has_to_wait(struct pilots *p)
-{
-    int64_t now_ms = units_monotonic_ms();
-    int64_t wait_ms = slurm_budget_wait_ms(&p->budget, now_ms);
-
-    if (p->away_ends_ms > now_ms)
-        pilots_think_at(p, p->away_ends_ms);
-    else if (wait_ms > 0)
-        pilots_think_at(p, now_ms + wait_ms);
-    return p->away_ends_ms > now_ms || wait_ms > 0;
+    if (p->cancel.n > 0)
+        turn_after(p->sv, begin, BEGIN_CANCEL);
+    else if (row != NULL && db_run(p->sv->db, e, SQL_PILOTS_ASKED, "t", &row->token) < 0)
+        return -1;
+    else if (row != NULL)
+        turn_after(p->sv, begin, BEGIN_SUBMISSION);
+    else if (has_to_look(p))
+        turn_after(p->sv, begin, BEGIN_LOOK);
+    else
+        return plan_more(p, all, e);
+    return 0;
 }
 
 static int think(struct server *sv, int64_t unused, struct err *e)
@@ -237,7 +285,7 @@ static int think(struct server *sv, int64_t unused, struct err *e)
     int rc = -1;
 
     (void)unused;
-    if (p->is_busy || sv->is_leaving || has_to_wait(p))
+    if (p->is_busy || sv->is_leaving || has_to_wait(p, 1))
         return 0;
     if (p->thought_at_ms == 0) /* one that had pilots before it was started anew will have some */
         turn_after(sv, begin_site, 0);
@@ -256,30 +304,19 @@ static const char *when(int64_t in_ms, struct arena *a)
     return in_ms <= 0 ? "now" : arena_printf(a, "in %" PRId64 " s", (in_ms + 999) / 1000);
 }
 
-/* What the site's own configuration allows; NULL: more. */
-static const char *site_limit(const struct pilots *p, const struct pilot_owner *of, int64_t n,
-                              struct arena *a)
-{
-    const struct slurm_site *site = conf_slurm_site(&p->sv->conf, of->spec->partition);
-
-    if (site == NULL || site->max_pilots == 0 || n < site->max_pilots)
-        return NULL;
-    return arena_printf(a,
-                        "%s has %" PRId64
-                        " pilot%s there, and may have no more (max_pilots: %" PRId64
-                        "): others come when these have ended",
-                        of->user, n, n == 1 ? "" : "s", site->max_pilots);
-}
-
 const char *pilots_limit(struct server *sv, const struct pilot_owner *of, struct arena *a)
 {
     const struct pilots *p = sv->pilots;
     const struct pilots_there n = pilots_there(p, of);
-    const char *own = site_limit(p, of, n.of_partition, a);
+    const struct slurm_site *site = conf_slurm_site(&sv->conf, of->spec->partition);
     const struct pilot_limits limits = site_limits(p, of->user, of->spec, a);
 
-    if (own != NULL)
-        return own;
+    if (site != NULL && site->max_pilots != 0 && n.of_partition >= site->max_pilots)
+        return arena_printf(
+            a,
+            "%s has %" PRId64 " pilot%s there, and may have no more (max_pilots: %" PRId64
+            "): others come when these have ended",
+            of->user, n.of_partition, n.of_partition == 1 ? "" : "s", site->max_pilots);
     if (limits.submit != SLURM_NONE && n.of_account >= limits.submit)
         return arena_printf(a,
                             "%s has %" PRId64 " pilot%s, and may have no more (%s=%" PRId64

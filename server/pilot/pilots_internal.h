@@ -8,17 +8,33 @@
 #include "common/base/account.h"
 #include "server/base/thread_task.h"
 #include "server/base/turn.h"
-#include "server/pilot/pilot_limits.h"
 #include "server/pilot/pilot_plan.h"
 #include "server/pilot/pilots.h"
 #include "server/queue/pilot_rows.h"
 #include "server/slurm/slurmargs.h"
-#include "server/slurm/slurmbudget.h"
 #include "server/slurm/slurmcall.h"
 #include "server/slurm/slurmread.h"
-#include "server/slurm/slurmrefusal.h"
 
-enum { PILOTS_CALL_MS = 25 * 1000 };
+struct slurm_accounts {
+    struct slurm_answer assocs, qos, users;
+};
+
+/* Whose pilots, and what is asked for; NULL: nothing. */
+struct limits_of {
+    const char *user, *account, *qos;
+    const char *partition, *partition_qos;
+};
+
+/* SLURM_NONE and size 0: none. */
+struct pilot_limits {
+    int64_t submit;          /* jobs that may be there, waiting or running */
+    int64_t run;             /* that may run at once */
+    const char *submit_what; /* "MaxSubmitJobs of account lab", in the arena */
+    const char *run_what;
+    struct plan_size size; /* that one may have, or all together */
+    int64_t group_cpus;    /* all together */
+    int64_t max_time_ms;
+};
 
 /* From SITE_ASSOCS on: what accounts allow.  SITE_PARTITIONS says their QOS. */
 enum site_question {
@@ -61,13 +77,6 @@ struct pilot_key {
     int64_t ends_ms; /* of the monotonic clock: asked for again */
 };
 
-struct reach_asker {
-    void (*done)(void *context);
-    void *context;
-    uid_t uid; /* set by reach_ask, as the name */
-    const char *user;
-};
-
 struct submission; /* pilot_submit.c */
 struct look;       /* pilot_poll.c */
 
@@ -84,7 +93,9 @@ struct pilots {
     struct thread_task *aside;
     struct submission *submission;
     struct look *look;
-    struct reach_asker reach; /* while a key is asked for */
+    void (*reach_done)(void *context); /* while a key is asked for */
+    void *reach_context;
+    const struct account *reach_account;
     struct pilot_key *keys;
     size_t n_keys, keys_capacity;
     struct arena *arena; /* of what was read when it was last thought about */
@@ -101,19 +112,12 @@ struct pilots {
 
 /* ---- pilot_calls.c ---- */
 
-struct pilots_command {
-    char *const *args, *const *env;
-    const char *rights; /* NULL: ludwigd's own */
-    const char *input;  /* NULL: none */
-    int64_t timeout_ms; /* 0: PILOTS_CALL_MS */
-};
-
 /* Runs a command of Slurm's: NULL when it could not be started or there is no token for it. */
-struct slurm_call *pilots_begin(struct pilots *p, const struct pilots_command *c,
+struct slurm_call *pilots_begin(struct pilots *p, const struct slurm_command *command,
                                 slurm_done_fn done, void *context, struct err *e);
 /* The same for the one that goes on at a time, p->call: 0 or -1.  done is to set p->call to NULL. */
-int pilots_call(struct pilots *p, const struct pilots_command *c, slurm_done_fn done, void *context,
-                struct err *e);
+int pilots_call(struct pilots *p, const struct slurm_command *command, slurm_done_fn done,
+                void *context, struct err *e);
 /* The environment of sbatch, and of what it starts; user NULL: of a command whose output is read. */
 char **pilots_env(const struct slurm_user *user, struct arena *a);
 /* What went on is over; p thinks about what comes next. */
@@ -124,8 +128,8 @@ void pilots_think(struct pilots *p);
 void pilots_think_at(struct pilots *p, int64_t at_ms);
 /* Look not later than that. */
 void pilots_look_in(struct pilots *p, int64_t ms);
-
-/* ---- pilot_backoff.c ---- */
+/* It is cancelled soon. */
+void pilots_cancel(struct pilots *p, const char *job);
 
 /* Slurm does not answer: everything waits, longer each time.  NULL: it does. */
 void pilots_away(struct pilots *p, const char *why);
@@ -140,7 +144,7 @@ bool pilots_rests(struct pilots *p, int64_t pool, uid_t uid);
 /* NULL: nothing is wrong with them. */
 struct rest *pilots_resting(struct pilots *p, int64_t pool);
 
-/* ---- pilot_demand.c ---- */
+/* ---- pilot_grow.c ---- */
 
 struct pool_demand {
     int64_t pool;
@@ -161,8 +165,6 @@ void demands_free(struct demands *d);
 /* NULL: nothing waits for it. */
 const struct pool_demand *demand_in(const struct demands *d, int64_t pool);
 
-/* ---- pilot_grow.c ---- */
-
 /* Pilots, waiting or running; of_account, of_partition: of that user. */
 struct pilots_there {
     int64_t of_pool, of_account, of_partition;
@@ -172,17 +174,11 @@ struct pilots_there pilots_there(const struct pilots *p, const struct pilot_owne
 /* 1 when some were added: think again, and submit them. */
 int plan_more(struct pilots *p, const struct demands *all, struct err *e);
 
-/* ---- pilot_cancel.c ---- */
+/* ---- pilots.c ---- */
 
-/* It is cancelled soon. */
-void pilots_cancel(struct pilots *p, const char *job);
-/* Those that did not begin, and have nothing left for them. */
+/* Those that did not begin, and have nothing left for them, are cancelled together; what there is
+ * no room for comes next time. */
 int cancel_unneeded(struct pilots *p, const struct demands *all, struct err *e);
-/* Those that work for nobody any more are sent away, if something was cancelled: else they wait for
- * more as long as they may. */
-int retire_unneeded(struct pilots *p, struct err *e);
-/* All of p->cancel. */
-void cancel_begin(struct pilots *p);
 
 /* ---- slurm_site.c ---- */
 
@@ -204,6 +200,24 @@ struct pilot_limits site_limits(const struct pilots *p, const char *user,
 struct plan_partition site_partition(const struct pilots *p, const char *user,
                                      const struct slurm_pool *pool);
 
+/* ---- pilot_limits.c ---- */
+
+/*
+ * What accounts and QOS allow a user's pilots: a pure function of what sacctmgr says.  A limit of
+ * the partition's QOS counts before one of the job's QOS, and that before one of the association;
+ * those of groups all count.  What others of a group have is not known: Slurm itself refuses then,
+ * or lets wait.
+ */
+struct pilot_limits pilot_limits(const struct slurm_accounts *all, const struct limits_of *of,
+                                 struct arena *a);
+
+/* Has any QOS a limit of those above?  Where none has, it is all the same which one a partition
+ * has. */
+bool limits_any_qos(const struct slurm_accounts *all);
+
+/* The partition as it is for somebody with these limits. */
+void limits_narrow(const struct pilot_limits *limits, struct plan_partition *partition);
+
 /* ---- pilot_submit.c ---- */
 
 /* Those rows that have this one's token. */
@@ -214,10 +228,10 @@ void submission_drop(struct pilots *p);
 
 /* Nothing has to be asked before reach_endpoints. */
 bool reach_is_known(const struct pilots *p, uid_t uid);
-/* Has the user's key made, or looked after; asker->done follows, whatever came of it, unless -1 with e
- * set.  account has to last until then. */
+/* Has the user's key made, or looked after; done follows, whatever came of it, unless -1 with e
+ * set. account has to last until then. */
 int reach_ask(struct pilots *p, const struct account *account, const char *rights,
-              const struct reach_asker *asker, struct err *e);
+              void (*done)(void *context), void *context, struct err *e);
 /* Addresses with commas between, in the order in which a pilot tries them. */
 const char *reach_endpoints(const struct pilots *p, uid_t uid, struct arena *a);
 void reach_forget(struct pilots *p);

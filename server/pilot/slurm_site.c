@@ -51,45 +51,28 @@ struct question {
     enum site_question which;
 };
 
-/* sacctmgr show WHAT */
-static char **manager_args(const char *what, const char *fields, struct arena *a)
+static char **args_of(const struct site *s, enum site_question which)
 {
-    const char *const words[] = { "sacctmgr", "--noheader", "--parsable2", "show", what };
-    enum { N = sizeof words / sizeof *words };
-    char **args = arena_alloc(a, (N + 3) * sizeof *args);
-
-    for (size_t i = 0; i < N; i++)
-        args[i] = arena_strdup(a, words[i]);
-    args[N] = arena_printf(a, "format=%s", fields);
-    return args;
-}
-
-static char **assoc_args(const struct site *s)
-{
-    char **args = manager_args("assoc", SLURM_ASSOC_FIELDS, s->arena);
+    enum { WORDS = 8 };
+    static const char *const words[SITE_QUESTIONS][WORDS] = {
+        [SITE_CONFIG] = { "scontrol", "show", "config" },
+        [SITE_PARTITIONS] = { "scontrol", "--oneliner", "show", "partition" },
+        [SITE_NODES] = { "sinfo", "--noheader", "--exact", "--format=" SLURM_NODES_FORMAT },
+        [SITE_ASSOCS] = { "sacctmgr", "--noheader", "--parsable2", "show", "assoc",
+                          "format=" SLURM_ASSOC_FIELDS },
+        [SITE_QOS] = { "sacctmgr", "--noheader", "--parsable2", "show", "qos",
+                       "format=" SLURM_QOS_FIELDS },
+        [SITE_USERS] = { "sacctmgr", "--noheader", "--parsable2", "show", "user",
+                         "format=" SLURM_USER_FIELDS },
+    };
+    char **args = arena_alloc(s->arena, WORDS * sizeof *args);
     size_t n = 0;
 
-    while (args[n] != NULL)
-        n++;
-    args[n] = arena_printf(s->arena, "cluster=%s", s->config.cluster);
+    for (; words[which][n] != NULL; n++)
+        args[n] = arena_strdup(s->arena, words[which][n]);
+    if (which == SITE_ASSOCS)
+        args[n] = arena_printf(s->arena, "cluster=%s", s->config.cluster);
     return args;
-}
-
-static char *const *args_of(const struct site *s, enum site_question which)
-{
-    static char *const config[] = { "scontrol", "show", "config", NULL };
-    static char *const partitions[] = { "scontrol", "--oneliner", "show", "partition", NULL };
-    static char format[] = "--format=" SLURM_NODES_FORMAT;
-    static char *const nodes[] = { "sinfo", "--noheader", "--exact", format, NULL };
-
-    switch (which) {
-    case SITE_CONFIG: return config;
-    case SITE_PARTITIONS: return partitions;
-    case SITE_NODES: return nodes;
-    case SITE_ASSOCS: return assoc_args(s);
-    case SITE_QOS: return manager_args("qos", SLURM_QOS_FIELDS, s->arena);
-    default: return manager_args("user", SLURM_USER_FIELDS, s->arena);
-    }
 }
 
 static int take_answer(struct site *s, enum site_question which, const struct buf *out,
@@ -100,10 +83,11 @@ static int take_answer(struct site *s, enum site_question which, const struct bu
     switch (which) {
     case SITE_CONFIG: return slurm_read_config(text, out->n, s->arena, &s->config, e);
     case SITE_PARTITIONS: return slurm_read_partitions(text, out->n, s->arena, &s->partitions, e);
-    case SITE_NODES: return slurm_read_nodes(text, out->n, s->arena, &s->nodes, e);
-    case SITE_ASSOCS: return slurm_read_assocs(text, out->n, s->arena, &s->accounts.assocs, e);
-    case SITE_QOS: return slurm_read_qos(text, out->n, s->arena, &s->accounts.qos, e);
-    default: return slurm_read_users(text, out->n, s->arena, &s->accounts.users, e);
+    case SITE_NODES: return slurm_read(SLURM_NODES, text, out->n, s->arena, &s->nodes, e);
+    case SITE_ASSOCS:
+        return slurm_read(SLURM_ASSOCS, text, out->n, s->arena, &s->accounts.assocs, e);
+    case SITE_QOS: return slurm_read(SLURM_QOS, text, out->n, s->arena, &s->accounts.qos, e);
+    default: return slurm_read(SLURM_USERS, text, out->n, s->arena, &s->accounts.users, e);
     }
 }
 
@@ -128,16 +112,40 @@ static void fail(struct pilots *p, const char *why)
     pilots_think(p);
 }
 
-static bool is_all_said(const struct site *s)
+/* ---- asking ---- */
+
+static void ask_or_miss(struct pilots *p, enum site_question which);
+
+static void on_answer(void *context, struct slurm_result *result)
 {
+    const struct question *q = context;
+    struct pilots *p = q->p;
+    struct site *s = &p->coming;
+    struct err e = { 0 };
+    const char *why = NULL;
+
+    s->asking[q->which] = NULL;
+    if (slurm_failure_of(result) != SLURM_WELL)
+        why = slurm_failure_words(result, s->arena);
+    else if (take_answer(s, q->which, &result->out, &e) < 0)
+        why = e.text;
+    if (why != NULL && is_needed(q->which)) {
+        fail(p, why);
+        return;
+    }
+    if (why != NULL) {
+        miss_accounts(s, why);
+    } else if (q->which == SITE_CONFIG && s->config.has_accounting) {
+        /* Now it is known of which cluster, and that there are any. */
+        ask_or_miss(p, SITE_ASSOCS);
+        ask_or_miss(p, SITE_QOS);
+        ask_or_miss(p, SITE_USERS);
+    } else if (q->which == SITE_QOS && limits_any_qos(&s->accounts)) {
+        ask_or_miss(p, SITE_PARTITIONS);
+    }
     for (size_t i = 0; i < SITE_QUESTIONS; i++)
         if (s->asking[i] != NULL)
-            return false;
-    return true;
-}
-
-static void finish(struct pilots *p)
-{
+            return;
     site_forget(&p->site);
     p->site = p->coming;
     p->coming = (struct site){ 0 };
@@ -150,43 +158,12 @@ static void finish(struct pilots *p)
     pilots_think(p);
 }
 
-/* ---- asking ---- */
-
-static void ask_accounts(struct pilots *p);
-static void ask_or_miss(struct pilots *p, enum site_question which);
-
-static void on_answer(void *context, struct slurm_result *result)
-{
-    const struct question *q = context;
-    struct site *s = &q->p->coming;
-    struct err e = { 0 };
-    const char *why = NULL;
-
-    s->asking[q->which] = NULL;
-    if (slurm_failure_of(result) != SLURM_WELL)
-        why = slurm_failure_words(result, s->arena);
-    else if (take_answer(s, q->which, &result->out, &e) < 0)
-        why = e.text;
-    if (why != NULL && is_needed(q->which)) {
-        fail(q->p, why);
-        return;
-    }
-    if (why != NULL)
-        miss_accounts(s, why);
-    else if (q->which == SITE_CONFIG)
-        ask_accounts(q->p);
-    else if (q->which == SITE_QOS && limits_any_qos(&s->accounts))
-        ask_or_miss(q->p, SITE_PARTITIONS);
-    if (is_all_said(s))
-        finish(q->p);
-}
-
 static int ask(struct pilots *p, enum site_question which, struct err *e)
 {
     struct site *s = &p->coming;
-    const struct pilots_command command = { .args = args_of(s, which),
-                                            .env = pilots_env(NULL, s->arena),
-                                            .timeout_ms = is_needed(which) ? 0 : ACCOUNTS_MS };
+    const struct slurm_command command = { .args = args_of(s, which),
+                                           .env = pilots_env(NULL, s->arena),
+                                           .timeout_ms = is_needed(which) ? 0 : ACCOUNTS_MS };
     struct question *q = arena_alloc(s->arena, sizeof *q);
 
     *q = (struct question){ p, which };
@@ -200,16 +177,6 @@ static void ask_or_miss(struct pilots *p, enum site_question which)
 
     if (ask(p, which, &e) < 0)
         miss_accounts(&p->coming, e.text);
-}
-
-/* As soon as it is known of which cluster, and that there are any. */
-static void ask_accounts(struct pilots *p)
-{
-    if (!p->coming.config.has_accounting)
-        return;
-    ask_or_miss(p, SITE_ASSOCS);
-    ask_or_miss(p, SITE_QOS);
-    ask_or_miss(p, SITE_USERS);
 }
 
 /* All at once: what they wait for is slurmctld and slurmdbd. */
@@ -227,30 +194,6 @@ void site_ask(struct pilots *p)
 
 /* ---- a partition ---- */
 
-/* The largest of those that have all features; "a40|rtx_6000" is left to Slurm. */
-static void take_node(struct plan_partition *to, const struct slurm_nodes *n)
-{
-    int64_t cpus_milli = n->cpus > 0 ? 1000 * n->cpus : 0;
-
-    if (cpus_milli <= to->node.cpus_milli)
-        return;
-    to->node = (struct plan_size){ cpus_milli, n->gpus > 0 ? 1000 * n->gpus : 0,
-                                   n->memory_mb > 0 ? n->memory_mb << 20 : 0 };
-}
-
-static int64_t known(int64_t number)
-{
-    return number == SLURM_NONE ? 0 : number;
-}
-
-static const struct slurm_partition *find_partition(const struct site *s, const char *name)
-{
-    for (size_t i = 0; i < s->partitions.n; i++)
-        if (strcmp(s->partitions.partitions[i].name, name) == 0)
-            return &s->partitions.partitions[i];
-    return NULL;
-}
-
 struct slurm_pool site_spec(const struct conf *conf, const struct slurm_pool *from)
 {
     const struct slurm_site *site = conf_slurm_site(conf, from->partition);
@@ -267,55 +210,45 @@ struct pilot_limits site_limits(const struct pilots *p, const char *user,
                                 const struct slurm_pool *pool, struct arena *a)
 {
     const struct slurm_pool spec = site_spec(&p->sv->conf, pool);
-    const struct slurm_partition *partition = find_partition(&p->site, spec.partition);
-    const struct limits_of of = { user, spec.account, spec.qos, spec.partition,
-                                  partition == NULL ? NULL : partition->qos };
+    struct limits_of of = { user, spec.account, spec.qos, spec.partition, NULL };
 
+    for (size_t i = 0; i < p->site.partitions.n && of.partition_qos == NULL; i++)
+        if (strcmp(p->site.partitions.partitions[i].name, spec.partition) == 0)
+            of.partition_qos = p->site.partitions.partitions[i].qos;
     return pilot_limits(&p->site.accounts, &of, a);
-}
-
-static struct plan_partition read_partition(const struct site *s, const char *name)
-{
-    struct plan_partition to = { .total_cpus = 0 };
-
-    for (size_t i = 0; i < s->nodes.n; i++) {
-        const struct slurm_nodes *n = &s->nodes.nodes[i];
-
-        if (strcmp(n->partition, name) != 0)
-            continue;
-        to.total_cpus += n->n * n->cpus;
-        to.max_time_ms = known(n->max_time_ms);
-        to.default_time_ms = known(n->default_time_ms);
-        if (n->is_usable)
-            take_node(&to, n);
-    }
-    return to;
-}
-
-/* What the user's own options say about time counts. */
-static void take_shape(const struct slurm_site *site, const struct slurm_pool *pool,
-                       struct plan_partition *to)
-{
-    if (site == NULL)
-        return;
-    to->pilot.cpus_milli = 1000 * site->pilot_cpus;
-    to->pilot.gpus_milli = 1000 * site->pilot_gpus;
-    if (site->pilot_time_ms == 0 || pool->extra.n > 0)
-        return;
-    to->default_time_ms = site->pilot_time_ms;
-    if (to->max_time_ms > 0 && to->default_time_ms > to->max_time_ms)
-        to->default_time_ms = to->max_time_ms;
-    to->is_time_needed = true;
 }
 
 struct plan_partition site_partition(const struct pilots *p, const char *user,
                                      const struct slurm_pool *pool)
 {
-    struct plan_partition to = read_partition(&p->site, pool->partition);
+    const struct slurm_site *site = conf_slurm_site(&p->sv->conf, pool->partition);
+    struct plan_partition to = { .total_cpus = 0 };
     struct arena *a = arena_create();
     const struct pilot_limits limits = site_limits(p, user, pool, a);
 
-    take_shape(conf_slurm_site(&p->sv->conf, pool->partition), pool, &to);
+    for (size_t i = 0; i < p->site.nodes.n; i++) {
+        const struct slurm_nodes *n = &p->site.nodes.nodes[i];
+
+        if (strcmp(n->partition, pool->partition) != 0)
+            continue;
+        to.total_cpus += n->n * n->cpus;
+        to.max_time_ms = n->max_time_ms == SLURM_NONE ? 0 : n->max_time_ms;
+        to.default_time_ms = n->default_time_ms == SLURM_NONE ? 0 : n->default_time_ms;
+        /* The largest of those that have all features; "a40|rtx_6000" is left to Slurm. */
+        if (n->is_usable && 1000 * n->cpus > to.node.cpus_milli)
+            to.node = (struct plan_size){ 1000 * n->cpus, 1000 * n->gpus, n->memory_mb << 20 };
+    }
+    if (site != NULL) {
+        to.pilot.cpus_milli = 1000 * site->pilot_cpus;
+        to.pilot.gpus_milli = 1000 * site->pilot_gpus;
+    }
+    /* What the user's own options say about time counts. */
+    if (site != NULL && site->pilot_time_ms > 0 && pool->extra.n == 0) {
+        to.default_time_ms = site->pilot_time_ms;
+        if (to.max_time_ms > 0 && to.default_time_ms > to.max_time_ms)
+            to.default_time_ms = to.max_time_ms;
+        to.is_time_needed = true;
+    }
     limits_narrow(&limits, &to);
     arena_destroy(a);
     return to;

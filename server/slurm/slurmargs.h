@@ -8,6 +8,7 @@
 #ifndef LUDWIG_SERVER_SLURM_SLURMARGS_H
 #define LUDWIG_SERVER_SLURM_SLURMARGS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "common/base/mem.h"
@@ -23,20 +24,17 @@ struct pilot_request {
     int64_t cpus;
     int64_t memory_bytes; /* 0: what the partition gives, as time_ms */
     int64_t time_ms;
-    int64_t gpus;    /* unless the pool names its gres */
-    int64_t n;       /* more than one are an array, 0 to n - 1 */
-    int64_t at_once; /* of an array; 0: all */
-    bool is_requeued;
+    int64_t gpus; /* unless the pool names its gres */
+    int64_t n;    /* more than one are an array, 0 to n - 1 */
 };
 
 /* argv of sbatch, which reads its script from standard input; NULL with e set when something is no
  * text for it.  In the arena, like those below. */
 char **slurm_sbatch_args(const struct pilot_request *r, struct arena *a, struct err *e);
 
-/* Jobs are "17", "17_3"; ids of an array's tasks are looked at one by one. */
-char **slurm_squeue_args(const char *const *jobs, size_t n, struct arena *a);
-/* The same of all that have one of these names. */
-char **slurm_find_args(const char *const *names, size_t n, struct arena *a);
+/* Jobs are "17", "17_3"; ids of an array's tasks are looked at one by one.  by_name: all that have
+ * one of these names. */
+char **slurm_squeue_args(bool by_name, const char *const *texts, size_t n, struct arena *a);
 char **slurm_sacct_args(const char *const *jobs, size_t n, struct arena *a);
 char **slurm_scancel_args(const char *const *jobs, size_t n, struct arena *a);
 
@@ -49,11 +47,9 @@ struct slurm_user {
 };
 
 /* An environment made from nothing but the user's names and where Slurm is (path, and conf if it
- * has no configuration of the system's): of sbatch, from which jobs inherit it. */
-char **slurm_env(const struct slurm_user *user, const char *path, const char *conf,
+ * has no configuration of the system's): of sbatch, from which jobs inherit it.  is_read: of a
+ * command whose output is read, with what slurmread.h needs. */
+char **slurm_env(const struct slurm_user *user, const char *path, const char *conf, bool is_read,
                  struct arena *a);
-/* Of a command whose output is read: with what slurmread.h needs. */
-char **slurm_reader_env(const struct slurm_user *user, const char *path, const char *conf,
-                        struct arena *a);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slurmcall.c - a command of Slurm's, run as its user, while the loop goes on */
+/* slurmcall.c - commands of Slurm's: run as their user, why they fail, how many are run */
 
 #include "server/slurm/slurmcall.h"
 
@@ -14,7 +14,8 @@
 #include "common/base/mem.h"
 #include "common/base/account.h"
 
-enum { IN, OUT, SAID, PIPES, NO_COMMAND = 127, DIES_MS = 1000 };
+enum { IN, OUT, SAID, PIPES };
+enum { NO_COMMAND = 127, DIES_MS = 1000, USUAL_MS = 25 * 1000, WORDS_MAX_BYTES = 1000 };
 
 struct slurm_call {
     uv_process_t process;
@@ -170,84 +171,55 @@ static void on_written(uv_write_t *write, int status)
     close_handle(&c->pipes[IN]);
 }
 
-static void give_input(struct slurm_call *c, const struct slurm_command *command)
-{
-    uv_buf_t bytes;
-
-    if (command->input != NULL) {
-        c->input = mem_copy(command->input, command->input_n);
-        bytes = uv_buf_init(c->input, (unsigned)command->input_n);
-        c->write.data = c;
-        if (uv_write(&c->write, (uv_stream_t *)&c->pipes[IN], &bytes, 1, on_written) == 0)
-            return;
-    }
-    close_handle(&c->pipes[IN]);
-}
-
-/* ludwigd --as RIGHTS COMMAND... */
-static char **words_of(const struct slurm_command *command)
-{
-    size_t n = 0, k = 0;
-    char **words;
-
-    while (command->args[n] != NULL)
-        n++;
-    words = mem_alloc((n + 4) * sizeof *words);
-    if (command->rights != NULL) {
-        words[k++] = "ludwigd";
-        words[k++] = SLURM_CALL_AS;
-        words[k++] = (char *)(uintptr_t)command->rights;
-    }
-    memcpy(words + k, command->args, n * sizeof *words);
-    return words;
-}
-
 static int spawn(struct slurm_call *c, uv_loop_t *loop, const struct slurm_command *command)
 {
     uv_stdio_container_t stdio[PIPES] = { { .flags = UV_CREATE_PIPE | UV_READABLE_PIPE },
                                           { .flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE },
                                           { .flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE } };
-    char **words = words_of(command);
     uv_process_options_t options = {
         .exit_cb = on_exit_of,
-        .file = command->rights != NULL ? "/proc/self/exe" : words[0],
-        .args = words,
         .env = (char **)(uintptr_t)command->env,
         .cwd = "/",
         .flags = UV_PROCESS_DETACHED,
         .stdio_count = PIPES,
         .stdio = stdio,
     };
+    size_t n = 0, k = 0;
     int rc;
 
+    while (command->args[n] != NULL)
+        n++;
+    options.args = mem_alloc((n + 4) * sizeof *options.args);
+    if (command->rights != NULL) { /* ludwigd --as RIGHTS COMMAND... */
+        options.args[k++] = "ludwigd";
+        options.args[k++] = SLURM_CALL_AS;
+        options.args[k++] = (char *)(uintptr_t)command->rights;
+    }
+    memcpy(options.args + k, command->args, n * sizeof *options.args);
+    options.file = command->rights != NULL ? "/proc/self/exe" : command->args[0];
     for (int i = 0; i < PIPES; i++)
         stdio[i].data.stream = (uv_stream_t *)&c->pipes[i];
     rc = uv_spawn(loop, &c->process, &options);
-    free(words);
+    free(options.args);
     return rc;
 }
 
-static struct slurm_call *make(uv_loop_t *loop)
+struct slurm_call *slurm_call_begin(uv_loop_t *loop, const struct slurm_command *command,
+                                    slurm_done_fn done, void *context, struct err *e)
 {
     struct slurm_call *c = mem_alloc(sizeof *c);
+    uv_buf_t bytes;
+    int rc;
 
     uv_timer_init(loop, &c->timer);
     for (int i = 0; i < PIPES; i++) {
         uv_pipe_init(loop, &c->pipes[i], 0);
         c->pipes[i].data = c;
     }
-    c->timer.data = c->process.data = c;
+    c->timer.data = c->process.data = c->write.data = c;
     c->n_open = PIPES + 2;
     c->result.exit_code = -1;
-    return c;
-}
-
-struct slurm_call *slurm_call_begin(uv_loop_t *loop, const struct slurm_command *command,
-                                    slurm_done_fn done, void *context, struct err *e)
-{
-    struct slurm_call *c = make(loop);
-    int rc = spawn(c, loop, command);
-
+    rc = spawn(c, loop, command);
     if (rc < 0) {
         finish(c); /* of a process that did not start the handle is there nevertheless */
         err_set(e, rc == UV_ENOENT ? ERR_NOT_FOUND : ERR_FAILED, "start %s: %s", command->args[0],
@@ -256,13 +228,23 @@ struct slurm_call *slurm_call_begin(uv_loop_t *loop, const struct slurm_command 
     }
     c->done = done;
     c->context = context;
-    c->output_max_bytes = command->output_max_bytes;
+    c->output_max_bytes =
+        command->output_max_bytes > 0 ? command->output_max_bytes : SLURM_OUTPUT_MAX_BYTES;
     c->pid = c->process.pid;
     c->n_awaited = 3;
-    uv_timer_start(&c->timer, on_timeout, command->timeout_ms, 0);
+    uv_timer_start(&c->timer, on_timeout, command->timeout_ms > 0 ? command->timeout_ms : USUAL_MS,
+                   0);
     uv_read_start((uv_stream_t *)&c->pipes[OUT], on_room, on_output);
     uv_read_start((uv_stream_t *)&c->pipes[SAID], on_room, on_said);
-    give_input(c, command);
+    if (command->input != NULL) {
+        size_t n = strlen(command->input);
+
+        c->input = mem_copy(command->input, n);
+        bytes = uv_buf_init(c->input, (unsigned)n);
+        if (uv_write(&c->write, (uv_stream_t *)&c->pipes[IN], &bytes, 1, on_written) == 0)
+            return c;
+    }
+    close_handle(&c->pipes[IN]);
     return c;
 }
 
@@ -283,4 +265,204 @@ int slurm_call_become(char **argv)
     }
     fprintf(stderr, "%s\n", e.text);
     return NO_COMMAND;
+}
+
+/* ---- why it failed ---- */
+
+/* A part of what is said, and what it means.  The first counts; what fits none passes, so that
+ * nothing is lost.  "Unspecified error" is the no of a site's own job_submit plugin. */
+static const struct {
+    const char *text;
+    enum slurm_failure failure;
+} failures[] = {
+    { "Unable to contact slurm controller", SLURM_AWAY },
+    { "Socket timed out on send/recv", SLURM_AWAY },
+    { "Zero Bytes were transmitted", SLURM_AWAY },
+    { "Slurm temporarily unable to accept job", SLURM_AWAY },
+    { "backup controller in standby mode", SLURM_AWAY },
+    { "Unable to establish controller machine", SLURM_NOT_HERE },
+    { "Could not establish a configuration source", SLURM_NOT_HERE },
+    { "Unable to process configuration file", SLURM_NOT_HERE },
+    { "resolve_ctls_from_dns_srv", SLURM_NOT_HERE },
+    { "QOSMaxSubmitJobPerUserLimit", SLURM_FULL },
+    { "QOSGrpSubmitJobsLimit", SLURM_FULL },
+    { "AssocMaxSubmitJobLimit", SLURM_FULL },
+    { "AssocGrpSubmitJobsLimit", SLURM_FULL },
+    { "MaxSubmitJobsPerAccount", SLURM_FULL },
+    { "Job violates accounting/QOS policy", SLURM_REFUSED },
+    { "Invalid job id specified", SLURM_NO_SUCH_JOB },
+    { "Invalid partition name specified", SLURM_REFUSED },
+    { "invalid partition specified", SLURM_REFUSED },
+    { "No partition specified", SLURM_REFUSED },
+    { "Invalid account or account/partition combination", SLURM_REFUSED },
+    { "Invalid qos specification", SLURM_REFUSED },
+    { "Invalid feature specification", SLURM_REFUSED },
+    { "Invalid generic resource", SLURM_REFUSED },
+    { "Invalid Trackable RESource", SLURM_REFUSED },
+    { "Invalid job array specification", SLURM_REFUSED },
+    { "Invalid node name specified", SLURM_REFUSED },
+    { "Invalid license specification", SLURM_REFUSED },
+    { "Invalid wckey specification", SLURM_REFUSED },
+    { "Invalid time specified", SLURM_REFUSED },
+    { "Requested node configuration is not available", SLURM_REFUSED },
+    { "Requested nodes not in this partition", SLURM_REFUSED },
+    { "Requested partition configuration not available", SLURM_REFUSED },
+    { "Requested time limit is invalid", SLURM_REFUSED },
+    { "Requested reservation", SLURM_REFUSED },
+    { "Requested GRES option unsupported", SLURM_REFUSED },
+    { "Time limit specification required", SLURM_REFUSED },
+    { "Node count specification invalid", SLURM_REFUSED },
+    { "More processors requested than permitted", SLURM_REFUSED },
+    { "Memory specification can not be satisfied", SLURM_REFUSED },
+    { "Memory required by task is not available", SLURM_REFUSED },
+    { "User's group not permitted to use this partition", SLURM_REFUSED },
+    { "Required partition not available", SLURM_FULL },
+    { "Access/permission denied", SLURM_REFUSED },
+    { "Unspecified error", SLURM_REFUSED },
+    { "Pathname of a file, directory or other parameter too long", SLURM_REFUSED },
+    { "unrecognized option", SLURM_REFUSED },
+    { "option requires an argument", SLURM_REFUSED },
+    { "is ambiguous", SLURM_REFUSED },
+    { "doesn't allow an argument", SLURM_REFUSED },
+    { "are mutually exclusive", SLURM_REFUSED },
+    { "Invalid --", SLURM_REFUSED },
+    { "only permitted by root user", SLURM_REFUSED },
+};
+
+enum slurm_failure slurm_failure_of(const struct slurm_result *result)
+{
+    const char *said = buf_text(&result->said);
+
+    if (result->is_late || result->is_too_long || result->exit_code < 0)
+        return SLURM_AWAY;
+    if (result->exit_code == 0)
+        return SLURM_WELL;
+    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++)
+        if (strstr(said, failures[i].text) != NULL)
+            return failures[i].failure;
+    return result->exit_code == NO_COMMAND ? SLURM_NOT_HERE : SLURM_AWAY;
+}
+
+/* "sbatch: error: " and "slurm_load_jobs error: " are for who knows which command it was. */
+static const char *skip_head(const char *line, size_t n)
+{
+    static const char *const heads[] = { "error: ", "fatal: " };
+
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        const char *head = memmem(line, n, heads[i], strlen(heads[i]));
+
+        if (head != NULL && memchr(line, '\'', (size_t)(head - line)) == NULL)
+            return head + strlen(heads[i]);
+    }
+    return line;
+}
+
+char *slurm_failure_words(const struct slurm_result *result, struct arena *a)
+{
+    const char *at = buf_text(&result->said);
+    struct buf words = { 0 };
+
+    while (*at != '\0') {
+        const char *end = at + strcspn(at, "\n"), *from = skip_head(at, (size_t)(end - at));
+
+        if (from < end && words.n > 0 && words.n <= WORDS_MAX_BYTES)
+            buf_add_str(&words, "; ");
+        for (; from < end && words.n <= WORDS_MAX_BYTES; from++)
+            buf_add_char(&words, (unsigned char)*from < ' ' ? ' ' : *from);
+        at = end + (*end == '\n');
+    }
+    if (words.n == 0)
+        buf_add_str(&words, result->is_late         ? "it did not answer in time"
+                            : result->is_too_long   ? "it said more than is read"
+                            : result->exit_code < 0 ? "it was killed"
+                                                    : "it failed without a word");
+    return buf_to_arena(&words, a);
+}
+
+/* ---- how many are run ---- */
+
+static int64_t at_least_1(int64_t number)
+{
+    return number < 1 ? 1 : number;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+void slurm_budget_begin(struct slurm_budget *b, int64_t now_ms)
+{
+    *b = (struct slurm_budget){ .bucket = SLURM_BUDGET_BUCKET,
+                                .every_ms = SLURM_BUDGET_EVERY_MS,
+                                .tokens = SLURM_BUDGET_BUCKET,
+                                .filled_at_ms = now_ms,
+                                .slot = now_ms / SLURM_BUDGET_SLOT_MS };
+}
+
+void slurm_budget_fit(struct slurm_budget *b, const struct slurm_config *config)
+{
+    int64_t every_ms;
+
+    if (config->rpc_bucket <= 0)
+        return;
+    /* Figures of a site's own are as large as anybody likes. */
+    every_ms = 2000 * smaller(at_least_1(config->rpc_refill_period_s), 3600) /
+               at_least_1(config->rpc_refill);
+    b->bucket = smaller(b->bucket, at_least_1(config->rpc_bucket / 2));
+    b->tokens = smaller(b->tokens, b->bucket);
+    if (every_ms > b->every_ms)
+        b->every_ms = every_ms;
+}
+
+static void fill(struct slurm_budget *b, int64_t now_ms)
+{
+    int64_t n = now_ms > b->filled_at_ms ? (now_ms - b->filled_at_ms) / b->every_ms : 0;
+
+    b->filled_at_ms += n * b->every_ms;
+    b->tokens = smaller(b->bucket, b->tokens + n);
+}
+
+/* Counts of an hour ago and more are forgotten. */
+static void forget_old_counts(struct slurm_budget *b, int64_t now_ms)
+{
+    int64_t now = now_ms / SLURM_BUDGET_SLOT_MS;
+
+    if (now - b->slot >= SLURM_BUDGET_SLOTS)
+        memset(b->counts, 0, sizeof b->counts);
+    else
+        while (b->slot < now)
+            b->counts[++b->slot % SLURM_BUDGET_SLOTS] = 0;
+    if (now > b->slot)
+        b->slot = now;
+}
+
+bool slurm_budget_take(struct slurm_budget *b, int64_t now_ms)
+{
+    fill(b, now_ms);
+    if (b->tokens == 0)
+        return false;
+    b->tokens--;
+    forget_old_counts(b, now_ms);
+    b->counts[b->slot % SLURM_BUDGET_SLOTS]++;
+    return true;
+}
+
+int64_t slurm_budget_wait_ms(struct slurm_budget *b, int64_t n, int64_t now_ms)
+{
+    int64_t lacking;
+
+    fill(b, now_ms);
+    lacking = smaller(n, b->bucket) - b->tokens;
+    return lacking <= 0 ? 0 : b->filled_at_ms + lacking * b->every_ms - now_ms;
+}
+
+int64_t slurm_budget_last_hour(struct slurm_budget *b, int64_t now_ms)
+{
+    int64_t n = 0;
+
+    forget_old_counts(b, now_ms);
+    for (int i = 0; i < SLURM_BUDGET_SLOTS; i++)
+        n += b->counts[i];
+    return n;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slurmcall.h - a command of Slurm's, run as its user, while the loop goes on
+ * slurmcall.h - commands of Slurm: run as their user beside the loop; why they fail; how many run
  *
  * When slurmctld is away each command hangs for 9 s or longer: one that takes too long is killed.
+ * Each command costs slurmctld a few calls, and it serves everybody: a bucket of tokens bounds how
+ * many are run.
  */
 #ifndef LUDWIG_SERVER_SLURM_SLURMCALL_H
 #define LUDWIG_SERVER_SLURM_SLURMCALL_H
@@ -12,6 +14,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/err.h"
+#include "server/slurm/slurmread.h"
 
 /* Before the rights and a command: this program takes these rights and becomes that command. */
 #define SLURM_CALL_AS "--as"
@@ -23,11 +26,10 @@ struct slurm_call;
 struct slurm_command {
     char *const *args; /* the first is looked for in env's PATH; both end in NULL */
     char *const *env;
-    const char *rights; /* whose, as account_rights has them; NULL: our own */
-    const char *input;  /* NULL: none */
-    size_t input_n;
-    uint64_t timeout_ms;
-    size_t output_max_bytes;
+    const char *rights;      /* whose, as account_rights has them; NULL: our own */
+    const char *input;       /* NULL: none */
+    uint64_t timeout_ms;     /* 0: 25 s */
+    size_t output_max_bytes; /* 0: SLURM_OUTPUT_MAX_BYTES */
 };
 
 struct slurm_result {
@@ -49,5 +51,45 @@ void slurm_call_drop(struct slurm_call *c);
 
 /* For main.c: argv after SLURM_CALL_AS.  Comes back, with what to exit with, only if it fails. */
 int slurm_call_become(char **argv);
+
+enum slurm_failure {
+    SLURM_WELL,    /* it did not fail */
+    SLURM_AWAY,    /* it passes: tried again, with back-off */
+    SLURM_FULL,    /* none is taken for now, as there are many, or the partition is closed: again */
+    SLURM_REFUSED, /* what was asked for cannot be: not tried again */
+    SLURM_NOT_HERE, /* there is no Slurm here, or it has no configuration */
+    SLURM_NO_SUCH_JOB
+};
+
+/* What the command said decides: is it the user's to change, or does it pass? */
+enum slurm_failure slurm_failure_of(const struct slurm_result *result);
+/* Slurm's own words in one line, without "sbatch: error: " and its like; in the arena. */
+char *slurm_failure_words(const struct slurm_result *result, struct arena *a);
+
+enum {
+    SLURM_BUDGET_BUCKET = 30,     /* at once */
+    SLURM_BUDGET_EVERY_MS = 1000, /* one more */
+    SLURM_BUDGET_SLOTS = 60,      /* of the last hour */
+    SLURM_BUDGET_SLOT_MS = 60 * 1000,
+};
+
+struct slurm_budget {
+    int64_t bucket, every_ms;
+    int64_t tokens;
+    int64_t filled_at_ms; /* when the last token came, or would have had there been room */
+    int64_t slot;         /* of the latest count */
+    int64_t counts[SLURM_BUDGET_SLOTS];
+};
+
+/* Times are those of units_monotonic_ms. */
+void slurm_budget_begin(struct slurm_budget *b, int64_t now_ms);
+/* Not more than the site allows a user, with half of it left to the user's own commands. */
+void slurm_budget_fit(struct slurm_budget *b, const struct slurm_config *config);
+
+/* One command: false when there is no token, and then it is not counted. */
+bool slurm_budget_take(struct slurm_budget *b, int64_t now_ms);
+/* How long until n commands may be run at once, or as many as ever can be; 0: they may now. */
+int64_t slurm_budget_wait_ms(struct slurm_budget *b, int64_t n, int64_t now_ms);
+int64_t slurm_budget_last_hour(struct slurm_budget *b, int64_t now_ms);
 
 #endif

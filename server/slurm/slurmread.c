@@ -3,205 +3,357 @@
 
 #include "server/slurm/slurmread.h"
 
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-#define SEPARATOR (SLURM_SEPARATOR[0])
+#define LARGEST ((int64_t)1 << 53)
 
-/* What reads one kind of row: -1 when it is none of its kind. */
-struct reader {
-    const char *what;
-    char separator;
-    size_t n_cells;
-    size_t item_bytes;
-    int (*read)(char *const *cells, struct arena *a, void *item);
-};
-
-static int check_size(const char *what, size_t n, struct err *e)
-{
-    if (n > SLURM_OUTPUT_MAX_BYTES)
-        return err_set(e, ERR_PROTOCOL, "Slurm says more about %s than is read: %zu bytes", what,
-                       n);
-    return 0;
-}
-
-static int too_many(const char *what, struct err *e)
-{
-    return err_set(e, ERR_PROTOCOL, "Slurm has more %s than are read: over %d", what,
-                   SLURM_ROWS_MAX);
-}
-
-static size_t count_lines(const char *text, size_t n)
-{
-    size_t lines = 1;
-
-    for (size_t i = 0; i < n; i++)
-        lines += text[i] == '\n';
-    return lines;
-}
-
-static int read_rows(const struct reader *reader, const char *text, size_t n, struct arena *a,
-                     struct slurm_answer *out, struct err *e)
-{
-    struct slurm_rows rows;
-    size_t lines;
-    char *items;
-
-    *out = (struct slurm_answer){ .n = 0 };
-    if (check_size(reader->what, n, e) < 0)
-        return -1;
-    lines = count_lines(text, n);
-    if (lines > SLURM_ROWS_MAX)
-        return too_many(reader->what, e);
-    items = arena_alloc(a, lines * reader->item_bytes);
-    slurm_rows_begin(&rows, text, n, reader->separator, reader->n_cells);
-    while (slurm_rows_next(&rows, a)) {
-        if (reader->read(rows.cells, a, items + out->n * reader->item_bytes) == 0)
-            out->n++;
-        else
-            out->n_passed_over++;
-    }
-    out->n_passed_over += rows.n_passed_over;
-    out->jobs = (void *)items;
-    return 0;
-}
+/* ---- numbers, times and sets ---- */
 
 static const char *or_none(const char *text)
 {
-    return slurm_is_none(text) ? NULL : text;
+    static const char *const names[] = { "",        "N/A",       "NONE",     "(null)",
+                                         "Unknown", "UNLIMITED", "INFINITE", "NOT_SET" };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(text, names[i]) == 0)
+            return NULL;
+    return text;
 }
 
-/* ---- squeue ---- */
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
 
-enum {
-    J_ID,
-    J_ARRAY,
-    J_TASKS,
-    J_STATE,
-    J_PARTITION,
-    J_SUBMIT,
-    J_START,
-    J_END,
-    J_NODES,
-    J_USER,
-    J_REASON,
-    J_NAME,
-    J_COMMENT,
-    J_CELLS
+/* Digits up to what is none, which *at is then; SLURM_NONE where there are none, or too many. */
+static int64_t take_digits(const char **at)
+{
+    int64_t number = 0;
+
+    if (!is_digit(**at))
+        return SLURM_NONE;
+    for (; is_digit(**at); (*at)++) {
+        if (number > LARGEST / 10)
+            return SLURM_NONE;
+        number = number * 10 + (**at - '0');
+    }
+    return number > LARGEST ? SLURM_NONE : number;
+}
+
+static int64_t times(int64_t number, int64_t factor)
+{
+    return number == SLURM_NONE || number > LARGEST / factor ? SLURM_NONE : number * factor;
+}
+
+int64_t slurm_number(const char *text)
+{
+    const char *at = text == NULL ? "" : text;
+    int64_t number = take_digits(&at);
+
+    if (*at == 'K' || *at == 'M' || *at == 'G') {
+        int power = *at == 'K' ? 10 : *at == 'M' ? 20 : 30;
+
+        number = times(number, (int64_t)1 << power);
+        at++;
+    }
+    if (*at == '+')
+        at++;
+    return *at == '\0' || *at == ' ' ? number : SLURM_NONE;
+}
+
+int64_t slurm_time_ms(const char *text)
+{
+    static const int64_t worth[] = { 3600, 60, 1 };
+    const char *dash = text == NULL ? NULL : strchr(text, '-');
+    const char *at = text;
+    int64_t seconds = 0, parts[3];
+    int n = 0, first;
+
+    if (text == NULL)
+        return SLURM_NONE;
+    if (dash != NULL) {
+        seconds = times(take_digits(&at), 86400);
+        if (at != dash || seconds == SLURM_NONE)
+            return SLURM_NONE;
+        at++;
+    }
+    do {
+        if (n == 3)
+            return SLURM_NONE;
+        parts[n] = take_digits(&at);
+        if (parts[n++] == SLURM_NONE)
+            return SLURM_NONE;
+    } while (*at++ == ':');
+    if (at[-1] != '\0')
+        return SLURM_NONE;
+    /* With days it begins with hours, else it ends with seconds; one number alone is minutes. */
+    first = dash != NULL || n == 3 ? 0 : 1;
+    for (int i = 0; i < n; i++) {
+        int64_t part = times(parts[i], worth[first + i]);
+
+        if (part == SLURM_NONE)
+            return SLURM_NONE;
+        seconds += part;
+    }
+    return times(seconds, 1000);
+}
+
+struct range {
+    int64_t first, last, step;
 };
 
-static int read_job(char *const *cells, struct arena *a, void *item)
+/* "7", "7-11", "7-11:2" and the comma behind it. */
+static bool take_range(const char **at, struct range *r)
 {
-    struct slurm_job j = { .id = slurm_number(cells[J_ID]),
-                           .array_id = slurm_number(cells[J_ARRAY]),
-                           .tasks = or_none(cells[J_TASKS]),
-                           .state = cells[J_STATE],
-                           .partition = cells[J_PARTITION],
-                           .submitted_s = slurm_number(cells[J_SUBMIT]),
-                           .starts_s = slurm_number(cells[J_START]),
-                           .ends_s = slurm_number(cells[J_END]),
-                           .nodes = cells[J_NODES],
-                           .user = cells[J_USER],
-                           .reason = cells[J_REASON],
-                           .name = cells[J_NAME],
-                           .comment = or_none(cells[J_COMMENT]) };
-
-    (void)a;
-    if (j.id <= 0 || j.array_id <= 0 || (j.tasks != NULL && slurm_set_count(j.tasks) == 0))
-        return -1;
-    *(struct slurm_job *)item = j;
-    return 0;
+    r->first = r->last = take_digits(at);
+    r->step = 1;
+    if (r->first != SLURM_NONE && **at == '-') {
+        (*at)++;
+        r->last = take_digits(at);
+    }
+    if (**at == ':') {
+        (*at)++;
+        r->step = take_digits(at);
+    }
+    if (r->first == SLURM_NONE || r->last < r->first || r->step < 1)
+        return false;
+    *at += **at == ',';
+    return true;
 }
 
-int slurm_read_jobs(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
-                    struct err *e)
+static const char *set_begin(const char *set)
 {
-    static const struct reader reader = { "jobs", SEPARATOR, J_CELLS, sizeof(struct slurm_job),
-                                          read_job };
-
-    return read_rows(&reader, text, n, a, out, e);
+    return set == NULL ? "" : set + (*set == '[');
 }
 
-/* ---- sacct ---- */
+int64_t slurm_set_count(const char *set)
+{
+    const char *at = set_begin(set);
+    struct range r;
+    int64_t count = 0;
 
-enum {
-    E_RAW,
-    E_ID,
-    E_STATE,
-    E_EXIT,
-    E_PARTITION,
-    E_SUBMIT,
-    E_START,
-    E_END,
-    E_NODES,
-    E_USER,
-    E_NAME,
-    E_CELLS
+    while (take_range(&at, &r) && count < LARGEST)
+        count += (r.last - r.first) / r.step + 1;
+    return *at == '\0' || *at == '%' || *at == ']' ? count : 0;
+}
+
+bool slurm_set_has(const char *set, int64_t index)
+{
+    const char *at = set_begin(set);
+    struct range r;
+
+    while (take_range(&at, &r))
+        if (index >= r.first && index <= r.last && (index - r.first) % r.step == 0)
+            return true;
+    return false;
+}
+
+/* Behind "gpu": ":8", ":a40:8", or nothing, which is one; what is in parentheses says where they
+ * are. */
+static int64_t gpus_of(const char *at, size_t n)
+{
+    const char *colon = memrchr(at, ':', n);
+    int64_t number;
+
+    if (n == 0)
+        return 1;
+    if (*at != ':')
+        return 0;
+    colon++;
+    number = take_digits(&colon);
+    return number == SLURM_NONE ? 1 : number;
+}
+
+int64_t slurm_gres_gpus(const char *gres)
+{
+    const char *at = gres == NULL ? "" : gres;
+    int64_t count = 0;
+
+    while (*at != '\0' && count < LARGEST) {
+        size_t name = strcspn(at, "(,");
+
+        if (name >= 3 && strncmp(at, "gpu", 3) == 0)
+            count += gpus_of(at + 3, name - 3);
+        at += name;
+        if (*at == '(')
+            at += strcspn(at, ")");
+        at += strcspn(at, ",");
+        at += *at == ',';
+    }
+    return count;
+}
+
+/* Of "a,b=3,c": the n bytes behind "b="; none of a; NULL of d. */
+static const char *find_value(const char *list, const char *separator, const char *name, size_t *n)
+{
+    size_t length = strlen(name);
+
+    while (list != NULL && *list != '\0') {
+        size_t item = strcspn(list, separator);
+
+        if (item >= length && strncasecmp(list, name, length) == 0 &&
+            (item == length || list[length] == '=')) {
+            *n = item - length - (item > length);
+            return list + item - *n;
+        }
+        list += item + (list[item] != '\0');
+    }
+    return NULL;
+}
+
+int64_t slurm_tres(const char *tres, const char *name)
+{
+    char number[32] = { 0 };
+    size_t n;
+    const char *value = find_value(tres, ",", name, &n);
+
+    if (value == NULL || n >= sizeof number)
+        return SLURM_NONE;
+    memcpy(number, value, n);
+    return slurm_number(number);
+}
+
+/* ---- rows ---- */
+
+enum { CELLS_MAX = 16 };
+
+/* How a cell is read; a row whose cell is not of the form is passed over. */
+enum cell {
+    SKIPPED,
+    TEXT,
+    NAME,         /* a text that is not empty */
+    TEXT_OR_NONE, /* NULL: none */
+    TASKS,        /* a set, or NULL */
+    NUMBER,
+    ID,    /* a number above 0 */
+    COUNT, /* a number, 0 or more */
+    TIME,
+    GPUS,
+    USABLE,   /* do nodes in that state take jobs? */
+    ARRAY_ID, /* "17", "17_3", "17_[4-9%2]", of a struct slurm_ended */
+    SIGNAL    /* of "EXIT_CODE:SIGNAL" */
 };
 
-/* "17", "17_3", "17_[4-9%2]": of which array, and which of it. */
-static int split_id(const char *text, struct arena *a, int64_t *array_id, const char **tasks)
-{
-    const char *bar = strchr(text, '_');
-
-    *tasks = bar == NULL ? NULL : bar + 1;
-    if (*tasks != NULL && slurm_set_count(*tasks) == 0)
-        return -1;
-    *array_id = slurm_number(bar == NULL ? text : arena_strndup(a, text, (size_t)(bar - text)));
-    return *array_id > 0 ? 0 : -1;
-}
-
-static void split_exit(const char *text, struct arena *a, struct slurm_ended *j)
-{
-    const char *colon = strchr(text, ':');
-
-    j->exit_code =
-        colon == NULL ? SLURM_NONE : slurm_number(arena_strndup(a, text, (size_t)(colon - text)));
-    j->signal = colon == NULL ? SLURM_NONE : slurm_number(colon + 1);
-}
-
-static int read_ended(char *const *cells, struct arena *a, void *item)
-{
-    struct slurm_ended j = { .id = slurm_number(cells[E_RAW]),
-                             .state = cells[E_STATE],
-                             .partition = cells[E_PARTITION],
-                             .submitted_s = slurm_number(cells[E_SUBMIT]),
-                             .started_s = slurm_number(cells[E_START]),
-                             .ended_s = slurm_number(cells[E_END]),
-                             .nodes = cells[E_NODES],
-                             .user = cells[E_USER],
-                             .name = cells[E_NAME] };
-
-    if (j.id <= 0 || split_id(cells[E_ID], a, &j.array_id, &j.tasks) < 0)
-        return -1;
-    split_exit(cells[E_EXIT], a, &j);
-    *(struct slurm_ended *)item = j;
-    return 0;
-}
-
-int slurm_read_ended(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
-                     struct err *e)
-{
-    static const struct reader reader = { "jobs that ended", SEPARATOR, E_CELLS,
-                                          sizeof(struct slurm_ended), read_ended };
-
-    return read_rows(&reader, text, n, a, out, e);
-}
-
-/* ---- sinfo ---- */
-
-enum {
-    N_PARTITION,
-    N_AVAIL,
-    N_STATE,
-    N_COUNT,
-    N_CPUS,
-    N_MEMORY,
-    N_FEATURES,
-    N_GRES,
-    N_MAX_TIME,
-    N_DEFAULT_TIME,
-    N_CELLS
+struct column {
+    enum cell kind;
+    size_t offset;
 };
+
+static const struct column jobs[] = {
+    { ID, offsetof(struct slurm_job, id) },
+    { ID, offsetof(struct slurm_job, array_id) },
+    { TASKS, offsetof(struct slurm_job, tasks) },
+    { TEXT, offsetof(struct slurm_job, state) },
+    { SKIPPED, 0 },
+    { NUMBER, offsetof(struct slurm_job, submitted_s) },
+    { SKIPPED, 0 },
+    { SKIPPED, 0 },
+    { SKIPPED, 0 },
+    { TEXT, offsetof(struct slurm_job, user) },
+    { TEXT, offsetof(struct slurm_job, reason) },
+    { TEXT, offsetof(struct slurm_job, name) },
+    { TEXT_OR_NONE, offsetof(struct slurm_job, comment) },
+};
+
+static const struct column ended[] = {
+    { ID, offsetof(struct slurm_ended, id) },
+    { ARRAY_ID, 0 },
+    { TEXT, offsetof(struct slurm_ended, state) },
+    { SIGNAL, offsetof(struct slurm_ended, signal) },
+    { SKIPPED, 0 },
+    { NUMBER, offsetof(struct slurm_ended, submitted_s) },
+    { SKIPPED, 0 },
+    { SKIPPED, 0 },
+    { SKIPPED, 0 },
+    { SKIPPED, 0 },
+    { TEXT, offsetof(struct slurm_ended, name) },
+};
+
+static const struct column nodes[] = {
+    { NAME, offsetof(struct slurm_nodes, partition) },
+    { SKIPPED, 0 },
+    { USABLE, offsetof(struct slurm_nodes, is_usable) },
+    { COUNT, offsetof(struct slurm_nodes, n) },
+    { COUNT, offsetof(struct slurm_nodes, cpus) },
+    { COUNT, offsetof(struct slurm_nodes, memory_mb) },
+    { SKIPPED, 0 },
+    { GPUS, offsetof(struct slurm_nodes, gpus) },
+    { TIME, offsetof(struct slurm_nodes, max_time_ms) },
+    { TIME, offsetof(struct slurm_nodes, default_time_ms) },
+};
+
+static const struct column assocs[] = {
+    { SKIPPED, 0 },
+    { NAME, offsetof(struct slurm_assoc, account) },
+    { TEXT, offsetof(struct slurm_assoc, user) },
+    { TEXT_OR_NONE, offsetof(struct slurm_assoc, partition) },
+    { SKIPPED, 0 },
+    { TEXT_OR_NONE, offsetof(struct slurm_assoc, default_qos) },
+    { NUMBER, offsetof(struct slurm_assoc, max_jobs) },
+    { NUMBER, offsetof(struct slurm_assoc, max_submit) },
+    { NUMBER, offsetof(struct slurm_assoc, group_jobs) },
+    { NUMBER, offsetof(struct slurm_assoc, group_submit) },
+    { TIME, offsetof(struct slurm_assoc, max_time_ms) },
+    { TEXT_OR_NONE, offsetof(struct slurm_assoc, parent) },
+    { TEXT, offsetof(struct slurm_assoc, group_tres) },
+    { TEXT, offsetof(struct slurm_assoc, max_tres_per_job) },
+};
+
+static const struct column qos[] = {
+    { NAME, offsetof(struct slurm_qos, name) },
+    { NUMBER, offsetof(struct slurm_qos, max_jobs_per_user) },
+    { NUMBER, offsetof(struct slurm_qos, max_submit_per_user) },
+    { NUMBER, offsetof(struct slurm_qos, group_jobs) },
+    { NUMBER, offsetof(struct slurm_qos, group_submit) },
+    { TIME, offsetof(struct slurm_qos, max_time_ms) },
+    { SKIPPED, 0 },
+    { SKIPPED, 0 },
+    { SKIPPED, 0 },
+    { TEXT, offsetof(struct slurm_qos, group_tres) },
+    { TEXT, offsetof(struct slurm_qos, max_tres_per_user) },
+    { TEXT, offsetof(struct slurm_qos, max_tres_per_job) },
+};
+
+static const struct column users[] = {
+    { NAME, offsetof(struct slurm_account_user, name) },
+    { TEXT_OR_NONE, offsetof(struct slurm_account_user, account) },
+};
+
+static const struct reader {
+    const char *what, *separator;
+    size_t item_bytes;
+    const struct column *columns;
+    size_t n_columns;
+} readers[] = {
+#define READER(what, separator, type, columns)                                          \
+    {                                                                                   \
+        what, separator, sizeof(struct type), columns, sizeof columns / sizeof *columns \
+    }
+    [SLURM_JOBS] = READER("jobs", SLURM_SEPARATOR, slurm_job, jobs),
+    [SLURM_ENDED] = READER("jobs that ended", SLURM_SEPARATOR, slurm_ended, ended),
+    [SLURM_NODES] = READER("nodes", SLURM_SEPARATOR, slurm_nodes, nodes),
+    [SLURM_ASSOCS] = READER("associations", "|", slurm_assoc, assocs),
+    [SLURM_QOS] = READER("QOS", "|", slurm_qos, qos),
+    [SLURM_USERS] = READER("users", "|", slurm_account_user, users),
+#undef READER
+};
+
+/* A line at a time: *line is what is left, and moved behind it. */
+static bool next_line(const char **at, const char *end, const char **line, size_t *n)
+{
+    const char *stop;
+
+    if (*at >= end)
+        return false;
+    *line = *at;
+    stop = memchr(*at, '\n', (size_t)(end - *at));
+    *n = (size_t)((stop == NULL ? end : stop) - *at);
+    *at = stop == NULL ? end : stop + 1;
+    return true;
+}
 
 /* "idle", "mixed", "allocated" and so on; '~', '#' and '%' are about power, '*' does not answer. */
 static bool takes_jobs(const char *state)
@@ -215,156 +367,100 @@ static bool takes_jobs(const char *state)
     return false;
 }
 
-static int read_nodes(char *const *cells, struct arena *a, void *item)
+static bool read_array_id(char *cell, struct slurm_ended *j)
 {
-    struct slurm_nodes nodes = { .partition = cells[N_PARTITION],
-                                 .is_up = strcmp(cells[N_AVAIL], "up") == 0,
-                                 .is_usable = takes_jobs(cells[N_STATE]),
-                                 .state = cells[N_STATE],
-                                 .n = slurm_number(cells[N_COUNT]),
-                                 .cpus = slurm_number(cells[N_CPUS]),
-                                 .memory_mb = slurm_number(cells[N_MEMORY]),
-                                 .gpus = slurm_gres_gpus(cells[N_GRES]),
-                                 .features = or_none(cells[N_FEATURES]),
-                                 .gres = or_none(cells[N_GRES]),
-                                 .max_time_ms = slurm_time_ms(cells[N_MAX_TIME]),
-                                 .default_time_ms = slurm_time_ms(cells[N_DEFAULT_TIME]) };
+    char *bar = strchr(cell, '_');
 
-    (void)a;
-    if (*nodes.partition == '\0' || nodes.n < 0 || nodes.cpus < 0 || nodes.memory_mb < 0)
+    if (bar != NULL)
+        *bar++ = '\0';
+    j->tasks = bar;
+    j->array_id = slurm_number(cell);
+    return j->array_id > 0 && (bar == NULL || slurm_set_count(bar) > 0);
+}
+
+/* False where it is not of the form. */
+static bool read_cell(const struct column *column, char *cell, void *item)
+{
+    void *to = (char *)item + column->offset;
+    const char *colon, **text = to;
+    int64_t *number = to;
+
+    switch (column->kind) {
+    case SKIPPED: return true;
+    case TEXT: *text = cell; return true;
+    case NAME: *text = cell; return *cell != '\0';
+    case TEXT_OR_NONE: *text = or_none(cell); return true;
+    case TASKS: *text = or_none(cell); return *text == NULL || slurm_set_count(*text) > 0;
+    case NUMBER: *number = slurm_number(cell); return true;
+    case ID: *number = slurm_number(cell); return *number > 0;
+    case COUNT: *number = slurm_number(cell); return *number >= 0;
+    case TIME: *number = slurm_time_ms(cell); return true;
+    case GPUS: *number = slurm_gres_gpus(cell); return true;
+    case USABLE: *(bool *)to = takes_jobs(cell); return true;
+    case ARRAY_ID: return read_array_id(cell, item);
+    case SIGNAL:
+        colon = strchr(cell, ':');
+        *number = colon == NULL ? SLURM_NONE : slurm_number(colon + 1);
+        return true;
+    }
+    return false;
+}
+
+/* A line of as many cells as the reader has, none of which has a NUL in it. */
+static bool read_row(const struct reader *r, const char *line, size_t n, struct arena *a,
+                     void *item)
+{
+    char *rest = arena_strndup(a, line, n), *cells[CELLS_MAX];
+    size_t n_cells = 0;
+
+    if (strlen(rest) != n)
+        return false;
+    while (rest != NULL && n_cells < r->n_columns)
+        cells[n_cells++] = strsep(&rest, r->separator);
+    if (rest != NULL || n_cells < r->n_columns)
+        return false;
+    for (size_t i = 0; i < n_cells; i++)
+        if (!read_cell(&r->columns[i], cells[i], item))
+            return false;
+    return true;
+}
+
+/* Makes room for an item a line; NULL where there are more than anybody reads. */
+static void *begin_answer(const char *what, size_t item_bytes, const char *text, size_t n,
+                          struct arena *a, struct slurm_answer *out, struct err *e)
+{
+    size_t lines = 1;
+
+    *out = (struct slurm_answer){ .n = 0 };
+    for (size_t i = 0; i < n; i++)
+        lines += text[i] == '\n';
+    if (lines > SLURM_ROWS_MAX) {
+        err_set(e, ERR_PROTOCOL, "Slurm has more %s than are read: over %d", what, SLURM_ROWS_MAX);
+        return NULL;
+    }
+    out->jobs = arena_alloc(a, lines * item_bytes);
+    return out->jobs;
+}
+
+int slurm_read(enum slurm_rows rows, const char *text, size_t n, struct arena *a,
+               struct slurm_answer *out, struct err *e)
+{
+    const struct reader *r = &readers[rows];
+    char *items = begin_answer(r->what, r->item_bytes, text, n, a, out, e);
+    const char *at = text, *line;
+    size_t line_n;
+
+    if (items == NULL)
         return -1;
-    *(struct slurm_nodes *)item = nodes;
+    while (next_line(&at, text + n, &line, &line_n)) {
+        if (line_n == 0)
+            continue;
+        if (read_row(r, line, line_n, a, items + out->n * r->item_bytes))
+            out->n++;
+        else
+            out->n_passed_over++;
+    }
     return 0;
-}
-
-int slurm_read_nodes(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
-                     struct err *e)
-{
-    static const struct reader reader = { "nodes", SEPARATOR, N_CELLS, sizeof(struct slurm_nodes),
-                                          read_nodes };
-
-    return read_rows(&reader, text, n, a, out, e);
-}
-
-/* ---- sacctmgr ---- */
-
-enum {
-    A_CLUSTER,
-    A_ACCOUNT,
-    A_USER,
-    A_PARTITION,
-    A_QOS,
-    A_DEFAULT_QOS,
-    A_MAX_JOBS,
-    A_MAX_SUBMIT,
-    A_GROUP_JOBS,
-    A_GROUP_SUBMIT,
-    A_MAX_WALL,
-    A_PARENT,
-    A_GROUP_TRES,
-    A_MAX_TRES,
-    A_CELLS
-};
-
-static int read_assoc(char *const *cells, struct arena *a, void *item)
-{
-    struct slurm_assoc assoc = { .cluster = cells[A_CLUSTER],
-                                 .account = cells[A_ACCOUNT],
-                                 .user = cells[A_USER],
-                                 .partition = or_none(cells[A_PARTITION]),
-                                 .qos = cells[A_QOS],
-                                 .default_qos = or_none(cells[A_DEFAULT_QOS]),
-                                 .max_jobs = slurm_number(cells[A_MAX_JOBS]),
-                                 .max_submit = slurm_number(cells[A_MAX_SUBMIT]),
-                                 .group_jobs = slurm_number(cells[A_GROUP_JOBS]),
-                                 .group_submit = slurm_number(cells[A_GROUP_SUBMIT]),
-                                 .max_time_ms = slurm_time_ms(cells[A_MAX_WALL]),
-                                 .parent = or_none(cells[A_PARENT]),
-                                 .group_tres = cells[A_GROUP_TRES],
-                                 .max_tres_per_job = cells[A_MAX_TRES] };
-
-    (void)a;
-    if (*assoc.account == '\0')
-        return -1;
-    *(struct slurm_assoc *)item = assoc;
-    return 0;
-}
-
-int slurm_read_assocs(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
-                      struct err *e)
-{
-    static const struct reader reader = { "associations", '|', A_CELLS, sizeof(struct slurm_assoc),
-                                          read_assoc };
-
-    return read_rows(&reader, text, n, a, out, e);
-}
-
-enum {
-    Q_NAME,
-    Q_MAX_JOBS,
-    Q_MAX_SUBMIT,
-    Q_GROUP_JOBS,
-    Q_GROUP_SUBMIT,
-    Q_MAX_WALL,
-    Q_GRACE,
-    Q_PREEMPT,
-    Q_FLAGS,
-    Q_GROUP_TRES,
-    Q_USER_TRES,
-    Q_MAX_TRES,
-    Q_CELLS
-};
-
-static int read_qos(char *const *cells, struct arena *a, void *item)
-{
-    int64_t grace_ms = slurm_time_ms(cells[Q_GRACE]);
-    struct slurm_qos qos = { .name = cells[Q_NAME],
-                             .max_jobs_per_user = slurm_number(cells[Q_MAX_JOBS]),
-                             .max_submit_per_user = slurm_number(cells[Q_MAX_SUBMIT]),
-                             .group_jobs = slurm_number(cells[Q_GROUP_JOBS]),
-                             .group_submit = slurm_number(cells[Q_GROUP_SUBMIT]),
-                             .max_time_ms = slurm_time_ms(cells[Q_MAX_WALL]),
-                             .grace_s = grace_ms == SLURM_NONE ? SLURM_NONE : grace_ms / 1000,
-                             .preempts = cells[Q_PREEMPT],
-                             .group_tres = cells[Q_GROUP_TRES],
-                             .max_tres_per_user = cells[Q_USER_TRES],
-                             .max_tres_per_job = cells[Q_MAX_TRES],
-                             .denies_on_limit = slurm_list_has(cells[Q_FLAGS], "DenyOnLimit") };
-
-    (void)a;
-    if (*qos.name == '\0')
-        return -1;
-    *(struct slurm_qos *)item = qos;
-    return 0;
-}
-
-int slurm_read_qos(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
-                   struct err *e)
-{
-    static const struct reader reader = { "QOS", '|', Q_CELLS, sizeof(struct slurm_qos), read_qos };
-
-    return read_rows(&reader, text, n, a, out, e);
-}
-
-enum { U_NAME, U_ACCOUNT, U_CELLS };
-
-static int read_user(char *const *cells, struct arena *a, void *item)
-{
-    (void)a;
-    if (*cells[U_NAME] == '\0')
-        return -1;
-    *(struct slurm_account_user *)item =
-        (struct slurm_account_user){ cells[U_NAME], or_none(cells[U_ACCOUNT]) };
-    return 0;
-}
-
-int slurm_read_users(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
-                     struct err *e)
-{
-    static const struct reader reader = { "users", '|', U_CELLS, sizeof(struct slurm_account_user),
-                                          read_user };
-
-    return read_rows(&reader, text, n, a, out, e);
 }
 
 int slurm_read_submitted(const char *text, size_t n, int64_t *id, struct err *e)
@@ -378,5 +474,91 @@ int slurm_read_submitted(const char *text, size_t n, int64_t *id, struct err *e)
     if (*id <= 0)
         return err_set(e, ERR_PROTOCOL, "sbatch says no job id: '%.*s'", n > 80 ? 80 : (int)n,
                        text);
+    return 0;
+}
+
+/* ---- scontrol ---- */
+
+static const char *value_of(const char *line, const char *key, struct arena *a)
+{
+    size_t n;
+    const char *value = find_value(line, " ", key, &n);
+
+    return value == NULL ? NULL : or_none(arena_strndup(a, value, n));
+}
+
+int slurm_read_partitions(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
+                          struct err *e)
+{
+    struct slurm_partition *items = begin_answer("partitions", sizeof *items, text, n, a, out, e);
+    const char *at = text, *line;
+    size_t line_n;
+
+    if (items == NULL)
+        return -1;
+    while (next_line(&at, text + n, &line, &line_n)) {
+        const char *pairs = arena_strndup(a, line, line_n);
+        const char *name = value_of(pairs, "PartitionName", a);
+
+        if (name != NULL)
+            items[out->n++] = (struct slurm_partition){ name, value_of(pairs, "QoS", a) };
+        else
+            out->n_passed_over += line_n > 0;
+    }
+    return 0;
+}
+
+/* "Key    = value" */
+static char *setting(const char *text, size_t n, const char *key, struct arena *a)
+{
+    const char *at = text, *line;
+    size_t length = strlen(key), line_n;
+
+    while (next_line(&at, text + n, &line, &line_n)) {
+        const char *sign = memchr(line, '=', line_n);
+        size_t skip = sign == NULL ? 0 : (size_t)(sign - line) + 1;
+
+        if (sign == NULL || line_n < length || strncmp(line, key, length) != 0 ||
+            (line[length] != ' ' && line[length] != '='))
+            continue;
+        skip += skip < line_n && line[skip] == ' ';
+        return arena_strndup(a, line + skip, line_n - skip);
+    }
+    return NULL;
+}
+
+static int64_t parameter_or(const char *list, const char *name, int64_t otherwise, struct arena *a)
+{
+    size_t n;
+    const char *value = find_value(list, ",", name, &n);
+    int64_t number = value == NULL ? SLURM_NONE : slurm_number(arena_strndup(a, value, n));
+
+    return number == SLURM_NONE ? otherwise : number;
+}
+
+int slurm_read_config(const char *text, size_t n, struct arena *a, struct slurm_config *out,
+                      struct err *e)
+{
+    const char *cluster = setting(text, n, "ClusterName", a);
+    const char *accounting = setting(text, n, "AccountingStorageType", a);
+    const char *controller = setting(text, n, "SlurmctldParameters", a);
+    int major, minor;
+    size_t length;
+
+    *out = (struct slurm_config){ .version = setting(text, n, "SLURM_VERSION", a) };
+    if (out->version == NULL || sscanf(out->version, "%3d.%3d", &major, &minor) != 2)
+        return err_set(e, ERR_PROTOCOL, "scontrol show config says no version of Slurm");
+    out->cluster = cluster == NULL ? "" : cluster;
+    out->max_array_size = slurm_number(setting(text, n, "MaxArraySize", a));
+    out->kill_wait_s = slurm_number(setting(text, n, "KillWait", a));
+    out->has_accounting =
+        accounting != NULL && strcmp(accounting, "accounting_storage/slurmdbd") == 0;
+    out->warns_of_preemption =
+        find_value(controller, ",", "preempt_send_user_signal", &length) != NULL;
+    if (find_value(controller, ",", "rl_enable", &length) != NULL) {
+        out->rpc_bucket = parameter_or(controller, "rl_bucket_size", 30, a);
+        out->rpc_refill = parameter_or(controller, "rl_refill_rate", 2, a);
+        out->rpc_refill_period_s = parameter_or(controller, "rl_refill_period", 1, a);
+    }
     return 0;
 }

@@ -15,8 +15,14 @@
 #ifndef LUDWIG_SERVER_SLURM_SLURMREAD_H
 #define LUDWIG_SERVER_SLURM_SLURMREAD_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "common/base/err.h"
-#include "server/slurm/slurmtext.h"
+#include "common/base/mem.h"
+
+/* No number, or one without a limit: N/A, Unknown, UNLIMITED, (null), nothing at all. */
+enum { SLURM_NONE = -1 };
 
 /* More is refused: of 10,000 jobs there are 2 MB. */
 enum { SLURM_OUTPUT_MAX_BYTES = 1 << 26, SLURM_ROWS_MAX = 1 << 18 };
@@ -31,9 +37,8 @@ struct slurm_job {
     int64_t array_id;  /* the job itself where there is no array */
     const char *tasks; /* "3", "4-9%2"; NULL: no array */
     const char *state; /* as slurm_state_parse takes it */
-    const char *partition;
-    int64_t submitted_s, starts_s, ends_s;
-    const char *nodes, *user, *reason, *name;
+    int64_t submitted_s;
+    const char *user, *reason, *name;
     const char *comment; /* NULL: none */
 };
 
@@ -46,10 +51,9 @@ struct slurm_ended {
     int64_t id, array_id;
     const char *tasks;
     const char *state; /* "CANCELLED by 1000" */
-    int64_t exit_code, signal;
-    const char *partition;
-    int64_t submitted_s, started_s, ended_s;
-    const char *nodes, *user, *name;
+    int64_t signal;
+    int64_t submitted_s;
+    const char *name;
 };
 
 /* sinfo -h -e -o FORMAT: nodes of a partition that are alike, and in the same state */
@@ -57,12 +61,8 @@ struct slurm_ended {
 
 struct slurm_nodes {
     const char *partition;
-    bool is_up;        /* the partition */
-    bool is_usable;    /* they take jobs, now or when others have ended */
-    const char *state; /* "idle", "mixed*", "drained" */
+    bool is_usable; /* they take jobs, now or when others have ended */
     int64_t n, cpus, memory_mb, gpus;
-    const char *features; /* "a40,nvlink"; "" */
-    const char *gres;
     int64_t max_time_ms, default_time_ms; /* of the partition */
 };
 
@@ -78,12 +78,12 @@ struct slurm_partition {
     "parentname,grptres,maxtres"
 
 struct slurm_assoc {
-    const char *cluster, *account;
+    const char *account;
     const char *user;      /* "": the account's own */
     const char *partition; /* NULL: all */
     const char *parent;    /* of an account's own; NULL: it is a user's, or the first */
     const char *group_tres, *max_tres_per_job;
-    const char *qos, *default_qos;
+    const char *default_qos;
     int64_t max_jobs, max_submit, group_jobs, group_submit, max_time_ms;
 };
 
@@ -94,10 +94,8 @@ struct slurm_assoc {
 
 struct slurm_qos {
     const char *name;
-    int64_t max_jobs_per_user, max_submit_per_user, group_jobs, group_submit, max_time_ms, grace_s;
-    const char *preempts; /* list */
+    int64_t max_jobs_per_user, max_submit_per_user, group_jobs, group_submit, max_time_ms;
     const char *group_tres, *max_tres_per_user, *max_tres_per_job;
-    bool denies_on_limit; /* sbatch refuses what is over a limit, instead of letting it wait */
 };
 
 /* sacctmgr -n -P show user format=FIELDS */
@@ -111,15 +109,9 @@ struct slurm_account_user {
 /* scontrol show config */
 struct slurm_config {
     const char *version; /* "22.05.8" */
-    int major, minor;    /* 22, 5 */
     const char *cluster;
-    int64_t max_array_size, max_jobs, min_job_age_s, kill_wait_s, slurmd_timeout_s,
-        message_timeout_s;
-    int64_t max_script_bytes;
-    bool has_accounting;    /* slurmdbd is there: sacct and sacctmgr know something */
-    bool needs_association; /* users without one may not submit */
-    bool refuses_at_once;   /* EnforcePartLimits: sbatch refuses what can never run */
-    bool requeues;
+    int64_t max_array_size, kill_wait_s;
+    bool has_accounting;      /* slurmdbd is there: sacct and sacctmgr know something */
     bool warns_of_preemption; /* B:SIGNAL comes before preemption, too */
     /* What slurmctld allows each user: calls at once, and more with time; 0: as many as they like. */
     int64_t rpc_bucket, rpc_refill, rpc_refill_period_s;
@@ -139,26 +131,33 @@ struct slurm_answer {
     };
 };
 
+enum slurm_rows { SLURM_JOBS, SLURM_ENDED, SLURM_NODES, SLURM_ASSOCS, SLURM_QOS, SLURM_USERS };
+
 /* -1 where there is more than anybody reads; otherwise what can be understood is. */
-int slurm_read_jobs(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
-                    struct err *e);
-int slurm_read_ended(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
-                     struct err *e);
-int slurm_read_nodes(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
-                     struct err *e);
+int slurm_read(enum slurm_rows rows, const char *text, size_t n, struct arena *a,
+               struct slurm_answer *out, struct err *e);
 int slurm_read_partitions(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
                           struct err *e);
-int slurm_read_assocs(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
-                      struct err *e);
-int slurm_read_qos(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
-                   struct err *e);
-int slurm_read_users(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
-                     struct err *e);
 /* -1 as well where it has no version. */
 int slurm_read_config(const char *text, size_t n, struct arena *a, struct slurm_config *out,
                       struct err *e);
 
 /* What sbatch --parsable prints, "17" or "17;cluster": -1 when it is anything else. */
 int slurm_read_submitted(const char *text, size_t n, int64_t *id, struct err *e);
+
+/* "17", "300 sec", "4+", "64K"; SLURM_NONE for anything else, and for more than 2^53. */
+int64_t slurm_number(const char *text);
+/* "30", "02:30", "1-02", "2-00:00:00" (where minutes are meant if it is but one number), in ms. */
+int64_t slurm_time_ms(const char *text);
+
+/* "0-9%2", "[3,7-11:2%4]", "5": how many there are; 0 if it is none. */
+int64_t slurm_set_count(const char *set);
+bool slurm_set_has(const char *set, int64_t index);
+
+/* "gpu:a40:8(S:0-1),gpu:2,shard:8": the GPUs. */
+int64_t slurm_gres_gpus(const char *gres);
+
+/* "cpu=8,mem=64G,gres/gpu=2": the number of that name. */
+int64_t slurm_tres(const char *tres, const char *name);
 
 #endif

@@ -33,29 +33,6 @@ static const struct reason {
 #undef X
 };
 
-#define X(value, number, name, ...) [value] = name,
-static const char *const phase_names[] = { PILOT_PHASES(X) };
-#undef X
-#define X(value, name, ...) [value] = name,
-static const char *const jobs_names[] = { PILOT_JOBS(X) };
-static const char *const next_names[] = { PILOT_NEXTS(X) };
-#undef X
-
-const char *pilot_phase_name(enum pilot_phase phase)
-{
-    return phase_names[phase];
-}
-
-const char *pilot_jobs_name(enum pilot_jobs jobs)
-{
-    return jobs_names[jobs];
-}
-
-const char *pilot_next_name(enum pilot_next next)
-{
-    return next_names[next];
-}
-
 const char *slurm_state_name(enum slurm_state state)
 {
     return rows[state].name;
@@ -72,13 +49,8 @@ enum slurm_state slurm_state_parse(const char *text)
     return SLURM_NEW_STATE;
 }
 
-/* squeue shows blanks where scontrol has '_'. */
-static bool is_same_letter(char a, char b)
-{
-    return a == b || (a == ' ' && b == '_');
-}
-
-/* Without going back further than to the last '*': no text takes long. */
+/* Without going back further than to the last '*': no text takes long.  squeue shows blanks where
+ * scontrol has '_'. */
 static bool matches(const char *pattern, const char *text)
 {
     const char *star = NULL, *from = text;
@@ -87,7 +59,7 @@ static bool matches(const char *pattern, const char *text)
         if (*pattern == '*') {
             star = pattern++;
             from = text;
-        } else if (is_same_letter(*pattern, *text)) {
+        } else if (*pattern == *text || (*pattern == ' ' && *text == '_')) {
             pattern++;
             text++;
         } else if (star != NULL) {
@@ -133,70 +105,6 @@ static enum slurm_state state_of(const struct slurm_seen *seen)
     return state_of_ended(seen, seen->squeue == SLURM_SAYS ? SLURM_OTHER_JOB : SLURM_UNKNOWN_JOB);
 }
 
-/* A reason says more of one that waits, and nothing of the others. */
-static void add_reason(struct slurm_meaning *m, const char *text)
-{
-    const struct reason *reason;
-
-    if (m->state != SLURM_PENDING)
-        return;
-    reason = find_reason(text);
-    m->phase = reason->phase;
-    m->words = reason->words;
-    if (m->phase == PILOT_STUCK)
-        m->next = NEXT_LATER;
-}
-
-static void keep_jobs(struct slurm_meaning *m, enum pilot_jobs jobs)
-{
-    m->jobs = jobs;
-    m->cause = CAUSE_NONE;
-}
-
-/* What it says itself outranks Slurm, which may have it stopped or be ending it nevertheless. */
-static void hear_worker(struct slurm_meaning *m)
-{
-    keep_jobs(m, JOBS_STAY);
-    m->next = NEXT_NONE;
-    if (m->phase == PILOT_STOPPED || m->phase == PILOT_ENDS)
-        return;
-    m->phase = PILOT_RUNS;
-    m->words = rows[SLURM_RUNNING].words;
-}
-
-/*
- * What waits although it has run: slurmctld was restarted with an older state, and knows nothing of
- * the run.  Pilots are not requeued, unless an admin does it, who leaves them held.
- */
-static void forget_older_state(struct slurm_meaning *m)
-{
-    m->phase = PILOT_UNCLEAR;
-    m->next = NEXT_NONE;
-    m->words = "has run, and Slurm shows an older state of it";
-}
-
-static void miss_worker(struct slurm_meaning *m, const char *reason)
-{
-    bool was_requeued = reason != NULL && matches("job requeued in held state", reason);
-
-    if (m->state == SLURM_PENDING && was_requeued) {
-        m->jobs = JOBS_BACK;
-        m->cause = CAUSE_PREEMPTED;
-        return;
-    }
-    if (m->jobs == JOBS_STAY)
-        m->jobs = JOBS_LEASE;
-    if (m->state == SLURM_PENDING)
-        forget_older_state(m);
-}
-
-static void worker_left(struct slurm_meaning *m)
-{
-    keep_jobs(m, JOBS_STAY);
-    if (m->phase == PILOT_RUNS || m->phase == PILOT_STARTS)
-        m->phase = PILOT_ENDS;
-}
-
 /* Its first process ends by itself, whatever is sent to it but SIGKILL.  squeue does not say which signal
  * it was; that it has failed by an exit code it does. */
 static bool was_killed(const struct slurm_seen *seen)
@@ -221,12 +129,38 @@ struct slurm_meaning slurm_judge(const struct slurm_seen *seen)
                                .next = row->next,
                                .words = row->words };
 
-    add_reason(&m, seen->reason);
-    if (seen->worker == WORKER_THERE)
-        hear_worker(&m);
-    else if (seen->worker == WORKER_AWAY)
-        miss_worker(&m, seen->reason);
-    else if (seen->worker == WORKER_LEFT)
-        worker_left(&m);
+    /* A reason says more of one that waits, and nothing of the others. */
+    if (state == SLURM_PENDING) {
+        const struct reason *reason = find_reason(seen->reason);
+
+        m.phase = reason->phase;
+        m.words = reason->words;
+        if (m.phase == PILOT_STUCK)
+            m.next = NEXT_LATER;
+    }
+    if (seen->worker == WORKER_THERE) {
+        /* What it says itself outranks Slurm, which may have it stopped or be ending it. */
+        m.jobs = JOBS_STAY;
+        m.cause = CAUSE_NONE;
+        m.next = NEXT_NONE;
+        if (m.phase != PILOT_STOPPED && m.phase != PILOT_ENDS) {
+            m.phase = PILOT_RUNS;
+            m.words = rows[SLURM_RUNNING].words;
+        }
+    } else if (seen->worker == WORKER_AWAY && state == SLURM_PENDING) {
+        if (seen->reason != NULL && matches("job requeued in held state", seen->reason)) {
+            m.jobs = JOBS_BACK;
+            m.cause = CAUSE_PREEMPTED;
+        } else {
+            /* It has run, so slurmctld was restarted with an older state, and knows nothing of the
+             * run.  Pilots are not requeued, unless an admin does it, who leaves them held. */
+            m.jobs = JOBS_LEASE;
+            m.phase = PILOT_UNCLEAR;
+            m.next = NEXT_NONE;
+            m.words = "has run, and Slurm shows an older state of it";
+        }
+    } else if (seen->worker == WORKER_AWAY && m.jobs == JOBS_STAY) {
+        m.jobs = JOBS_LEASE;
+    }
     return m;
 }

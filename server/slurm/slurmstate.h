@@ -222,8 +222,7 @@ enum slurm_said {
 enum pilot_worker {
     WORKER_NEVER, /* nothing was heard of it yet, or not for so long that its lease is over */
     WORKER_THERE, /* it is connected */
-    WORKER_AWAY,  /* it was, and the connection has ended: its lease runs */
-    WORKER_LEFT   /* it has said that it leaves, and what became of its jobs */
+    WORKER_AWAY   /* it was, and the connection has ended: its lease runs */
 };
 
 /* Texts are Slurm's own, of any content; NULL: none. */
@@ -254,8 +253,5 @@ struct slurm_meaning slurm_judge(const struct slurm_seen *seen);
 /* Of "CANCELLED by 1000", "PENDING", "NODE_FAIL+"; SLURM_NEW_STATE for what nobody knows. */
 enum slurm_state slurm_state_parse(const char *text);
 const char *slurm_state_name(enum slurm_state state);
-const char *pilot_phase_name(enum pilot_phase phase);
-const char *pilot_jobs_name(enum pilot_jobs jobs);
-const char *pilot_next_name(enum pilot_next next);
 
 #endif

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$TEST_ROOT/tests/functional/slurm.sh"
 args=$TEST_ROOT/build/default/unit/server/slurm/slurmargs
-refusal=$TEST_ROOT/build/default/unit/server/slurm/slurmrefusal
+refusal=$TEST_ROOT/build/default/unit/server/slurm/slurmcall
 slurm_possible || { skip "Slurm's commands" "$slurm_lacks" && done_testing; }
 [ -x "$args" ] && [ -x "$refusal" ] || { skip "Slurm's commands" 'takes the unit tests: make units' && done_testing; }
 slurm_up
@@ -16,6 +16,7 @@ do_args() { # COMMAND...: what the unit test prints as its arguments is run
 submit_args() { # SCRIPT LOG PARTITION ACCOUNT QOS CONSTRAINT N [EXTRA...]
     "$args" --print sbatch "${@:2}" >"$TEST_TMP/args" || return
     mapfile -d '' words <"$TEST_TMP/args"
+    words=("${words[@]/#--array=0-2/--array=0-2%1}") # one at a time: the others wait
     printf '#!/bin/sh\n%s\n' "$1" | "${words[@]}"
 }
 
@@ -37,7 +38,7 @@ all_given() {
         --nice=5 --exclusive=user)
     shown "$job" JobName='ludwig pilot' Partition=short Account=kira-lab QOS=short NumNodes='1(-1)?' \
         Features='a40\|rtx_6000' ExcNodeList=node2 TimeLimit=00:02:00 Comment='ludwig 0123 4' \
-        Requeue=1 CPUs/Task=2 'MinMemoryNode=101M' TresPerNode='(gres:)?gpu:3' WorkDir=/ \
+        Requeue=0 CPUs/Task=2 'MinMemoryNode=101M' TresPerNode='(gres:)?gpu:3' WorkDir=/ \
         StdIn=/dev/null Nice=5
     do_args scancel "$job"
     slurm_wait 60 "$job" CANCELLED

@@ -3,7 +3,7 @@
 #
 # Jobs are brought into the states that there are, each with what is expected of a pilot in that
 # state as its name: PHASE.JOBS.WHAT, in the words of server/slurm/slurmstate.h.  What Slurm's commands
-# print then is read by the unit tests server_slurmread and server_slurmstate, which hold each row
+# print then is read by the unit tests slurmread and slurmstate of server/slurm, which hold each row
 # against its name; they do the same with what is kept in tests/slurm/VERSION.  To keep what
 # another version says:
 #
@@ -111,14 +111,14 @@ recorded_all() {
 }
 
 format() { # NAME
-    "$units/server_slurmread" --print "$1"
+    "$units/server/slurm/slurmread" --print "$1"
 }
 
 understood() {
-    LUDWIG_SLURM_RECORDS=$records "$units/server_slurmread"
+    LUDWIG_SLURM_RECORDS=$records "$units/server/slurm/slurmread"
 }
 
-if [ ! -x "$units/server_slurmread" ]; then
+if [ ! -x "$units/server/slurm/slurmread" ]; then
     skip 'what Slurm says' 'takes the unit tests: make units'
     done_testing
 fi

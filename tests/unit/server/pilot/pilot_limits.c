@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "server/pilot/pilot_limits.h"
+#include "server/pilot/pilots_internal.h"
 
 #define HOUR (INT64_C(3600) * 1000)
 #define GIB  (INT64_C(1) << 30)
@@ -103,9 +103,9 @@ static struct slurm_accounts read_all(struct arena *a)
 {
     struct slurm_accounts all = { { 0 }, { 0 }, { 0 } };
 
-    assert_int_equal(slurm_read_assocs(assocs, strlen(assocs), a, &all.assocs, NULL), 0);
-    assert_int_equal(slurm_read_qos(qos, strlen(qos), a, &all.qos, NULL), 0);
-    assert_int_equal(slurm_read_users(users, strlen(users), a, &all.users, NULL), 0);
+    assert_int_equal(slurm_read(SLURM_ASSOCS, assocs, strlen(assocs), a, &all.assocs, NULL), 0);
+    assert_int_equal(slurm_read(SLURM_QOS, qos, strlen(qos), a, &all.qos, NULL), 0);
+    assert_int_equal(slurm_read(SLURM_USERS, users, strlen(users), a, &all.users, NULL), 0);
     assert_int_equal(all.assocs.n_passed_over + all.qos.n_passed_over + all.users.n_passed_over, 0);
     return all;
 }
@@ -163,7 +163,7 @@ static void a_partitions_qos_counts_where_one_has_limits(void **state)
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         struct slurm_accounts all = { { 0 }, { 0 }, { 0 } };
 
-        assert_int_equal(slurm_read_qos(of[i].qos, strlen(of[i].qos), a, &all.qos, NULL), 0);
+        assert_int_equal(slurm_read(SLURM_QOS, of[i].qos, strlen(of[i].qos), a, &all.qos, NULL), 0);
         assert_int_equal(all.qos.n_passed_over, 0);
         assert_int_equal(limits_any_qos(&all), of[i].has_limits);
     }

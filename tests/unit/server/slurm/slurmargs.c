@@ -78,19 +78,17 @@ static void test_all_that_a_pool_can_say(void **state)
     r.time_ms = 90001;
     r.gpus = 2;
     r.n = 10;
-    r.at_once = 4;
     r.signal = "B:USR1@60";
-    r.is_requeued = true;
     r.log = "/share/100%/pilot.log";
     line = sbatch_line(&r);
     assert_string_equal(
         line,
         "sbatch --propagate=NONE --reservation=lab --exclusive --partition=overcap --account=kira-lab "
         "--qos=short --constraint=a40|rtx_6000 --exclude=clippy,hal[1-3] --nodes=1 "
-        "--ntasks=1 --cpus-per-task=8 --mem=4097M --time=2 --gres=gpu:2 --array=0-9%4 "
+        "--ntasks=1 --cpus-per-task=8 --mem=4097M --time=2 --gres=gpu:2 --array=0-9 "
         "--job-name=ludwig-7 --comment=ludwig 0123 4 --chdir=/ "
         "--output=/share/100%%/pilot_%a.log --signal=B:USR1@60 --input=/dev/null "
-        "--open-mode=append --requeue --parsable");
+        "--open-mode=append --no-requeue --parsable");
     free(line);
 }
 
@@ -254,7 +252,7 @@ static void test_jobs_are_asked_for_at_once(void **state)
 {
     static const char *const jobs[] = { "17", "18_3" };
     struct arena *a = arena_create();
-    char **args = slurm_squeue_args(jobs, 2, a);
+    char **args = slurm_squeue_args(false, jobs, 2, a);
 
     (void)state;
     assert_string_equal(args[0], "squeue");
@@ -298,11 +296,11 @@ static void test_the_environment_is_made_from_nothing(void **state)
 
     (void)state;
     assert_int_equal(setenv("SBATCH_ACCOUNT", "root", 1), 0);
-    env = slurm_reader_env(&alice, "/usr/bin", "/etc/x", a);
+    env = slurm_env(&alice, "/usr/bin", "/etc/x", true, a);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_string_equal(env[i], expected[i]);
     assert_null(env[sizeof expected / sizeof *expected]);
-    env = slurm_env(&alice, "/usr/bin", "/etc/x", a);
+    env = slurm_env(&alice, "/usr/bin", "/etc/x", false, a);
     for (size_t i = 0; i < OF_A_JOB; i++)
         assert_string_equal(env[i], expected[i]);
     assert_null(env[OF_A_JOB]);
@@ -340,9 +338,7 @@ static int print_sbatch(int argc, char **argv, struct arena *a)
                                .memory_bytes = (100 << 20) + 1,
                                .time_ms = 90001,
                                .gpus = 3,
-                               .n = atoi(argv[5]),
-                               .at_once = 1,
-                               .is_requeued = true };
+                               .n = atoi(argv[5]) };
 
     return print_args(slurm_sbatch_args(&r, a, NULL));
 }
@@ -357,7 +353,7 @@ static int print_some(int argc, char **argv)
     if (strcmp(argv[1], "sbatch") == 0 && argc >= 8)
         answer = print_sbatch(argc - 2, argv + 2, a);
     else if (strcmp(argv[1], "squeue") == 0)
-        answer = print_args(slurm_squeue_args(jobs, n, a));
+        answer = print_args(slurm_squeue_args(false, jobs, n, a));
     else if (strcmp(argv[1], "sacct") == 0)
         answer = print_args(slurm_sacct_args(jobs, n, a));
     else if (strcmp(argv[1], "scancel") == 0)

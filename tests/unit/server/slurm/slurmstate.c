@@ -11,8 +11,12 @@
 #include <string.h>
 
 #include "common/base/mem.h"
-#include "server/slurm/slurmstate.h"
 #include "tests/unit/doc.h"
+#include "tests/unit/slurm_words.h"
+
+#define X(value, name, ...) [value] = name,
+static const char *const next_names[] = { PILOT_NEXTS(X) };
+#undef X
 
 static const struct {
     const char *what;
@@ -211,21 +215,12 @@ static const struct {
     { "it could not be launched",
       { .squeue = SLURM_SAYS, .state = "FAILED", .reason = "JobLaunchFailure" },
       "ended back node-lost later" },
-    { "it said that it leaves",
-      { .squeue = SLURM_SAYS, .state = "RUNNING", .reason = "None", .worker = WORKER_LEFT },
-      "ends stay none none" },
-    { "it said that it leaves, and has",
-      { .squeue = SLURM_SAYS, .state = "COMPLETED", .reason = "None", .worker = WORKER_LEFT },
-      "ended stay none now" },
-    { "it said that it leaves, and waits for its next run",
-      { .squeue = SLURM_SAYS, .state = "PENDING", .reason = "BeginTime", .worker = WORKER_LEFT },
-      "waits stay none none" },
 };
 
 static char *said(const struct slurm_meaning *m)
 {
-    return mem_printf("%s %s %s %s", pilot_phase_name(m->phase), pilot_jobs_name(m->jobs),
-                      cause_names[m->cause], pilot_next_name(m->next));
+    return mem_printf("%s %s %s %s", phase_names[m->phase], jobs_names[m->jobs],
+                      cause_names[m->cause], next_names[m->next]);
 }
 
 static void test_what_slurm_says_means(void **state)
@@ -293,7 +288,7 @@ static void test_reasons_of_those_that_wait(void **state)
         struct slurm_meaning m = slurm_judge(&seen);
 
         if (m.phase != reasons[i].phase)
-            fail_msg("%s: %s", reasons[i].reason, pilot_phase_name(m.phase));
+            fail_msg("%s: %s", reasons[i].reason, phase_names[m.phase]);
     }
 }
 
@@ -319,7 +314,7 @@ static void test_jobs_are_lost_for_a_cause(void **state)
 {
     (void)state;
     for (int s = 0; s < SLURM_STATE_COUNT; s++)
-        for (int w = WORKER_NEVER; w <= WORKER_LEFT; w++) {
+        for (int w = WORKER_NEVER; w <= WORKER_AWAY; w++) {
             struct slurm_seen seen = { .squeue = SLURM_SAYS,
                                        .state = slurm_state_name((enum slurm_state)s),
                                        .reason = NULL,
@@ -411,10 +406,9 @@ static void add_states(struct buf *out)
 {
     buf_add_str(out, "| Slurm says | the pilot | phase | its jobs | cause | another one |\n"
                      "|---|---|---|---|---|---|\n");
-#define X(state, name, phase, jobs, cause, next, words)                                        \
-    buf_printf(out, "| %s | %s | %s | %s | %s | %s |\n", name, words, pilot_phase_name(phase), \
-               pilot_jobs_name(jobs), cause == CAUSE_NONE ? "" : cause_names[cause],           \
-               pilot_next_name(next));
+#define X(state, name, phase, jobs, cause, next, words)                                   \
+    buf_printf(out, "| %s | %s | %s | %s | %s | %s |\n", name, words, phase_names[phase], \
+               jobs_names[jobs], cause == CAUSE_NONE ? "" : cause_names[cause], next_names[next]);
     SLURM_STATES(X)
     SLURM_ABSENCES(X)
 #undef X
@@ -424,7 +418,7 @@ static void add_reasons(struct buf *out)
 {
     buf_add_str(out, "| reason | phase | meaning |\n|---|---|---|\n");
 #define X(pattern, phase, words) \
-    buf_printf(out, "| `%s` | %s | %s |\n", pattern, pilot_phase_name(phase), words);
+    buf_printf(out, "| `%s` | %s | %s |\n", pattern, phase_names[phase], words);
     SLURM_REASONS(X)
 #undef X
 }

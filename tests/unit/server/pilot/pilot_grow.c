@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pilot_demand.c - what waits for each pool, with what is about to come back */
+/* pilot_grow.c - what waits for each pool, with what is about to come back */
 
 #include "tests/unit/server_player.h"
 

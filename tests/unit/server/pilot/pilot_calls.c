@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pilot_backoff.c - how long a pool waits for its next pilot */
+/* pilot_calls.c - how long a pool waits for its next pilot */
 
 #include <stdarg.h>
 #include <stddef.h>
