@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/pack/git.h"
 #include "client/pack/inputs.h"
 #include "client/session/session.h"
 #include "client/session/sweep_wait.h"
@@ -150,7 +149,7 @@ static int submit(const struct submit_request *o, const struct options *opts, st
     struct session s = { 0 };
     int result;
 
-    git_begin(o->git, o->spec.folder);
+    submit_begin_look(o->git, o->spec.folder);
     result = session_start(o->cli, &s, &wants, e);
     /* Before anything is sent: a client that waits would wait for ever. */
     if (result == 0 && opts->wait && s.has_no_worker && o->spec.pools.n == 0)
@@ -162,7 +161,7 @@ static int submit(const struct submit_request *o, const struct options *opts, st
             "jobs. Without --wait the sweep waits for a worker");
     if (result == 0)
         result = submit_sweep(o, &s, &done, e);
-    git_stop(o->git);
+    submit_end_look(o->git);
     if (result == 0)
         result = say_submitted(&done, opts->json, e);
     if (result == 0 && opts->wait)

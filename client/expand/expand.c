@@ -44,7 +44,7 @@ static void touch(struct expand *x, const struct slot *s)
         x->changed = number;
 }
 
-/* After wheels turned: who is there now? */
+/* After wheels turned: which slots are there now? */
 static void settle(struct expand *x)
 {
     for (size_t i = 0; i < x->n_conditioned; i++) {

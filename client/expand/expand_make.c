@@ -130,7 +130,7 @@ static void number_values(struct expand *x, struct slot *s)
         numbers[i] = expand_number_of(s, &s->param->values[i]);
         mark_possible(s, numbers[i]);
     }
-    if (s->param->n == 0) /* a distribution: who knows */
+    if (s->param->n == 0) /* a distribution may give any value */
         memset(s->is_possible, true, hash_table_count(s->named));
     s->numbers = numbers;
 }

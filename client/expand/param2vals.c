@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* param2vals.c - configurations that somebody else made, one JSON object a line */
+/* param2vals.c - configurations made by another program, one JSON object a line */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

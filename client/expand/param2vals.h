@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * param2vals.h - configurations that somebody else made, one JSON object a line
+ * param2vals.h - configurations made by another program, one JSON object a line
  *
  * Read and checked as a whole before anything else happens: each line is a configuration by
  * itself, has a value for every {placeholder} of the command, and is there once.  Blank lines are passed

@@ -246,8 +246,8 @@ static void waste_folder(struct datasets_stored *p, enum store_folder folder,
         /* What was set aside has its digest in its name, too. */
         is_pack = pack_ending_is_of(ending, PACK_BLOCK) || pack_ending_is_of(ending, PACK_LIST) ||
                   pack_ending_is_part(ending);
-        /* What a set that goes had is no upload of somebody's that has no manifest yet, unless it was
-         * touched later than that. */
+        /* A young file may belong to an upload that has no manifest yet; one of a set that goes does
+         * not, unless it was touched later than the set's manifest. */
         is_old = (mtime_s <= p->dropped_at_s && hash_table_find(dropped, &d, &number)) ||
                  (mtime_s > 0 && mtime_s <= now_s - DATASETS_STORED_YOUNG_S);
         if (!is_old || (is_pack && hash_table_find(needed, &d, &number)))
@@ -294,7 +294,7 @@ int datasets_stored_remove_waste(struct datasets_stored *p, int64_t now_s, struc
     size_t n = 0;
     bool is_kept = false;
 
-    /* The manifests come first; where somebody relies on one since it was listed, less can go. */
+    /* The manifests come first; where one was touched since it was listed, less can go. */
     for (size_t i = 0; i < p->n_sets; i++) {
         const struct waste *w;
         int rc;

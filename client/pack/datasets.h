@@ -33,7 +33,7 @@ const char *datasets_here(const struct datasets *d, struct err *e);
 /* A project to be looked into. */
 struct datasets_project {
     const char *name;
-    bool is_guessed; /* it may be nobody's, or somebody else's */
+    bool is_guessed; /* there may be none, or it may be another user's */
 };
 
 /* Each once.  own: an admin is told of others', too, which are left out.  In the session's arena. */
@@ -87,9 +87,10 @@ struct dataset_use datasets_use(const struct datasets *d, const char *project,
 /* ---- what can go ---- */
 
 /*
- * What no set whose stays is true needs.  Nothing but manifests while one of those that stay cannot
- * be read, as it may need anything; nothing young, as somebody may be sending what goes with it,
- * unless it is what a set that goes had and nobody has touched since (see pack_inventory_send).
+ * Finds the files that no set whose stays is true needs.  While the manifest of one that stays cannot be
+ * read, that set may need any file, and only manifests can go.  Young files do not go, as an upload may
+ * be under way that needs them, unless they belong to a set that goes and were not touched since (see
+ * pack_inventory_send).
  */
 enum { DATASETS_STORED_YOUNG_S = 7 * 24 * 3600 };
 void datasets_stored_find_waste(struct datasets_stored *p, int64_t now_s);

@@ -78,7 +78,7 @@ static bool is_built_in(const char *name, bool is_folder)
 
 /* ---- running git ---- */
 
-/* Which repository it is, the folder says, and not who called us, which may be a hook of git's. */
+/* The folder says which repository it is, and not our environment, which may be that of a hook of git's. */
 #define GIT                                                                                        \
     "env", "-u", "GIT_DIR", "-u", "GIT_WORK_TREE", "-u", "GIT_COMMON_DIR", "-u", "GIT_INDEX_FILE", \
         "-u", "GIT_OBJECT_DIRECTORY", "-u", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "-u",              \
@@ -563,6 +563,7 @@ static int list_in_new(struct ignore_scope *s, struct arena *a, struct err *e)
     return result;
 }
 
+/* Asks git once, when it is first needed. */
 static int read_scope(struct ignore_scope *s, struct err *e)
 {
     bool is_needed = s->rules != NULL || (s->repository != NULL && has_git(s->of));

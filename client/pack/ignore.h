@@ -24,7 +24,7 @@ struct ignore;
 /* A folder with all that is below it and has the same rules; lasts as long as the struct ignore. */
 struct ignore_scope;
 
-/* root: absolute.  What git said is kept for all who walk there meanwhile. */
+/* root: absolute.  What git said is kept until ignore_destroy. */
 struct ignore *ignore_create(const char *root);
 void ignore_destroy(struct ignore *ig); /* NULL is fine */
 /* Nothing is asked about what is in that folder (absolute), so that git need not look into it; before

@@ -170,7 +170,7 @@ static void plan_source(struct inputs *c, const struct spec *s)
     leave_out_all(c, s, c->has_place ? c->to.drive->mount : NULL);
     if (plan->everything || plan->n_named > 0)
         c->trees[c->n_trees++] = &c->source;
-    /* Nobody asks about what is left out, unless that or something in it is named. */
+    /* The rules need not say anything of a folder that is left out with all that is in it. */
     n = strlen(plan->top);
     for (size_t i = 0; i < plan->n_left_out; i++) {
         const char *path = plan->left_out[i];

@@ -43,7 +43,7 @@ struct inputs {
     bool has_come;       /* some of it may lie on the share */
 };
 
-/* How much data there may be to send, as far as a short look tells that asks nobody. */
+/* How much data there may be to send, as far as a short look at files here tells. */
 uint64_t inputs_glance(const struct spec *s);
 uint64_t inputs_glance_paths(const char *const *paths, size_t n);
 

@@ -109,7 +109,7 @@ static void add_fresh(struct pack_inventory *s, const struct pack_list *l, bool 
     s->next_fresh += l->n;
 }
 
-/* Of what is not stored it is only noted that nobody need look at it again. */
+/* Of a part that is not stored it is only noted that its list need not be fetched again. */
 static bool take_list(struct pack_inventory *s, const struct digest *name, struct bytes stored)
 {
     struct pack_list *l = pack_list_decode(name, stored, NULL);

@@ -179,25 +179,35 @@ static uint64_t find_first(struct piece_index *k, const struct digest *piece, ui
     return low;
 }
 
+/* The next record of the piece from *i on, which then is behind it; NULL: there is none. */
+static const struct record *next_record(struct piece_index *k, const struct digest *piece,
+                                        uint64_t *i, uint64_t end)
+{
+    while (*i < end) {
+        const struct record *r = record_at(k, (*i)++);
+        int order = r == NULL ? 1 : memcmp(r->key, piece->bytes, KEY_BYTES);
+
+        if (order > 0)
+            break;
+        if (order == 0 && r->part < k->n_parts)
+            return r;
+    }
+    return NULL;
+}
+
 bool piece_index_want(struct piece_index *k, const struct digest *piece)
 {
     uint64_t end, i = find_first(k, piece, &end);
+    const struct record *r;
     bool found = false;
-    int order = -1;
 
-    for (; i < end && order <= 0; i++) {
-        const struct record *r = record_at(k, i);
-        uint8_t bit = (uint8_t)(1u << i % 8);
+    while ((r = next_record(k, piece, &i, end)) != NULL) {
+        uint8_t *counted = &k->counted[(i - 1) / 8], bit = (uint8_t)(1u << (i - 1) % 8);
 
-        if (r == NULL)
-            break;
-        order = memcmp(r->key, piece->bytes, KEY_BYTES);
-        if (order != 0 || r->part >= k->n_parts)
-            continue;
         found = found || k->parts[r->part].is_there;
-        if ((k->counted[i / 8] & bit) == 0)
+        if ((*counted & bit) == 0)
             k->parts[r->part].wanted_bytes += r->size;
-        k->counted[i / 8] |= bit;
+        *counted |= bit;
     }
     return found;
 }
@@ -215,18 +225,11 @@ bool piece_index_find(struct piece_index *k, const struct digest *piece, bool al
 {
     uint64_t end, i = find_first(k, piece, &end);
     struct piece_index_part *best = NULL;
-    int order = -1;
+    const struct record *r;
 
-    for (; i < end && order <= 0; i++) {
-        const struct record *r = record_at(k, i);
-        struct piece_index_part *p;
+    while ((r = next_record(k, piece, &i, end)) != NULL) {
+        struct piece_index_part *p = &k->parts[r->part];
 
-        if (r == NULL)
-            break;
-        order = memcmp(r->key, piece->bytes, KEY_BYTES);
-        if (order != 0 || r->part >= k->n_parts)
-            continue;
-        p = &k->parts[r->part];
         if ((all ? !p->is_there : !p->is_good) || (best != NULL && !is_better(p, best)))
             continue;
         best = p;

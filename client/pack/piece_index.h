@@ -16,7 +16,7 @@ struct piece_index;
 struct piece_index_part {
     struct pack_part part;
     uint64_t bytes;        /* of its pieces */
-    uint64_t wanted_bytes; /* of those that somebody asked for; see piece_index_want */
+    uint64_t wanted_bytes; /* of those that piece_index_want was asked for */
     bool is_there;         /* set by the caller; at first false */
     bool is_good;          /* the same: what piece_index_find may name */
     bool is_used;          /* piece_index_find named it */

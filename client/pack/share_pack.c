@@ -60,8 +60,8 @@ struct words {
     bool is_only_reader;
 };
 
-/* A file that is read here alone, and as fast as a pack would be, need not be copied into one.  Nobody
- * who reads a file that stays follows symlinks below the drive. */
+/* A file that is read here alone, and as fast as a pack would be, need not be copied into one.  Readers
+ * of a file that stays follow no symlinks below the drive. */
 static bool may_stay(const struct words *x, const char *top)
 {
     enum fs_kind kind = fs_type_of(top).kind;

@@ -50,8 +50,8 @@ struct tree_target {
  * Reads what is not known.  Returns when all is on its way (store_settle waits for it) and each tree's
  * set says what is in it.  Of what was read a note is kept, also when it fails.
  *
- * A thread packs and alone uses the inventory, the caller alone the store.  While it runs nobody may
- * fork without exec: all connections are begun before (see mux.h).
+ * A thread packs and alone uses the inventory, the caller alone the store.  While it runs
+ * this program must not fork without exec: all connections are begun before (see mux.h).
  */
 int tree_send(struct tree *const *trees, size_t n, const struct tree_target *to, struct err *e);
 /* Instead, of one: finds out what would be sent, and sends nothing. */

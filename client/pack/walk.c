@@ -116,7 +116,7 @@ static int add_named(const struct walk *w, struct level *l, struct err *e)
     return 0;
 }
 
-/* Where somebody meanwhile put a link to another folder, that is not taken for this one. */
+/* A folder that a link to another one has replaced meanwhile is refused. */
 static int open_folder(const char *from, const struct stat *seen, struct err *e)
 {
     int fd = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

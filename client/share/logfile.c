@@ -9,12 +9,8 @@ enum { PIECE_BYTES = 64 * 1024 };
 int logfile_open(struct logfile *l, struct share_dir *fs, const char *path, bool harmless,
                  struct err *e)
 {
-    struct err why = { 0 };
-
-    *l = (struct logfile){ .file = share_open_input(fs, path, 0, &why), .harmless = harmless };
-    if (l->file != NULL)
-        return 1;
-    return why.kind == ERR_NOT_FOUND ? 0 : err_set(e, why.kind, "%s", why.text);
+    *l = (struct logfile){ .harmless = harmless };
+    return logfile_reopen(l, fs, path, e) < 0 ? -1 : l->file != NULL;
 }
 
 int logfile_reopen(struct logfile *l, struct share_dir *fs, const char *path, struct err *e)

@@ -21,7 +21,7 @@ struct logfile {
 int logfile_open(struct logfile *l, struct share_dir *fs, const char *path, bool harmless,
                  struct err *e);
 /* Opens an open one anew, to go on from where it was read to: a network file system may have kept
- * an older length for whoever had it open.  One that is gone stays open. */
+ * an older length for those that had it open.  One that is gone stays open. */
 int logfile_reopen(struct logfile *l, struct share_dir *fs, const char *path, struct err *e);
 /* Closes the file; logfile_reopen goes on from where it was read to. */
 void logfile_pause(struct logfile *l);

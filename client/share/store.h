@@ -45,9 +45,9 @@ int store_list(struct store *s, bool has_details, struct arena *a,
 int store_fetch(struct store *s, const char *path, size_t max_bytes, share_got *got, void *context,
                 struct err *e);
 int store_fetch_all(struct store *s, struct err *e);
-/* Removes a file of which nobody has changed the time.  1, also if it is not there; 0: somebody has. */
+/* Removes a file unless its time has changed.  1, also if it is not there; 0: it has changed. */
 int store_remove_untouched(struct store *s, const char *path, int64_t mtime_s, struct err *e);
-/* Its time becomes now, which tells those who tidy up that somebody relies on it.  ERR_BUSY, by
+/* A file's time becomes now, so that it is not tidied up while an upload relies on it.  ERR_BUSY, by
  * store_settle at the latest: it is gone; then no manifest gets its name that is added later. */
 int store_touch(struct store *s, const char *path, struct err *e);
 

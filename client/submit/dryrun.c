@@ -83,7 +83,7 @@ static bool may_repeat(const struct submit_request *o)
 
 struct look {
     struct dryrun *dryrun;
-    struct rpc *rpc;         /* NULL: nobody to ask, or nothing left to ask for */
+    struct rpc *rpc;         /* NULL: there is no server, or nothing left to ask for */
     struct hash_table *seen; /* NULL: there are no duplicates, or too many to look for them */
     struct msg_preview request;
     struct buf left_over, chunk;

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "client/pack/git.h"
 #include "client/pack/inputs.h"
 #include "client/submit/sweep_send.h"
 #include "client/term/output.h"
@@ -15,10 +14,49 @@ struct submission {
     struct session *session;
     struct place to;
     struct inputs inputs;
-    struct jobspec work;  /* as the last try has signed it */
-    struct git_state git; /* once git has been waited for */
-    bool has_notes;       /* they were said */
+    struct jobspec work;    /* as the last try has signed it */
+    const char *git_commit; /* NULL: no repository, or no git here; once git has been waited for */
+    bool git_dirty;         /* something in the folder is not as in the commit */
+    bool has_notes;         /* they were said */
 };
+
+enum { COMMIT_MAX_BYTES = 200 };
+
+void submit_begin_look(struct git_look *look, const char *folder)
+{
+    const char *const head[] = { "git", "-C", folder, "rev-parse", "--verify", "HEAD", NULL };
+    const char *const status[] = { "git",    "--no-optional-locks", "-C", folder,
+                                   "status", "--porcelain",         "--", ".",
+                                   NULL };
+
+    (void)child_begin(&look->head, head, NULL);
+    (void)child_begin(&look->status, status, NULL);
+}
+
+/* Waits for git. */
+static void take_look(struct submission *s)
+{
+    struct git_look *look = s->request->git;
+    struct buf commit = { 0 }, changes = { 0 };
+    bool is_repository = child_end(&look->head, COMMIT_MAX_BYTES, &commit) == 0;
+    size_t n = strcspn(buf_text(&commit), "\n");
+
+    if (is_repository && n >= 40 && strspn(buf_text(&commit), "0123456789abcdef") == n) {
+        s->git_commit = arena_strndup(s->request->cli->arena, buf_text(&commit), n);
+        /* One byte is enough to know. */
+        (void)child_end(&look->status, 1, &changes);
+        s->git_dirty = changes.n > 0;
+    }
+    child_stop(&look->status);
+    buf_free(&commit);
+    buf_free(&changes);
+}
+
+void submit_end_look(struct git_look *look)
+{
+    child_stop(&look->head);
+    child_stop(&look->status);
+}
 
 /* ludwigd opens the project's folder, or says how it is to be made, while the drive is looked for. */
 static int open_project(struct submission *s, struct err *e)
@@ -95,11 +133,11 @@ static const struct inputs_packed *pack_inputs(struct submission *s, struct err 
     if (packed == NULL)
         return NULL;
     if (!s->has_notes)
-        s->git = git_end(o->git, o->cli->arena);
+        take_look(s);
     s->has_notes = true;
     s->work = o->spec.work;
-    s->work.git_commit = s->git.commit;
-    s->work.git_dirty = s->git.dirty;
+    s->work.git_commit = s->git_commit;
+    s->work.git_dirty = s->git_dirty;
     inputs_sign(packed, &o->spec, o->cli->arena, &s->work);
     return packed;
 }

@@ -15,6 +15,10 @@
 #include "client/session/session.h"
 #include "client/submit/submit_request.h"
 
+/* Before, and ended after it in any case. */
+void submit_begin_look(struct git_look *look, const char *folder);
+void submit_end_look(struct git_look *look);
+
 /* The session was started with wants.sends_files.  The texts of done last until the next call on its
  * rpc. */
 int submit_sweep(const struct submit_request *o, struct session *s, struct msg_submitted *done,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* submit_request.c - what is to be submitted, for ludwigd and for who looks at it later */
+/* submit_request.c - what is to be submitted, for ludwigd and for people later */
 #include <inttypes.h>
 #include <string.h>
 

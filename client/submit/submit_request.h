@@ -8,7 +8,14 @@
 #include "client/expand/points.h"
 #include "client/spec/spec.h"
 #include "client/term/command.h"
+#include "client/util/child.h"
 #include "common/proto/proto.h"
+
+/* At which commit the folder is: in a large repository git takes seconds to see what has changed, so it
+ * looks while something else is done. */
+struct git_look {
+    struct child_run head, status;
+};
 
 struct submit_request {
     struct cli *cli;
@@ -16,7 +23,7 @@ struct submit_request {
     struct points points;
     int reuse;            /* enum reuse */
     int64_t configs;      /* how many of the points are meant: all, or the first */
-    struct git_look *git; /* at the folder, while it is submitted */
+    struct git_look *git; /* while it is submitted */
 };
 
 /* summary.json: what was made of the file. */

@@ -4,7 +4,7 @@
  *
  *   begin ──▶ chunk 0, 1, 2, ... ──▶ end
  *
- * At most SWEEP_SEND_IN_FLIGHT chunks are unanswered.  ludwigd shows the sweep to nobody before its end,
+ * At most SWEEP_SEND_IN_FLIGHT chunks are unanswered.  ludwigd does not show the sweep before its end,
  * and answers that when it is on disk.  A sweep that is open lasts as long as its connection: when that
  * breaks, each step fails with ERR_UNREACHABLE, and the sweep must begin anew under another number,
  * unless its end was recorded already.
