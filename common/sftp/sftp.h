@@ -180,7 +180,7 @@ typedef void sftp_done(void *context, const struct sftp_answer *answer);
 /* Queues the operation; waits only while too many are in flight, during which done may be called
  * for those.  Operations under way at once are done in no order that can be relied on.  -1:
  * nothing was queued, and done will not be called. */
-int sftp_start(struct sftp *s, const struct sftp_op *op, sftp_done *done, void *context,
+int sftp_start(struct sftp *s, const struct sftp_op *what, sftp_done *done, void *context,
                struct err *e);
 /* Sends what waits to be sent and waits until a server says something: for those who wait for one of
  * several operations.  -1 when the connection is broken. */

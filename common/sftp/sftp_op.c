@@ -125,6 +125,9 @@ static void on_reply(void *context, const struct sftp_reply *r)
         step(op);
 }
 
+/* In place of one that says that a file or folder ends: that is no failure. */
+static const struct sftp_reply no_reply;
+
 static void on_attrs(void *context, const struct sftp_reply *r)
 {
     struct op *op = context;
@@ -360,7 +363,7 @@ static void on_data(void *context, const struct sftp_reply *r)
     if (r->type == FXP_DATA && r->tag == op->content.n)
         buf_add(&op->content, r->text.data, r->text.n);
     op->at_end |= is_end;
-    on_reply(op, is_end ? &(struct sftp_reply){ 0 } : r);
+    on_reply(op, is_end ? &no_reply : r);
 }
 
 /* One byte more than wanted tells that there is more. */
@@ -441,7 +444,7 @@ static void on_names(void *context, const struct sftp_reply *r)
         keep_entry(op, name, &attrs);
     }
     op->at_end |= is_end;
-    on_reply(op, is_end ? &(struct sftp_reply){ 0 } : r);
+    on_reply(op, is_end ? &no_reply : r);
 }
 
 /* A large folder comes a hundred names at a time: more and more of them are asked for at once, and

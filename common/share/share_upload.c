@@ -31,7 +31,7 @@ struct item {
     int fd;
     uint64_t handed_on; /* so many bytes are on their way to the disk */
     /* over SFTP */
-    uint8_t *content; /* of a small one */
+    uint8_t *content;           /* of a small one */
     struct sftp_stripe *stripe; /* that brings a large one; or NULL */
     bool is_whole;              /* and on the server's disk */
     struct item *next;          /* in the order of their names */
