@@ -39,44 +39,31 @@ static const struct assignment *chunk_at(const struct order_run *run, size_t i)
 
 /* ---- the chunk: what its process is told ---- */
 
-struct chunk_filling {
-    struct arena *arena;
-    struct member *at;
-    const char *folder;
-};
-
-static void add_member(struct chunk_filling *f, const char *key, struct value value)
-{
-    *f->at++ = (struct member){ value_str(key), value };
-}
-
-static void add_member_path(struct chunk_filling *f, const char *key, const char *name)
-{
-    add_member(f, key, value_str(arena_printf(f->arena, "%s/%s", f->folder, name)));
-}
-
 static struct value describe(const struct assignment *x, const struct value *params,
                              const char *run_path, struct arena *a)
 {
-    enum { ENTRIES = 10 };
     struct value map = { .type = VALUE_MAP };
-    struct chunk_filling f = { .arena = a };
+    const char *folder, *job = arena_printf(a, "%" PRId64 ".%" PRId64, x->sweep, x->job);
     char hex[TOKEN_HEX];
 
     token_hex(&x->token, hex);
-    f.folder = arena_printf(a, "%s/%s", run_path, hex);
-    f.at = map.map.members = arena_alloc(a, ENTRIES * sizeof *f.at);
-    add_member(&f, "job", value_str(arena_printf(a, "%" PRId64 ".%" PRId64, x->sweep, x->job)));
-    add_member(&f, "param_name", value_str(x->param_name));
-    add_member(&f, "job_name", value_str(x->job_name));
-    add_member(&f, "rep", value_int(x->rep));
-    add_member(&f, "seed", value_int(x->seed));
-    add_member(&f, "restart", value_int(x->restart));
-    add_member(&f, "params", *params);
-    add_member_path(&f, "param2val", JOB_PARAM2VAL ".json");
-    add_member_path(&f, "save_path", JOB_SAVE);
-    add_member_path(&f, "checkpoint", JOB_CHECKPOINT);
-    map.map.n = (size_t)(f.at - map.map.members);
+    folder = arena_printf(a, "%s/%s", run_path, hex);
+    const struct member members[] = {
+        { value_str("job"), value_str(job) },
+        { value_str("param_name"), value_str(x->param_name) },
+        { value_str("job_name"), value_str(x->job_name) },
+        { value_str("rep"), value_int(x->rep) },
+        { value_str("seed"), value_int(x->seed) },
+        { value_str("restart"), value_int(x->restart) },
+        { value_str("params"), *params },
+        { value_str("param2val"), value_str(arena_printf(a, "%s/" JOB_PARAM2VAL ".json", folder)) },
+        { value_str("save_path"), value_str(arena_printf(a, "%s/" JOB_SAVE, folder)) },
+        { value_str("checkpoint"), value_str(arena_printf(a, "%s/" JOB_CHECKPOINT, folder)) },
+    };
+
+    map.map.n = sizeof members / sizeof members[0];
+    map.map.members = arena_alloc(a, sizeof members);
+    memcpy(map.map.members, members, sizeof members);
     return map;
 }
 

@@ -48,17 +48,6 @@ bool checkpoint_signal_catches(const char *status, int signal)
 
 /* ---- the processes ---- */
 
-static bool catches(pid_t pid, int signal)
-{
-    struct buf status = { 0 };
-    bool does;
-
-    (void)process_read(pid, "status", STATUS_MAX_BYTES, &status);
-    does = checkpoint_signal_catches(buf_text(&status), signal);
-    buf_free(&status);
-    return does;
-}
-
 static bool run_the_same(pid_t x, pid_t y)
 {
     struct buf of_x = { 0 }, of_y = { 0 };
@@ -72,25 +61,23 @@ static bool run_the_same(pid_t x, pid_t y)
     return same;
 }
 
-/* Parents come before their children: is its own among the first n, and does it catch it? */
-static bool parent_catches(const struct process_tree_process *all, const bool *catching, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (all[i].pid == all[n].parent)
-            return catching[i];
-    return false;
-}
-
 size_t checkpoint_signal_ask(int signal, pid_t except)
 {
     size_t n, asked = 0;
     struct process_tree_process *all = process_tree_list(&n);
     bool *catching = mem_alloc(n * sizeof *catching), *heirs = mem_alloc(n * sizeof *heirs);
 
-    /* All are looked at first: who is asked may end at once. */
+    /* All are looked at first: a process that is asked may end at once. */
     for (size_t i = 0; i < n; i++) {
-        catching[i] = all[i].pid != except && catches(all[i].pid, signal);
-        heirs[i] = catching[i] && parent_catches(all, catching, i) &&
+        struct buf status = { 0 };
+        size_t parent = 0; /* parents come before their children */
+
+        (void)process_read(all[i].pid, "status", STATUS_MAX_BYTES, &status);
+        catching[i] = all[i].pid != except && checkpoint_signal_catches(buf_text(&status), signal);
+        buf_free(&status);
+        while (parent < i && all[parent].pid != all[i].parent)
+            parent++;
+        heirs[i] = catching[i] && parent < i && catching[parent] &&
                    run_the_same(all[i].pid, all[i].parent);
     }
     for (size_t i = 0; i < n; i++)

@@ -26,41 +26,17 @@ static const struct {
     { "singularity", "SINGULARITYENV_" },
 };
 
-/* ---- what is here ---- */
-
-/* One of data, or a file below one. */
-static int find_image(struct container *c, const struct jobspec *w, struct arena *a, struct err *e)
-{
-    const struct data_entry *entries = w->data.items;
-
-    c->image = w->container;
-    if (c->image[0] == '/' || strstr(c->image, "://") != NULL)
-        return 0;
-    for (size_t i = 0; i < w->data.n; i++) {
-        size_t n = strlen(entries[i].name);
-        char hex[DIGEST_HEX];
-
-        if (strncmp(w->container, entries[i].name, n) != 0 ||
-            (w->container[n] != '\0' && w->container[n] != '/'))
-            continue;
-        digest_hex(&entries[i].set.tree, hex);
-        c->image = arena_printf(a, "%s/" SCRATCH_CACHE "/%s%s", c->scratch, hex, w->container + n);
-        return 0;
-    }
-    return err_set(e, ERR_USAGE,
-                   "container: %s is no absolute path, has no scheme:// and is not one of data:",
-                   w->container);
-}
-
 int container_find(struct container *c, const struct order *o, char *const *env,
                    const char *scratch, struct arena *a, struct err *e)
 {
     const struct jobspec *w = &o->work.work;
-    char hex[TOKEN_HEX], host[HOST_NAME_MAX + 1] = "this machine";
+    const struct data_entry *data = w->data.items;
+    char hex[TOKEN_HEX], tree[DIGEST_HEX], host[HOST_NAME_MAX + 1] = "this machine";
     char *link = mem_printf("%s/" SCRATCH_BIN "/ludwig", scratch), *ludwig = path_real(link, NULL);
 
     token_hex(&o->assignment.token, hex);
-    *c = (struct container){ .scratch = scratch,
+    *c = (struct container){ .image = w->container,
+                             .scratch = scratch,
                              .work_path =
                                  arena_printf(a, "%s/" SCRATCH_RUN "/%s/" JOB_WORK, scratch, hex),
                              .ludwig = ludwig == NULL ? NULL : arena_strdup(a, ludwig),
@@ -72,53 +48,27 @@ int container_find(struct container *c, const struct order *o, char *const *env,
         c->program = shell_words_program(runtimes[i].name, jobenv_get(env, "PATH"), a);
         c->prefix = runtimes[i].prefix;
     }
-    if (c->program != NULL)
-        return find_image(c, w, a, e);
-    (void)gethostname(host, sizeof host - 1);
-    return err_set(e, ERR_NOT_FOUND,
-                   "container: neither apptainer nor singularity is in PATH on %s", host);
-}
-
-/* ---- what is bound ---- */
-
-/* --mount takes lists as CSV does. */
-static void add_csv(struct buf *out, const char *key, const char *path)
-{
-    buf_printf(out, ",\"%s=", key);
-    for (; *path != '\0'; path++) {
-        if (*path == '"')
-            buf_add_char(out, '"');
-        buf_add_char(out, *path);
+    if (c->program == NULL) {
+        (void)gethostname(host, sizeof host - 1);
+        return err_set(e, ERR_NOT_FOUND,
+                       "container: neither apptainer nor singularity is in PATH on %s", host);
     }
-    buf_add_char(out, '"');
-}
+    if (c->image[0] == '/' || strstr(c->image, "://") != NULL)
+        return 0;
+    /* It is one of data, or a file below one. */
+    for (size_t i = 0; i < w->data.n; i++) {
+        size_t n = strlen(data[i].name);
 
-struct binding {
-    const char *from;
-    const char *to;
-    bool is_read_only;
-    const char *option;
-    const char *text;
-};
-
-static void word_binding(struct binding *b, struct arena *a)
-{
-    static const char odd[] =
-        ":,\\\"\n"; /* --bind cannot say them; older runtimes do not know --mount */
-    struct buf text = { 0 };
-
-    if (strpbrk(b->from, odd) != NULL || b->from[strlen(b->from) - 1] == ' ' ||
-        strpbrk(b->to, odd) != NULL || b->to[strlen(b->to) - 1] == ' ') {
-        b->option = "--mount";
-        buf_add_str(&text, "type=bind");
-        add_csv(&text, "src", b->from);
-        add_csv(&text, "dst", b->to);
-        buf_add_str(&text, b->is_read_only ? ",ro" : "");
-    } else {
-        b->option = "--bind";
-        buf_printf(&text, "%s:%s%s", b->from, b->to, b->is_read_only ? ":ro" : "");
+        if (strncmp(w->container, data[i].name, n) != 0 ||
+            (w->container[n] != '\0' && w->container[n] != '/'))
+            continue;
+        digest_hex(&data[i].set.tree, tree);
+        c->image = arena_printf(a, "%s/" SCRATCH_CACHE "/%s%s", scratch, tree, w->container + n);
+        return 0;
     }
-    b->text = buf_to_arena(&text, a);
+    return err_set(e, ERR_USAGE,
+                   "container: %s is no absolute path, has no scheme:// and is not one of data:",
+                   w->container);
 }
 
 /* ---- the words ---- */
@@ -133,14 +83,37 @@ static void add_word(struct words *w, const char *word)
 {
     w->items[w->n++] = arena_strdup(w->arena, word);
 }
+/* --mount takes lists as CSV does. */
+static void add_csv(struct buf *out, const char *key, const char *path)
+{
+    buf_printf(out, ",\"%s=", key);
+    for (; *path != '\0'; path++) {
+        if (*path == '"')
+            buf_add_char(out, '"');
+        buf_add_char(out, *path);
+    }
+    buf_add_char(out, '"');
+}
 
 static void add_bound(struct words *w, const char *from, const char *to, bool is_read_only)
 {
-    struct binding b = { from, to, is_read_only, NULL, NULL };
+    static const char odd[] =
+        ":,\\\"\n"; /* --bind cannot say them; older runtimes do not know --mount */
+    struct buf text = { 0 };
 
-    word_binding(&b, w->arena);
-    add_word(w, b.option);
-    add_word(w, b.text);
+    if (strpbrk(from, odd) != NULL || from[strlen(from) - 1] == ' ' || strpbrk(to, odd) != NULL ||
+        to[strlen(to) - 1] == ' ') {
+        add_word(w, "--mount");
+        buf_add_str(&text, "type=bind");
+        add_csv(&text, "src", from);
+        add_csv(&text, "dst", to);
+        buf_add_str(&text, is_read_only ? ",ro" : "");
+    } else {
+        add_word(w, "--bind");
+        buf_printf(&text, "%s:%s%s", from, to, is_read_only ? ":ro" : "");
+    }
+    add_word(w, buf_text(&text));
+    buf_free(&text);
 }
 
 char **container_words(const struct container *c, struct arena *a)
@@ -172,17 +145,13 @@ char **container_guard(char *const *words, const struct order *o, struct arena *
         "p=$1 o=$2 b=$3 r=$4 x=$5; shift 5; [ -d \"$p\" ] && set -- \"$o\" \"$b\" \"$@\"; "
         "exec \"$r\" \"$x\" \"$@\"";
     const char *project = arena_printf(a, "%s/%s", o->share, o->work.project);
-    struct binding b = { project, project, false, NULL, NULL };
     struct words w = { arena_alloc(a, (WORDS_MAX + 8) * sizeof *w.items), 0, a };
-
-    word_binding(&b, a);
     add_word(&w, "sh");
     add_word(&w, "-c");
     add_word(&w, script);
     add_word(&w, "ludwig");
     add_word(&w, project);
-    add_word(&w, b.option);
-    add_word(&w, b.text);
+    add_bound(&w, project, project, false);
     for (; *words != NULL; words++)
         add_word(&w, *words);
     return w.items;

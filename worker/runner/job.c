@@ -16,11 +16,14 @@
 
 #include "common/base/log.h"
 #include "common/base/units.h"
-#include "common/data/msgpack.h"
 #include "common/base/crash_point.h"
+#include "common/data/msgpack.h"
+#include "common/data/template.h"
+#include "worker/base/job_spawn.h"
 #include "worker/base/process_tree.h"
+#include "worker/base/shell_words.h"
+#include "worker/runner/container.h"
 #include "worker/runner/jobdir.h"
-#include "worker/runner/jobplan.h"
 
 /* What a job left behind in the background may finish its last write. */
 #define LEFTOVERS_MS 2000
@@ -41,16 +44,6 @@ static void set_reason(struct job *j, const char *text)
     memcpy(j->reason, text, n);
     j->reason[n] = '\0';
     j->outcome.reason = j->reason;
-}
-
-static void end_without_start(struct job *j, int event, const struct err *why)
-{
-    j->outcome.event = event;
-    j->outcome.cause = event == EV_FAIL ? CAUSE_FAILED : CAUSE_NONE;
-    j->outcome.ended_at = units_now_ms();
-    set_reason(j, why->text);
-    j->phase = PHASE_OVER;
-    j->deadline_ms = -1;
 }
 
 static bool has_come_to_its_end(const struct job *j)
@@ -142,10 +135,61 @@ static void judge(struct job *j)
 
 /* ---- its start ---- */
 
-/* Memory is limited by the kernel where it can, else by looking at it. */
-static void begin_job(struct job *j, const struct job_site *site, const struct order *o)
+/* Fills in what is executed: the words, the shell and the environment, all of it in a.  A failure is the
+ * job's own fault, or its machine lacks what runs containers. */
+static int plan(struct job_spawn *p, const struct order *o, const struct value *params,
+                const struct job_site *site, struct arena *a, struct err *e)
 {
+    const char *command, *text, *scratch = site->scratch->path;
     const struct jobspec *w = &o->work.work;
+    struct buf expanded = { 0 };
+    struct container c;
+    char hex[TOKEN_HEX], **shell_words;
+    int rc = template_expand(w->command, params, &expanded, e);
+
+    if (rc == 0 && strlen(buf_text(&expanded)) != expanded.n)
+        rc = err_set(e, ERR_USAGE, "the command has a NUL byte in it");
+    command = buf_to_arena(&expanded, a);
+    if (rc < 0)
+        return -1;
+    /* The lines of setup are run in the command's own shell, so that what they set is there for it.  A
+     * line that fails does not stop the command: many scripts that are sourced there, conda's for one,
+     * do not work under set -e.  A user who wants that writes it as the first line. */
+    text = w->setup == NULL ? command : arena_printf(a, "%s\n%s", w->setup, command);
+    p->shares_with_group = o->for_another;
+    token_hex(&o->assignment.token, hex);
+    p->env = jobenv_make(o, site->user, arena_printf(a, "%s/" SCRATCH_RUN "/%s", scratch, hex), a);
+    p->shell = "/bin/sh";
+    if (w->container != NULL) {
+        if (container_find(&c, o, p->env, scratch, a, e) < 0)
+            return -1;
+        c.text = text;
+        p->shell_words = container_guard(container_words(&c, a), o, a);
+        p->env = container_env(&c, p->env, a);
+        return 0;
+    }
+    if (w->setup == NULL)
+        p->words = shell_words_split(command, a);
+    else if (access("/bin/bash", X_OK) == 0)
+        p->shell = "/bin/bash"; /* what people write there ("source", conda) is meant for it */
+    if (p->words != NULL)
+        p->program = shell_words_program(p->words[0], jobenv_get(p->env, "PATH"), a);
+    p->shell_words = shell_words = arena_alloc(a, 4 * sizeof *shell_words);
+    shell_words[0] = arena_strdup(a, p->shell + strlen("/bin/"));
+    shell_words[1] = arena_strdup(a, "-c");
+    shell_words[2] = arena_strdup(a, text);
+    return 0;
+}
+
+void job_start(struct job *j, const struct job_site *site, const struct order *o, struct arena *a)
+{
+    const struct bytes packed = o->assignment.params;
+    const struct jobspec *w = &o->work.work;
+    struct job_spawn p = { .in_fd = site->null_fd, .cpus = &o->cpus, .group_fd = -1 };
+    struct jobdir dir = { -1, -1, -1 };
+    struct value params;
+    struct err e = { 0 };
+    bool is_jobs_fault = true;
 
     *j = (struct job){ .phase = PHASE_RUNNING,
                        .token = o->assignment.token,
@@ -159,61 +203,46 @@ static void begin_job(struct job *j, const struct job_site *site, const struct o
                        .has_container = w->container != NULL,
                        .memory_bytes = w->resources.memory_bytes,
                        .outcome = { .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE } };
+    token_hex(&j->token, j->hex);
+    if (w->checkpoint.signal != NULL)
+        j->save_signal = checkpoint_signal_number(w->checkpoint.signal);
+    /* Memory is limited by the kernel where it can, else by looking at it. */
     j->is_limited = site->limit != NULL && memlimit_set(site->limit, j->memory_bytes);
     j->oom = j->is_limited ? &site->limit->oom : site->oom;
     j->kills = j->oom == NULL ? -1 : oom_kills(j->oom);
     j->hits = j->oom == NULL ? -1 : oom_hits(j->oom);
     if (j->in_slurm && !j->is_limited)
         memwatch_begin(&j->memwatch, j->memory_bytes);
-    if (w->checkpoint.signal != NULL)
-        j->save_signal = checkpoint_signal_number(w->checkpoint.signal);
-    token_hex(&j->token, j->hex);
-}
 
-void job_start(struct job *j, const struct job_site *site, const struct order *o, struct arena *a)
-{
-    const struct bytes packed = o->assignment.params;
-    struct job_spawn p = { 0 };
-    struct value params;
-    struct jobdir dir;
-    struct err e = { 0 };
-    bool is_jobs_fault = false;
-
-    begin_job(j, site, o);
     if (mp_read(packed.data, packed.n, a, &params, &e) < 0)
         err_wrap(&e, "parameters");
     else if (params.type != VALUE_MAP)
         err_set(&e, ERR_PROTOCOL, "the parameters are no map");
-    if (e.kind != ERR_NONE) {
-        end_without_start(j, EV_FAIL, &e);
-        return;
+    else if (jobdir_make(&dir, site->scratch, site->spares, o,
+                         site->chunk != NULL ? site->chunk : &params, &e) < 0)
+        is_jobs_fault = false;
+    else if (plan(&p, o, &params, site, a, &e) == 0) { /* now that a folder can tell of a failure */
+        p.work_fd = dir.work_fd;
+        p.log_fd = dir.log_fd;
+        p.has_group = j->is_limited;
+        if (j->is_limited)
+            p.group_fd = site->limit->group_fd;
+        j->outcome.started_at = units_now_ms();
+        if (j->time_ms > 0)
+            j->deadline_ms = units_monotonic_ms() + j->time_ms;
+        is_jobs_fault = false;
+        j->pid = job_spawn(&p, &is_jobs_fault, &e);
     }
-    if (jobdir_make(&dir, site->scratch, site->spares, o,
-                    site->chunk != NULL ? site->chunk : &params, &e) < 0) {
-        end_without_start(j, EV_LOSE, &e);
-        return;
-    }
-    /* Not before: with its folder, also what could not be planned is published as failed. */
-    if (jobplan_make(&p, o, &params, site->scratch->path, site->user, a, &e) < 0) {
-        jobdir_close(&dir);
-        end_without_start(j, EV_FAIL, &e);
-        return;
-    }
-    p.work_fd = dir.work_fd;
-    p.in_fd = site->null_fd;
-    p.log_fd = dir.log_fd;
-    p.cpus = &o->cpus;
-    p.has_group = j->is_limited;
-    p.group_fd = j->is_limited ? site->limit->group_fd : -1;
-    j->outcome.started_at = units_now_ms();
-    if (j->time_ms > 0)
-        j->deadline_ms = units_monotonic_ms() + j->time_ms;
-    j->pid = job_spawn(&p, &is_jobs_fault, &e);
     jobdir_close(&dir);
-    if (j->pid < 0) {
-        j->pid = 0;
-        end_without_start(j, is_jobs_fault ? EV_FAIL : EV_LOSE, &e);
-    }
+    if (j->pid > 0)
+        return;
+    j->pid = 0;
+    j->outcome.event = is_jobs_fault ? EV_FAIL : EV_LOSE;
+    j->outcome.cause = is_jobs_fault ? CAUSE_FAILED : CAUSE_NONE;
+    j->outcome.ended_at = units_now_ms();
+    set_reason(j, e.text);
+    j->phase = PHASE_OVER;
+    j->deadline_ms = -1;
 }
 
 /* ---- its end ---- */
@@ -255,10 +284,16 @@ static void kill_all(struct job *j)
     j->deadline_ms = units_monotonic_ms() + j->kill_pause_ms;
 }
 
-void job_cancel(struct job *j, int64_t grace_ms)
+static void hurry(struct job *j, int64_t grace_ms)
 {
     int64_t deadline_ms = units_monotonic_ms() + grace_ms;
 
+    if (deadline_ms < j->deadline_ms)
+        j->deadline_ms = deadline_ms;
+}
+
+void job_cancel(struct job *j, int64_t grace_ms)
+{
     if (j->phase == PHASE_NONE || j->phase == PHASE_OVER)
         return;
     j->stop = JOB_IS_CANCELLED;
@@ -267,16 +302,8 @@ void job_cancel(struct job *j, int64_t grace_ms)
     else if (j->phase == PHASE_RUNNING || j->phase == PHASE_CHECKPOINT ||
              j->phase == PHASE_LEFTOVERS)
         end_all(j, grace_ms);
-    else if (j->phase == PHASE_ENDING && deadline_ms < j->deadline_ms)
-        j->deadline_ms = deadline_ms;
-}
-
-static void hurry(struct job *j, int64_t grace_ms)
-{
-    int64_t deadline_ms = units_monotonic_ms() + grace_ms;
-
-    if (deadline_ms < j->deadline_ms)
-        j->deadline_ms = deadline_ms;
+    else if (j->phase == PHASE_ENDING)
+        hurry(j, grace_ms);
 }
 
 static void begin_preemption(struct job *j, enum cause cause, const char *reason)

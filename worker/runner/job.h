@@ -22,7 +22,6 @@
 #include "worker/base/scratch.h"
 #include "worker/runner/checkpoint_signal.h"
 #include "worker/runner/jobenv.h"
-#include "worker/runner/memwatch.h"
 #include "worker/runner/oom.h"
 
 enum job_phase {

@@ -110,43 +110,38 @@ static void set_path(struct list_of_env *l, const char *name, const char *dir, c
     put_entry(l, arena_printf(l->arena, "%s=%s/%s", name, dir, below));
 }
 
-/* pattern: a name, or the beginning of one and a star */
-static bool matches(const char *entry, const char *pattern)
-{
-    size_t n = strlen(pattern);
-
-    if (pattern[n - 1] == '*')
-        return strncmp(entry, pattern, n - 1) == 0;
-    return is_of(entry, pattern, n);
-}
-
-static void inherit(struct list_of_env *l, const char *const *patterns, size_t n)
+/* Patterns are names, or beginnings of names and a star. */
+static void inherit(struct list_of_env *l, const char *const *patterns, size_t n_patterns)
 {
     for (char **entry = environ; *entry != NULL; entry++)
-        for (size_t i = 0; i < n; i++)
-            if (matches(*entry, patterns[i]))
+        for (size_t i = 0; i < n_patterns; i++) {
+            size_t n = strlen(patterns[i]);
+
+            if (patterns[i][n - 1] == '*' ? strncmp(*entry, patterns[i], n - 1) == 0
+                                          : is_of(*entry, patterns[i], n))
                 put_entry(l, arena_strdup(l->arena, *entry));
+        }
 }
 
 /* ---- what is in it ---- */
 
-static void set_user(struct list_of_env *l, const struct jobenv_user *user, const char *job_path)
-{
-    set_text(l, "PATH", user->path);
-    set_text(l, "HOME", user->home != NULL ? user->home : job_path);
-    set_text(l, "USER", user->name);
-    set_text(l, "LOGNAME", user->name);
-    set_text(l, "SHELL", user->shell);
-    set_path(l, "TMPDIR", job_path, JOB_TMP);
-    set_path(l, "PWD", job_path, JOB_WORK);
-    set_text(l, "PYTHONUNBUFFERED", "1");
-}
-
-/* What the process of a batch finds in its chunk instead, for each of its jobs. */
-static void set_job(struct list_of_env *l, const struct order *o, const char *job_path)
+static void set_ludwig(struct list_of_env *l, const struct order *o, const char *job_path)
 {
     const struct assignment *x = &o->assignment;
+    char hex[TOKEN_HEX];
 
+    token_hex(&x->token, hex);
+    set_text(l, job_envvars[ENV_ATTEMPT].name, hex);
+    set_number(l, job_envvars[ENV_SWEEP].name, x->sweep);
+    set_text(l, job_envvars[ENV_PROJECT].name, o->work.project);
+    set_path(l, job_envvars[ENV_DATA].name, job_path, JOB_DATA);
+    if (share_is_mounted(o->share))
+        set_path(l, job_envvars[ENV_PROJECT_PATH].name, o->share, o->work.project);
+    set_path(l, job_envvars[ENV_METRICS].name, job_path, JOB_METRICS);
+    if (order_is_process(o)) { /* of a batch: its chunk has the rest, for each of its jobs */
+        set_path(l, job_envvars[ENV_CHUNK].name, job_path, JOB_CHUNK ".msgpack");
+        return;
+    }
     set_text(l, job_envvars[ENV_JOB].name,
              arena_printf(l->arena, "%" PRId64 ".%" PRId64, x->sweep, x->job));
     set_text(l, job_envvars[ENV_PARAM_NAME].name, x->param_name);
@@ -157,24 +152,6 @@ static void set_job(struct list_of_env *l, const struct order *o, const char *jo
     set_path(l, job_envvars[ENV_PARAM2VAL].name, job_path, JOB_PARAM2VAL ".json");
     set_path(l, job_envvars[ENV_SAVE_PATH].name, job_path, JOB_SAVE);
     set_path(l, job_envvars[ENV_CHECKPOINT].name, job_path, JOB_CHECKPOINT);
-}
-
-static void set_ludwig(struct list_of_env *l, const struct order *o, const char *job_path)
-{
-    char hex[TOKEN_HEX];
-
-    token_hex(&o->assignment.token, hex);
-    set_text(l, job_envvars[ENV_ATTEMPT].name, hex);
-    set_number(l, job_envvars[ENV_SWEEP].name, o->assignment.sweep);
-    set_text(l, job_envvars[ENV_PROJECT].name, o->work.project);
-    set_path(l, job_envvars[ENV_DATA].name, job_path, JOB_DATA);
-    if (share_is_mounted(o->share))
-        set_path(l, job_envvars[ENV_PROJECT_PATH].name, o->share, o->work.project);
-    set_path(l, job_envvars[ENV_METRICS].name, job_path, JOB_METRICS);
-    if (order_is_process(o))
-        set_path(l, job_envvars[ENV_CHUNK].name, job_path, JOB_CHUNK ".msgpack");
-    else
-        set_job(l, o, job_path);
 }
 
 /* Inside Slurm its own choice stays, unless several jobs share what it gave. */
@@ -203,7 +180,14 @@ char **jobenv_make(const struct order *o, const struct jobenv_user *user, const 
     struct list_of_env l = { .arena = a, .capacity = 64 };
 
     l.entries = arena_alloc(a, l.capacity * sizeof *l.entries);
-    set_user(&l, user, job_path);
+    set_text(&l, "PATH", user->path);
+    set_text(&l, "HOME", user->home != NULL ? user->home : job_path);
+    set_text(&l, "USER", user->name);
+    set_text(&l, "LOGNAME", user->name);
+    set_text(&l, "SHELL", user->shell);
+    set_path(&l, "TMPDIR", job_path, JOB_TMP);
+    set_path(&l, "PWD", job_path, JOB_WORK);
+    set_text(&l, "PYTHONUNBUFFERED", "1");
     inherit(&l, inherited, COUNT_OF(inherited));
     for (size_t i = 0; i < COUNT_OF(thread_counts); i++)
         set_number(&l, thread_counts[i], cpus_milli >= 2000 ? cpus_milli / 1000 : 1);

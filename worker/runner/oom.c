@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* oom.c - how much memory jobs may have, and did one end because it ran out? */
+/* oom.c - how much memory jobs may have and take, and did one end because it ran out? */
 
 #include "worker/runner/oom.h"
 
@@ -18,6 +18,7 @@
 #include "common/base/mem.h"
 #include "common/base/units.h"
 #include "worker/base/job_spawn.h"
+#include "worker/base/process_tree.h"
 #include "worker/node/node.h"
 
 enum {
@@ -26,6 +27,9 @@ enum {
     SHELL_SIGNAL = 128, /* shells exit with 128 + signal when a signal ended their command */
     NEAR_PERCENT = 90
 };
+
+/* A job that is watched is looked at so often; more often when it uses so much of its limit. */
+enum { WATCH_MS = 1000, WATCH_NEAR_MS = 100, WATCH_NEAR_PERCENT = 80 };
 
 /* ---- small texts ---- */
 
@@ -259,4 +263,79 @@ bool memlimit_set(struct memlimit *m, int64_t bytes)
     m->bytes = is_set ? bytes : -1;
     free(text);
     return is_set;
+}
+
+/* ---- looking how much a job takes ---- */
+
+void memwatch_begin(struct memwatch *w, int64_t limit_bytes)
+{
+    w->limit_bytes = limit_bytes;
+    w->bytes = 0;
+    w->next_ms = units_monotonic_ms() + WATCH_NEAR_MS;
+}
+
+int memwatch_wait_ms(const struct memwatch *w)
+{
+    int64_t wait_ms = w->next_ms - units_monotonic_ms();
+
+    if (w->limit_bytes == 0)
+        return -1;
+    return wait_ms < 0 ? 0 : (int)wait_ms;
+}
+
+int64_t memwatch_parse(const char *text, const char *anon, const char *shmem)
+{
+    int64_t anon_kb = number_of(text, anon), shmem_kb = number_of(text, shmem);
+
+    return anon_kb < 0 || shmem_kb < 0 ? -1 : (anon_kb + shmem_kb) * 1024;
+}
+
+/* Of all these processes; what is gone counts nothing.  In status, what several share counts in full for
+ * each; their parts of that are in smaps_rollup, which takes the kernel longer to say. */
+static int64_t add_up(const struct process_tree_process *list, size_t n, bool in_parts)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        int64_t bytes = -1;
+
+        for (int k = in_parts ? 0 : 1; bytes < 0 && k < 2; k++) {
+            struct buf text = { 0 };
+
+            if (process_read(list[i].pid, k == 0 ? "smaps_rollup" : "status", FILE_MAX_BYTES,
+                             &text))
+                bytes = memwatch_parse(buf_text(&text), k == 0 ? "Pss_Anon" : "RssAnon",
+                                       k == 0 ? "Pss_Shmem" : "RssShmem");
+            buf_free(&text);
+        }
+        sum += bytes < 0 ? 0 : bytes;
+    }
+    return sum;
+}
+
+int memwatch_pause_ms(int64_t bytes, int64_t before_bytes, int64_t limit_bytes)
+{
+    int64_t growth_bytes = bytes - before_bytes;
+
+    if (bytes / WATCH_NEAR_PERCENT >= limit_bytes / 100 || growth_bytes > limit_bytes - bytes)
+        return WATCH_NEAR_MS;
+    return WATCH_MS;
+}
+
+int64_t memwatch_look(struct memwatch *w)
+{
+    int64_t now_ms = units_monotonic_ms(), most, bytes = 0;
+    struct process_tree_process *list;
+    size_t n;
+
+    if (w->limit_bytes == 0 || now_ms < w->next_ms)
+        return 0;
+    list = process_tree_list(&n);
+    most = add_up(list, n, false);
+    if (most > w->limit_bytes)
+        most = bytes = add_up(list, n, true);
+    free(list);
+    w->next_ms = now_ms + memwatch_pause_ms(most, w->bytes, w->limit_bytes);
+    w->bytes = most;
+    return bytes > w->limit_bytes ? bytes : 0;
 }

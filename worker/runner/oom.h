@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oom.h - how much memory jobs may have, and did one end because it ran out?
+ * oom.h - how much memory jobs may have and take, and did one end because it ran out?
  *
  * The kernel counts the processes that it ended for lack of memory, per control group
  * (version 2: memory.events, which counts those of groups below ours too; version 1:
@@ -69,5 +69,30 @@ void memlimit_close(struct memlimit *m);
 
 /* Called while the group is empty.  true: a job that is started in group_fd has so much. */
 bool memlimit_set(struct memlimit *m, int64_t bytes);
+
+/*
+ * Where no group limits a job, it is watched whether it takes more memory than it asked for, as others
+ * would have to go with it: the jobs of a pilot share what Slurm gave it.  What counts is memory that only
+ * ending its processes frees, one's alone or shared among them, not the files that they have mapped.
+ */
+struct memwatch {
+    int64_t limit_bytes; /* 0: the job is not watched */
+    int64_t bytes;       /* that were used when it was looked at last */
+    int64_t next_ms;     /* monotonic: when to look again */
+};
+
+void memwatch_begin(struct memwatch *w, int64_t limit_bytes);
+/* For poll(2), -1: never. */
+int memwatch_wait_ms(const struct memwatch *w);
+/* If it is due: how much all our descendants use together, when that is too much; else 0. */
+int64_t memwatch_look(struct memwatch *w);
+
+/* Until it is looked at again: a second, or less when it is near its limit or grows so fast that it may
+ * reach it by then. */
+int memwatch_pause_ms(int64_t bytes, int64_t before_bytes, int64_t limit_bytes);
+
+/* "RssAnon" and "RssShmem" of /proc/PID/status, or "Pss_Anon" and "Pss_Shmem" of
+ * /proc/PID/smaps_rollup, added up; -1: they are not there. */
+int64_t memwatch_parse(const char *text, const char *anon, const char *shmem);
 
 #endif

@@ -164,9 +164,8 @@ static void start_batch(struct runner *r, const struct order_run *run)
     char *run_path = mem_printf("%s/%s", r->scratch.path, SCRATCH_RUN);
 
     batch_jobs_begin(&r->mates, &r->scratch, run, &process);
-    if (chunk_make(run, run_path, r->arena, &chunk, &e) < 0)
-        refuse_batch(r, EV_LOSE, e.text);
-    else if (batch_jobs_make_folders(&r->mates, &r->spares, run, &chunk, &e) < 0)
+    if (chunk_make(run, run_path, r->arena, &chunk, &e) < 0 ||
+        batch_jobs_make_folders(&r->mates, &r->spares, run, &chunk, &e) < 0)
         refuse_batch(r, EV_LOSE, e.text);
     else if (chunk_check_command(run->order.work.work.command, &chunk, &e) < 0)
         refuse_batch(r, EV_FAIL, e.text); /* with their folders, to be published as failed */
@@ -175,20 +174,6 @@ static void start_batch(struct runner *r, const struct order_run *run)
     else
         batch_jobs_follow(&r->mates, r->job.outcome.started_at);
     free(run_path);
-}
-
-/* What its process reported, and what follows from that. */
-static void look_at_mates(struct runner *r)
-{
-    if (r->job.phase == PHASE_OVER) {
-        batch_jobs_over(&r->mates, &r->job.outcome);
-        r->job.phase = PHASE_NONE;
-    } else if (r->job.phase != PHASE_NONE) {
-        batch_jobs_look(&r->mates, r->job.outcome.cpu_ms);
-        if (batch_jobs_are_unwanted(&r->mates))
-            job_cancel(&r->job, r->grace_ms);
-    }
-    save_mates(r);
 }
 
 /* ---- orders ---- */
@@ -224,8 +209,8 @@ static int take_order(struct runner *r, const struct envelope *m, struct err *e)
     return 0;
 }
 
-/* Takes what can be read now: 1 there may be more, 0 it was the end, or the agent talked nonsense. */
-static int read_orders(struct runner *r)
+/* Takes the orders that can be read now; false: the agent is gone, or its bytes were no orders. */
+static bool read_orders(struct runner *r)
 {
     struct envelope m;
     struct err e = { 0 };
@@ -238,11 +223,9 @@ static int read_orders(struct runner *r)
     } while (rc == 1 && wire_is_ready(&r->wire));
     if (rc < 0)
         log_event(LOG_ERROR, "agent-connection", "error", "%s", e.text, NULL);
-    if (rc <= 0) {
+    if (rc <= 0)
         lose_agent(r);
-        return 0;
-    }
-    return 1;
+    return rc > 0;
 }
 
 /* ---- agents that come and go ---- */
@@ -263,9 +246,8 @@ static bool take_agent(struct runner *r)
         return false;
     }
     /* The agent before is dead, but an order of its may still lie here. */
-    while (r->wire.fd >= 0 && poll(&p, 1, DRAIN_MS) > 0)
-        if (read_orders(r) == 0)
-            break;
+    while (r->wire.fd >= 0 && poll(&p, 1, DRAIN_MS) > 0 && read_orders(r))
+        ;
     lose_agent(r);
     wire_init(&r->wire, fd, &orders);
     tell_hello(r);
@@ -273,21 +255,6 @@ static bool take_agent(struct runner *r)
 }
 
 /* ---- the loop ---- */
-
-static void take_signals(struct runner *r)
-{
-    struct signalfd_siginfo info;
-    bool should_end = false;
-    ssize_t n;
-
-    while ((n = read(r->signal_fd, &info, sizeof info)) > 0 || (n < 0 && errno == EINTR))
-        if (n > 0 && info.ssi_signo == SIGTERM)
-            should_end = true;
-    if (should_end && r->job.phase != PHASE_NONE &&
-        r->job.in_slurm) /* elsewhere it means nothing */
-        job_preempt(&r->job, CAUSE_PREEMPTED, "its Slurm job was told to end", TOLD_BUDGET_MS);
-    job_reap(&r->job);
-}
 
 static void turn_once(struct runner *r, struct err *e)
 {
@@ -298,6 +265,9 @@ static void turn_once(struct runner *r, struct err *e)
     int job_ms = r->job.phase == PHASE_OVER ? SAVE_PAUSE_MS : job_wait_ms(&r->job);
     int mates_ms = batch_jobs_wait_ms(&r->mates);
     int n = poll(p, 4, job_ms < 0 || (mates_ms >= 0 && mates_ms < job_ms) ? mates_ms : job_ms);
+    struct signalfd_siginfo info;
+    bool should_end = false;
+    ssize_t got;
 
     if (n < 0 && errno != EINTR) {
         err_sys(e, "poll");
@@ -306,11 +276,24 @@ static void turn_once(struct runner *r, struct err *e)
     /* Orders first: one that was sent before a process ended counts as such. */
     if (n > 0 && p[1].revents != 0)
         (void)read_orders(r);
-    if (n > 0 && p[0].revents != 0)
-        take_signals(r);
+    if (n > 0 && p[0].revents != 0) {
+        while ((got = read(r->signal_fd, &info, sizeof info)) > 0 || (got < 0 && errno == EINTR))
+            should_end |= got > 0 && info.ssi_signo == SIGTERM;
+        if (should_end && r->job.phase != PHASE_NONE && r->job.in_slurm) /* else it means nothing */
+            job_preempt(&r->job, CAUSE_PREEMPTED, "its Slurm job was told to end", TOLD_BUDGET_MS);
+        job_reap(&r->job);
+    }
     job_tick(&r->job);
+    if (r->mates.n > 0 && r->job.phase == PHASE_OVER) {
+        batch_jobs_over(&r->mates, &r->job.outcome);
+        r->job.phase = PHASE_NONE;
+    } else if (r->mates.n > 0 && r->job.phase != PHASE_NONE) {
+        batch_jobs_look(&r->mates, r->job.outcome.cpu_ms);
+        if (batch_jobs_are_unwanted(&r->mates))
+            job_cancel(&r->job, r->grace_ms);
+    }
     if (r->mates.n > 0)
-        look_at_mates(r);
+        save_mates(r);
     else if (r->job.phase == PHASE_OVER)
         save_job(r);
     if (n > 0 && p[2].revents != 0)
