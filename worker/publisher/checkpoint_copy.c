@@ -18,6 +18,7 @@
 #include "worker/base/child_protocol.h"
 #include "worker/saved/checkpoint.h"
 #include "worker/saved/saved.h"
+#include "worker/share/sftplink.h"
 
 enum { PIECE_BYTES = 8 * 1024 * 1024, INDEX_MAX_BYTES = 1 << 30, ROUNDS_MAX = 5, VANISHED = -1 };
 
@@ -68,7 +69,8 @@ void checkpoint_copy_close(struct checkpoint_copy *k)
     k->temporary = NULL;
 }
 
-int checkpoint_copy_digest(const struct checkpoint_copy *k, struct digest *d, struct err *e)
+/* Equal folders have equal digests: those of their indexes. */
+static int digest_of_folder(const struct checkpoint_copy *k, struct digest *d, struct err *e)
 {
     struct buf index = { 0 };
     int result = checkpoint_snapshot_add_index(&index, &k->now, e);
@@ -79,17 +81,26 @@ int checkpoint_copy_digest(const struct checkpoint_copy *k, struct digest *d, st
     return result;
 }
 
-int checkpoint_copy_digest_of(const struct share_dir *at, const char *copy, struct digest *d,
-                              struct err *e)
+int checkpoint_copy_is_kept(const struct checkpoint_copy *k, const struct share_dir *at,
+                            const char *job_name, int64_t attempt, struct checkpoint_name *newest,
+                            struct err *e)
 {
-    char *path = mem_printf("%s/%s", copy, CHECKPOINT_INDEX);
-    struct buf index = { 0 };
-    int result = share_read(at, path, INDEX_MAX_BYTES, &index, e);
+    const struct checkpoint_name up_to = { attempt, CHECKPOINT_AT_END };
+    struct digest ours, theirs;
+    struct buf path = { 0 }, index = { 0 };
+    int result = checkpoint_find_newest(at, job_name, &up_to, newest, e);
 
-    if (result == 0)
-        digest_of(index.bytes, index.n, d);
+    if (result == 1 && digest_of_folder(k, &ours, e) < 0)
+        result = -1;
+    if (result == 1) {
+        checkpoint_add_name(&path, job_name, newest);
+        buf_add_str(&path, "/" CHECKPOINT_INDEX);
+        result = share_read(at, buf_text(&path), INDEX_MAX_BYTES, &index, NULL) == 0;
+        digest_of(index.bytes, index.n, &theirs);
+        result = result == 1 && digest_equal(&ours, &theirs);
+    }
+    buf_free(&path);
     buf_free(&index);
-    free(path);
     return result;
 }
 
@@ -115,23 +126,6 @@ static bool is_copied_as(const struct checkpoint_entry *x, const struct checkpoi
            (strcmp(x->path, y->path) == 0 && x->size_bytes == y->size_bytes &&
             x->changed_ns == y->changed_ns && x->inode == y->inode &&
             ((x->mode ^ y->mode) & S_IXUSR) == 0);
-}
-
-/* What is in a folder before the folder. */
-static int remove_stale(struct checkpoint_copy *k, struct err *e)
-{
-    for (size_t i = k->before.n; i-- > 0;) {
-        const struct checkpoint_entry *was = &k->before.entries[i];
-        const char *stored = checkpoint_stored(was);
-
-        if (was->type == CHECKPOINT_LINK || was->size_bytes == VANISHED ||
-            is_copied_as(was, checkpoint_snapshot_find(&k->now, stored)))
-            continue;
-        if ((was->type == CHECKPOINT_FOLDER ? share_remove_dir : share_remove_file)(k->to, stored,
-                                                                                    e) < 0)
-            return -1;
-    }
-    return 0;
 }
 
 /* Begins the next entry of the snapshot, if it is not there as it should be already. */
@@ -195,23 +189,35 @@ static int end_round(struct checkpoint_copy *k, struct err *e)
 
     if (checkpoint_snapshot_take(&seen, k->from_fd, e) < 0)
         return -1;
-    if (!checkpoint_snapshot_is_untouched(&seen, &k->now)) {
-        if (++k->round == ROUNDS_MAX || seen.n == 0) {
-            checkpoint_snapshot_free(&seen);
-            return err_set(e, ERR_BUSY, "the job does not stop changing its checkpoint");
-        }
-        checkpoint_snapshot_free(&k->before);
-        k->before = k->now;
-        k->now = seen;
-        k->at = 0;
-        return remove_stale(k, e) < 0 ? -1 : 1;
+    if (checkpoint_snapshot_is_untouched(&seen, &k->now)) {
+        checkpoint_snapshot_free(&seen);
+        result = checkpoint_snapshot_add_index(&index, &k->now, e);
+        if (result == 0)
+            result = share_write(k->to, CHECKPOINT_INDEX, index.bytes, index.n, k->modes.file, e);
+        buf_free(&index);
+        return result;
     }
-    checkpoint_snapshot_free(&seen);
-    result = checkpoint_snapshot_add_index(&index, &k->now, e);
-    if (result == 0)
-        result = share_write(k->to, CHECKPOINT_INDEX, index.bytes, index.n, k->modes.file, e);
-    buf_free(&index);
-    return result;
+    if (++k->round == ROUNDS_MAX || seen.n == 0) {
+        checkpoint_snapshot_free(&seen);
+        return err_set(e, ERR_BUSY, "the job does not stop changing its checkpoint");
+    }
+    checkpoint_snapshot_free(&k->before);
+    k->before = k->now;
+    k->now = seen;
+    k->at = 0;
+    /* What is stale goes, and what is in a folder before the folder. */
+    for (size_t i = k->before.n; i-- > 0;) {
+        const struct checkpoint_entry *was = &k->before.entries[i];
+        const char *stored = checkpoint_stored(was);
+
+        if (was->type == CHECKPOINT_LINK || was->size_bytes == VANISHED ||
+            is_copied_as(was, checkpoint_snapshot_find(&k->now, stored)))
+            continue;
+        if ((was->type == CHECKPOINT_FOLDER ? share_remove_dir : share_remove_file)(k->to, stored,
+                                                                                    e) < 0)
+            return -1;
+    }
+    return 1;
 }
 
 int checkpoint_copy_go_on(struct checkpoint_copy *k, struct err *e)
@@ -225,35 +231,32 @@ int checkpoint_copy_go_on(struct checkpoint_copy *k, struct err *e)
 
 /* ---- what must be durable ---- */
 
-void checkpoint_copy_each_path(const struct checkpoint_copy *k,
-                               void (*each)(void *context, const char *path), void *context)
+const char **checkpoint_copy_paths(const struct checkpoint_copy *k, struct arena *a, size_t *n)
 {
-    for (size_t i = 0; i <= k->now.n; i++) {
-        const char *name = i < k->now.n ? checkpoint_stored(&k->now.entries[i]) : CHECKPOINT_INDEX;
-        char *path = mem_printf("%s/%s", k->temporary, name);
+    const char **paths = arena_alloc(a, (k->now.n + 2) * sizeof *paths);
 
-        if (i == k->now.n || k->now.entries[i].type != CHECKPOINT_LINK)
-            each(context, path);
-        free(path);
-    }
-    each(context, k->temporary);
+    *n = 0;
+    for (size_t i = 0; i < k->now.n; i++)
+        if (k->now.entries[i].type != CHECKPOINT_LINK)
+            paths[(*n)++] =
+                arena_printf(a, "%s/%s", k->temporary, checkpoint_stored(&k->now.entries[i]));
+    paths[(*n)++] = arena_printf(a, "%s/" CHECKPOINT_INDEX, k->temporary);
+    paths[(*n)++] = arena_strdup(a, k->temporary);
+    return paths;
 }
 
-enum {
-    /* How long orders and results wait for a piece; what a sync takes is longer. */
-    MOMENT_MS = 20,
-    /* After a failure: doubled each time. */
-    RETRY_MS = 1000,
-    RETRY_MAX_MS = 30 * 1000
-};
+/* ---- every so often: which attempts ---- */
+
+/* How long orders and results wait for a piece; what a sync takes is longer. */
+enum { MOMENT_MS = 20 };
 
 struct watched {
     struct token token;
     int64_t every_ms;
     int64_t due_ms;
     int64_t retry_ms;   /* the pause after the last failure; 0: it went well */
-    bool is_known;      /* what lies on the share: */
-    struct digest kept; /* of its index */
+    bool is_known;      /* the share has a copy whose folder */
+    struct digest kept; /* has this digest */
 };
 
 struct checkpoint_copies {
@@ -269,7 +272,6 @@ struct checkpoint_copies {
     struct arena *arena;
     struct order order;
     struct checkpoint_copy keep;
-    struct digest digest;
     struct share_dir *dir;
     char hex[TOKEN_HEX];
 };
@@ -283,8 +285,6 @@ struct checkpoint_copies *checkpoint_copies_create(const struct scratch *s, stru
     k->arena = arena_create();
     return k;
 }
-
-/* ---- every so often: which attempts ---- */
 
 static struct watched *find_watched(struct checkpoint_copies *k, const struct token *token)
 {
@@ -361,48 +361,21 @@ void checkpoint_copies_destroy(struct checkpoint_copies *k)
     free(k);
 }
 
-/* Sets when the attempt is due again.  A failure is said once, until it goes well again. */
-static void note_end(const struct checkpoint_copies *k, struct watched *w, int rc,
-                     const struct err *e)
-{
-    int64_t pause_ms = w->every_ms;
-
-    if (rc < 0 && w->retry_ms == 0)
-        log_event(LOG_WARN, "checkpoint-not-copied", "attempt", "%s", k->hex, "error", "%s",
-                  e->text, NULL);
-    w->retry_ms = rc == 0                          ? 0
-                  : w->retry_ms == 0               ? RETRY_MS
-                  : 2 * w->retry_ms > RETRY_MAX_MS ? RETRY_MAX_MS
-                                                   : 2 * w->retry_ms;
-    /* A job that writes all the time would make us copy all the time. */
-    if (rc < 0 && e->kind != ERR_BUSY)
-        pause_ms = w->retry_ms;
-    w->due_ms = units_monotonic_ms() + pause_ms;
-}
-
-static int find_newest(const struct checkpoint_copies *k, struct checkpoint_name *newest,
-                       struct err *e)
-{
-    const struct assignment *x = &k->order.assignment;
-    const struct checkpoint_name up_to = { x->attempt, CHECKPOINT_AT_END };
-
-    return checkpoint_find_newest(k->dir, x->job_name, &up_to, newest, e);
-}
-
 /* 1: something has changed since the copy before, and its copy was begun. */
 static int begin_if_changed(struct checkpoint_copies *k, struct watched *w, struct err *e)
 {
     const struct assignment *x = &k->order.assignment;
-    struct share_modes modes;
     struct checkpoint_name newest;
+    struct share_modes modes;
     struct share_dir *share;
     struct buf text = { 0 };
+    struct digest digest;
     int rc = checkpoint_copy_open(&k->keep, k->scratch->run_fd, k->hex, e);
 
     k->is_copying = rc == 1;
-    if (rc <= 0 || checkpoint_copy_digest(&k->keep, &k->digest, e) < 0)
+    if (rc <= 0 || digest_of_folder(&k->keep, &digest, e) < 0)
         return rc <= 0 ? rc : -1;
-    if (w->is_known && digest_equal(&w->kept, &k->digest))
+    if (w->is_known && digest_equal(&w->kept, &digest))
         return 0;
     share = share_open(k->access, k->order.share, e);
     if (share == NULL)
@@ -410,17 +383,15 @@ static int begin_if_changed(struct checkpoint_copies *k, struct watched *w, stru
     layout_checkpoints(&text, k->order.work.project, x->param_name);
     k->dir = share_project_open_folder(share, buf_text(&text), &modes, e);
     share_close(share);
-    if (k->dir == NULL)
-        rc = -1;
+    rc = k->dir == NULL ? -1 : 0;
     /* It may be what lies there: copied by a publisher before us, or what the job was given. */
-    else if (!w->is_known && (rc = find_newest(k, &newest, e)) == 1) {
-        buf_clear(&text);
-        checkpoint_add_name(&text, x->job_name, &newest);
-        w->is_known = checkpoint_copy_digest_of(k->dir, buf_text(&text), &w->kept, NULL) == 0;
-    }
-    if (rc >= 0 && w->is_known && digest_equal(&w->kept, &k->digest)) {
+    if (rc == 0 && !w->is_known)
+        rc = checkpoint_copy_is_kept(&k->keep, k->dir, x->job_name, x->attempt, &newest, e);
+    if (rc == 1) {
+        w->is_known = true;
+        w->kept = digest;
         rc = 0;
-    } else if (rc >= 0) {
+    } else if (rc == 0) {
         buf_clear(&text);
         checkpoint_add_temporary(&text, x->job_name, x->attempt, &k->token);
         rc = checkpoint_copy_begin(&k->keep, k->dir, buf_text(&text), &modes, e) < 0 ? -1 : 1;
@@ -429,77 +400,40 @@ static int begin_if_changed(struct checkpoint_copies *k, struct watched *w, stru
     return rc;
 }
 
-static void begin_copy(struct checkpoint_copies *k, struct watched *w)
-{
-    char *path;
-    struct err e = { 0 };
-    int rc;
-
-    k->token = w->token;
-    k->dir = NULL;
-    token_hex(&k->token, k->hex);
-    path = mem_printf("%s/%s", k->hex, JOB_ORDER);
-    rc = scratch_read(k->scratch->run_fd, path, &order_schema, k->arena, &k->order, &e);
-    free(path);
-    if (rc < 0 && e.kind == ERR_NOT_FOUND) { /* it has ended, and we shall hear of it */
-        checkpoint_copies_forget(k, &w->token);
-        return;
-    }
-    if (rc == 0)
-        rc = begin_if_changed(k, w, &e);
-    if (rc == 1)
-        return;
-    end_copy(k);
-    arena_reset(k->arena);
-    note_end(k, w, rc, &e);
-}
-
 /* ---- the end of a copy that is whole ---- */
-
-struct paths {
-    struct share_sync *files;
-    size_t n, capacity;
-    const struct share_dir *dir;
-};
-
-static void add_path(void *context, const char *path)
-{
-    struct paths *p = context;
-
-    mem_grow((void **)&p->files, &p->capacity, p->n, sizeof *p->files);
-    p->files[p->n++] = (struct share_sync){ p->dir, mem_strdup(path), 0 };
-}
 
 static int make_durable(const struct checkpoint_copies *k, struct err *e)
 {
-    struct paths p = { .dir = k->dir };
-    int result = 0;
+    struct share_sync *files;
+    const char **paths;
+    size_t n;
 
     if (share_is_synced_whole(k->dir))
         return share_sync(k->dir, e);
-    checkpoint_copy_each_path(&k->keep, add_path, &p);
-    share_sync_each(p.files, p.n);
-    for (size_t i = 0; i < p.n; i++) {
-        if (p.files[i].error != 0 && result == 0) {
-            errno = p.files[i].error;
-            result = err_sys(e, "sync %s", p.files[i].path);
+    paths = checkpoint_copy_paths(&k->keep, k->arena, &n);
+    files = arena_alloc(k->arena, n * sizeof *files);
+    for (size_t i = 0; i < n; i++)
+        files[i] = (struct share_sync){ k->dir, paths[i], 0 };
+    share_sync_each(files, n);
+    for (size_t i = 0; i < n; i++)
+        if (files[i].error != 0) {
+            errno = files[i].error;
+            return err_sys(e, "sync %s", paths[i]);
         }
-        free((char *)p.files[i].path);
-    }
-    free(p.files);
-    return result;
+    return 0;
 }
 
 /* The copy gets the next number; the one before stays until this one is there to stay. */
 static int finish_copy(struct checkpoint_copies *k, struct watched *w, struct err *e)
 {
     const struct assignment *x = &k->order.assignment;
+    const struct checkpoint_name up_to = { x->attempt, CHECKPOINT_AT_END };
     struct checkpoint_name newest = { 0, 0 }, as = { x->attempt, 1 };
     struct err why = { 0 };
 
     w->is_known = false;
-    if (checkpoint_copy_digest(&k->keep, &w->kept, e) < 0 || make_durable(k, e) < 0 ||
-        find_newest(k, &newest, e) < 0)
+    if (digest_of_folder(&k->keep, &w->kept, e) < 0 || make_durable(k, e) < 0 ||
+        checkpoint_find_newest(k->dir, x->job_name, &up_to, &newest, e) < 0)
         return -1;
     if (newest.attempt == x->attempt)
         as.number = newest.number == CHECKPOINT_AT_END ? CHECKPOINT_AT_END : newest.number + 1;
@@ -515,23 +449,42 @@ static int finish_copy(struct checkpoint_copies *k, struct watched *w, struct er
 
 void checkpoint_copies_turn(struct checkpoint_copies *k)
 {
+    struct watched *w = k->is_copying ? find_watched(k, &k->token) : first_due(k);
     int64_t until_ms = units_monotonic_ms() + MOMENT_MS;
-    struct watched *w = find_watched(k, &k->token);
     struct err e = { 0 };
+    char *path;
     int rc;
 
-    if (!k->is_copying) {
-        if (checkpoint_copies_wait_ms(k) == 0)
-            begin_copy(k, first_due(k));
+    if (k->is_copying) {
+        do
+            rc = checkpoint_copy_go_on(&k->keep, &e);
+        while (rc == 1 && units_monotonic_ms() < until_ms);
+        if (rc == 0)
+            rc = finish_copy(k, w, &e);
+    } else if (checkpoint_copies_wait_ms(k) != 0) {
         return;
+    } else {
+        k->token = w->token;
+        token_hex(&k->token, k->hex);
+        path = mem_printf("%s/%s", k->hex, JOB_ORDER);
+        rc = scratch_read(k->scratch->run_fd, path, &order_schema, k->arena, &k->order, &e);
+        free(path);
+        if (rc < 0 && e.kind == ERR_NOT_FOUND) { /* it has ended, and we shall hear of it */
+            checkpoint_copies_forget(k, &w->token);
+            return;
+        }
+        if (rc == 0)
+            rc = begin_if_changed(k, w, &e);
     }
-    do
-        rc = checkpoint_copy_go_on(&k->keep, &e);
-    while (rc == 1 && units_monotonic_ms() < until_ms);
     if (rc == 1)
         return;
-    if (rc == 0)
-        rc = finish_copy(k, w, &e);
     end_copy(k);
-    note_end(k, w, rc, &e);
+    arena_reset(k->arena);
+    /* A failure is said once, until it goes well again. */
+    if (rc < 0 && w->retry_ms == 0)
+        log_event(LOG_WARN, "checkpoint-not-copied", "attempt", "%s", k->hex, "error", "%s", e.text,
+                  NULL);
+    w->retry_ms = rc == 0 ? 0 : sftplink_pause_ms(w->retry_ms);
+    /* A job that writes all the time (ERR_BUSY) would make us copy all the time. */
+    w->due_ms = units_monotonic_ms() + (rc < 0 && e.kind != ERR_BUSY ? w->retry_ms : w->every_ms);
 }

@@ -36,10 +36,11 @@ int checkpoint_copy_open(struct checkpoint_copy *k, int run_fd, const char *toke
                          struct err *e);
 void checkpoint_copy_close(struct checkpoint_copy *k);
 
-/* The same digest: the same folder.  That of a copy is read from its index. */
-int checkpoint_copy_digest(const struct checkpoint_copy *k, struct digest *d, struct err *e);
-int checkpoint_copy_digest_of(const struct share_dir *at, const char *copy, struct digest *d,
-                              struct err *e);
+/* Whether the job's newest copy in this folder of the share, of its attempts up to this one, is the same as
+ * the folder: 1 or 0, -1 with e set.  *newest is its name, if there is one. */
+int checkpoint_copy_is_kept(const struct checkpoint_copy *k, const struct share_dir *at,
+                            const char *job_name, int64_t attempt, struct checkpoint_name *newest,
+                            struct err *e);
 
 /* Begins the copy at/temporary, in place of what lies there. */
 int checkpoint_copy_begin(struct checkpoint_copy *k, const struct share_dir *at,
@@ -47,9 +48,8 @@ int checkpoint_copy_begin(struct checkpoint_copy *k, const struct share_dir *at,
 /* Copies a piece: 1 when there is more to do, 0 when it is whole, -1 with e set (ERR_BUSY: the job
  * does not stop changing it). */
 int checkpoint_copy_go_on(struct checkpoint_copy *k, struct err *e);
-/* Each path, below the folder where the copy lies, that must be durable before the copy gets its name. */
-void checkpoint_copy_each_path(const struct checkpoint_copy *k,
-                               void (*each)(void *context, const char *path), void *context);
+/* The paths, below the folder where the copy lies, that must be durable before the copy gets its name. */
+const char **checkpoint_copy_paths(const struct checkpoint_copy *k, struct arena *a, size_t *n);
 
 /*
  * ---- of attempts that run ----

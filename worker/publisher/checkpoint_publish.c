@@ -17,45 +17,13 @@ static void warn(const struct result *r, const char *event, const struct err *wh
 
 /* ---- prepare ---- */
 
-/* The newest one is the same: copied while the job ran, by a publisher that was killed, or what it
- * was given and did not change. */
-static int is_kept(struct result *r, const struct publish_group *g, const struct checkpoint_copy *k,
-                   struct err *e)
-{
-    const struct assignment *x = &r->order.assignment;
-    const struct checkpoint_name up_to = { x->attempt, CHECKPOINT_AT_END };
-    struct digest ours, theirs;
-    struct buf name = { 0 };
-    int rc = checkpoint_find_newest(r->carry.folder->dir, x->job_name, &up_to, &r->carry.as, e);
-
-    if (rc <= 0)
-        return rc;
-    if (checkpoint_copy_digest(k, &ours, e) < 0)
-        return -1;
-    checkpoint_add_name(&name, x->job_name, &r->carry.as);
-    return checkpoint_copy_digest_of(r->carry.folder->dir, buf_to_arena(&name, g->arena), &theirs,
-                                     NULL) == 0 &&
-           digest_equal(&ours, &theirs);
-}
-
-struct adding {
-    struct publish_group *group;
-    struct publish_group_folder *folder;
-};
-
-static void add_path(void *context, const char *path)
-{
-    struct adding *in = context;
-
-    publish_group_add_file(in->group, in->folder, arena_strdup(in->group->arena, path));
-}
-
 static int copy_checkpoint(struct result *r, struct publish_group *g, struct checkpoint_copy *k,
                            struct err *e)
 {
     struct publish_group_folder *f = r->carry.folder;
-    struct adding in = { g, f };
     struct buf name = { 0 };
+    const char **paths;
+    size_t n;
     int rc;
 
     r->carry.as = (struct checkpoint_name){ r->order.assignment.attempt, CHECKPOINT_AT_END };
@@ -67,8 +35,9 @@ static int copy_checkpoint(struct result *r, struct publish_group *g, struct che
         CRASH_POINT_POINT(checkpoint_begun);
     if (rc < 0)
         return -1;
-    if (!f->share->is_synced_whole)
-        checkpoint_copy_each_path(k, add_path, &in);
+    paths = checkpoint_copy_paths(k, g->arena, &n);
+    for (size_t i = 0; i < n; i++)
+        publish_group_add_file(g, f, paths[i]);
     r->carry.step = CARRY_COPIED;
     CRASH_POINT_POINT(checkpoint_copied);
     return 0;
@@ -93,12 +62,14 @@ static int prepare_copy(struct result *r, struct publish_group *g, struct checkp
         c->step = CARRY_DROPPED; /* the job has a result */
     if (rc != 0)
         return rc < 0 ? -1 : 0;
-    rc = is_kept(r, g, k, e);
-    if (rc == 1) {
-        c->step = CARRY_KEPT;
-        c->folder->has_changed = true; /* perhaps it was killed before it synced that */
-    }
-    return rc != 0 ? (rc < 0 ? -1 : 0) : copy_checkpoint(r, g, k, e);
+    /* The newest one may be the same: copied while the job ran, by a publisher that was killed, or what the
+     * job was given and did not change. */
+    rc = checkpoint_copy_is_kept(k, c->folder->dir, x->job_name, x->attempt, &c->as, e);
+    if (rc <= 0)
+        return rc < 0 ? -1 : copy_checkpoint(r, g, k, e);
+    c->step = CARRY_KEPT;
+    c->folder->has_changed = true; /* perhaps it was killed before it synced that */
+    return 0;
 }
 
 /* Of its own, or of another attempt that had published before. */

@@ -14,7 +14,7 @@
 #ifndef LUDWIG_WORKER_PUBLISHER_CHECKPOINT_PUBLISH_H
 #define LUDWIG_WORKER_PUBLISHER_CHECKPOINT_PUBLISH_H
 
-#include "worker/publisher/result.h"
+#include "worker/publisher/publish.h"
 
 int checkpoint_publish_prepare(struct result *r, struct publish_group *g, struct err *e);
 int checkpoint_publish_fence(struct result *r, struct err *e);

@@ -1,13 +1,581 @@
 /* SPDX-License-Identifier: MIT */
-/* publish.c - publishes whatever has piled up as one group */
+/* publish.c - results are brought beside their final names as one group, synced, fenced and reported */
 
 #include "worker/publisher/publish.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/crash_point.h"
+#include "common/base/io.h"
 #include "common/base/path.h"
 #include "common/base/units.h"
+#include "common/data/msgpack.h"
 #include "common/proto/layout.h"
-#include "common/base/crash_point.h"
-#include "worker/publisher/result.h"
+#include "worker/publisher/checkpoint_publish.h"
+#include "worker/publisher/shiplog.h"
+
+/* ---- paths ---- */
+
+static const char *final_path_of(const struct order *o, int event, struct arena *a)
+{
+    const struct assignment *x = &o->assignment;
+    struct buf path = { 0 };
+
+    if (event_is_publication((enum attempt_event)event))
+        layout_run(&path, o->work.project, x->param_name, x->job_name);
+    else
+        layout_failed(&path, o->work.project, x->param_name, x->job_name, x->attempt);
+    return buf_to_arena(&path, a);
+}
+
+/* Its result belongs under runs/. */
+static bool has_result(const struct result *r)
+{
+    return event_is_publication((enum attempt_event)r->outcome.event);
+}
+
+static const char *temporary_of(const char *final, const struct token *token, struct arena *a)
+{
+    struct buf name = { 0 };
+
+    layout_temporary(&name, final, token);
+    return buf_to_arena(&name, a);
+}
+
+static const char *folder_of(const char *path, struct arena *a)
+{
+    return arena_strndup(a, path, (size_t)(path_basename(path) - path) - 1);
+}
+
+static const char *in_folder(const struct result *r, const struct publish_group *g,
+                             const char *name)
+{
+    return arena_printf(g->arena, "%s/%s", r->hex, name);
+}
+
+/* Whatever the share has to do with it comes later: these files are on scratch. */
+static int read_records(struct result *r, const struct publish_group *g, struct err *e)
+{
+    struct err why = { 0 };
+
+    if (scratch_read(g->scratch->published_fd, in_folder(r, g, JOB_REPORT), &report_schema,
+                     g->arena, &r->report, NULL) == 0) {
+        r->step = RESULT_PUBLISHED;
+        return 0;
+    }
+    if (scratch_read(g->scratch->ended_fd, in_folder(r, g, JOB_OUTCOME), &outcome_schema, g->arena,
+                     &r->outcome, &why) == 0) {
+        r->has_order = scratch_read(g->scratch->ended_fd, in_folder(r, g, JOB_ORDER), &order_schema,
+                                    g->arena, &r->order, &why) == 0;
+        if (r->has_order || r->outcome.event == EV_LOSE)
+            return 0;
+    }
+    if (why.kind != ERR_NOT_FOUND && why.kind != ERR_PROTOCOL)
+        return err_set(e, why.kind, "%s", why.text);
+    /* What was on scratch is gone, wiped or broken: the attempt cannot count any more. */
+    r->outcome = (struct outcome){ .event = EV_LOSE,
+                                   .exit_code = SCHEMA_NONE,
+                                   .signal = SCHEMA_NONE,
+                                   .ended_at = units_now_ms() };
+    r->outcome.reason = arena_printf(g->arena, "its files on scratch are gone: %.*s",
+                                     REASON_MAX_BYTES / 2, why.text);
+    r->step = RESULT_DECIDED;
+    return 0;
+}
+
+static int ship_log(struct result *r, struct publish_group *g, struct err *e)
+{
+    const struct assignment *x = &r->order.assignment;
+    struct buf text = { 0 };
+    const char *path;
+    struct publish_group_folder *f;
+
+    layout_log(&text, r->order.work.project, x->sweep, x->param_name, x->job_name, x->attempt);
+    path = buf_to_arena(&text, g->arena);
+    f = publish_group_folder(g, r->order.share, folder_of(path, g->arena), e);
+    if (f == NULL ||
+        shiplog_ship(g->scratch->log_fd, r->hex, f->dir, path_basename(path), f->modes.file, e) < 0)
+        return -1;
+    publish_group_add_file(g, f, path_basename(path));
+    CRASH_POINT_POINT(log_shipped);
+    return 0;
+}
+
+static bool is_mounted(const struct result *r)
+{
+    return share_fd(r->folder->dir) >= 0;
+}
+
+/* ---- bringing what it left, wherever that lies by now ---- */
+
+static void read_lines(struct result *r, const struct publish_group *g)
+{
+    r->metrics = arena_alloc(g->arena, sizeof *r->metrics);
+    r->metrics->arena = g->arena;
+    metrics_read_lines(r->metrics, g->scratch->ended_fd, in_folder(r, g, JOB_METRICS));
+}
+
+/* What it saved, and the series among that: most results have none, and need no opening. */
+static int scan_saved(struct result *r, const struct publish_group *g, int dir_fd,
+                      const char *saved, struct err *e)
+{
+    int fd = -1;
+
+    r->saved.arena = g->arena;
+    if (saved_scan(&r->saved, dir_fd, saved, g->scratch->ended_fd, in_folder(r, g, JOB_RENAMED),
+                   &r->folder->modes, e) < 0)
+        return -1;
+    read_lines(r, g);
+    for (size_t i = 0; i < r->saved.n; i++) {
+        const struct saved_entry *entry = &r->saved.entries[i];
+
+        if (entry->type != SAVED_FILE || !metrics_is_series(entry->path))
+            continue;
+        if (fd < 0 && (fd = io_open_dir_at(dir_fd, saved, e)) < 0)
+            return -1;
+        metrics_read_series(r->metrics, fd, entry->path);
+    }
+    if (fd >= 0)
+        close(fd);
+    return 0;
+}
+
+/* ---- what lies there already ---- */
+
+/* Takes the verdict when there is one under the final name. */
+static int look_at_final(struct result *r, const struct publish_group *g, struct err *e)
+{
+    struct token winner;
+    struct share_dir *d;
+    int rc = jobjson_read_token(r->folder->dir, r->final, &winner, e);
+
+    if (rc <= 0)
+        return rc;
+    if (token_equal(&winner, &r->token)) {
+        /* What is not mounted here was copied from scratch, where it lies still. */
+        if (is_mounted(r) || r->metrics == NULL)
+            read_lines(r, g);
+        if (is_mounted(r)) {
+            d = share_open_dir(r->folder->dir, r->final, e);
+            if (d == NULL)
+                return -1;
+            metrics_read_folder(r->metrics, share_fd(d));
+            share_close(d);
+        }
+        r->folder->has_changed = true;
+    } else if (has_result(r)) {
+        r->outcome.event = EV_SUPERSEDE;
+        r->report.winner = winner;
+    }
+    r->step = RESULT_DECIDED;
+    return share_remove_tree(r->folder->dir, r->temporary, e);
+}
+
+/* A copy that was broken off is not gone on with. */
+static int copy_saved(struct result *r, const struct publish_group *g, struct err *e)
+{
+    struct share_dir *to;
+    int from_fd, result;
+
+    if (look_at_final(r, g, e) < 0)
+        return -1;
+    if (r->step == RESULT_DECIDED)
+        return 0;
+    if (share_remove_tree(r->folder->dir, r->temporary, e) < 0 ||
+        share_make_dir(r->folder->dir, r->temporary, r->folder->modes.dir, e) < 0)
+        return -1;
+    from_fd = io_open_dir_at(g->scratch->ended_fd, in_folder(r, g, JOB_SAVE), e);
+    if (from_fd < 0)
+        return -1;
+    to = share_open_dir(r->folder->dir, r->temporary, e);
+    result = to == NULL ? -1 : saved_copy(&r->saved, from_fd, to, e);
+    r->is_durable = result == 0 && is_mounted(r);
+    share_close(to);
+    close(from_fd);
+    return result;
+}
+
+/* All that it reported lies with what it saved, unless it saved something of that name itself, or
+ * a container left us no right to add something. */
+static int add_series(const struct result *r, const struct publish_group *g, struct err *e)
+{
+    const char *from = in_folder(r, g, JOB_METRICS);
+    const char *to = in_folder(r, g, JOB_SAVE "/" LAYOUT_METRICS);
+    const char *copy = arena_printf(g->arena, "%s.copy", from);
+    int dir_fd = g->scratch->ended_fd, in, out = -1, rc = -1;
+    struct err why = { 0 };
+    struct stat st;
+
+    if (fstatat(dir_fd, from, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
+        st.st_size == 0)
+        return 0;
+    if (linkat(dir_fd, from, dir_fd, to, 0) < 0 && errno != EEXIST) { /* no hard links here? */
+        in = openat(dir_fd, from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        if (in >= 0)
+            out = openat(dir_fd, copy, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (out < 0)
+            err_sys(&why, "copy %s", from);
+        else if (io_copy_fd(in, out, NULL, &why) == 0)
+            rc = renameat(dir_fd, copy, dir_fd, to) < 0 ? err_sys(&why, "create %s", to) : 0;
+        if (out >= 0)
+            close(out);
+        if (in >= 0)
+            close(in);
+        if (rc < 0 && why.kind != ERR_DENIED)
+            return err_set(e, why.kind, "%s", why.text);
+    }
+    CRASH_POINT_POINT(series_added);
+    return 0;
+}
+
+static int bring_saved(struct result *r, const struct publish_group *g, struct err *e)
+{
+    const char *save = in_folder(r, g, JOB_SAVE);
+    int from_fd = g->scratch->ended_fd, to_fd;
+
+    if (add_series(r, g, e) < 0 || scan_saved(r, g, from_fd, save, e) < 0)
+        return -1;
+    if (!is_mounted(r))
+        return copy_saved(r, g, e);
+    to_fd = share_fd(r->folder->dir);
+    if (renameat(from_fd, save, to_fd, r->temporary) == 0)
+        return 0;
+    if (errno == ENOTEMPTY || errno == EEXIST) {
+        if (share_remove_tree(r->folder->dir, r->temporary, e) < 0)
+            return -1;
+        if (renameat(from_fd, save, to_fd, r->temporary) == 0)
+            return 0;
+    }
+    /* Another file system; or a folder that a container left behind and only its owner may move. */
+    if (errno == EXDEV || errno == EACCES || errno == EPERM)
+        return copy_saved(r, g, e);
+    return err_sys(e, "move what it saved to %s", r->temporary);
+}
+
+/* ---- a job that put something else in the place of its folder saved that ---- */
+
+/* The second half of wrapping, from wherever the first was killed: save/ is missing or empty, and what
+ * the job saved lies aside.  1: it is in save/ now; 0: nothing lies aside. */
+static int end_wrapping(const struct result *r, const struct publish_group *g, struct err *e)
+{
+    const char *aside = in_folder(r, g, JOB_SAVE ".aside");
+    const char *save = in_folder(r, g, JOB_SAVE);
+    int fd = g->scratch->ended_fd;
+    struct stat st;
+
+    /* A folder is none of ours; nor is anything beside a save/ that has something in it. */
+    if (fstatat(fd, aside, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode))
+        return 0;
+    if (unlinkat(fd, save, AT_REMOVEDIR) < 0 && errno != ENOENT)
+        return errno == ENOTEMPTY || errno == EEXIST ? 0 : err_sys(e, "remove %s", save);
+    if (mkdirat(fd, save, 0700) < 0)
+        return err_sys(e, "create %s", save);
+    CRASH_POINT_POINT(save_replaced);
+    return renameat(fd, aside, fd, in_folder(r, g, JOB_SAVE "/" JOB_SAVE)) < 0
+               ? err_sys(e, "make a folder of %s", save)
+               : 1;
+}
+
+/* ---- going on where a publisher was killed ---- */
+
+/* Nothing lies on the share: a publisher was killed while it wrapped what the job saved, or it was the
+ * job that removed its folder. */
+static int bring_again(struct result *r, const struct publish_group *g, struct err *e)
+{
+    int rc;
+
+    if (look_at_final(r, g, e) < 0)
+        return -1;
+    if (r->step == RESULT_DECIDED)
+        return 0;
+    rc = end_wrapping(r, g, e);
+    if (rc == 0 && mkdirat(g->scratch->ended_fd, in_folder(r, g, JOB_SAVE), 0700) < 0)
+        return err_sys(e, "create %s", JOB_SAVE);
+    return rc < 0 ? -1 : bring_saved(r, g, e);
+}
+
+static int bring(struct result *r, const struct publish_group *g, struct err *e)
+{
+    const char *save = in_folder(r, g, JOB_SAVE), *aside = in_folder(r, g, JOB_SAVE ".aside");
+    const char *job_json = arena_printf(g->arena, "%s/%s", r->temporary, LAYOUT_JOB_JSON);
+    int fd = g->scratch->ended_fd;
+    struct err why = { 0 };
+    struct share_stat there;
+    struct stat st;
+
+    if (fstatat(fd, save, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        if (!S_ISDIR(st.st_mode)) {
+            if (io_remove_tree_at(fd, aside, e) < 0)
+                return -1;
+            if (renameat(fd, save, fd, aside) < 0)
+                return err_sys(e, "make a folder of what it saved");
+            CRASH_POINT_POINT(save_aside);
+        }
+        return end_wrapping(r, g, e) < 0 ? -1 : bring_saved(r, g, e);
+    }
+    if (errno != ENOENT)
+        return err_sys(e, "look at %s", save);
+    /* A publisher renamed save/ before it was killed; or the job removed it: nothing is renamed to a share
+     * that is not mounted. */
+    if (!is_mounted(r))
+        return bring_again(r, g, e);
+    if (share_stat(r->folder->dir, r->temporary, &there, &why) < 0)
+        return why.kind == ERR_NOT_FOUND ? bring_again(r, g, e)
+                                         : err_set(e, why.kind, "%s", why.text);
+    /* Ours, perhaps half-written: one that the job saved got another name before. */
+    if (share_remove_file(r->folder->dir, job_json, &why) < 0 && why.kind != ERR_NOT_FOUND)
+        return err_set(e, why.kind, "%s", why.text);
+    return scan_saved(r, g, share_fd(r->folder->dir), r->temporary, e);
+}
+
+/* Sets r->step to RESULT_PLACED; or to RESULT_DECIDED when its own result, or another attempt's, lies
+ * under the final name already. */
+static int bring_result(struct result *r, struct publish_group *g, const char *host, struct err *e)
+{
+    const struct bytes packed = r->order.assignment.params;
+    struct jobjson j = { &r->order, &r->outcome, host, &r->saved, NULL };
+    const char *job_json = arena_printf(g->arena, "%s/%s", r->temporary, LAYOUT_JOB_JSON);
+    struct buf text = { 0 };
+    struct value params;
+    int rc;
+
+    if (bring(r, g, e) < 0)
+        return -1;
+    if (r->step == RESULT_DECIDED)
+        return 0;
+    CRASH_POINT_POINT(saved_moved);
+    j.metrics = r->metrics;
+    jobjson_add(&text, &j);
+    rc = share_write(r->folder->dir, job_json, text.bytes, text.n, r->folder->modes.file, e);
+    buf_free(&text);
+    CRASH_POINT_POINT(job_json_written);
+    if (rc < 0)
+        return -1;
+    if (has_result(r) && !r->folder->has_params &&
+        (mp_read(packed.data, packed.n, g->arena, &params, e) < 0 ||
+         publish_group_add_params(g, r->folder, &params, r->hex, e) < 0))
+        return -1;
+    if (!r->folder->share->is_synced_whole) { /* where one syncfs is not enough */
+        for (size_t i = 0; i < r->saved.n; i++) {
+            const struct saved_entry *x = &r->saved.entries[i];
+
+            if (x->type == SAVED_FOLDER || (x->type == SAVED_FILE && !r->is_durable))
+                publish_group_add_file(g, r->folder,
+                                       arena_printf(g->arena, "%s/%s", r->temporary, x->path));
+        }
+        publish_group_add_file(g, r->folder, job_json);
+        publish_group_add_file(g, r->folder, r->temporary);
+    }
+    r->step = RESULT_PLACED;
+    return 0;
+}
+
+/* ---- the steps ---- */
+
+static int result_prepare(struct result *r, struct publish_group *g, const char *host,
+                          struct err *e)
+{
+    static const int events[] = { EV_DONE, EV_FAIL };
+    int result = 0;
+
+    r->first_file = g->n_files;
+    if (read_records(r, g, e) < 0)
+        return -1;
+    CRASH_POINT_POINT(publish_begun);
+    if (r->step != RESULT_NEW)
+        return 0;
+    if (has_result(r) || r->outcome.event == EV_FAIL) {
+        r->final_path = final_path_of(&r->order, r->outcome.event, g->arena);
+        r->final = path_basename(r->final_path);
+        r->temporary = temporary_of(r->final, &r->token, g->arena);
+        r->folder = publish_group_folder(g, r->order.share, folder_of(r->final_path, g->arena), e);
+        result = r->folder == NULL || bring_result(r, g, host, e) < 0 || ship_log(r, g, e) < 0;
+    } else {
+        r->step = RESULT_DECIDED;
+        if (r->has_order &&
+            (r->outcome.event == EV_CANCEL || cause_is_preemption((enum cause)r->outcome.cause))) {
+            /* It ran long enough for a log that anybody wants; nobody waits for that.  What an earlier try
+             * brought beside the final names goes. */
+            (void)ship_log(r, g, NULL);
+            for (size_t i = 0; i < sizeof events / sizeof events[0]; i++)
+                (void)publish_group_remove(
+                    g, r->order.share,
+                    temporary_of(final_path_of(&r->order, events[i], g->arena), &r->token,
+                                 g->arena),
+                    NULL);
+        }
+    }
+    if (result == 0 && r->has_order)
+        result = checkpoint_publish_prepare(r, g, e);
+    r->n_files = g->n_files - r->first_file;
+    return result == 0 ? 0 : -1;
+}
+
+/* Whether all of it is durable. */
+static int result_check_synced(const struct result *r, const struct publish_group *g, struct err *e)
+{
+    const struct publish_group_folder *folders[] = { r->folder, r->carry.folder };
+
+    for (size_t i = r->first_file; i < r->first_file + r->n_files; i++)
+        if (g->files[i].error != 0) {
+            errno = g->files[i].error;
+            return err_sys(e, "sync %s", g->files[i].path);
+        }
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+        if (folders[i] != NULL && folders[i]->share->has_failed) {
+            *e = folders[i]->share->why;
+            return -1;
+        }
+    return 0;
+}
+
+/* ---- the fence ---- */
+
+static int remove_temporary(const struct result *r, struct publish_group *g, struct err *e)
+{
+    return publish_group_remove(g, r->order.share, temporary_of(r->final_path, &r->token, g->arena),
+                                e);
+}
+
+static void add_reason(struct result *r, const struct publish_group *g, const char *more)
+{
+    const char *was = r->outcome.reason;
+    const char *text = arena_printf(g->arena, "%s%s%s exists and is no result%s", was ? was : "",
+                                    was ? "; " : "", r->final_path, more);
+
+    r->outcome.reason = arena_strndup(g->arena, text, strnlen(text, REASON_MAX_BYTES));
+}
+
+/* Something else lies under the final name and stays: the next try publishes the result as a failed one.
+ * Nothing is lost: of two that lie there, the one that was moved before has something in it. */
+static int give_way(struct result *r, struct publish_group *g, struct err *e)
+{
+    const char *path = final_path_of(&r->order, EV_FAIL, g->arena);
+    struct publish_group_folder *f =
+        publish_group_folder(g, r->order.share, folder_of(path, g->arena), e);
+    struct err why = { 0 };
+
+    add_reason(r, g, "");
+    r->outcome.event = EV_FAIL;
+    r->outcome.cause = CAUSE_FAILED;
+    if (f == NULL)
+        return -1;
+    if (share_rename(r->folder->dir, r->temporary, f->dir,
+                     temporary_of(path_basename(path), &r->token, g->arena), &why) < 0) {
+        if (why.kind != ERR_EXISTS)
+            return err_set(e, why.kind, "%s", why.text);
+        if (remove_temporary(r, g, e) < 0)
+            return -1;
+    }
+    if (scratch_replace(g->scratch->ended_fd, in_folder(r, g, JOB_OUTCOME), &outcome_schema,
+                        &r->outcome, e) < 0)
+        return -1;
+    return err_set(e, ERR_EXISTS, "%s", r->outcome.reason);
+}
+
+static int result_fence(struct result *r, struct publish_group *g, struct err *e)
+{
+    struct err renamed = { 0 };
+    struct token winner;
+    bool is_there;
+    int rc;
+
+    if (checkpoint_publish_fence(r, e) < 0)
+        return -1;
+    if (r->step != RESULT_PLACED)
+        return 0;
+    (void)share_rename(r->folder->dir, r->temporary, r->folder->dir, r->final, &renamed);
+    CRASH_POINT_POINT(result_renamed);
+    /* First: a network file system that does not show it yet has not looked for its job.json. */
+    is_there = share_exists(r->folder->dir, r->final);
+    rc = jobjson_read_token(r->folder->dir, r->final, &winner, e);
+    if (rc < 0)
+        return -1;
+    if (rc == 0 && is_there && renamed.kind == ERR_EXISTS) {
+        const char *path = temporary_of(r->final_path, &r->token, g->arena);
+
+        if (has_result(r))
+            return give_way(r, g, e);
+        /* A failed one has no other name to go to. */
+        add_reason(r, g, arena_printf(g->arena, ": what it saved lies in %s", path));
+        r->final_path = path;
+        r->step = RESULT_DECIDED;
+        r->folder->has_changed = true;
+        return 0;
+    }
+    if (rc == 0)
+        return renamed.kind != ERR_NONE
+                   ? err_set(e, renamed.kind, "%s", renamed.text)
+                   : err_set(e, ERR_FAILED, "%s has no %s", r->final_path, LAYOUT_JOB_JSON);
+    if (token_equal(&winner, &r->token)) {
+        /* It was ours before; what was made again is not needed. */
+        if (renamed.kind != ERR_NONE && remove_temporary(r, g, e) < 0)
+            return -1;
+        r->folder->has_changed = true;
+    } else {
+        if (remove_temporary(r, g, e) < 0)
+            return -1;
+        CRASH_POINT_POINT(loser_removed);
+        if (r->outcome.event ==
+            EV_DONE) { /* the name of a failed one has its number: nobody wins it */
+            r->outcome.event = EV_SUPERSEDE;
+            r->report.winner = winner;
+        }
+    }
+    r->step = RESULT_DECIDED;
+    return 0;
+}
+
+/* ---- the report ---- */
+
+static int result_finish(struct result *r, struct publish_group *g, struct err *e)
+{
+    const struct publish_group_folder *folders[] = { r->folder, r->carry.folder };
+    const struct outcome *x = &r->outcome;
+    const char *report = in_folder(r, g, JOB_REPORT);
+    int fd = g->scratch->ended_fd;
+
+    if (r->step == RESULT_PUBLISHED)
+        return 0;
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+        if (folders[i] != NULL && folders[i]->has_failed) {
+            *e = folders[i]->why;
+            return -1;
+        }
+    CRASH_POINT_POINT(parents_synced);
+    checkpoint_publish_finish(r, g);
+    r->report = (struct report){ .token = r->token,
+                                 .winner = r->report.winner,
+                                 .event = x->event,
+                                 .at = units_now_ms(),
+                                 .started_at = x->started_at,
+                                 .ended_at = x->ended_at,
+                                 .exit_code = x->exit_code,
+                                 .signal = x->signal,
+                                 .max_rss_bytes = x->max_rss_bytes,
+                                 .cpu_ms = x->cpu_ms,
+                                 .cause = x->cause,
+                                 .reason = x->reason,
+                                 .run_path = r->final_path };
+    if (r->metrics != NULL)
+        r->report.metrics = (struct list){ r->metrics->items, r->metrics->n };
+    if (scratch_write(fd, report, &report_schema, &r->report, NULL) < 0) {
+        /* Of an attempt whose folder is gone there is still something to tell. */
+        (void)mkdirat(fd, r->hex, 0700);
+        if (scratch_write(fd, report, &report_schema, &r->report, e) < 0)
+            return -1;
+    }
+    CRASH_POINT_POINT(report_written);
+    if (renameat(fd, r->hex, g->scratch->published_fd, r->hex) < 0)
+        return err_sys(e, "move %s to %s", r->hex, SCRATCH_PUBLISHED);
+    CRASH_POINT_POINT(published_moved);
+    return 0;
+}
 
 /* ---- a group ---- */
 
@@ -51,20 +619,13 @@ void publish_group(struct scratch *s, struct shares *access, const char *host,
 static int withdraw_result(struct publish_group *g, const struct order *o,
                            const struct token *token, struct err *e)
 {
-    const struct assignment *x = &o->assignment;
-    struct buf text = { 0 };
-    const char *path, *name, *folder, *temporary;
-    struct publish_group_folder *f;
+    const char *path = final_path_of(o, EV_DONE, g->arena), *name = path_basename(path);
+    const char *temporary = temporary_of(name, token, g->arena);
+    struct publish_group_folder *f =
+        publish_group_folder(g, o->share, folder_of(path, g->arena), e);
     struct token owner;
     int rc;
 
-    layout_run(&text, o->work.project, x->param_name, x->job_name);
-    path = buf_to_arena(&text, g->arena);
-    name = path_basename(path);
-    folder = arena_strndup(g->arena, path, (size_t)(name - path) - 1);
-    layout_temporary(&text, name, token);
-    temporary = buf_to_arena(&text, g->arena);
-    f = publish_group_folder(g, o->share, folder, e);
     if (f == NULL)
         return -1;
     rc = jobjson_read_token(f->dir, name, &owner, e);
@@ -74,8 +635,7 @@ static int withdraw_result(struct publish_group *g, const struct order *o,
         share_rename(f->dir, name, f->dir, temporary, e) < 0)
         return err_wrap(e, "withdraw %s", name);
     CRASH_POINT_POINT(withdraw_renamed);
-    if (publish_group_remove(g, o->share, arena_printf(g->arena, "%s/%s", folder, temporary), e) <
-            0 ||
+    if (publish_group_remove(g, o->share, temporary_of(path, token, g->arena), e) < 0 ||
         share_sync_dir(f->dir, f->path, e) < 0)
         return -1;
     CRASH_POINT_POINT(withdraw_removed);

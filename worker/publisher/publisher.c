@@ -23,10 +23,6 @@
 #include "worker/publisher/shiplog.h"
 #include "worker/share/sftplink.h"
 
-/* Between tries while the share is away: doubled each time. */
-#define RETRY_MS     1000
-#define RETRY_MAX_MS 30000
-
 /* Folders that no attempt has come for in this time are removed. */
 #define SPARES_KEPT_MS 1000
 
@@ -126,9 +122,7 @@ static bool put_off(struct task *t, const struct err *e)
 {
     bool is_new = t->error == NULL || strcmp(t->error, e->text) != 0;
 
-    t->pause_ms = t->pause_ms == 0                 ? RETRY_MS
-                  : 2 * t->pause_ms > RETRY_MAX_MS ? RETRY_MAX_MS
-                                                   : 2 * t->pause_ms;
+    t->pause_ms = sftplink_pause_ms(t->pause_ms);
     t->not_before_ms = units_monotonic_ms() + t->pause_ms;
     if (is_new) {
         free(t->error);
@@ -138,23 +132,6 @@ static bool put_off(struct task *t, const struct err *e)
 }
 
 /* ---- publishing ---- */
-
-static void note_result(struct publisher *p, const struct publish_item *item)
-{
-    struct task *t = find_task(p, &item->token);
-    struct note_published published = { .report = item->report };
-
-    if (item->error.kind == ERR_NONE) {
-        shiplog_forget(p->shiplog, &item->token);
-        note(p, NOTE_PUBLISHED, &published);
-        remove_task(p, t);
-    } else if (put_off(t, &item->error)) {
-        published.report = (struct report){ .token = item->token, .event = EV_END };
-        published.report.exit_code = published.report.signal = SCHEMA_NONE;
-        published.error = item->error.text;
-        note(p, NOTE_PUBLISHED, &published);
-    }
-}
 
 static bool is_due(const struct task *t, bool is_withdrawal)
 {
@@ -175,8 +152,22 @@ static void publish_due(struct publisher *p)
     if (n == 0)
         return;
     publish_group(&p->scratch, p->access, p->host, items, n, p->arena);
-    for (size_t i = 0; i < n; i++)
-        note_result(p, &items[i]);
+    for (size_t i = 0; i < n; i++) {
+        const struct publish_item *item = &items[i];
+        struct note_published published = { .report = item->report };
+        struct task *t = find_task(p, &item->token);
+
+        if (item->error.kind == ERR_NONE) {
+            shiplog_forget(p->shiplog, &item->token);
+            note(p, NOTE_PUBLISHED, &published);
+            remove_task(p, t);
+        } else if (put_off(t, &item->error)) {
+            published.report = (struct report){ .token = item->token, .event = EV_END };
+            published.report.exit_code = published.report.signal = SCHEMA_NONE;
+            published.error = item->error.text;
+            note(p, NOTE_PUBLISHED, &published);
+        }
+    }
 }
 
 static void withdraw_due(struct publisher *p)
@@ -247,9 +238,11 @@ static int take_order(struct publisher *p, const struct envelope *m, struct err 
     return 0;
 }
 
-/* Until something is due: -1 nothing is, 0: at once. */
-static int wait_ms(const struct publisher *p)
+/* Takes all that can be read, and waits for more until something is due: 1, or 0 at the end, -1 with e
+ * set. */
+static int read_orders(struct publisher *p, struct err *e)
 {
+    struct pollfd fd = { p->wire.fd, POLLIN, 0 };
     int64_t now_ms = units_monotonic_ms();
     int64_t first_ms = checkpoint_copies_wait_ms(p->keeper), rest_ms = shares_rest_ms(p->access);
 
@@ -262,58 +255,25 @@ static int wait_ms(const struct publisher *p)
         if ((i < p->n_tasks || p->n_spares > 0) && (first_ms < 0 || left_ms < first_ms))
             first_ms = left_ms;
     }
-    return first_ms > INT_MAX ? INT_MAX : (int)first_ms;
-}
-
-/* Takes all that can be read without waiting: 1, or 0 at the end, -1 with e set. */
-static int read_orders(struct publisher *p, struct err *e)
-{
-    struct pollfd fd = { p->wire.fd, POLLIN, 0 };
-    int timeout_ms = wait_ms(p);
-
-    while (wire_is_ready(&p->wire) || poll(&fd, 1, timeout_ms) > 0) {
+    while (wire_is_ready(&p->wire) ||
+           poll(&fd, 1, first_ms > INT_MAX ? INT_MAX : (int)first_ms) > 0) {
         struct envelope m;
         int rc = wire_poll(&p->wire, &m, e);
 
         if (rc <= 0)
             return rc;
-        if (rc == 1 && take_order(p, &m, e) < 0)
+        if (take_order(p, &m, e) < 0)
             return -1;
-        timeout_ms = 0;
+        first_ms = 0;
         p->spares_kept_ms = units_monotonic_ms() + SPARES_KEPT_MS;
     }
     return 1;
 }
 
-static int set_up(struct publisher *p, const char *scratch, const char *address, struct err *e)
-{
-    struct share_source source;
-
-    umask(0); /* all modes are said */
-    if (child_begin(e) < 0)
-        return -1;
-    pthread_mutex_init(&p->sending, NULL);
-    wire_init(&p->wire, CHILD_CHANNEL_FD, &orders);
-    p->arena = arena_create();
-    p->sftp = sftplink_create(address);
-    source = sftplink_source(p->sftp);
-    p->access = shares_create(&source);
-    if (gethostname(p->host, sizeof p->host - 1) < 0)
-        return err_sys(e, "host name");
-    if (scratch_open(&p->scratch, scratch, e) < 0)
-        return -1;
-    scratch_sweep(&p->scratch);
-    scratch_clear_spares(&p->scratch, &p->n_spares);
-    p->keeper = checkpoint_copies_create(&p->scratch, p->access);
-    p->shiplog = shiplog_create(p->scratch.log_fd, &source, on_grew, p, e);
-    if (p->shiplog == NULL)
-        return -1;
-    return 0;
-}
-
 int publisher_main(int argc, char **argv)
 {
     struct publisher p = { 0 };
+    struct share_source source;
     struct err e = { 0 };
     int rc;
 
@@ -321,7 +281,24 @@ int publisher_main(int argc, char **argv)
         err_set(&e, ERR_USAGE, "--publisher SCRATCH ADDRESS");
         return child_fail("publisher", &e);
     }
-    if (set_up(&p, argv[1], argv[2], &e) < 0)
+    umask(0); /* all modes are said */
+    if (child_begin(&e) < 0)
+        return child_fail("publisher", &e);
+    pthread_mutex_init(&p.sending, NULL);
+    wire_init(&p.wire, CHILD_CHANNEL_FD, &orders);
+    p.arena = arena_create();
+    p.sftp = sftplink_create(argv[2]);
+    source = sftplink_source(p.sftp);
+    p.access = shares_create(&source);
+    if (gethostname(p.host, sizeof p.host - 1) < 0)
+        err_sys(&e, "host name");
+    if (e.kind != ERR_NONE || scratch_open(&p.scratch, argv[1], &e) < 0)
+        return child_fail("publisher", &e);
+    scratch_sweep(&p.scratch);
+    scratch_clear_spares(&p.scratch, &p.n_spares);
+    p.keeper = checkpoint_copies_create(&p.scratch, p.access);
+    p.shiplog = shiplog_create(p.scratch.log_fd, &source, on_grew, &p, &e);
+    if (p.shiplog == NULL)
         return child_fail("publisher", &e);
     while ((rc = read_orders(&p, &e)) > 0) {
         publish_due(&p);

@@ -20,13 +20,10 @@
 #include "common/base/path.h"
 #include "common/base/units.h"
 #include "common/share/share_project.h"
+#include "worker/share/sftplink.h"
 
 /* However often a job writes, its log is shipped a few times a second. */
 #define PAUSE_MS 300
-/* After the share refused: doubled each time. */
-#define RETRY_MS     1000
-#define RETRY_MAX_MS 30000
-
 struct watch {
     struct token token;
     char name[TOKEN_HEX];
@@ -69,23 +66,6 @@ int shiplog_ship(int log_fd, const char *name, const struct share_dir *to, const
     if (from >= 0)
         close(from);
     return result < 0 ? err_wrap(e, "ship a log") : 0;
-}
-
-static int ship_watched(const struct shiplog *s, const struct watch *w, struct err *e)
-{
-    char *folder = path_dirname(w->path);
-    struct share_modes modes;
-    struct share_dir *share = share_open(s->access, w->share, e);
-    struct share_dir *to =
-        share == NULL ? NULL : share_project_open_folder(share, folder, &modes, e);
-    int result = -1;
-
-    if (to != NULL)
-        result = shiplog_ship(s->log_fd, w->name, to, path_basename(w->path), modes.file, e);
-    share_close(to);
-    share_close(share);
-    free(folder);
-    return result;
 }
 
 /* ---- the table of watches, under the lock ---- */
@@ -210,9 +190,7 @@ static bool note_end(struct shiplog *s, const char *name, bool well, int64_t siz
         is_news = w->tells && size_bytes > w->told_bytes;
         w->told_bytes = size_bytes;
     } else if (w != NULL) {
-        w->retry_ms = w->retry_ms == 0                 ? RETRY_MS
-                      : 2 * w->retry_ms > RETRY_MAX_MS ? RETRY_MAX_MS
-                                                       : 2 * w->retry_ms;
+        w->retry_ms = sftplink_pause_ms(w->retry_ms);
         w->not_before_ms = units_monotonic_ms() + w->retry_ms;
         w->is_due = true;
     }
@@ -231,13 +209,22 @@ static void ship_due(struct shiplog *s)
         int64_t size_bytes =
             fstatat(s->log_fd, w.name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_size : 0;
         struct err e = { 0 };
-        bool well = ship_watched(s, &w, &e) == 0;
+        char *folder = path_dirname(w.path);
+        struct share_modes modes;
+        struct share_dir *share = share_open(s->access, w.share, &e);
+        struct share_dir *to =
+            share == NULL ? NULL : share_project_open_folder(share, folder, &modes, &e);
+        bool well = to != NULL &&
+                    shiplog_ship(s->log_fd, w.name, to, path_basename(w.path), modes.file, &e) == 0;
 
         if (!well && w.retry_ms == 0)
             log_event(LOG_WARN, "log-not-shipped", "attempt", "%s", w.name, "error", "%s", e.text,
                       NULL);
         if (note_end(s, w.name, well, size_bytes) && s->grew != NULL)
             s->grew(s->context, &w.token, size_bytes);
+        share_close(to);
+        share_close(share);
+        free(folder);
         free_watch(&w);
     }
 }
@@ -260,34 +247,17 @@ static int wait_ms(struct shiplog *s)
     return (int)first_ms;
 }
 
-static void take_events(struct shiplog *s)
-{
-    _Alignas(struct inotify_event) char bytes[16 * 1024];
-    ssize_t n;
-
-    pthread_mutex_lock(&s->lock);
-    while ((n = read(s->inotify_fd, bytes, sizeof bytes)) > 0)
-        for (char *at = bytes; at < bytes + n;) {
-            const struct inotify_event *event = (const void *)at;
-
-            for (size_t i = 0; i < s->n; i++)
-                s->watches[i].is_due |=
-                    (event->mask & IN_Q_OVERFLOW) != 0 ||
-                    (event->len > 0 && strcmp(s->watches[i].name, event->name) == 0);
-            at += sizeof *event + event->len;
-        }
-    pthread_mutex_unlock(&s->lock);
-}
-
 /* After shipping it does not look for a while, so that events pile up into one. */
 static void *run_shiplog(void *context)
 {
     struct shiplog *s = context;
 
     for (;;) {
-        bool is_ending;
+        _Alignas(struct inotify_event) char bytes[16 * 1024];
         struct pollfd p[2] = { { s->wake_fd, POLLIN, 0 }, { s->inotify_fd, POLLIN, 0 } };
+        bool is_ending;
         uint64_t count;
+        ssize_t n;
 
         pthread_mutex_lock(&s->lock);
         is_ending = s->is_ending;
@@ -298,7 +268,18 @@ static void *run_shiplog(void *context)
         if (p[1].revents != 0)
             (void)poll(p, 1, PAUSE_MS);
         (void)!read(s->wake_fd, &count, sizeof count);
-        take_events(s);
+        pthread_mutex_lock(&s->lock);
+        while ((n = read(s->inotify_fd, bytes, sizeof bytes)) > 0)
+            for (char *at = bytes; at < bytes + n;) {
+                const struct inotify_event *event = (const void *)at;
+
+                for (size_t i = 0; i < s->n; i++)
+                    s->watches[i].is_due |=
+                        (event->mask & IN_Q_OVERFLOW) != 0 ||
+                        (event->len > 0 && strcmp(s->watches[i].name, event->name) == 0);
+                at += sizeof *event + event->len;
+            }
+        pthread_mutex_unlock(&s->lock);
         ship_due(s);
         shares_rest(s->access);
     }

@@ -15,10 +15,7 @@
 #include "worker/base/child_start.h"
 #include "worker/node/unix_socket.h"
 
-/* After a failure: doubled each time. */
-#define PAUSE_MS     1000
-#define PAUSE_MAX_MS 30000
-/* Servers shut out whoever is refused again and again. */
+/* Servers shut out an address that is refused again and again. */
 #define REFUSED_PAUSE_MS 60000
 
 struct sftplink {
@@ -52,6 +49,11 @@ void sftplink_destroy(struct sftplink *l)
     free(l);
 }
 
+int64_t sftplink_pause_ms(int64_t last_ms)
+{
+    return last_ms == 0 ? 1000 : 2 * last_ms > 30000 ? 30000 : 2 * last_ms;
+}
+
 /* ---- its process ---- */
 
 static void drop_mux(struct sftplink *l)
@@ -79,29 +81,6 @@ static int start_mux(struct sftplink *l, struct err *e)
 
 /* ---- connections ---- */
 
-static int ask(struct sftplink *l, struct err *e)
-{
-    if (l->mux != NULL && !mux_is_alive(l->mux))
-        drop_mux(l);
-    if (l->mux == NULL && start_mux(l, e) < 0)
-        return -1;
-    return mux_sftp(l->mux, e);
-}
-
-static void note_failure(struct sftplink *l)
-{
-    if (l->pause_ms == 0)
-        log_event(LOG_WARN, "not-connected", "server", "%s", l->address, "why", "%s", l->why.text,
-                  NULL);
-    l->pause_ms = l->why.kind == ERR_DENIED        ? REFUSED_PAUSE_MS
-                  : l->pause_ms == 0               ? PAUSE_MS
-                  : 2 * l->pause_ms > PAUSE_MAX_MS ? PAUSE_MAX_MS
-                                                   : 2 * l->pause_ms;
-    l->not_before_ms = units_monotonic_ms() + l->pause_ms;
-    if (l->mux != NULL && (l->n_users == 0 || !mux_is_alive(l->mux)))
-        drop_mux(l);
-}
-
 static int try_to_connect(struct sftplink *l)
 {
     int fd = -1;
@@ -109,14 +88,23 @@ static int try_to_connect(struct sftplink *l)
     if (units_monotonic_ms() < l->not_before_ms)
         return -1;
     err_clear(&l->why);
-    fd = ask(l, &l->why);
-    if (fd < 0) {
-        note_failure(l);
-    } else {
+    if (l->mux != NULL && !mux_is_alive(l->mux))
+        drop_mux(l);
+    if (l->mux != NULL || start_mux(l, &l->why) == 0)
+        fd = mux_sftp(l->mux, &l->why);
+    if (fd >= 0) {
         l->n_users++;
         l->pause_ms = l->not_before_ms = 0;
+        return fd;
     }
-    return fd;
+    if (l->pause_ms == 0)
+        log_event(LOG_WARN, "not-connected", "server", "%s", l->address, "why", "%s", l->why.text,
+                  NULL);
+    l->pause_ms = l->why.kind == ERR_DENIED ? REFUSED_PAUSE_MS : sftplink_pause_ms(l->pause_ms);
+    l->not_before_ms = units_monotonic_ms() + l->pause_ms;
+    if (l->mux != NULL && (l->n_users == 0 || !mux_is_alive(l->mux)))
+        drop_mux(l);
+    return -1;
 }
 
 static int connect_sftp(void *context, struct err *e)

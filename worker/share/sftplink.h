@@ -17,6 +17,10 @@ struct sftplink;
 struct sftplink *sftplink_create(const char *address);
 void sftplink_destroy(struct sftplink *l); /* NULL is fine */
 
+/* How long to leave a share alone after a failure: a second at first, twice as long each time, 30 seconds
+ * at most.  last_ms: the pause after the failure before, 0 if there was none. */
+int64_t sftplink_pause_ms(int64_t last_ms);
+
 /* For any thread. */
 struct share_source sftplink_source(struct sftplink *l);
 
