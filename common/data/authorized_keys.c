@@ -13,16 +13,6 @@
 
 enum { KEYS_MAX_BYTES = 4 * 1024 * 1024 };
 
-static bool ends_with(const char *line, size_t n, const char *mark)
-{
-    size_t n_mark = strlen(mark);
-
-    while (n > 0 && (line[n - 1] == '\r' || line[n - 1] == ' '))
-        n--;
-    return n > n_mark && line[n - n_mark - 1] == ' ' &&
-           memcmp(line + n - n_mark, mark, n_mark) == 0;
-}
-
 static void add_line(struct buf *out, const char *line)
 {
     if (out->n > 0 && out->bytes[out->n - 1] != '\n')
@@ -32,10 +22,16 @@ static void add_line(struct buf *out, const char *line)
 
 void authorized_keys_replace(const char *text, const char *mark, const char *line, struct buf *out)
 {
-    while (*text != '\0') {
-        size_t n = strcspn(text, "\n"), whole = n + (text[n] == '\n');
+    size_t n_mark = strlen(mark);
 
-        if (!ends_with(text, n, mark)) {
+    while (*text != '\0') {
+        size_t whole = strcspn(text, "\n"), n = whole;
+
+        while (n > 0 && (text[n - 1] == '\r' || text[n - 1] == ' '))
+            n--;
+        whole += text[whole] == '\n';
+        if (n <= n_mark || text[n - n_mark - 1] != ' ' ||
+            memcmp(text + n - n_mark, mark, n_mark) != 0) {
             buf_add(out, text, whole);
         } else if (line != NULL) {
             add_line(out, line);

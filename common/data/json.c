@@ -18,15 +18,17 @@
 #include "common/base/quote.h"
 #include "common/base/utf8.h"
 
+/* ---- what json-c would change ---- */
+
 /* A name as it means, and where it stands. */
 struct name {
     struct bytes text;
     size_t offset;
 };
-
 struct scan {
-    const char *text;
+    const char *text; /* with a NUL behind it, where numbers end */
     size_t n, at;
+    bool is_exact; /* also looks at names, and at numbers that json-c rounds */
     struct arena *arena;
     struct name *names; /* of all objects that are open, the outermost first */
     size_t n_names, capacity;
@@ -41,29 +43,11 @@ static int refuse_at(struct scan *s, size_t offset, const char *what, struct err
     return err_set(e, ERR_USAGE, "%s", what);
 }
 
-/* ---- names ---- */
-
-static size_t string_end(const struct scan *s)
-{
-    size_t i = s->at + 1;
-
-    while (i < s->n && s->text[i] != '"')
-        i += s->text[i] == '\\' ? 2 : 1;
-    return i + 1;
-}
-
-static bool is_name(const struct scan *s, size_t end)
-{
-    while (end < s->n && strchr(" \t\r\n", s->text[end]) != NULL)
-        end++;
-    return end < s->n && s->text[end] == ':';
-}
-
 /* One with escapes is read, so that "a" and "\u0061" are the same. */
-static struct bytes read_name(const struct scan *s, size_t end)
+static struct bytes read_name(const struct scan *s, size_t begin)
 {
-    const char *text = s->text + s->at;
-    size_t n = end - s->at;
+    const char *text = s->text + begin;
+    size_t n = s->at - begin;
     struct value v;
 
     if (memchr(text, '\\', n) == NULL || json_read(text, n, s->arena, &v, NULL) < 0)
@@ -71,36 +55,29 @@ static struct bytes read_name(const struct scan *s, size_t end)
     return (struct bytes){ (const uint8_t *)v.str.s, v.str.n };
 }
 
-static int add_name(struct scan *s, size_t end, struct err *e)
-{
-    struct bytes text = read_name(s, end);
-
-    if (memchr(text.data, '\0', text.n) != NULL)
-        return refuse_at(s, s->at, "a NUL character in a name", e);
-    mem_grow((void **)&s->names, &s->capacity, s->n_names, sizeof *s->names);
-    s->names[s->n_names++] = (struct name){ text, s->at };
-    return 0;
-}
-
 static int scan_string(struct scan *s, struct err *e)
 {
-    size_t end = string_end(s);
-    int result = is_name(s, end) ? add_name(s, end, e) : 0;
+    size_t begin = s->at, end;
+    struct bytes name;
 
-    s->at = end;
-    return result;
+    for (s->at++; s->at < s->n && s->text[s->at] != '"'; s->at++)
+        s->at += s->text[s->at] == '\\';
+    end = ++s->at;
+    while (end < s->n && strchr(" \t\r\n", s->text[end]) != NULL)
+        end++;
+    if (!s->is_exact || end >= s->n || s->text[end] != ':')
+        return 0;
+    name = read_name(s, begin);
+    if (memchr(name.data, '\0', name.n) != NULL)
+        return refuse_at(s, begin, "a NUL character in a name", e);
+    mem_grow((void **)&s->names, &s->capacity, s->n_names, sizeof *s->names);
+    s->names[s->n_names++] = (struct name){ name, begin };
+    return 0;
 }
 
 static struct bytes text_of(const void *names, size_t i)
 {
     return ((const struct name *)names)[i].text;
-}
-
-static void open_braces(struct scan *s)
-{
-    mem_grow((void **)&s->begins, &s->open_capacity, s->n_open, sizeof *s->begins);
-    s->begins[s->n_open++] = s->n_names;
-    s->at++;
 }
 
 static int close_braces(struct scan *s, struct err *e)
@@ -120,62 +97,55 @@ static int close_braces(struct scan *s, struct err *e)
     return 0;
 }
 
-/* ---- numbers ---- */
-
+/* json-c reads a whole number that is too large as the largest one, and a float as infinity. */
 static int scan_number(struct scan *s, struct err *e)
 {
-    size_t begin = s->at, n = strspn(s->text + begin, "-+.eE0123456789");
-    bool is_whole = strcspn(s->text + begin, ".eE") >= n;
+    const char *text = s->text + s->at;
+    bool is_negative = *text == '-';
+    size_t n = strspn(text, "-+.eE0123456789");
+    bool is_whole = strcspn(text, ".eE") >= n, is_too_large;
 
-    s->at += n;
     errno = 0;
-    if (is_whole && strtoll(s->text + begin, NULL, 10) != 0 && errno == ERANGE)
-        return refuse_at(s, begin, "too large for a whole number", e);
-    if (!is_whole && isinf(strtod(s->text + begin, NULL)))
-        return refuse_at(s, begin, "too large for a number", e);
+    is_too_large = is_whole && strtoll(text, NULL, 10) != 0 && errno == ERANGE;
+    if (is_too_large && !s->is_exact && !is_negative) { /* up to 2^64 it becomes a float */
+        errno = 0;
+        is_too_large = strtoull(text, NULL, 10) != 0 && errno == ERANGE;
+    }
+    if (is_too_large)
+        return refuse_at(s, s->at + (is_negative && !s->is_exact), "too large for a whole number",
+                         e);
+    if (s->is_exact && !is_whole && isinf(strtod(text, NULL)))
+        return refuse_at(s, s->at, "too large for a number", e);
+    s->at += n;
     return 0;
 }
 
-/* -Infinity begins with none. */
-static bool begins_number(const char *text)
-{
-    const char *digit = text + (*text == '-');
-
-    return *digit >= '0' && *digit <= '9';
-}
-
-/* ---- all of it ---- */
-
-static int scan_next(struct scan *s, struct err *e)
-{
-    char c = s->text[s->at];
-
-    if (c == '{' || c == '[')
-        open_braces(s);
-    else if (c == '}' || c == ']')
-        return close_braces(s, e);
-    else if (c == '"')
-        return scan_string(s, e);
-    else if (begins_number(s->text + s->at))
-        return scan_number(s, e);
-    else
-        s->at++;
-    return 0;
-}
-
-/* What JSON text says that no value can hold: json-c takes the last of several members of one name,
- * ends a name at a NUL, and takes the nearest double for a number that is too large.  *offset is
+/* What JSON text says that no value can hold: json-c takes the nearest number for one that is too large;
+ * is_exact: it also takes the last of several members of one name, and ends a name at a NUL.  *offset is
  * where what is refused stands, in bytes. */
-static int check_exact(const char *text, size_t n, struct arena *a, size_t *offset, struct err *e)
+static int check(const char *text, size_t n, bool is_exact, struct arena *a, size_t *offset,
+                 struct err *e)
 {
-    struct scan s = { .n = n, .arena = a, .offset = offset };
-    char *copy = mem_copy(text, n); /* with a NUL, where numbers end */
+    struct scan s = { .text = text, .n = n, .is_exact = is_exact, .arena = a, .offset = offset };
     int result = 0;
 
-    s.text = copy;
-    while (result == 0 && s.at < n)
-        result = scan_next(&s, e);
-    free(copy);
+    while (result == 0 && s.at < n) {
+        char c = text[s.at], digit = c == '-' ? text[s.at + 1] : c; /* -Infinity is no number */
+
+        if (c == '"') {
+            result = scan_string(&s, e);
+        } else if (digit >= '0' && digit <= '9') {
+            result = scan_number(&s, e);
+        } else if (is_exact && (c == '{' || c == '[')) {
+            mem_grow((void **)&s.begins, &s.open_capacity, s.n_open, sizeof *s.begins);
+            s.begins[s.n_open++] = s.n_names;
+            s.at++;
+        } else if (is_exact && (c == '}' || c == ']')) {
+            result = close_braces(&s, e);
+        } else {
+            s.at++;
+        }
+    }
     free(s.names);
     free(s.begins);
     return result;
@@ -254,42 +224,10 @@ void json_add_pretty(struct buf *out, const struct value *v)
 /* ---- in ---- */
 
 static int convert(struct json_object *from, int depth, struct arena *a, struct value *v,
-                   struct err *e);
-
-static int convert_list(struct json_object *from, int depth, struct arena *a, struct value *v,
-                        struct err *e)
-{
-    size_t n = json_object_array_length(from);
-
-    *v = (struct value){ .type = VALUE_LIST, .list = { .n = n } };
-    v->list.items = arena_alloc(a, n * sizeof(struct value));
-    for (size_t i = 0; i < n; i++)
-        if (convert(json_object_array_get_idx(from, i), depth, a, &v->list.items[i], e) < 0)
-            return -1;
-    return 0;
-}
-
-static int convert_map(struct json_object *from, int depth, struct arena *a, struct value *v,
-                       struct err *e)
-{
-    size_t n = (size_t)json_object_object_length(from);
-    struct member *m = arena_alloc(a, n * sizeof *m);
-
-    *v = (struct value){ .type = VALUE_MAP, .map = { m, n } };
-    json_object_object_foreach(from, key, item)
-    {
-        m->key = value_str(arena_strdup(a, key));
-        if (convert(item, depth, a, &m->value, e) < 0)
-            return -1;
-        m++;
-    }
-    return 0;
-}
-
-static int convert(struct json_object *from, int depth, struct arena *a, struct value *v,
                    struct err *e)
 {
     enum json_type type = json_object_get_type(from);
+    struct member *m;
     uint64_t u;
     size_t n;
 
@@ -307,20 +245,28 @@ static int convert(struct json_object *from, int depth, struct arena *a, struct 
         n = (size_t)json_object_get_string_len(from);
         *v = value_strn(arena_strndup(a, json_object_get_string(from), n), n);
         return 0;
-    case json_type_array: return convert_list(from, depth + 1, a, v, e);
-    case json_type_object: return convert_map(from, depth + 1, a, v, e);
+    case json_type_array:
+        n = json_object_array_length(from);
+        *v = (struct value){ .type = VALUE_LIST, .list = { .n = n } };
+        v->list.items = arena_alloc(a, n * sizeof(struct value));
+        for (size_t i = 0; i < n; i++)
+            if (convert(json_object_array_get_idx(from, i), depth + 1, a, &v->list.items[i], e) < 0)
+                return -1;
+        return 0;
+    case json_type_object:
+        n = (size_t)json_object_object_length(from);
+        m = arena_alloc(a, n * sizeof *m);
+        *v = (struct value){ .type = VALUE_MAP, .map = { m, n } };
+        json_object_object_foreach(from, key, item)
+        {
+            m->key = value_str(arena_strdup(a, key));
+            if (convert(item, depth + 1, a, &m->value, e) < 0)
+                return -1;
+            m++;
+        }
+        return 0;
     }
     return err_set(e, ERR_INTERNAL, "JSON: a type of number %d", (int)type);
-}
-
-static int refuse(enum json_tokener_error error, struct err *e)
-{
-    const char *what = error == json_tokener_continue          ? "it ends too early"
-                       : error == json_tokener_error_parse_eof ? "it ends too early"
-                       : error == json_tokener_success         ? "something follows the value"
-                                                               : json_tokener_error_desc(error);
-
-    return err_set(e, ERR_USAGE, "%s", what);
 }
 
 /* *end is where it ended, or what is wrong stands. */
@@ -344,21 +290,11 @@ static int tokenize(const char *text, size_t n, int flags, struct json_object **
     if (error == json_tokener_success && *end == n)
         return 0;
     json_object_put(*root);
-    return refuse(error, e);
-}
-
-/* NULL when the text has nothing but ASCII. */
-static char *with_letters_for_non_ascii(const char *text, size_t n)
-{
-    char *copy = NULL;
-
-    for (size_t i = 0; i < n; i++)
-        if ((uint8_t)text[i] >= 0x80) {
-            if (copy == NULL)
-                copy = mem_copy(text, n);
-            copy[i] = 'x';
-        }
-    return copy;
+    return err_set(e, ERR_USAGE, "%s",
+                   error == json_tokener_continue || error == json_tokener_error_parse_eof
+                       ? "it ends too early"
+                   : error == json_tokener_success ? "something follows the value"
+                                                   : json_tokener_error_desc(error));
 }
 
 /*
@@ -367,94 +303,53 @@ static char *with_letters_for_non_ascii(const char *text, size_t n)
  */
 static int parse(const char *text, size_t n, struct json_object **root, size_t *end, struct err *e)
 {
-    char *ascii = with_letters_for_non_ascii(text, n);
+    char *ascii = mem_copy(text, n);
+    bool is_ascii = true;
     int answer;
 
-    if (ascii == NULL)
-        return tokenize(text, n, JSON_TOKENER_STRICT, root, end, e);
+    for (size_t i = 0; i < n; i++)
+        if ((uint8_t)ascii[i] >= 0x80) {
+            ascii[i] = 'x';
+            is_ascii = false;
+        }
     answer = tokenize(ascii, n, JSON_TOKENER_STRICT, root, end, e);
     free(ascii);
-    if (answer < 0)
-        return -1;
+    if (answer < 0 || is_ascii)
+        return answer;
     json_object_put(*root);
     return tokenize(text, n, 0, root, end, e);
-}
-
-/* A whole number that neither int64 nor uint64 can hold. */
-static bool is_too_large(const char *digits, size_t n, bool negative)
-{
-    enum { DIGITS_MAX = 20 };
-    char number[1 + DIGITS_MAX + 1];
-
-    if (n > DIGITS_MAX)
-        return true;
-    snprintf(number, sizeof number, "%s%.*s", negative ? "-" : "", (int)n, digits);
-    errno = 0;
-    if (negative)
-        strtoll(number, NULL, 10);
-    else
-        strtoull(number, NULL, 10);
-    return errno == ERANGE;
-}
-
-static size_t skip(const char *text, size_t n, size_t i, const char *set)
-{
-    while (i < n && text[i] != '\0' && strchr(set, text[i]) != NULL)
-        i++;
-    return i;
-}
-
-static size_t skip_string(const char *text, size_t n, size_t i)
-{
-    for (i++; i < n && text[i] != '"'; i++)
-        if (text[i] == '\\')
-            i++;
-    return i + 1;
-}
-
-/* json-c reads a whole number that is too large as the largest one.  Returns where one is, or n. */
-static size_t find_too_large(const char *text, size_t n)
-{
-    size_t i = 0;
-
-    while (i < n) {
-        size_t end = skip(text, n, i, "0123456789");
-
-        if (end == i) {
-            i = text[i] == '"' ? skip_string(text, n, i) : i + 1;
-            continue;
-        }
-        if (skip(text, n, end, ".eE") == end &&
-            is_too_large(text + i, end - i, i > 0 && text[i - 1] == '-'))
-            return i;
-        i = skip(text, n, end, "0123456789.eE+-");
-    }
-    return n;
 }
 
 /* NOWHERE: what is wrong has no place. */
 static const size_t NOWHERE = SIZE_MAX;
 
-static int read_at(const char *text, size_t n, struct arena *a, struct value *v, size_t *offset,
-                   struct err *e)
+static int read_at(const char *text, size_t n, bool is_exact, struct arena *a, struct value *v,
+                   size_t *offset, struct err *e)
 {
     struct json_object *root;
+    char *copy;
     int answer;
 
     *offset = NOWHERE;
     if (n >= INT_MAX)
         return err_set(e, ERR_USAGE, "%zu bytes are too many", n);
-    *offset = find_too_large(text, n);
-    if (*offset < n)
-        return err_set(e, ERR_USAGE, "too large for a whole number");
-    *offset = utf8_valid(text, n); /* json-c takes characters that Unicode does not have */
-    if (*offset < n)
-        return err_set(e, ERR_USAGE, "this is no UTF-8 text");
-    if (parse(text, n, &root, offset, e) < 0)
-        return -1;
-    *offset = NOWHERE;
-    answer = convert(root, 0, a, v, e);
-    json_object_put(root);
+    copy = mem_copy(text, n); /* with a NUL */
+    answer = check(copy, n, false, a, offset, e);
+    if (answer == 0) {
+        *offset = utf8_valid(text, n); /* json-c takes characters that Unicode does not have */
+        if (*offset < n)
+            answer = err_set(e, ERR_USAGE, "this is no UTF-8 text");
+    }
+    if (answer == 0)
+        answer = parse(copy, n, &root, offset, e);
+    if (answer == 0) {
+        *offset = NOWHERE;
+        answer = convert(root, 0, a, v, e);
+        json_object_put(root);
+    }
+    if (answer == 0 && is_exact)
+        answer = check(copy, n, true, a, offset, e);
+    free(copy);
     return answer;
 }
 
@@ -462,7 +357,7 @@ int json_read(const char *text, size_t n, struct arena *a, struct value *v, stru
 {
     size_t offset;
 
-    if (read_at(text, n, a, v, &offset, e) == 0)
+    if (read_at(text, n, false, a, v, &offset, e) == 0)
         return 0;
     if (offset == NOWHERE)
         return err_wrap(e, "JSON");
@@ -472,11 +367,9 @@ int json_read(const char *text, size_t n, struct arena *a, struct value *v, stru
 int json_read_exact(const char *text, size_t n, struct arena *a, struct value *v, size_t *offset,
                     struct err *e)
 {
-    int answer = read_at(text, n, a, v, offset, e);
+    int answer = read_at(text, n, true, a, v, offset, e);
 
-    if (answer == 0)
-        return check_exact(text, n, a, offset, e);
-    if (*offset == NOWHERE)
+    if (answer < 0 && *offset == NOWHERE)
         *offset = 0;
     return answer;
 }

@@ -79,22 +79,6 @@ void mp_add_map(struct buf *out, size_t n)
     msgpack_pack_map(&p, n);
 }
 
-static void add_list(struct buf *out, const struct value *v)
-{
-    mp_add_list(out, v->list.n);
-    for (size_t i = 0; i < v->list.n; i++)
-        mp_add_value(out, &v->list.items[i]);
-}
-
-static void add_map(struct buf *out, const struct value *v)
-{
-    mp_add_map(out, v->map.n);
-    for (size_t i = 0; i < v->map.n; i++) {
-        mp_add_value(out, &v->map.members[i].key);
-        mp_add_value(out, &v->map.members[i].value);
-    }
-}
-
 void mp_add_value(struct buf *out, const struct value *v)
 {
     switch (v->type) {
@@ -104,8 +88,18 @@ void mp_add_value(struct buf *out, const struct value *v)
     case VALUE_FLOAT: mp_add_float(out, v->f); break;
     case VALUE_STR: mp_add_str(out, v->str.s, v->str.n); break;
     case VALUE_BIN: mp_add_bin(out, v->str.s, v->str.n); break;
-    case VALUE_LIST: add_list(out, v); break;
-    case VALUE_MAP: add_map(out, v); break;
+    case VALUE_LIST:
+        mp_add_list(out, v->list.n);
+        for (size_t i = 0; i < v->list.n; i++)
+            mp_add_value(out, &v->list.items[i]);
+        break;
+    case VALUE_MAP:
+        mp_add_map(out, v->map.n);
+        for (size_t i = 0; i < v->map.n; i++) {
+            mp_add_value(out, &v->map.members[i].key);
+            mp_add_value(out, &v->map.members[i].value);
+        }
+        break;
     }
 }
 

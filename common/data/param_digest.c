@@ -11,27 +11,6 @@
 
 static const char digest_prefix[] = "ludwig param2val 1\n";
 
-static void add_float(struct buf *out, double f)
-{
-    static const double whole_max = 9007199254740992.0; /* 2^53: below it each integer is exact */
-
-    if (f > -whole_max && f < whole_max && (double)(int64_t)f == f)
-        buf_printf(out, "%" PRId64, (int64_t)f);
-    else
-        json_add_value(out, &(struct value){ .type = VALUE_FLOAT, .f = f });
-}
-
-static void add_list(struct buf *out, const struct value *v)
-{
-    buf_add_char(out, '[');
-    for (size_t i = 0; i < v->list.n; i++) {
-        if (i > 0)
-            buf_add_char(out, ',');
-        param_digest_add(out, &v->list.items[i]);
-    }
-    buf_add_char(out, ']');
-}
-
 static struct bytes key_of(const struct member *m)
 {
     return (struct bytes){ (const uint8_t *)m->key.str.s, m->key.str.n };
@@ -51,25 +30,33 @@ static void add_map(struct buf *out, const struct value *v)
     for (size_t i = 0; i < v->map.n; i++)
         sorted[i] = &v->map.members[i];
     qsort(sorted, v->map.n, sizeof *sorted, compare_members);
-    buf_add_char(out, '{');
     for (size_t i = 0; i < v->map.n; i++) {
-        if (i > 0)
-            buf_add_char(out, ',');
+        buf_add_char(out, i == 0 ? '{' : ',');
         quote_add(out, sorted[i]->key.str.s, sorted[i]->key.str.n);
         buf_add_char(out, ':');
         param_digest_add(out, &sorted[i]->value);
     }
-    buf_add_char(out, '}');
+    buf_add_str(out, v->map.n == 0 ? "{}" : "}");
     free(sorted);
 }
 
 void param_digest_add(struct buf *out, const struct value *v)
 {
-    switch (v->type) {
-    case VALUE_FLOAT: add_float(out, v->f); break;
-    case VALUE_LIST: add_list(out, v); break;
-    case VALUE_MAP: add_map(out, v); break;
-    default: json_add_value(out, v); break;
+    static const double whole_max = 9007199254740992.0; /* 2^53: below it each integer is exact */
+
+    if (v->type == VALUE_FLOAT && v->f > -whole_max && v->f < whole_max &&
+        (double)(int64_t)v->f == v->f) {
+        buf_printf(out, "%" PRId64, (int64_t)v->f);
+    } else if (v->type == VALUE_LIST) {
+        for (size_t i = 0; i < v->list.n; i++) {
+            buf_add_char(out, i == 0 ? '[' : ',');
+            param_digest_add(out, &v->list.items[i]);
+        }
+        buf_add_str(out, v->list.n == 0 ? "[]" : "]");
+    } else if (v->type == VALUE_MAP) {
+        add_map(out, v);
+    } else {
+        json_add_value(out, v);
     }
 }
 

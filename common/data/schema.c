@@ -33,22 +33,14 @@ static bool all_zero(const void *bytes, size_t n)
 
 static size_t count_present(const struct schema *s, const void *from);
 
-static bool is_absent_number(const struct field *f, const void *at)
-{
-    if (f->type == FIELD_INT)
-        return *(const int64_t *)at == (f->flags & FIELD_NULLABLE ? SCHEMA_NONE : 0);
-    if (f->flags & FIELD_NULLABLE)
-        return isnan(*(const double *)at);
-    return *(const double *)at == 0;
-}
-
 /* Whether the field holds what it has when nothing was sent. */
 static bool is_absent(const struct field *f, const void *at)
 {
     switch (f->type) {
     case FIELD_BOOL: return !*(const bool *)at;
-    case FIELD_INT:
-    case FIELD_FLOAT: return is_absent_number(f, at);
+    case FIELD_INT: return *(const int64_t *)at == (f->flags & FIELD_NULLABLE ? SCHEMA_NONE : 0);
+    case FIELD_FLOAT:
+        return f->flags & FIELD_NULLABLE ? isnan(*(const double *)at) : *(const double *)at == 0;
     case FIELD_STR: return *(const char *const *)at == NULL;
     case FIELD_BYTES: return ((const struct bytes *)at)->n == 0;
     case FIELD_TOKEN: return all_zero(at, sizeof(struct token));
@@ -76,11 +68,15 @@ static size_t count_present(const struct schema *s, const void *from)
     return n;
 }
 
-static void encode_list(const struct schema *of, const struct list *list, struct buf *out)
+/* An item of a list: a struct, or a text. */
+static size_t item_bytes(const struct field *f)
 {
-    mp_add_list(out, list->n);
-    for (size_t i = 0; i < list->n; i++)
-        schema_encode(of, (const char *)list->items + i * of->size, out);
+    return f->type == FIELD_STRS ? sizeof(const char *) : f->of->size;
+}
+
+static const void *item_of(const struct field *f, const struct list *list, size_t i)
+{
+    return (const char *)list->items + i * item_bytes(f);
 }
 
 static void encode_str(const char *s, struct buf *out)
@@ -90,18 +86,10 @@ static void encode_str(const char *s, struct buf *out)
     mp_add_str(out, s, strlen(s));
 }
 
-static void encode_strs(const struct list *list, struct buf *out)
-{
-    const char *const *items = list->items;
-
-    mp_add_list(out, list->n);
-    for (size_t i = 0; i < list->n; i++)
-        encode_str(items[i], out);
-}
-
 static void encode_field(const struct field *f, const void *at, struct buf *out)
 {
     const struct bytes *bytes = at;
+    const struct list *list = at;
 
     switch (f->type) {
     case FIELD_BOOL: mp_add_bool(out, *(const bool *)at); break;
@@ -114,8 +102,15 @@ static void encode_field(const struct field *f, const void *at, struct buf *out)
     case FIELD_ENUM: encode_str(f->names[*(const int *)at], out); break;
     case FIELD_VALUE: mp_add_value(out, at); break;
     case FIELD_STRUCT: schema_encode(f->of, at, out); break;
-    case FIELD_LIST: encode_list(f->of, at, out); break;
-    case FIELD_STRS: encode_strs(at, out); break;
+    case FIELD_LIST:
+    case FIELD_STRS:
+        mp_add_list(out, list->n);
+        for (size_t i = 0; i < list->n; i++)
+            if (f->type == FIELD_STRS)
+                encode_str(*(const char *const *)item_of(f, list, i), out);
+            else
+                schema_encode(f->of, item_of(f, list, i), out);
+        break;
     }
 }
 
@@ -169,42 +164,12 @@ static int expected(struct err *e, const char *format, ...)
     return -1;
 }
 
-static int decode_int(const struct field *f, const struct value *v, int64_t *to, struct err *e)
-{
-    int64_t min = f->flags & FIELD_SIGNED ? -f->max : 0;
-
-    if (v->type != VALUE_INT || v->i < min || v->i > f->max) {
-        if (min < 0)
-            return expected(e, "a whole number from %" PRId64 " to %" PRId64, min, f->max);
-        return expected(e, "a whole number of at most %" PRId64, f->max);
-    }
-    *to = v->i;
-    return 0;
-}
-
-static int decode_float(const struct value *v, double *to, struct err *e)
-{
-    if (v->type != VALUE_INT && v->type != VALUE_FLOAT)
-        return expected(e, "a number");
-    *to = v->type == VALUE_INT ? (double)v->i : v->f;
-    return 0;
-}
-
 static int decode_str(int64_t max, const struct value *v, const char **to, struct err *e)
 {
     if (v->type != VALUE_STR || v->str.n > (uint64_t)max ||
         memchr(v->str.s, '\0', v->str.n) != NULL)
         return expected(e, "text of at most %" PRId64 " bytes", max);
     *to = v->str.s;
-    return 0;
-}
-
-static int decode_bytes(const struct field *f, const struct value *v, struct bytes *to,
-                        struct err *e)
-{
-    if (v->type != VALUE_BIN || v->str.n > (uint64_t)f->max)
-        return expected(e, "at most %" PRId64 " bytes", f->max);
-    *to = (struct bytes){ (const uint8_t *)v->str.s, v->str.n };
     return 0;
 }
 
@@ -243,29 +208,20 @@ static int decode_into(const struct schema *s, const struct value *map, struct a
 static int decode_list(const struct field *f, const struct value *v, struct arena *a,
                        struct list *to, struct err *e)
 {
-    char *items;
+    bool are_strs = f->type == FIELD_STRS;
+    char *items, *item;
 
     if (v->type != VALUE_LIST || v->list.n > (uint64_t)f->max)
-        return expected(e, "a list of at most %" PRId64 " items", f->max);
-    items = arena_alloc(a, v->list.n * f->of->size);
-    for (size_t i = 0; i < v->list.n; i++)
-        if (decode_into(f->of, &v->list.items[i], a, items + i * f->of->size, e) < 0)
-            return err_wrap(e, "item %zu", i);
-    *to = (struct list){ items, v->list.n };
-    return 0;
-}
+        return expected(e, "a list of at most %" PRId64 " %s", f->max,
+                        are_strs ? "texts" : "items");
+    item = items = arena_alloc(a, v->list.n * item_bytes(f));
+    for (size_t i = 0; i < v->list.n; i++, item += item_bytes(f)) {
+        const struct value *from = &v->list.items[i];
 
-static int decode_strs(const struct field *f, const struct value *v, struct arena *a,
-                       struct list *to, struct err *e)
-{
-    const char **items;
-
-    if (v->type != VALUE_LIST || v->list.n > (uint64_t)f->max)
-        return expected(e, "a list of at most %" PRId64 " texts", f->max);
-    items = arena_alloc(a, v->list.n * sizeof *items);
-    for (size_t i = 0; i < v->list.n; i++)
-        if (decode_str(STRS_ITEM_MAX_BYTES, &v->list.items[i], &items[i], e) < 0)
+        if ((are_strs ? decode_str(STRS_ITEM_MAX_BYTES, from, (const char **)(void *)item, e)
+                      : decode_into(f->of, from, a, item, e)) < 0)
             return err_wrap(e, "item %zu", i);
+    }
     *to = (struct list){ items, v->list.n };
     return 0;
 }
@@ -273,21 +229,37 @@ static int decode_strs(const struct field *f, const struct value *v, struct aren
 static int decode_field(const struct field *f, const struct value *v, struct arena *a, void *at,
                         struct err *e)
 {
+    int64_t min = f->flags & FIELD_SIGNED ? -f->max : 0;
+
     switch (f->type) {
     case FIELD_BOOL:
         *(bool *)at = v->type == VALUE_BOOL && v->b;
         return v->type == VALUE_BOOL ? 0 : expected(e, "true or false");
-    case FIELD_INT: return decode_int(f, v, at, e);
-    case FIELD_FLOAT: return decode_float(v, at, e);
+    case FIELD_INT:
+        if (v->type == VALUE_INT && v->i >= min && v->i <= f->max) {
+            *(int64_t *)at = v->i;
+            return 0;
+        }
+        return min < 0 ? expected(e, "a whole number from %" PRId64 " to %" PRId64, min, f->max)
+                       : expected(e, "a whole number of at most %" PRId64, f->max);
+    case FIELD_FLOAT:
+        if (v->type != VALUE_INT && v->type != VALUE_FLOAT)
+            return expected(e, "a number");
+        *(double *)at = v->type == VALUE_INT ? (double)v->i : v->f;
+        return 0;
     case FIELD_STR: return decode_str(f->max, v, at, e);
-    case FIELD_BYTES: return decode_bytes(f, v, at, e);
+    case FIELD_BYTES:
+        if (v->type != VALUE_BIN || v->str.n > (uint64_t)f->max)
+            return expected(e, "at most %" PRId64 " bytes", f->max);
+        *(struct bytes *)at = (struct bytes){ (const uint8_t *)v->str.s, v->str.n };
+        return 0;
     case FIELD_TOKEN: return decode_exact(v, at, TOKEN_BYTES, e);
     case FIELD_DIGEST: return decode_exact(v, at, DIGEST_BYTES, e);
     case FIELD_ENUM: return decode_enum(f, v, at, e);
     case FIELD_VALUE: *(struct value *)at = *v; return 0;
     case FIELD_STRUCT: return decode_into(f->of, v, a, at, e);
-    case FIELD_LIST: return decode_list(f, v, a, at, e);
-    case FIELD_STRS: return decode_strs(f, v, a, at, e);
+    case FIELD_LIST:
+    case FIELD_STRS: return decode_list(f, v, a, at, e);
     }
     return err_set(e, ERR_INTERNAL, "a field of type %d", f->type);
 }
@@ -304,33 +276,10 @@ static size_t find_field(const struct schema *s, const struct value *key, size_t
     return s->n_fields;
 }
 
-/* A null says "absent", except where a null is a value of its own. */
-static bool is_null_for_absent(const struct field *f, const struct value *v)
-{
-    return v->type == VALUE_NULL && (!(f->flags & FIELD_REQUIRED) || f->flags & FIELD_NULLABLE);
-}
-
-static int check_required(const struct schema *s, uint64_t seen, struct err *e)
-{
-    for (size_t i = 0; i < s->n_fields; i++)
-        if (s->fields[i].flags & FIELD_REQUIRED && !(seen >> i & 1))
-            return err_set(e, ERR_PROTOCOL, "field \"%s\" is missing", s->fields[i].name);
-    return 0;
-}
-
-static int refuse_unknown(const struct value *key, struct err *e)
-{
-    struct buf name = { 0 };
-
-    quote_add(&name, key->str.s, key->str.n < 64 ? key->str.n : 64);
-    err_set(e, ERR_PROTOCOL, "unknown field %s, which a reader must know", buf_text(&name));
-    buf_free(&name);
-    return -1;
-}
-
 static int decode_into(const struct schema *s, const struct value *map, struct arena *a, void *to,
                        struct err *e)
 {
+    struct buf name = { 0 };
     uint64_t seen = 0;
     size_t next = 0;
 
@@ -340,22 +289,30 @@ static int decode_into(const struct schema *s, const struct value *map, struct a
         return err_set(e, ERR_INTERNAL, "%s has too many fields", s->name);
     set_absent(s, to);
     for (size_t i = 0; i < map->map.n; i++) {
-        const struct member *m = &map->map.members[i];
-        size_t found = find_field(s, &m->key, next);
+        const struct value *key = &map->map.members[i].key, *v = &map->map.members[i].value;
+        size_t found = find_field(s, key, next);
         const struct field *f = &s->fields[found];
 
-        if (found == s->n_fields) {
-            if (m->key.str.n > 0 && m->key.str.s[0] == '!')
-                return refuse_unknown(&m->key, e);
-            continue;
+        if (found == s->n_fields && key->str.n > 0 && key->str.s[0] == '!') {
+            quote_add(&name, key->str.s, key->str.n < 64 ? key->str.n : 64);
+            err_set(e, ERR_PROTOCOL, "unknown field %s, which a reader must know", buf_text(&name));
+            buf_free(&name);
+            return -1;
         }
-        if (!is_null_for_absent(f, &m->value) &&
-            decode_field(f, &m->value, a, place_of(f, to), e) < 0)
+        if (found == s->n_fields)
+            continue;
+        /* A null says "absent", except where a null is a value of its own. */
+        if ((v->type != VALUE_NULL ||
+             (f->flags & FIELD_REQUIRED && !(f->flags & FIELD_NULLABLE))) &&
+            decode_field(f, v, a, place_of(f, to), e) < 0)
             return err_wrap(e, "field \"%s\"", f->name);
         seen |= (uint64_t)1 << found;
         next = found + 1;
     }
-    return check_required(s, seen, e);
+    for (size_t i = 0; i < s->n_fields; i++)
+        if (s->fields[i].flags & FIELD_REQUIRED && !(seen >> i & 1))
+            return err_set(e, ERR_PROTOCOL, "field \"%s\" is missing", s->fields[i].name);
+    return 0;
 }
 
 int schema_decode(const struct schema *s, const struct value *map, struct arena *a, void *to,
@@ -387,15 +344,13 @@ static const char *copy_str(struct arena *a, const char *text)
 
 static struct list copy_list(const struct field *f, const struct list *list, struct arena *a)
 {
-    size_t item_bytes = f->type == FIELD_STRS ? sizeof(const char *) : f->of->size;
-    struct list copy = { arena_alloc(a, list->n * item_bytes), list->n };
+    struct list copy = { arena_alloc(a, list->n * item_bytes(f)), list->n };
 
     for (size_t i = 0; i < list->n; i++)
         if (f->type == FIELD_STRS)
             ((const char **)copy.items)[i] = copy_str(a, ((const char *const *)list->items)[i]);
         else
-            copy_into(f->of, (const char *)list->items + i * item_bytes, a,
-                      (char *)copy.items + i * item_bytes);
+            copy_into(f->of, item_of(f, list, i), a, (char *)copy.items + i * item_bytes(f));
     return copy;
 }
 
@@ -447,61 +402,28 @@ static void add_json_bytes(struct buf *out, const void *bytes, size_t n)
     json_add_value(out, &(struct value){ .type = VALUE_BIN, .str = { bytes, n } });
 }
 
-static void add_json_time(struct buf *out, int64_t ms)
-{
-    if (ms == 0) {
-        buf_add_str(out, "null");
-        return;
-    }
-    buf_add_char(out, '"');
-    units_add_time_utc(out, ms);
-    buf_add_char(out, '"');
-}
-
-static void add_json_list(struct buf *out, const struct schema *of, const struct list *list)
-{
-    buf_add_char(out, '[');
-    for (size_t i = 0; i < list->n; i++) {
-        if (i > 0)
-            buf_add_char(out, ',');
-        schema_add_json(of, (const char *)list->items + i * of->size, out);
-    }
-    buf_add_char(out, ']');
-}
-
-static void add_json_strs(struct buf *out, const struct list *list)
-{
-    const char *const *items = list->items;
-
-    buf_add_char(out, '[');
-    for (size_t i = 0; i < list->n; i++) {
-        if (i > 0)
-            buf_add_char(out, ',');
-        add_json_str(out, items[i]);
-    }
-    buf_add_char(out, ']');
-}
-
-static void add_json_number(struct buf *out, const struct field *f, const void *at)
-{
-    if (f->flags & FIELD_NULLABLE && is_absent(f, at))
-        buf_add_str(out, "null");
-    else if (f->flags & FIELD_TIME_MS)
-        add_json_time(out, *(const int64_t *)at);
-    else if (f->type == FIELD_INT)
-        buf_printf(out, "%" PRId64, *(const int64_t *)at);
-    else
-        json_add_value(out, &(struct value){ .type = VALUE_FLOAT, .f = *(const double *)at });
-}
-
 static void add_json_field(struct buf *out, const struct field *f, const void *at)
 {
     const struct bytes *bytes = at;
+    const struct list *list = at;
 
     switch (f->type) {
     case FIELD_BOOL: buf_add_str(out, *(const bool *)at ? "true" : "false"); break;
     case FIELD_INT:
-    case FIELD_FLOAT: add_json_number(out, f, at); break;
+    case FIELD_FLOAT:
+        if ((f->flags & FIELD_NULLABLE && is_absent(f, at)) ||
+            (f->flags & FIELD_TIME_MS && *(const int64_t *)at == 0)) {
+            buf_add_str(out, "null");
+        } else if (f->flags & FIELD_TIME_MS) {
+            buf_add_char(out, '"');
+            units_add_time_utc(out, *(const int64_t *)at);
+            buf_add_char(out, '"');
+        } else if (f->type == FIELD_INT) {
+            buf_printf(out, "%" PRId64, *(const int64_t *)at);
+        } else {
+            json_add_value(out, &(struct value){ .type = VALUE_FLOAT, .f = *(const double *)at });
+        }
+        break;
     case FIELD_STR: add_json_str(out, *(const char *const *)at); break;
     case FIELD_BYTES: add_json_bytes(out, bytes->data, bytes->n); break;
     case FIELD_TOKEN: add_json_bytes(out, at, TOKEN_BYTES); break;
@@ -509,8 +431,19 @@ static void add_json_field(struct buf *out, const struct field *f, const void *a
     case FIELD_ENUM: add_json_str(out, f->names[*(const int *)at]); break;
     case FIELD_VALUE: json_add_value(out, at); break;
     case FIELD_STRUCT: schema_add_json(f->of, at, out); break;
-    case FIELD_LIST: add_json_list(out, f->of, at); break;
-    case FIELD_STRS: add_json_strs(out, at); break;
+    case FIELD_LIST:
+    case FIELD_STRS:
+        buf_add_char(out, '[');
+        for (size_t i = 0; i < list->n; i++) {
+            if (i > 0)
+                buf_add_char(out, ',');
+            if (f->type == FIELD_STRS)
+                add_json_str(out, *(const char *const *)item_of(f, list, i));
+            else
+                schema_add_json(f->of, item_of(f, list, i), out);
+        }
+        buf_add_char(out, ']');
+        break;
     }
 }
 

@@ -13,26 +13,23 @@ static bool starts_name(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is_in_name(char c)
+/* How many bytes from here on belong together: "{name}", whose name is *name then (the caller frees it), a
+ * doubled brace, or a single character; else *name is NULL. */
+static size_t piece_at(const char *command, size_t at, char **name)
 {
-    return starts_name(c) || (c >= '0' && c <= '9') || c == '.' || c == '-';
-}
+    const char *c = command + at;
+    size_t n = 1;
 
-/* Length of the name when "{name}" begins at p, else 0. */
-static size_t placeholder_at(const char *command, size_t at)
-{
-    size_t n = 0;
-
-    if (command[at] != '{' || (at > 0 && command[at - 1] == '$') || !starts_name(command[at + 1]))
-        return 0;
-    while (is_in_name(command[at + 1 + n]))
-        n++;
-    return command[at + 1 + n] == '}' ? n : 0;
-}
-
-static bool is_doubled(const char *at)
-{
-    return (at[0] == '{' || at[0] == '}') && at[0] == at[1];
+    *name = NULL;
+    if (*c == '{' && (at == 0 || c[-1] != '$') && starts_name(c[1])) {
+        while (starts_name(c[n]) || (c[n] >= '0' && c[n] <= '9') || c[n] == '.' || c[n] == '-')
+            n++;
+        if (c[n] == '}') {
+            *name = mem_strndup(c + 1, n - 1);
+            return n + 1;
+        }
+    }
+    return (*c == '{' || *c == '}') && c[0] == c[1] ? 2 : 1;
 }
 
 void template_add_quoted(struct buf *out, const char *text, size_t n)
@@ -47,52 +44,35 @@ void template_add_quoted(struct buf *out, const char *text, size_t n)
     buf_add_char(out, '\'');
 }
 
-static bool needs_no_quotes(const char *text, size_t n)
+int template_expand(const char *command, const struct value *params, struct buf *out, struct err *e)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-.,:/@%+=";
+    char *name;
 
-    for (size_t i = 0; i < n; i++)
-        if (text[i] == '\0' || strchr(plain, text[i]) == NULL)
-            return false;
-    return n > 0;
-}
+    for (size_t at = 0, n; command[at] != '\0'; at += n) {
+        struct buf text = { 0 };
+        const struct value *v;
+        int rc = 0;
 
-static int add_param(const char *name, const struct value *params, struct buf *out, struct err *e)
-{
-    const struct value *v = value_get(params, name);
-    struct buf text = { 0 };
-
-    if (v == NULL)
-        return err_set(e, ERR_USAGE, "the command names {%s}, which is no parameter", name);
-    json_add_text(&text, v);
-    if (needs_no_quotes(buf_text(&text), text.n))
-        buf_add(out, text.bytes, text.n);
-    else
-        template_add_quoted(out, buf_text(&text), text.n);
-    buf_free(&text);
-    return 0;
-}
-
-int template_expand(const char *command, const struct value *params, struct buf *out, struct err *e)
-{
-    for (size_t at = 0; command[at] != '\0';) {
-        size_t n = placeholder_at(command, at);
-
-        if (is_doubled(command + at)) {
+        n = piece_at(command, at, &name);
+        if (name == NULL) {
             buf_add_char(out, command[at]);
-            at += 2;
-        } else if (n > 0) {
-            char *name = mem_strndup(command + at + 1, n);
-            int rc = add_param(name, params, out, e);
-
-            free(name);
-            if (rc < 0)
-                return -1;
-            at += n + 2;
-        } else {
-            buf_add_char(out, command[at++]);
+            continue;
         }
+        v = value_get(params, name);
+        if (v == NULL)
+            rc = err_set(e, ERR_USAGE, "the command names {%s}, which is no parameter", name);
+        else
+            json_add_text(&text, v);
+        if (text.n > 0 && strspn(buf_text(&text), plain) == text.n)
+            buf_add(out, text.bytes, text.n);
+        else if (rc == 0)
+            template_add_quoted(out, buf_text(&text), text.n);
+        buf_free(&text);
+        free(name);
+        if (rc < 0)
+            return -1;
     }
     return 0;
 }
@@ -100,22 +80,15 @@ int template_expand(const char *command, const struct value *params, struct buf 
 int template_each(const char *command, int (*each)(void *context, const char *name, size_t offset),
                   void *context)
 {
-    for (size_t at = 0; command[at] != '\0';) {
-        size_t n = placeholder_at(command, at);
+    for (size_t at = 0, n; command[at] != '\0'; at += n) {
+        char *name;
+        int rc;
 
-        if (is_doubled(command + at)) {
-            at += 2;
-        } else if (n > 0) {
-            char *name = mem_strndup(command + at + 1, n);
-            int rc = each(context, name, at);
-
-            free(name);
-            if (rc != 0)
-                return rc;
-            at += n + 2;
-        } else {
-            at++;
-        }
+        n = piece_at(command, at, &name);
+        rc = name == NULL ? 0 : each(context, name, at);
+        free(name);
+        if (rc != 0)
+            return rc;
     }
     return 0;
 }

@@ -72,56 +72,24 @@ const struct value *value_get(const struct value *map, const char *key)
     return NULL;
 }
 
-static struct value copy_list(struct arena *a, const struct value *v)
-{
-    struct value copy = *v;
-
-    copy.list.items = arena_alloc(a, v->list.n * sizeof(struct value));
-    for (size_t i = 0; i < v->list.n; i++)
-        copy.list.items[i] = value_copy(a, &v->list.items[i]);
-    return copy;
-}
-
-static struct value copy_map(struct arena *a, const struct value *v)
-{
-    struct value copy = *v;
-
-    copy.map.members = arena_alloc(a, v->map.n * sizeof(struct member));
-    for (size_t i = 0; i < v->map.n; i++) {
-        copy.map.members[i].key = value_copy(a, &v->map.members[i].key);
-        copy.map.members[i].value = value_copy(a, &v->map.members[i].value);
-    }
-    return copy;
-}
-
 struct value value_copy(struct arena *a, const struct value *v)
 {
     struct value copy = *v;
 
-    switch (v->type) {
-    case VALUE_STR:
-    case VALUE_BIN: copy.str.s = arena_strndup(a, v->str.s, v->str.n); return copy;
-    case VALUE_LIST: return copy_list(a, v);
-    case VALUE_MAP: return copy_map(a, v);
-    default: return copy;
+    if (v->type == VALUE_STR || v->type == VALUE_BIN) {
+        copy.str.s = arena_strndup(a, v->str.s, v->str.n);
+    } else if (v->type == VALUE_LIST) {
+        copy.list.items = arena_alloc(a, v->list.n * sizeof(struct value));
+        for (size_t i = 0; i < v->list.n; i++)
+            copy.list.items[i] = value_copy(a, &v->list.items[i]);
+    } else if (v->type == VALUE_MAP) {
+        copy.map.members = arena_alloc(a, v->map.n * sizeof(struct member));
+        for (size_t i = 0; i < v->map.n; i++) {
+            copy.map.members[i].key = value_copy(a, &v->map.members[i].key);
+            copy.map.members[i].value = value_copy(a, &v->map.members[i].value);
+        }
     }
-}
-
-static bool same_float(double x, double y)
-{
-    if (isnan(x) || isnan(y))
-        return isnan(x) && isnan(y);
-    return x == y && signbit(x) == signbit(y);
-}
-
-static bool same_lists(const struct value *x, const struct value *y)
-{
-    if (x->list.n != y->list.n)
-        return false;
-    for (size_t i = 0; i < x->list.n; i++)
-        if (!value_equal(&x->list.items[i], &y->list.items[i]))
-            return false;
-    return true;
+    return copy;
 }
 
 /* Looks at the same place first: maps are mostly in the same order. */
@@ -136,34 +104,36 @@ static const struct value *get_near(const struct value *map, const struct value 
     return NULL;
 }
 
-static bool same_maps(const struct value *x, const struct value *y)
-{
-    if (x->map.n != y->map.n)
-        return false;
-    for (size_t i = 0; i < x->map.n; i++) {
-        const struct value *other = get_near(y, &x->map.members[i].key, i);
-
-        if (other == NULL || !value_equal(&x->map.members[i].value, other))
-            return false;
-    }
-    return true;
-}
-
 bool value_equal(const struct value *x, const struct value *y)
 {
-    if (x->type != y->type)
+    bool is_same = x->type == y->type;
+
+    if (!is_same)
         return false;
     switch (x->type) {
-    case VALUE_NULL: return true;
+    case VALUE_NULL: break;
     case VALUE_BOOL: return x->b == y->b;
     case VALUE_INT: return x->i == y->i;
-    case VALUE_FLOAT: return same_float(x->f, y->f);
+    case VALUE_FLOAT:
+        return isnan(x->f) || isnan(y->f) ? isnan(x->f) && isnan(y->f)
+                                          : x->f == y->f && signbit(x->f) == signbit(y->f);
     case VALUE_STR:
     case VALUE_BIN: return same_text(x, y->str.s, y->str.n);
-    case VALUE_LIST: return same_lists(x, y);
-    case VALUE_MAP: return same_maps(x, y);
+    case VALUE_LIST:
+        is_same = x->list.n == y->list.n;
+        for (size_t i = 0; is_same && i < x->list.n; i++)
+            is_same = value_equal(&x->list.items[i], &y->list.items[i]);
+        break;
+    case VALUE_MAP:
+        is_same = x->map.n == y->map.n;
+        for (size_t i = 0; is_same && i < x->map.n; i++) {
+            const struct value *other = get_near(y, &x->map.members[i].key, i);
+
+            is_same = other != NULL && value_equal(&x->map.members[i].value, other);
+        }
+        break;
     }
-    return false;
+    return is_same;
 }
 
 size_t value_depth(const struct value *v)

@@ -37,14 +37,6 @@ static const char *skip_digits(const char *s)
     return s + strspn(s, "0123456789");
 }
 
-static bool is_decimal(const char *s)
-{
-    const char *digits = skip_sign(s);
-    const char *end = skip_digits(digits);
-
-    return end > digits && *end == '\0';
-}
-
 static bool is_based(const char *s, const char *prefix, const char *digits)
 {
     return strncmp(s, prefix, 2) == 0 && s[2] != '\0' && s[2 + strspn(s + 2, digits)] == '\0';
@@ -73,46 +65,31 @@ static bool is_float(const char *s)
 
 enum number { NO_NUMBER, NUMBER, NUMBER_TOO_LARGE };
 
-static enum number read_int(const char *s, int base, struct value *v)
-{
-    char *end;
-
-    errno = 0;
-    *v = value_int(strtoll(s, &end, base));
-    return errno == ERANGE ? NUMBER_TOO_LARGE : NUMBER;
-}
-
-static enum number read_float(const char *s, struct value *v)
-{
-    *v = value_float(strtod(s, NULL));
-    return isinf(v->f) ? NUMBER_TOO_LARGE : NUMBER;
-}
-
-static enum number read_special(const char *s, struct value *v)
+static enum number read_number(const char *s, struct value *v)
 {
     static const char *const infinities[] = { ".inf", ".Inf", ".INF", NULL };
     static const char *const nans[] = { ".nan", ".NaN", ".NAN", NULL };
+    const char *digits = skip_sign(s);
+    int base = is_based(s, "0o", "01234567")                 ? 8
+               : is_based(s, "0x", "0123456789abcdefABCDEF") ? 16
+                                                             : 10;
 
-    if (is_one_of(skip_sign(s), infinities))
+    if (base != 10 || (*digits != '\0' && *skip_digits(digits) == '\0')) {
+        errno = 0;
+        *v = value_int(strtoll(base == 10 ? s : s + 2, NULL, base));
+        return errno == ERANGE ? NUMBER_TOO_LARGE : NUMBER;
+    }
+    if (is_float(s)) {
+        *v = value_float(strtod(s, NULL));
+        return isinf(v->f) ? NUMBER_TOO_LARGE : NUMBER;
+    }
+    if (is_one_of(digits, infinities))
         *v = value_float(*s == '-' ? (double)-INFINITY : (double)INFINITY);
     else if (is_one_of(s, nans))
         *v = value_float((double)NAN);
     else
         return NO_NUMBER;
     return NUMBER;
-}
-
-static enum number read_number(const char *s, struct value *v)
-{
-    if (is_decimal(s))
-        return read_int(s, 10, v);
-    if (is_based(s, "0o", "01234567"))
-        return read_int(s + 2, 8, v);
-    if (is_based(s, "0x", "0123456789abcdefABCDEF"))
-        return read_int(s + 2, 16, v);
-    if (is_float(s))
-        return read_float(s, v);
-    return read_special(s, v);
 }
 
 /* Of the n bytes of s, behind which stands a NUL; text is not copied.  false: a number that is too
@@ -137,102 +114,6 @@ static bool read_scalar(const char *s, size_t n, struct value *v)
         *v = value_strn(s, n);
     }
     return true;
-}
-
-/* ---- what libyaml could not read, in words for people ---- */
-
-struct problem {
-    unsigned line, column; /* from 1 */
-    char *what;            /* the caller frees it */
-};
-
-/* The place of the byte at offset, and a copy of what. */
-static struct problem problem_at(const char *text, size_t n, size_t offset, const char *what)
-{
-    struct problem at = { 1, 1, mem_strdup(what) };
-
-    for (size_t i = 0; i < offset && i < n; i++) {
-        if (text[i] == '\n') {
-            at.line++;
-            at.column = 1;
-        } else if (utf8_begins(text[i])) {
-            at.column++;
-        }
-    }
-    return at;
-}
-
-/* What libyaml says, what we say instead, and whether the place where it began tells more. */
-static const struct {
-    const char *problem;
-    const char *words;
-    bool at_beginning;
-} problems[] = {
-    { "mapping values are not allowed in this context",
-      "a ':' cannot stand here (quote values that contain one)", false },
-    { "could not find expected ':'", "expected 'key: value'", true },
-    { "did not find expected key", "expected a key, indented as those above", false },
-    { "did not find expected '-' indicator", "expected '- ', indented as those above", false },
-    { "found unexpected end of stream", "this quoted text does not end", true },
-    { "found unexpected document indicator", "this quoted text does not end", true },
-    { "did not find expected ',' or ']'", "expected ',' or ']'", false },
-    { "did not find expected ',' or '}'", "expected ',' or '}'", false },
-    { "block sequence entries are not allowed in this context", "a '- ' cannot stand here", false },
-    { "block mapping entries are not allowed in this context", "a 'key: value' cannot stand here",
-      false },
-    { "did not find expected <document start>", "more than one value in the file", false },
-    { "found unknown escape character",
-      "an unknown escape in a text in \" (text in ' takes \\ as it is)", false },
-};
-
-/* The byte at which the character of that number begins; NULL at the end of the text. */
-static const char *find_character(const char *text, size_t n_text, size_t n)
-{
-    for (const char *at = text; at < text + n_text; at++)
-        if (utf8_begins(*at) && n-- == 0)
-            return at;
-    return NULL;
-}
-
-static char *word_start(const char *c)
-{
-    if (c == NULL)
-        return mem_strdup("the text ends where a value was expected");
-    if (*c == '\t')
-        return mem_strdup("a tab cannot indent (use blanks)");
-    return mem_printf("a value cannot begin with '%c' (quote it)", *c);
-}
-
-static struct problem problem_of_mark(yaml_mark_t mark, char *what)
-{
-    return (struct problem){ (unsigned)mark.line + 1, (unsigned)mark.column + 1, what };
-}
-
-static struct problem problem_of_reader(const yaml_parser_t *yaml, const char *text, size_t n)
-{
-    return problem_at(text, n, yaml->problem_offset,
-                      strstr(yaml->problem, "control") != NULL
-                          ? "a control character cannot stand here"
-                          : "this is no UTF-8 text");
-}
-
-/* Of a parser that has failed, and not for want of memory, while it read the n bytes of text. */
-static struct problem problem_of(const yaml_parser_t *yaml, const char *text, size_t n)
-{
-    const char *c;
-
-    if (yaml->error == YAML_READER_ERROR)
-        return problem_of_reader(yaml, text, n);
-    c = find_character(text, n, yaml->problem_mark.index);
-    if (strcmp(yaml->problem, "found character that cannot start any token") == 0 ||
-        strcmp(yaml->problem, "did not find expected node content") == 0)
-        return problem_of_mark(yaml->problem_mark, word_start(c));
-    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++)
-        if (strcmp(yaml->problem, problems[i].problem) == 0)
-            return problem_of_mark(problems[i].at_beginning || c == NULL ? yaml->context_mark
-                                                                         : yaml->problem_mark,
-                                   mem_strdup(problems[i].words));
-    return problem_of_mark(yaml->problem_mark, mem_strdup(yaml->problem));
 }
 
 struct anchor {
@@ -281,17 +162,82 @@ static struct yaml_node node_at(yaml_mark_t mark)
 
 static int refuse(struct parser *p, const struct yaml_node *at, const char *what)
 {
-    yaml_error(p->e, p->name, at, "%s", what);
-    return -1;
+    return yaml_error(p->e, p->name, at, "%s", what);
 }
 
-static int refuse_problem(struct parser *p, struct problem problem)
-{
-    struct yaml_node at = { .line = problem.line, .column = problem.column };
+/* ---- what libyaml could not read, in words for people ---- */
 
-    refuse(p, &at, problem.what);
-    free(problem.what);
-    return -1;
+/* The place of the byte at offset. */
+static struct yaml_node place_of(const struct parser *p, size_t offset)
+{
+    struct yaml_node at = { .line = 1, .column = 1 };
+
+    for (size_t i = 0; i < offset && i < p->n; i++) {
+        if (p->text[i] == '\n') {
+            at.line++;
+            at.column = 1;
+        } else if (utf8_begins(p->text[i])) {
+            at.column++;
+        }
+    }
+    return at;
+}
+
+/* What libyaml says, what we say instead, and whether the place where it began tells more. */
+static const struct {
+    const char *problem;
+    const char *words;
+    bool at_beginning;
+} problems[] = {
+    { "mapping values are not allowed in this context",
+      "a ':' cannot stand here (quote values that contain one)", false },
+    { "could not find expected ':'", "expected 'key: value'", true },
+    { "did not find expected key", "expected a key, indented as those above", false },
+    { "did not find expected '-' indicator", "expected '- ', indented as those above", false },
+    { "found unexpected end of stream", "this quoted text does not end", true },
+    { "found unexpected document indicator", "this quoted text does not end", true },
+    { "did not find expected ',' or ']'", "expected ',' or ']'", false },
+    { "did not find expected ',' or '}'", "expected ',' or '}'", false },
+    { "block sequence entries are not allowed in this context", "a '- ' cannot stand here", false },
+    { "block mapping entries are not allowed in this context", "a 'key: value' cannot stand here",
+      false },
+    { "did not find expected <document start>", "more than one value in the file", false },
+    { "found unknown escape character",
+      "an unknown escape in a text in \" (text in ' takes \\ as it is)", false },
+};
+
+/* libyaml's parser has failed, and not for want of memory. */
+static int refuse_problem(struct parser *p)
+{
+    const yaml_parser_t *yaml = &p->yaml;
+    struct yaml_node at = node_at(yaml->problem_mark);
+    const char *c = p->text, *end = p->text + p->n;
+    size_t left = yaml->problem_mark.index;
+
+    if (yaml->error == YAML_READER_ERROR) {
+        at = place_of(p, yaml->problem_offset);
+        return refuse(p, &at,
+                      strstr(yaml->problem, "control") != NULL
+                          ? "a control character cannot stand here"
+                          : "this is no UTF-8 text");
+    }
+    while (c < end && (!utf8_begins(*c) || left-- > 0)) /* the mark counts characters */
+        c++;
+    if (strcmp(yaml->problem, "found character that cannot start any token") == 0 ||
+        strcmp(yaml->problem, "did not find expected node content") == 0) {
+        if (c == end)
+            return refuse(p, &at, "the text ends where a value was expected");
+        if (*c == '\t')
+            return refuse(p, &at, "a tab cannot indent (use blanks)");
+        return yaml_error(p->e, p->name, &at, "a value cannot begin with '%c' (quote it)", *c);
+    }
+    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++)
+        if (strcmp(yaml->problem, problems[i].problem) == 0) {
+            if (problems[i].at_beginning || c == end)
+                at = node_at(yaml->context_mark);
+            return refuse(p, &at, problems[i].words);
+        }
+    return refuse(p, &at, yaml->problem);
 }
 
 static int next_event(struct parser *p, yaml_event_t *event)
@@ -300,7 +246,7 @@ static int next_event(struct parser *p, yaml_event_t *event)
         return 0;
     if (p->yaml.error == YAML_MEMORY_ERROR)
         return err_set(p->e, ERR_INTERNAL, "%s: libyaml is out of memory", p->name);
-    return refuse_problem(p, problem_of(&p->yaml, p->text, p->n));
+    return refuse_problem(p);
 }
 
 /* ---- scalars ---- */
@@ -314,11 +260,6 @@ static const struct {
     { YAML_BOOL_TAG, VALUE_BOOL }, { YAML_NULL_TAG, VALUE_NULL },
     { YAML_SEQ_TAG, VALUE_LIST },  { YAML_MAP_TAG, VALUE_MAP },
 };
-
-static int refuse_tag(struct parser *p, const struct yaml_node *at, const char *tag)
-{
-    return yaml_error(p->e, p->name, at, "the tag %s cannot be used here", tag);
-}
 
 /* A tag asks for a type: the value has it already, or is refused.  1 is a float, too. */
 static int check_tag(struct parser *p, struct yaml_node *node, const char *tag)
@@ -335,7 +276,7 @@ static int check_tag(struct parser *p, struct yaml_node *node, const char *tag)
         if (tags[i].type == node->type)
             return 0;
     }
-    return refuse_tag(p, node, tag);
+    return yaml_error(p->e, p->name, node, "the tag %s cannot be used here", tag);
 }
 
 static int compose_scalar(struct parser *p, const yaml_event_t *event, struct yaml_node *node)
@@ -353,9 +294,7 @@ static int compose_scalar(struct parser *p, const yaml_event_t *event, struct ya
     if ((tag == NULL || strcmp(tag, YAML_STR_TAG) != 0) && strlen(text) == n &&
         !read_scalar(text, n, &node->scalar))
         return yaml_error(p->e, p->name, node,
-                          "%s is too large for a number (quote it to keep it "
-                          "as text)",
-                          text);
+                          "%s is too large for a number (quote it to keep it as text)", text);
     node->type = node->scalar.type;
     return tag == NULL ? 0 : check_tag(p, node, tag);
 }
@@ -404,16 +343,6 @@ static int compose_alias(struct parser *p, const char *name, int depth, struct y
                            depth + (node->type == VALUE_LIST || node->type == VALUE_MAP));
     }
     return yaml_error(p->e, p->name, &at, "*%s: there is no &%s above", name, name);
-}
-
-static int open_anchor(struct parser *p, const yaml_char_t *name, const struct yaml_node *at)
-{
-    if (p->n_anchors == YAML_ANCHORS_MAX)
-        return yaml_error(p->e, p->name, at, "more than %d anchors", YAML_ANCHORS_MAX);
-    mem_grow((void **)&p->anchors, &p->anchors_capacity, p->n_anchors, sizeof *p->anchors);
-    p->anchors[p->n_anchors++] =
-        (struct anchor){ .name = arena_strdup(p->arena, (const char *)name), .open = true };
-    return 0;
 }
 
 /* ---- lists and maps ---- */
@@ -485,11 +414,6 @@ static const struct yaml_member *find_member(const struct yaml_member *m, size_t
     return NULL;
 }
 
-static struct yaml_node node_of_key(const struct yaml_member *m)
-{
-    return (struct yaml_node){ .line = m->line, .column = m->column };
-}
-
 static int refuse_repeated(struct parser *p, const struct members *m)
 {
     size_t i = value_find_repeated(m->items, m->n, member_key);
@@ -497,7 +421,7 @@ static int refuse_repeated(struct parser *p, const struct members *m)
 
     if (i >= m->n)
         return 0;
-    at = node_of_key(&m->items[i]);
+    at = (struct yaml_node){ .line = m->items[i].line, .column = m->items[i].column };
     return yaml_error(p->e, p->name, &at, "'%s' appears a second time (first in line %u)",
                       m->items[i].key, find_member(m->items, i, m->items[i].key)->line);
 }
@@ -508,50 +432,39 @@ static void add_member(struct members *m, const struct yaml_member *member)
     m->items[m->n++] = *member;
 }
 
-static int add_merged(struct parser *p, struct members *m, const struct yaml_node *from)
-{
-    if (from->type != VALUE_MAP)
-        return refuse(p, from, "'<<' takes a map or a list of maps");
-    for (size_t i = 0; i < from->n; i++)
-        if (find_member(m->items, m->n, from->members[i].key) == NULL)
-            add_member(m, &from->members[i]);
-    return 0;
-}
-
 /* Keys that were written win over merged ones, and of those the earlier win. */
 static int merge(struct parser *p, struct members *m)
 {
     for (size_t i = 0; i < m->n_merged; i++) {
-        const struct yaml_node *from = &m->merged[i];
-        bool is_list = from->type == VALUE_LIST;
+        const struct yaml_node *merged = &m->merged[i];
+        bool is_list = merged->type == VALUE_LIST;
 
-        for (size_t k = 0; k < (is_list ? from->n : 1); k++)
-            if (add_merged(p, m, is_list ? &from->items[k] : from) < 0)
-                return -1;
+        for (size_t k = 0; k < (is_list ? merged->n : 1); k++) {
+            const struct yaml_node *from = is_list ? &merged->items[k] : merged;
+
+            if (from->type != VALUE_MAP)
+                return refuse(p, from, "'<<' takes a map or a list of maps");
+            for (size_t j = 0; j < from->n; j++)
+                if (find_member(m->items, m->n, from->members[j].key) == NULL)
+                    add_member(m, &from->members[j]);
+        }
     }
-    return 0;
-}
-
-static int read_key(struct parser *p, const yaml_event_t *event, struct yaml_member *member)
-{
-    struct yaml_node at = node_at(event->start_mark);
-    size_t n;
-
-    if (event->type != YAML_SCALAR_EVENT)
-        return refuse(p, &at, "a key must be text (a '{' that begins a value must be quoted)");
-    n = event->data.scalar.length;
-    *member = (struct yaml_member){ .line = at.line, .column = at.column };
-    member->key = arena_strndup(p->arena, (const char *)event->data.scalar.value, n);
-    if (strlen(member->key) != n)
-        return refuse(p, &at, "a key with a NUL character");
     return 0;
 }
 
 static int compose_member(struct parser *p, const yaml_event_t *event, int depth, struct members *m)
 {
-    struct yaml_member member = { 0 };
+    struct yaml_node at = node_at(event->start_mark);
+    struct yaml_member member = { .line = at.line, .column = at.column };
+    size_t n;
 
-    if (read_key(p, event, &member) < 0 || compose_next(p, depth, &member.node) < 0)
+    if (event->type != YAML_SCALAR_EVENT)
+        return refuse(p, &at, "a key must be text (a '{' that begins a value must be quoted)");
+    n = event->data.scalar.length;
+    member.key = arena_strndup(p->arena, (const char *)event->data.scalar.value, n);
+    if (strlen(member.key) != n)
+        return refuse(p, &at, "a key with a NUL character");
+    if (compose_next(p, depth, &member.node) < 0)
         return -1;
     if (event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && strcmp(member.key, "<<") == 0) {
         mem_grow((void **)&m->merged, &m->merged_capacity, m->n_merged, sizeof *m->merged);
@@ -599,26 +512,26 @@ static int compose_container(struct parser *p, const yaml_event_t *event, int de
     return tag == NULL ? 0 : check_tag(p, node, (const char *)tag);
 }
 
-static const yaml_char_t *anchor_of(const yaml_event_t *event)
-{
-    return event->type == YAML_SCALAR_EVENT           ? event->data.scalar.anchor
-           : event->type == YAML_SEQUENCE_START_EVENT ? event->data.sequence_start.anchor
-                                                      : event->data.mapping_start.anchor;
-}
-
 static int compose(struct parser *p, const yaml_event_t *event, int depth, struct yaml_node *node)
 {
+    const yaml_char_t *anchor = event->type == YAML_SCALAR_EVENT ? event->data.scalar.anchor
+                                : event->type == YAML_SEQUENCE_START_EVENT
+                                    ? event->data.sequence_start.anchor
+                                    : event->data.mapping_start.anchor;
     size_t i = p->n_anchors;
-    const yaml_char_t *anchor;
 
     *node = node_at(event->start_mark);
     if (event->type == YAML_ALIAS_EVENT)
         return compose_alias(p, (const char *)event->data.alias.anchor, depth, node);
     if (++p->n_nodes > YAML_NODES_MAX)
         return too_large(p, node);
-    anchor = anchor_of(event);
-    if (anchor != NULL && open_anchor(p, anchor, node) < 0)
-        return -1;
+    if (anchor != NULL) {
+        if (i == YAML_ANCHORS_MAX)
+            return yaml_error(p->e, p->name, node, "more than %d anchors", YAML_ANCHORS_MAX);
+        mem_grow((void **)&p->anchors, &p->anchors_capacity, i, sizeof *p->anchors);
+        p->anchors[p->n_anchors++] =
+            (struct anchor){ .name = arena_strdup(p->arena, (const char *)anchor), .open = true };
+    }
     if ((event->type == YAML_SCALAR_EVENT ? compose_scalar(p, event, node)
                                           : compose_container(p, event, depth, node)) < 0)
         return -1;
@@ -663,50 +576,41 @@ static int compose_stream(struct parser *p, struct yaml_node *root)
     return 0;
 }
 
-/* Editors on Windows begin a file with it, and libyaml would count it as a column. */
-static void skip_byte_order_mark(struct parser *p)
-{
-    static const char mark[] = "\xef\xbb\xbf";
-
-    if (p->n >= sizeof mark - 1 && memcmp(p->text, mark, sizeof mark - 1) == 0) {
-        p->text += sizeof mark - 1;
-        p->n -= sizeof mark - 1;
-    }
-}
-
-static int parse(struct parser *p, struct yaml_node *root)
-{
-    const char *nul;
-    int answer;
-
-    skip_byte_order_mark(p);
-    nul = p->n == 0 ? NULL : memchr(p->text, '\0', p->n);
-
-    if (nul != NULL)
-        return refuse_problem(p, problem_at(p->text, p->n, (size_t)(nul - p->text),
-                                            "a NUL byte (is this a text file?)"));
-    if (!yaml_parser_initialize(&p->yaml))
-        return err_set(p->e, ERR_INTERNAL, "%s: libyaml is out of memory", p->name);
-    yaml_parser_set_encoding(&p->yaml, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&p->yaml, (const unsigned char *)p->text, p->n);
-    answer = compose_stream(p, root);
-    yaml_parser_delete(&p->yaml);
-    free(p->anchors);
-    return answer;
-}
-
 struct yaml_node *yaml_parse(const char *name, const char *text, size_t n, struct arena *a,
                              struct err *e)
 {
+    static const char mark[] = "\xef\xbb\xbf";
     struct parser p = { .name = name, .text = text, .n = n, .arena = a, .e = e };
-    struct yaml_node *root = arena_alloc(a, sizeof *root);
+    struct yaml_node *root = arena_alloc(a, sizeof *root), at;
+    const char *nul;
+    int answer;
 
     if (n > YAML_BYTES_MAX) {
         err_set(e, ERR_USAGE, "%s: larger than %d MiB", name, YAML_BYTES_MAX >> 20);
         return NULL;
     }
+    /* Editors on Windows begin a file with a byte order mark, and libyaml would count it as a column. */
+    if (n >= sizeof mark - 1 && memcmp(text, mark, sizeof mark - 1) == 0) {
+        p.text += sizeof mark - 1;
+        p.n -= sizeof mark - 1;
+    }
+    nul = p.n == 0 ? NULL : memchr(p.text, '\0', p.n);
+    if (nul != NULL) {
+        at = place_of(&p, (size_t)(nul - p.text));
+        refuse(&p, &at, "a NUL byte (is this a text file?)");
+        return NULL;
+    }
+    if (!yaml_parser_initialize(&p.yaml)) {
+        err_set(e, ERR_INTERNAL, "%s: libyaml is out of memory", name);
+        return NULL;
+    }
     *root = (struct yaml_node){ .line = 1, .column = 1, .text = "" };
-    return parse(&p, root) < 0 ? NULL : root;
+    yaml_parser_set_encoding(&p.yaml, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&p.yaml, (const unsigned char *)p.text, p.n);
+    answer = compose_stream(&p, root);
+    yaml_parser_delete(&p.yaml);
+    free(p.anchors);
+    return answer < 0 ? NULL : root;
 }
 
 struct yaml_node *yaml_parse_file(const char *path, struct arena *a, struct err *e)
@@ -728,33 +632,24 @@ const struct yaml_node *yaml_get(const struct yaml_node *map, const char *key)
     return m == NULL ? NULL : &m->node;
 }
 
-static struct value list_value(const struct yaml_node *node, struct arena *a)
-{
-    struct value v = { .type = VALUE_LIST, .list = { .n = node->n } };
-
-    v.list.items = arena_alloc(a, node->n * sizeof(struct value));
-    for (size_t i = 0; i < node->n; i++)
-        v.list.items[i] = yaml_value(&node->items[i], a);
-    return v;
-}
-
-static struct value map_value(const struct yaml_node *node, struct arena *a)
-{
-    struct value v = { .type = VALUE_MAP, .map = { .n = node->n } };
-
-    v.map.members = arena_alloc(a, node->n * sizeof(struct member));
-    for (size_t i = 0; i < node->n; i++) {
-        v.map.members[i].key = value_str(node->members[i].key);
-        v.map.members[i].value = yaml_value(&node->members[i].node, a);
-    }
-    return v;
-}
-
 struct value yaml_value(const struct yaml_node *node, struct arena *a)
 {
-    if (node->type == VALUE_LIST)
-        return list_value(node, a);
-    if (node->type == VALUE_MAP)
-        return map_value(node, a);
+    struct value v = { .type = node->type };
+
+    if (node->type == VALUE_LIST) {
+        v.list.n = node->n;
+        v.list.items = arena_alloc(a, node->n * sizeof(struct value));
+        for (size_t i = 0; i < node->n; i++)
+            v.list.items[i] = yaml_value(&node->items[i], a);
+        return v;
+    }
+    if (node->type == VALUE_MAP) {
+        v.map.n = node->n;
+        v.map.members = arena_alloc(a, node->n * sizeof(struct member));
+        for (size_t i = 0; i < node->n; i++)
+            v.map.members[i] =
+                value_member(node->members[i].key, yaml_value(&node->members[i].node, a));
+        return v;
+    }
     return node->scalar;
 }

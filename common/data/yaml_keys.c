@@ -8,24 +8,18 @@
 #include "common/base/units.h"
 #include "common/data/yaml_keys.h"
 
-/* Adds "FILE:L:C: ", and leaves the rest of the line to the caller. */
-static void begin_error(struct yaml_keys_reader *r, const struct yaml_node *at)
-{
-    if (r->n_errors++ > 0)
-        buf_add_char(&r->errors, '\n');
-    buf_add_str(&r->errors, r->file);
-    if (at != NULL)
-        buf_printf(&r->errors, ":%u:%u", at->line, at->column);
-    buf_add_str(&r->errors, ": ");
-}
-
 /* What the file says may stand in the words, but an error stays one line. */
 int yaml_keys_error(struct yaml_keys_reader *r, const struct yaml_node *at, const char *format, ...)
 {
     size_t begin;
     va_list ap;
 
-    begin_error(r, at);
+    if (r->n_errors++ > 0)
+        buf_add_char(&r->errors, '\n');
+    buf_add_str(&r->errors, r->file);
+    if (at != NULL)
+        buf_printf(&r->errors, ":%u:%u", at->line, at->column);
+    buf_add_str(&r->errors, ": ");
     begin = r->errors.n;
     va_start(ap, format);
     buf_vprintf(&r->errors, format, ap);
@@ -100,33 +94,18 @@ static int read_strs(struct yaml_keys_reader *r, const struct key *key,
     return answer;
 }
 
-static int read_bool(struct yaml_keys_reader *r, const struct key *key,
-                     const struct yaml_node *node, bool *to)
-{
-    if (node->type != VALUE_BOOL)
-        return expected(r, key, node, "true or false");
-    *to = node->scalar.b;
-    return 0;
-}
-
-/* Text that would be a whole number without its quotes. */
-static bool is_quoted_int(const struct yaml_node *node)
-{
-    const char *digits = node->text;
-
-    if (node->type != VALUE_STR || has_nul(node))
-        return false;
-    digits += *digits == '-';
-    return *digits != '\0' && strspn(digits, "0123456789") == strlen(digits);
-}
-
 static int read_int(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                     int64_t *to)
 {
-    if (is_quoted_int(node) && is_showable(node))
-        return yaml_keys_error(
-            r, node, "%s: expected a whole number, found the text '%s' (take the quotes away)",
-            key->name, node->text);
+    const char *digits;
+
+    if (node->type == VALUE_STR && !has_nul(node) && is_showable(node)) {
+        digits = node->text + (*node->text == '-');
+        if (*digits != '\0' && digits[strspn(digits, "0123456789")] == '\0')
+            return yaml_keys_error(
+                r, node, "%s: expected a whole number, found the text '%s' (take the quotes away)",
+                key->name, node->text);
+    }
     if (node->type != VALUE_INT)
         return expected(r, key, node, "a whole number");
     if (node->scalar.i < 0)
@@ -154,18 +133,6 @@ static const struct quantity quantities[] = {
     [KEY_MILLI] = { "a number such as 0.5", units_parse_milli, units_add_milli },
 };
 
-static int read_quantity(struct yaml_keys_reader *r, const struct key *key,
-                         const struct yaml_node *node, int64_t *to)
-{
-    const struct quantity *q = &quantities[key->type];
-
-    if (key->type == KEY_INT)
-        return read_int(r, key, node, to);
-    if (!is_text_or_number(node) || q->parse(node->text, to, NULL) < 0)
-        return expected(r, key, node, q->what);
-    return 0;
-}
-
 static int refuse_bound(struct yaml_keys_reader *r, const struct key *key,
                         const struct yaml_node *node, const char *which, int64_t bound)
 {
@@ -181,24 +148,20 @@ static int refuse_bound(struct yaml_keys_reader *r, const struct key *key,
 static int read_bounded(struct yaml_keys_reader *r, const struct key *key,
                         const struct yaml_node *node, int64_t *to)
 {
+    const struct quantity *q = &quantities[key->type];
     int64_t number = 0;
 
-    if (read_quantity(r, key, node, &number) < 0)
+    if (key->type == KEY_INT && read_int(r, key, node, &number) < 0)
         return -1;
+    if (key->type != KEY_INT &&
+        (!is_text_or_number(node) || q->parse(node->text, &number, NULL) < 0))
+        return expected(r, key, node, q->what);
     if (key->max > 0 && number > key->max)
         return refuse_bound(r, key, node, "most", key->max);
     if (number < key->min)
         return refuse_bound(r, key, node, "least", key->min);
     *to = number;
     return 0;
-}
-
-static int read_map(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
-                    void *to)
-{
-    if (node->type != VALUE_MAP && node->type != VALUE_NULL)
-        return expected(r, key, node, "a map");
-    return yaml_keys_read(r, key->of, node, to);
 }
 
 static int read_key(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
@@ -209,37 +172,23 @@ static int read_key(struct yaml_keys_reader *r, const struct key *key, const str
     switch (key->type) {
     case KEY_STR: return read_str(r, key, node, at);
     case KEY_STRS: return read_strs(r, key, node, at);
-    case KEY_BOOL: return read_bool(r, key, node, at);
+    case KEY_BOOL:
+        if (node->type != VALUE_BOOL)
+            return expected(r, key, node, "true or false");
+        *(bool *)at = node->scalar.b;
+        return 0;
     case KEY_INT:
     case KEY_SIZE:
     case KEY_DURATION:
     case KEY_MILLI: return read_bounded(r, key, node, at);
-    case KEY_MAP: return read_map(r, key, node, at);
+    case KEY_MAP:
+        if (node->type != VALUE_MAP && node->type != VALUE_NULL)
+            return expected(r, key, node, "a map");
+        return yaml_keys_read(r, key->of, node, at);
     case KEY_VALUE: *(struct value *)at = yaml_value(node, r->arena); return 0;
     case KEY_CUSTOM: return key->read(r, key, node, at);
     }
     return -1;
-}
-
-static const struct key *find_key(const struct key *rows, const char *name)
-{
-    for (; rows->name != NULL; rows++)
-        if (strcmp(rows->name, name) == 0)
-            return rows;
-    return NULL;
-}
-
-static int refuse_unknown(struct yaml_keys_reader *r, const struct key *rows,
-                          const struct yaml_member *m)
-{
-    struct yaml_node at = { .line = m->line, .column = m->column };
-    struct suggest s = { .word = m->key };
-
-    for (; rows->name != NULL; rows++)
-        suggest_try(&s, rows->name);
-    if (s.best == NULL)
-        return yaml_keys_error(r, &at, "unknown key '%s'", m->key);
-    return yaml_keys_error(r, &at, "unknown key '%s' (did you mean '%s'?)", m->key, s.best);
 }
 
 int yaml_keys_read(struct yaml_keys_reader *r, const struct key *rows, const struct yaml_node *node,
@@ -254,14 +203,21 @@ int yaml_keys_read(struct yaml_keys_reader *r, const struct key *rows, const str
                                value_type_name(node->type));
     for (size_t i = 0; i < node->n; i++) {
         const struct yaml_member *m = &node->members[i];
-        const struct key *key = find_key(rows, m->key);
+        struct yaml_node at = { .line = m->line, .column = m->column };
+        struct suggest s = { .word = m->key };
+        const struct key *key = rows;
 
-        if (key == NULL && strncmp(m->key, "x-", 2) == 0)
-            continue;
-        if (key == NULL)
-            answer = refuse_unknown(r, rows, m);
-        else if (read_key(r, key, &m->node, to) < 0)
-            answer = -1;
+        while (key->name != NULL && strcmp(key->name, m->key) != 0)
+            suggest_try(&s, key++->name);
+        if (key->name != NULL) {
+            if (read_key(r, key, &m->node, to) < 0)
+                answer = -1;
+        } else if (strncmp(m->key, "x-", 2) != 0) {
+            answer = s.best == NULL
+                         ? yaml_keys_error(r, &at, "unknown key '%s'", m->key)
+                         : yaml_keys_error(r, &at, "unknown key '%s' (did you mean '%s'?)", m->key,
+                                           s.best);
+        }
     }
     return answer;
 }

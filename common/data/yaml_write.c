@@ -8,30 +8,24 @@
 #include "common/data/json.h"
 #include "common/data/yaml.h"
 
-/* Words that some version of YAML takes for something else. */
-static bool is_word_of_yaml(const char *s, size_t n)
-{
-    static const char *const words[] = { "yes", "no", "on", "off", "true", "false", "null" };
-
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strlen(words[i]) == n && strncasecmp(words[i], s, n) == 0)
-            return true;
-    return false;
-}
-
 /* Text that means itself without quotes, in YAML 1.1 and 1.2, also in a [list]. */
 static bool is_plain(const char *s, size_t n)
 {
     static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_/";
     static const char later[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_/"
                                 "0123456789.-+=@ ";
+    /* Some version of YAML takes these for something else. */
+    static const char *const words[] = { "yes", "no", "on", "off", "true", "false", "null" };
 
     if (n == 0 || memchr(first, s[0], sizeof first - 1) == NULL || s[n - 1] == ' ')
         return false;
     for (size_t i = 1; i < n; i++)
         if (memchr(later, s[i], sizeof later - 1) == NULL)
             return false;
-    return !is_word_of_yaml(s, n);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strlen(words[i]) == n && strncasecmp(words[i], s, n) == 0)
+            return false;
+    return true;
 }
 
 static void add_str(struct buf *out, const char *s, size_t n)
@@ -71,18 +65,13 @@ static void add_scalar(struct buf *out, const struct value *v)
         json_add_value(out, v);
 }
 
-static bool is_container(const struct value *v)
-{
-    return v->type == VALUE_LIST || v->type == VALUE_MAP;
-}
-
 /* Whether it goes on the line it began on: scalars, lists of scalars, and what is empty. */
 static bool is_inline(const struct value *v)
 {
     if (v->type == VALUE_MAP)
         return v->map.n == 0;
     for (size_t i = 0; v->type == VALUE_LIST && i < v->list.n; i++)
-        if (is_container(&v->list.items[i]))
+        if (v->list.items[i].type == VALUE_LIST || v->list.items[i].type == VALUE_MAP)
             return false;
     return true;
 }
