@@ -11,10 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/crash_point.h"
+#include "common/base/hash_table.h"
 #include "common/base/io.h"
 #include "common/base/mem.h"
-#include "common/base/crash_point.h"
-#include "worker/stager/cache_reuse.h"
+#include "common/base/units.h"
 #include "worker/stager/cache_stage.h"
 
 enum { SPACE_TRIES = 3 };
@@ -58,7 +59,7 @@ enum cache_state cache_open_tree(int cache_fd, struct cache_use *use)
         return CACHE_ABSENT;
     if (!record_open(&r, cache_fd, &use->tree))
         return CACHE_DAMAGED;
-    use->is_guarded = record_watch(&r, use->cache_dir_path, use->guard_fd);
+    use->is_guarded = record_watch(&r, use->cache_dir_path, use->guard_fd, true);
     is_doubted = use->is_doubted || (r.head->is_shared && meet_others(cache_fd, &use->tree, false));
     if (!record_is_of_this_boot(&r)) {
         is_whole = false;
@@ -88,7 +89,7 @@ void cache_close_tree(int cache_fd, const struct cache_use *use)
             r.head->use = RECORD_DOUBTED;
         else if (r.head->use != RECORD_DOUBTED && !use->is_used_by_others)
             r.head->use = RECORD_CLOSED;
-        record_unwatch(&r, use->cache_dir_path, use->guard_fd);
+        (void)record_watch(&r, use->cache_dir_path, use->guard_fd, false);
         record_close(&r);
     }
     cache_touch(cache_fd, &use->tree);
@@ -187,6 +188,150 @@ static int begin(struct stage *s, struct err *e)
     return 0;
 }
 
+/* ---- files that other trees in the cache have already ---- */
+
+/* More are not remembered: 32 bytes each. */
+enum { ROWS_MAX = 16 * 1024 * 1024 };
+
+struct earlier_tree {
+    struct record record;
+    size_t first; /* the number of its first row, over all trees */
+    struct dir_walk walk;
+    char name[CACHE_NAME_BYTES];
+};
+
+struct earlier {
+    struct earlier_tree *trees;
+    size_t n;
+    struct hash_table *files;  /* numbers of rows by content and kind */
+    struct hash_table *linked; /* the digests of inodes */
+};
+
+static bool is_file(const struct cache_row *row)
+{
+    return (row->kind == PACK_FILE || row->kind == PACK_PROGRAM) && row->size > 0;
+}
+
+/* A file and a program of one content are two. */
+static struct digest key_of(const struct cache_row *row)
+{
+    struct digest key = row->content;
+
+    key.bytes[0] ^= row->kind == PACK_PROGRAM;
+    return key;
+}
+
+static struct digest digest_of_inode(uint64_t inode)
+{
+    struct digest d;
+
+    digest_of(&inode, sizeof inode, &d);
+    return d;
+}
+
+/* but: the tree that is staged. */
+static struct earlier *earlier_open(int cache_fd, const struct digest *but)
+{
+    struct earlier *l = mem_alloc(sizeof *l);
+    size_t n, n_rows = 0;
+    struct cache_tree *trees = cache_list(cache_fd, &n);
+
+    l->trees = mem_alloc(n * sizeof *l->trees);
+    l->files = hash_table_create(ROWS_MAX);
+    l->linked = hash_table_create(ROWS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        struct earlier_tree *t = &l->trees[l->n];
+        const struct record *r = &t->record;
+
+        if (!trees[i].is_whole || digest_equal(&trees[i].tree, but) ||
+            !record_open(&t->record, cache_fd, &trees[i].tree))
+            continue;
+        if (!record_is_of_this_boot(r) || n_rows + r->head->n_rows > ROWS_MAX) {
+            record_close(&t->record);
+            continue;
+        }
+        for (size_t k = 0; k < r->head->n_rows; k++) {
+            struct digest key = key_of(&r->rows[k]);
+
+            if (is_file(&r->rows[k]))
+                (void)hash_table_add(l->files, &key, (uint32_t)(n_rows + k));
+        }
+        t->first = n_rows;
+        n_rows += r->head->n_rows;
+        cache_name(&trees[i].tree, "", t->name);
+        dir_walk_begin(&t->walk, cache_fd, t->name);
+        l->n++;
+    }
+    free(trees);
+    return l;
+}
+
+/* With a ctime that is newer because it was linked for this tree, too. */
+static bool is_still(const struct earlier *l, const struct cache_row *row, const struct stat *st)
+{
+    struct digest inode = digest_of_inode(st->st_ino);
+
+    return row_is(row, st) ||
+           (row->inode == st->st_ino && hash_table_find(l->linked, &inode, NULL) &&
+            S_ISREG(st->st_mode) && row->size == (uint64_t)st->st_size &&
+            row->mtime_ns == units_ns(&st->st_mtim));
+}
+
+/* Links a file with this content as dir_fd/name, if it is what it was when it was staged. */
+static bool earlier_link(struct earlier *l, const struct cache_row *row, int dir_fd,
+                         const char *name)
+{
+    struct digest key = key_of(row), inode;
+    const struct cache_row *from;
+    struct earlier_tree *t = l->trees;
+    const char *old;
+    struct stat st;
+    uint32_t number;
+    int old_fd;
+
+    if (row->size == 0 || !hash_table_find(l->files, &key, &number))
+        return false;
+    while (number - t->first >= t->record.head->n_rows)
+        t++;
+    from = &t->record.rows[number - t->first];
+    if (from->kind != row->kind || from->size != row->size ||
+        !digest_equal(&from->content, &row->content))
+        return false;
+    old_fd = dir_walk_to(&t->walk, record_path(&t->record, number - t->first), &old, NULL);
+    if (old_fd < 0 || fstatat(old_fd, old, &st, AT_SYMLINK_NOFOLLOW) < 0 || !is_still(l, from, &st))
+        return false;
+    t->record.head->is_shared = true; /* before it is, as we may be killed */
+    if (linkat(old_fd, old, dir_fd, name, 0) < 0)
+        return false;
+    inode = digest_of_inode(st.st_ino);
+    (void)hash_table_add(l->linked, &inode, 0);
+    return true;
+}
+
+/* By linking them files got another ctime: that is taken down for the trees they are from. */
+static void earlier_close(struct earlier *l)
+{
+    for (size_t k = 0; k < l->n; k++) {
+        struct earlier_tree *t = &l->trees[k];
+        for (size_t i = 0; hash_table_count(l->linked) > 0 && i < t->record.head->n_rows; i++) {
+            struct cache_row *row = &t->record.rows[i];
+            struct digest inode = digest_of_inode(row->inode);
+            struct stat st;
+
+            if (is_file(row) && hash_table_find(l->linked, &inode, NULL) &&
+                record_stat(&t->walk, record_path(&t->record, i), &st, NULL) == 0 &&
+                is_still(l, row, &st))
+                row_take(row, &st);
+        }
+        dir_walk_end(&t->walk);
+        record_close(&t->record);
+    }
+    hash_table_destroy(l->files);
+    hash_table_destroy(l->linked);
+    free(l->trees);
+    free(l);
+}
+
 /* ---- what of it is there already ---- */
 
 static int make_folder(struct stage *s, size_t i, struct err *e)
@@ -209,31 +354,26 @@ static int make_folder(struct stage *s, size_t i, struct err *e)
                                                    : 0;
 }
 
-static bool has_content(const struct stage *s, size_t i, int dir_fd, const char *name)
-{
-    const struct cache_row *row = &s->plan.rows[i];
-    int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    struct digest content;
-    bool is_same;
-
-    if (fd < 0)
-        return false;
-    is_same = plan_content_of(fd, row->size, &content, NULL) == 0 &&
-              digest_equal(&content, &row->content) && fchmod(fd, stage_mode_of(s, i)) == 0;
-    close(fd);
-    return is_same;
-}
-
 static bool file_is_whole(const struct stage *s, size_t i, int dir_fd, const char *name)
 {
+    const struct cache_row *row = &s->plan.rows[i];
+    struct digest content;
     struct stat st;
+    bool is_same;
+    int fd;
 
     if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
-        (uint64_t)st.st_size != s->plan.rows[i].size)
+        (uint64_t)st.st_size != row->size)
         return false;
     if (s->trust == TRUST_MODES)
         return (st.st_mode & 07777) == stage_mode_of(s, i);
-    return has_content(s, i, dir_fd, name);
+    fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    is_same = record_content_of(fd, row->size, &content, NULL) == 0 &&
+              digest_equal(&content, &row->content) && fchmod(fd, stage_mode_of(s, i)) == 0;
+    close(fd);
+    return is_same;
 }
 
 /* Says what is wanted; all folders are there then.  Of a live tree nothing is linked: what its files are
@@ -269,16 +409,6 @@ static int survey(struct stage *s, struct err *e)
 
 /* ---- links ---- */
 
-static int look_at_entry(struct dir_walk *d, const char *path, struct stat *st, struct err *e)
-{
-    const char *name;
-    int dir_fd = dir_walk_to(d, path, &name, e);
-
-    if (dir_fd < 0)
-        return -1;
-    return fstatat(dir_fd, name, st, AT_SYMLINK_NOFOLLOW) < 0 ? err_sys(e, "look at %s", path) : 0;
-}
-
 static int make_hard_link(struct stage *s, size_t i, struct err *e)
 {
     struct plan *p = &s->plan;
@@ -290,10 +420,10 @@ static int make_hard_link(struct stage *s, size_t i, struct err *e)
     if (target == SIZE_MAX || (!plan_is_file(p, target) && p->rows[target].kind != PACK_HARD_LINK))
         return err_set(e, ERR_PROTOCOL, "dataset: %s is a hard link to %s, which is no file",
                        plan_path(p, i), plan_target(p, i));
-    if (look_at_entry(&s->other, plan_path(p, target), &should_be, e) < 0)
+    if (record_stat(&s->other, plan_path(p, target), &should_be, e) < 0)
         return -1;
     p->rows[i].target = (uint32_t)target;
-    if (look_at_entry(&s->walk, plan_path(p, i), &is, NULL) == 0 && is.st_ino == should_be.st_ino &&
+    if (record_stat(&s->walk, plan_path(p, i), &is, NULL) == 0 && is.st_ino == should_be.st_ino &&
         is.st_dev == should_be.st_dev)
         return 0;
     p->entries[i].has_stat = p->entries[target].has_stat = false;
@@ -336,20 +466,6 @@ static int make_symlink(struct stage *s, size_t i, struct err *e)
                                                : 0;
 }
 
-/* Hard links, then symlinks. */
-static int make_links(struct stage *s, struct err *e)
-{
-    const struct cache_row *rows = s->plan.rows;
-
-    for (size_t i = 0; i < s->plan.n; i++)
-        if (rows[i].kind == PACK_HARD_LINK && make_hard_link(s, i, e) < 0)
-            return -1;
-    for (size_t i = 0; i < s->plan.n; i++)
-        if (rows[i].kind == PACK_SYMLINK && make_symlink(s, i, e) < 0)
-            return -1;
-    return 0;
-}
-
 /* ---- what it is now ---- */
 
 /* Writes down what all of the tree is now.  A file that was put into a tree which jobs are at, and was
@@ -364,11 +480,11 @@ static int take_rows(struct stage *s, struct err *e)
 
         if (entry->has_stat && row->kind != PACK_FOLDER)
             continue;
-        if (look_at_entry(&s->walk, plan_path(&s->plan, i), &st, e) < 0)
+        if (record_stat(&s->walk, plan_path(&s->plan, i), &st, e) < 0)
             return -1;
         s->is_shared |= is_file && st.st_nlink > 1;
         if (!(s->is_live && is_file && row->mtime_ns != 0 &&
-              (row->mtime_ns != stat_mtime_ns(&st) || row->inode != st.st_ino ||
+              (row->mtime_ns != units_ns(&st.st_mtim) || row->inode != st.st_ino ||
                row->size != (uint64_t)st.st_size)))
             row_take(row, &st);
         entry->has_stat = true;
@@ -382,13 +498,11 @@ static int take_rows(struct stage *s, struct err *e)
 static int end(struct stage *s, struct err *e)
 {
     const struct pack_totals *totals = pack_totals(s->plan.reader);
-    struct record_draft draft = { .tree = s->plan.set.tree,
-                                  .id = s->plan.set.id,
-                                  .files = totals->files,
-                                  .bytes = totals->bytes - totals->hole_bytes,
-                                  .rows = s->plan.rows,
-                                  .n_rows = s->plan.n,
-                                  .names = buf_bytes(&s->plan.names) };
+    struct record_head head = { .tree = s->plan.set.tree,
+                                .id = s->plan.set.id,
+                                .files = totals->files,
+                                .bytes = totals->bytes - totals->hole_bytes,
+                                .n_rows = s->plan.n };
     char name[CACHE_NAME_BYTES];
     struct stat st;
 
@@ -407,9 +521,9 @@ static int end(struct stage *s, struct err *e)
         return -1;
     if (fstatat(s->cache->fd, s->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return err_sys(e, "look at %s", s->name);
-    draft.is_shared = s->is_shared;
-    draft.top_mtime_ns = stat_mtime_ns(&st);
-    if (record_write(s->cache->fd, &draft, e) < 0)
+    head.is_shared = s->is_shared;
+    head.top_mtime_ns = units_ns(&st.st_mtim);
+    if (record_write(s->cache->fd, &head, s->plan.rows, buf_bytes(&s->plan.names), e) < 0)
         return -1;
     CRASH_POINT_POINT(stage_recorded);
     cache_name(&s->plan.set.tree, s->is_live ? CACHE_FIX : CACHE_BEGUN, name);
@@ -439,6 +553,9 @@ static int fill_as_there_is_room(struct stage *s, struct err *e)
 
 static int stage_plan(struct stage *s, struct err *e)
 {
+    const struct plan *p = &s->plan;
+    int result;
+
     if (begin(s, e) < 0)
         return -1;
     dir_walk_begin(&s->walk, s->cache->fd, s->name);
@@ -448,10 +565,18 @@ static int stage_plan(struct stage *s, struct err *e)
     if (fill_as_there_is_room(s, e) < 0)
         return -1;
     CRASH_POINT_POINT(stage_filled);
-    if (make_links(s, e) < 0)
-        return stage_was_disturbed(e);
-    CRASH_POINT_POINT(stage_linked);
-    return end(s, e) < 0 ? stage_was_disturbed(e) : 0;
+    result = 0;
+    for (size_t i = 0; i < p->n && result == 0; i++)
+        if (p->rows[i].kind == PACK_HARD_LINK)
+            result = make_hard_link(s, i, e);
+    for (size_t i = 0; i < p->n && result == 0; i++)
+        if (p->rows[i].kind == PACK_SYMLINK)
+            result = make_symlink(s, i, e);
+    if (result == 0) {
+        CRASH_POINT_POINT(stage_linked);
+        result = end(s, e);
+    }
+    return result < 0 ? stage_was_disturbed(e) : 0;
 }
 
 int cache_stage(struct cache *c, const struct pack_source_at *at, const struct dataset *set,

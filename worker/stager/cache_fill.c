@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_fill.c - the files of a tree, straight from its packs, by a thread per core */
+/* cache_fill.c - a tree's entries, and its files, straight from its packs, by a thread per core */
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -13,12 +14,22 @@
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/pack/pack_part.h"
+#include "common/pack/pack.h"
 #include "worker/stager/cache_stage.h"
 
 enum {
     SFTP_THREADS_MAX = 4, /* each has a connection */
     PATIENT_NICE = 10,    /* a tenth of a processor that a job keeps busy */
     NUMBER_BYTES = 24
+};
+
+enum { BLOCK_BYTES = 4096, ENTRIES_MAX = 64 * 1024 * 1024 };
+
+/* A piece, and where it belongs. */
+struct want {
+    uint32_t part, piece;
+    uint32_t entry;
+    uint64_t offset; /* in the file */
 };
 
 /* What the threads share. */
@@ -41,6 +52,149 @@ struct filler {
     bool share_failed; /* as against: what it holds is wrong */
     struct dir_walk walk;
 };
+
+/* ---- the entries ---- */
+
+const char *plan_path(const struct plan *p, size_t i)
+{
+    return (const char *)p->names.bytes + p->rows[i].path_at;
+}
+
+const char *plan_target(const struct plan *p, size_t i)
+{
+    return (const char *)p->targets.bytes + p->entries[i].target_at;
+}
+
+bool plan_is_file(const struct plan *p, size_t i)
+{
+    return p->rows[i].kind == PACK_FILE || p->rows[i].kind == PACK_PROGRAM;
+}
+
+static void content_of_runs(struct plan *p, const struct pack_entry *entry, struct digest *content)
+{
+    struct hasher *h;
+
+    *content = (struct digest){ { 0 } };
+    if (entry->n_runs == 0)
+        return;
+    if (entry->n_runs == 1 && entry->runs->n == 1 && entry->runs->part != PACK_HOLE) {
+        *content = pack_list_read(p->reader, entry->runs->part)->pieces[entry->runs->first].digest;
+        return;
+    }
+    h = hasher_create();
+    for (size_t i = 0; i < entry->n_runs; i++) {
+        const struct pack_run *run = &entry->runs[i];
+        const struct pack_list *l;
+
+        if (run->part == PACK_HOLE) {
+            record_add_hole(h, run->bytes / PACK_PIECE_BYTES);
+            continue;
+        }
+        l = pack_list_read(p->reader, run->part);
+        for (uint32_t k = 0; k < run->n; k++)
+            hasher_add(h, &l->pieces[run->first + k].digest, DIGEST_BYTES);
+    }
+    hasher_end(h, content);
+    hasher_destroy(h);
+}
+
+int plan_open(struct plan *p, const struct pack_source *source, const struct dataset *set,
+              struct err *e)
+{
+    struct pack_entry entry;
+    int got = 0;
+
+    *p = (struct plan){ .set = *set };
+    p->reader = pack_open(source, &set->id, e);
+    if (p->reader == NULL)
+        return -1;
+    if (!digest_equal(pack_tree(p->reader), &set->tree))
+        got = err_set(e, ERR_PROTOCOL, "dataset: its manifest is that of another tree");
+    while (got >= 0 && (got = pack_next(p->reader, &entry, e)) == 1) {
+        struct plan_entry *to;
+        struct cache_row *row;
+
+        if (p->n == ENTRIES_MAX) {
+            got = err_set(e, ERR_PROTOCOL, "dataset: more than %d files and folders", ENTRIES_MAX);
+            break;
+        }
+        mem_grow((void **)&p->rows, &p->rows_capacity, p->n, sizeof *p->rows);
+        mem_grow((void **)&p->entries, &p->entries_capacity, p->n, sizeof *p->entries);
+        to = &p->entries[p->n];
+        row = &p->rows[p->n++];
+        *to = (struct plan_entry){ .is_wanted = true };
+        *row = (struct cache_row){ .size = entry.size,
+                                   .path_at = p->names.n,
+                                   .kind = (uint32_t)entry.kind };
+        buf_add(&p->names, entry.path, strlen(entry.path) + 1);
+        if (entry.target != NULL) {
+            to->target_at = p->targets.n;
+            buf_add(&p->targets, entry.target, strlen(entry.target) + 1);
+        }
+        if (!plan_is_file(p, p->n - 1))
+            continue;
+        to->first_run = p->n_runs;
+        to->n_runs = (uint32_t)entry.n_runs;
+        for (size_t i = 0; i < entry.n_runs; i++) {
+            mem_grow((void **)&p->runs, &p->runs_capacity, p->n_runs, sizeof *p->runs);
+            p->runs[p->n_runs++] = entry.runs[i];
+        }
+        content_of_runs(p, &entry, &row->content);
+    }
+    if (got < 0)
+        plan_close(p);
+    return got < 0 ? -1 : 0;
+}
+
+void plan_close(struct plan *p)
+{
+    pack_close(p->reader);
+    free(p->rows);
+    free(p->entries);
+    free(p->runs);
+    buf_free(&p->names);
+    buf_free(&p->targets);
+    *p = (struct plan){ .reader = NULL };
+}
+
+size_t plan_find(const struct plan *p, const char *path)
+{
+    size_t low = 0, high = p->n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = pack_path_compare(plan_path(p, middle), path);
+
+        if (order == 0)
+            return middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return SIZE_MAX;
+}
+
+/* In whole blocks, as files take them. */
+uint64_t plan_wanted_bytes(const struct plan *p, uint64_t *n_files)
+{
+    uint64_t bytes = 0;
+
+    *n_files = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        const struct plan_entry *entry = &p->entries[i];
+        uint64_t stored = p->rows[i].kind == PACK_FOLDER ? BLOCK_BYTES : 0;
+
+        if (!entry->is_wanted)
+            continue;
+        for (uint32_t k = 0; k < entry->n_runs; k++)
+            if (p->runs[entry->first_run + k].part != PACK_HOLE)
+                stored += p->runs[entry->first_run + k].bytes;
+        bytes += (stored + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
+        *n_files += p->rows[i].kind != PACK_HARD_LINK;
+    }
+    return bytes;
+}
 
 mode_t stage_mode_of(const struct stage *s, size_t i)
 {
@@ -270,40 +424,7 @@ static int fill_from_file(struct filler *w, const struct pack_list *l, const str
     return write_whole(w, x->entry, buf_bytes(content), e) < 0 ? stage_was_disturbed(e) : 0;
 }
 
-static int fill_from(struct filler *w, size_t begin, size_t end, struct err *e)
-{
-    const struct want *wants = w->all->wants;
-    const struct pack_list *l = pack_list_read(w->all->stage->plan.reader, wants[begin].part);
-    struct buf content = { 0 };
-    int result = 0;
-
-    if (l->part.form != PACK_FILES)
-        return fill_from_part(w, l, begin, end, e);
-    for (size_t i = begin; i < end && result == 0; i++)
-        result = fill_from_file(w, l, &wants[i], &content, e);
-    buf_free(&content);
-    return result;
-}
-
 /* ---- the threads ---- */
-
-static bool take_part(struct filling *a, size_t *begin, size_t *end)
-{
-    bool is_over =
-        a->stage->cache->is_over != NULL && a->stage->cache->is_over(a->stage->cache->context);
-
-    pthread_mutex_lock(&a->lock);
-    if (is_over && !a->has_failed && a->next < a->n) {
-        err_set(&a->why, ERR_FAILED, "given up: nobody waits for it");
-        a->has_failed = true;
-    }
-    *begin = *end = a->has_failed ? a->n : a->next;
-    while (*end < a->n && a->wants[*end].part == a->wants[*begin].part)
-        ++*end;
-    a->next = *end;
-    pthread_mutex_unlock(&a->lock);
-    return *begin < *end;
-}
 
 static void note_failure(struct filling *a, const struct err *why)
 {
@@ -317,7 +438,9 @@ static void note_failure(struct filling *a, const struct err *why)
 /* Brings parts until none is left; -1: it got no connection. */
 static int fill_some(struct filling *a, struct err *e)
 {
+    struct pack_reader *reader = a->stage->plan.reader;
     struct filler w = { .all = a };
+    struct buf content = { 0 };
     size_t begin, end;
     int rc = pack_source_open(&w.packs, &a->stage->packs, e);
 
@@ -325,10 +448,33 @@ static int fill_some(struct filling *a, struct err *e)
         return -1;
     dir_walk_begin(&w.walk, a->stage->cache->fd, a->stage->name);
     w.reader = part_reader_create();
-    while (rc == 0 && take_part(a, &begin, &end))
-        rc = fill_from(&w, begin, end, e);
+    while (rc == 0) {
+        const struct cache *c = a->stage->cache;
+        bool is_over = c->is_over != NULL && c->is_over(c->context);
+        const struct pack_list *l;
+
+        /* The next part is this thread's. */
+        pthread_mutex_lock(&a->lock);
+        if (is_over && !a->has_failed && a->next < a->n) {
+            err_set(&a->why, ERR_FAILED, "given up: nobody waits for it");
+            a->has_failed = true;
+        }
+        begin = end = a->has_failed ? a->n : a->next;
+        while (end < a->n && a->wants[end].part == a->wants[begin].part)
+            end++;
+        a->next = end;
+        pthread_mutex_unlock(&a->lock);
+        if (begin == end)
+            break;
+        l = pack_list_read(reader, a->wants[begin].part);
+        if (l->part.form != PACK_FILES)
+            rc = fill_from_part(&w, l, begin, end, e);
+        for (size_t i = begin; l->part.form == PACK_FILES && i < end && rc == 0; i++)
+            rc = fill_from_file(&w, l, &a->wants[i], &content, e);
+    }
     if (rc < 0)
         note_failure(a, e);
+    buf_free(&content);
     part_reader_destroy(w.reader);
     dir_walk_end(&w.walk);
     pack_source_close(&w.packs);
@@ -399,9 +545,8 @@ static int open_earlier(struct unfinished *u, size_t i)
     return -1;
 }
 
-static bool has_piece(void *context, const struct want *w)
+static bool has_piece(struct unfinished *u, const struct want *w)
 {
-    struct unfinished *u = context;
     const struct pack_piece *piece;
     struct digest d;
 
@@ -446,6 +591,51 @@ static int begin_file(struct unfinished *u, size_t i, struct err *e)
     return 0;
 }
 
+static int compare_wants(const void *x, const void *y)
+{
+    const struct want *a = x, *b = y;
+
+    if (a->part != b->part)
+        return a->part < b->part ? -1 : 1;
+    return a->piece == b->piece ? 0 : a->piece < b->piece ? -1 : 1;
+}
+
+/* The wanted pieces, by part and piece, but for those that lie in their files already. */
+static struct want *list_wants(struct unfinished *u, size_t *n)
+{
+    struct plan *p = &u->stage->plan;
+    struct want *wants = NULL;
+    size_t capacity = 0;
+
+    *n = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        struct plan_entry *entry = &p->entries[i];
+        uint64_t offset = 0;
+
+        if (!entry->is_wanted || !plan_is_file(p, i))
+            continue;
+        atomic_store(&entry->left, 0);
+        for (uint32_t k = 0; k < entry->n_runs; k++) {
+            const struct pack_run *run = &p->runs[entry->first_run + k];
+
+            for (uint32_t m = 0; run->part != PACK_HOLE && m < run->n; m++) {
+                const struct want w = { run->part, run->first + m, (uint32_t)i,
+                                        offset + (uint64_t)m * PACK_PIECE_BYTES };
+
+                if (has_piece(u, &w))
+                    continue;
+                mem_grow((void **)&wants, &capacity, *n, sizeof *wants);
+                wants[(*n)++] = w;
+                atomic_fetch_add(&entry->left, 1);
+            }
+            offset += run->bytes;
+        }
+    }
+    if (*n > 0)
+        qsort(wants, *n, sizeof *wants, compare_wants);
+    return wants;
+}
+
 int stage_fill(struct stage *s, struct err *e)
 {
     struct filling a = { .stage = s };
@@ -455,7 +645,7 @@ int stage_fill(struct stage *s, struct err *e)
     int result = 0;
 
     dir_walk_begin(&u.walk, s->cache->fd, s->name);
-    a.wants = plan_wants(&s->plan, &a.n, has_piece, &u);
+    a.wants = list_wants(&u, &a.n);
     if (u.fd >= 0)
         close(u.fd);
     free(u.piece);

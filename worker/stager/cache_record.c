@@ -18,9 +18,6 @@
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/units.h"
-#include "worker/base/dir_walk.h"
-#include "worker/stager/cache_plan.h"
-
 /* Of the times of files: the kernel's tick is 10 ms at most. */
 #define STEP_NS ((int64_t)25 * 1000 * 1000)
 
@@ -124,37 +121,38 @@ const char *record_path(const struct record *r, size_t row)
 
 /* ---- writing ---- */
 
-int record_write(int cache_fd, const struct record_draft *d, struct err *e)
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return units_ns(&now);
+}
+
+int record_write(int cache_fd, struct record_head *head, const struct cache_row *rows,
+                 struct bytes names, struct err *e)
 {
     char name[CACHE_NAME_BYTES], temporary[CACHE_NAME_BYTES];
-    struct record_head head = { .tree = d->tree,
-                                .id = d->id,
-                                .files = d->files,
-                                .bytes = d->bytes,
-                                .top_mtime_ns = d->top_mtime_ns,
-                                .is_shared = d->is_shared,
-                                .written_ns = now_ns(),
-                                .n_rows = d->n_rows,
-                                .names_bytes = d->names.n };
     struct buf folders = { 0 };
     int fd, result = 0;
 
-    cache_name(&d->tree, CACHE_RECORD, name);
-    cache_name(&d->tree, CACHE_DRAFT, temporary);
+    cache_name(&head->tree, CACHE_RECORD, name);
+    cache_name(&head->tree, CACHE_DRAFT, temporary);
     fd = openat(cache_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_sys(e, "create %s", temporary);
-    memcpy(head.magic, magic, sizeof magic);
-    boot_id(head.boot);
-    for (uint32_t i = 0; i < d->n_rows; i++)
-        if (d->rows[i].kind == PACK_FOLDER) {
+    memcpy(head->magic, magic, sizeof magic);
+    boot_id(head->boot);
+    head->written_ns = now_ns();
+    head->names_bytes = names.n;
+    for (uint32_t i = 0; i < head->n_rows; i++)
+        if (rows[i].kind == PACK_FOLDER) {
             buf_add(&folders, &i, sizeof i);
-            head.n_folders++;
+            head->n_folders++;
         }
-    if (io_write_all(fd, &head, sizeof head) < 0 ||
-        io_write_all(fd, d->rows, d->n_rows * sizeof *d->rows) < 0 ||
-        io_write_all(fd, folders.bytes, folders.n) < 0 ||
-        io_write_all(fd, d->names.data, d->names.n) < 0)
+    if (io_write_all(fd, head, sizeof *head) < 0 ||
+        io_write_all(fd, rows, head->n_rows * sizeof *rows) < 0 ||
+        io_write_all(fd, folders.bytes, folders.n) < 0 || io_write_all(fd, names.data, names.n) < 0)
         result = err_sys(e, "write %s", temporary);
     if (close(fd) < 0 && result == 0 && errno != EINTR)
         result = err_sys(e, "write %s", temporary);
@@ -168,25 +166,9 @@ int record_write(int cache_fd, const struct record_draft *d, struct err *e)
 
 /* ---- rows ---- */
 
-int64_t stat_mtime_ns(const struct stat *st)
-{
-    return units_ns(&st->st_mtim);
-}
-
-int64_t stat_ctime_ns(const struct stat *st)
-{
-    return units_ns(&st->st_ctim);
-}
-
-int64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return units_ns(&now);
-}
-
-bool is_recent(int64_t time_ns, int64_t looked_ns)
+/* Times have steps: what was changed so shortly before somebody looked may have been changed again since,
+ * and show the same time. */
+static bool is_recent(int64_t time_ns, int64_t looked_ns)
 {
     return time_ns > looked_ns - STEP_NS;
 }
@@ -194,8 +176,8 @@ bool is_recent(int64_t time_ns, int64_t looked_ns)
 void row_take(struct cache_row *row, const struct stat *st)
 {
     row->inode = st->st_ino;
-    row->mtime_ns = stat_mtime_ns(st);
-    row->ctime_ns = stat_ctime_ns(st);
+    row->mtime_ns = units_ns(&st->st_mtim);
+    row->ctime_ns = units_ns(&st->st_ctim);
 }
 
 bool row_is(const struct cache_row *row, const struct stat *st)
@@ -210,18 +192,99 @@ bool row_is(const struct cache_row *row, const struct stat *st)
         if (!S_ISREG(st->st_mode) || row->size != (uint64_t)st->st_size)
             return false;
     }
-    return row->inode == st->st_ino && row->mtime_ns == stat_mtime_ns(st) &&
-           row->ctime_ns == stat_ctime_ns(st);
+    return row->inode == st->st_ino && row->mtime_ns == units_ns(&st->st_mtim) &&
+           row->ctime_ns == units_ns(&st->st_ctim);
+}
+
+/* ---- contents ---- */
+
+static bool is_zero(const uint8_t *bytes, size_t n)
+{
+    return bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0;
+}
+
+void record_add_hole(struct hasher *h, uint64_t n_pieces)
+{
+    static const uint8_t zeros[DIGEST_BYTES];
+    uint8_t number[8];
+
+    for (size_t i = 0; i < sizeof number; i++)
+        number[i] = (uint8_t)(n_pieces >> (8 * i));
+    hasher_add(h, zeros, sizeof zeros);
+    hasher_add(h, number, sizeof number);
+}
+
+static int read_piece(int fd, uint64_t at, uint8_t *bytes, size_t n, struct err *e)
+{
+    ssize_t got = io_read_all_at(fd, bytes, n, at);
+
+    if (got < 0)
+        return err_sys(e, "read");
+    return (size_t)got == n ? 0 : err_set(e, ERR_FAILED, "it has shrunk");
+}
+
+static int content_of_pieces(int fd, uint64_t size, uint8_t *piece, struct hasher *h, struct err *e)
+{
+    uint64_t holes = 0;
+    struct digest d;
+
+    for (uint64_t at = 0; at < size; at += PACK_PIECE_BYTES) {
+        uint64_t left = size - at;
+        size_t n = left < PACK_PIECE_BYTES ? (size_t)left : PACK_PIECE_BYTES;
+
+        if (read_piece(fd, at, piece, n, e) < 0)
+            return -1;
+        if (n == PACK_PIECE_BYTES && is_zero(piece, n)) {
+            holes++;
+            continue;
+        }
+        if (holes > 0)
+            record_add_hole(h, holes);
+        holes = 0;
+        digest_of(piece, n, &d);
+        hasher_add(h, &d, sizeof d);
+    }
+    if (holes > 0)
+        record_add_hole(h, holes);
+    return 0;
+}
+
+int record_content_of(int fd, uint64_t size, struct digest *content, struct err *e)
+{
+    size_t most = size < PACK_PIECE_BYTES ? (size_t)size : PACK_PIECE_BYTES;
+    uint8_t *piece;
+    struct hasher *h;
+    int result = 0;
+
+    *content = (struct digest){ { 0 } };
+    if (size == 0)
+        return 0;
+    piece = mem_resize(NULL, most, 1);
+    if (size <= PACK_PIECE_BYTES) {
+        result = read_piece(fd, 0, piece, most, e);
+        digest_of(piece, result == 0 ? most : 0, content);
+    }
+    if (size > PACK_PIECE_BYTES ||
+        (result == 0 && size == PACK_PIECE_BYTES && is_zero(piece, most))) {
+        h = hasher_create();
+        result = content_of_pieces(fd, size, piece, h, e);
+        hasher_end(h, content);
+        hasher_destroy(h);
+    }
+    free(piece);
+    return result;
 }
 
 /* ---- is it still what it was? ---- */
 
-static int look_at_entry(struct dir_walk *d, const char *path, struct stat *st)
+int record_stat(struct dir_walk *d, const char *path, struct stat *st, struct err *e)
 {
     const char *name;
-    int dir_fd = dir_walk_to(d, path, &name, NULL);
+    int dir_fd = dir_walk_to(d, path, &name, e);
 
-    return dir_fd < 0 ? -1 : fstatat(dir_fd, name, st, AT_SYMLINK_NOFOLLOW);
+    if (dir_fd < 0)
+        return -1;
+    return fstatat(dir_fd, name, st, AT_SYMLINK_NOFOLLOW) < 0 ? err_sys(e, "look at %s", path) : 0;
 }
 
 bool record_check_folders(const struct record *r, int cache_fd)
@@ -233,15 +296,15 @@ bool record_check_folders(const struct record *r, int cache_fd)
 
     cache_name(&r->head->tree, "", name);
     dir_walk_begin(&d, cache_fd, name);
-    is_same = look_at_entry(&d, "", &st) == 0 &&
+    is_same = record_stat(&d, "", &st, NULL) == 0 &&
               (r->head->n_rows == 1 && record_path(r, 0)[0] == '\0'
                    ? row_is(&r->rows[0], &st)
-                   : S_ISDIR(st.st_mode) && stat_mtime_ns(&st) == r->head->top_mtime_ns);
+                   : S_ISDIR(st.st_mode) && units_ns(&st.st_mtim) == r->head->top_mtime_ns);
     for (uint64_t i = 0; is_same && i < r->head->n_folders; i++) {
         size_t row = r->folders[i];
 
-        is_same = row < r->head->n_rows && look_at_entry(&d, record_path(r, row), &st) == 0 &&
-                  S_ISDIR(st.st_mode) && stat_mtime_ns(&st) == r->rows[row].mtime_ns;
+        is_same = row < r->head->n_rows && record_stat(&d, record_path(r, row), &st, NULL) == 0 &&
+                  S_ISDIR(st.st_mode) && units_ns(&st.st_mtim) == r->rows[row].mtime_ns;
     }
     dir_walk_end(&d);
     return is_same;
@@ -271,12 +334,12 @@ static bool has_content(struct dir_walk *d, struct cache_row *row, const char *p
     if (fd < 0)
         return false;
     if (fstat(fd, &st) == 0 && (uint64_t)st.st_size == row->size &&
-        plan_content_of(fd, row->size, &content, NULL) == 0 &&
+        record_content_of(fd, row->size, &content, NULL) == 0 &&
         digest_equal(&content, &row->content)) {
         is_same = true;
         if (!row_is(row, &st) && ((st.st_mode & 07777) == mode || fchmod(fd, mode) == 0) &&
-            !is_recent(stat_ctime_ns(&st), now_ns()) && fstat(fd, &after) == 0 &&
-            after.st_size == st.st_size && stat_mtime_ns(&after) == stat_mtime_ns(&st))
+            !is_recent(units_ns(&st.st_ctim), now_ns()) && fstat(fd, &after) == 0 &&
+            after.st_size == st.st_size && units_ns(&after.st_mtim) == units_ns(&st.st_mtim))
             row_take(row, &after);
     }
     close(fd);
@@ -290,7 +353,7 @@ static bool is_what_it_was(struct checking *c, struct dir_walk *d, size_t i)
     const char *path = record_path(c->record, i);
     struct stat st;
 
-    if (look_at_entry(d, path, &st) < 0)
+    if (record_stat(d, path, &st, NULL) < 0)
         return false;
     if (row->kind == PACK_FOLDER && S_ISDIR(st.st_mode))
         row_take(row, &st);
@@ -309,31 +372,14 @@ static void add_damage(struct damage *d, size_t row)
 static void *check_some(void *context)
 {
     struct checking *c = context;
-    struct damage *damage = &c->damage;
     struct dir_walk d;
 
     dir_walk_begin(&d, c->cache_fd, c->tree); /* NOLINT(clang-analyzer-core.CallAndMessage) */
     for (size_t i = c->begin; i < c->end; i++)
         if (c->record->rows[i].kind != PACK_HARD_LINK && !is_what_it_was(c, &d, i))
-            add_damage(damage, i);
+            add_damage(&c->damage, i);
     dir_walk_end(&d);
     return NULL;
-}
-
-/* They are what they were as long as they share their file, whatever became of that. */
-static void check_hard_links(const struct checking *c, struct damage *damage)
-{
-    const struct record *r = c->record;
-    struct dir_walk d;
-    struct stat st;
-
-    dir_walk_begin(&d, c->cache_fd, c->tree);
-    for (size_t i = 0; i < r->head->n_rows; i++)
-        if (r->rows[i].kind == PACK_HARD_LINK &&
-            (look_at_entry(&d, record_path(r, i), &st) < 0 || !S_ISREG(st.st_mode) ||
-             r->rows[i].target >= r->head->n_rows || r->rows[r->rows[i].target].inode != st.st_ino))
-            add_damage(damage, i);
-    dir_walk_end(&d);
 }
 
 void record_check_files(struct record *r, int cache_fd, struct damage *damage)
@@ -342,7 +388,8 @@ void record_check_files(struct record *r, int cache_fd, struct damage *damage)
     struct checking some[CACHE_THREADS_MAX];
     bool runs[CACHE_THREADS_MAX] = { false };
     size_t n_rows = r->head->n_rows, n = cache_threads();
-    struct stat st;
+    struct stat st, linked;
+    struct dir_walk d;
 
     *damage = (struct damage){ .top = true };
     cache_name(&r->head->tree, "", name);
@@ -369,15 +416,21 @@ void record_check_files(struct record *r, int cache_fd, struct damage *damage)
             add_damage(damage, some[i].damage.rows[row]);
         free(some[i].damage.rows);
     }
-    check_hard_links(&some[0], damage);
+    /* Hard links are what they were as long as they share their file, whatever became of that. */
+    dir_walk_begin(&d, cache_fd, name);
+    for (size_t i = 0; i < n_rows; i++)
+        if (r->rows[i].kind == PACK_HARD_LINK &&
+            (record_stat(&d, record_path(r, i), &linked, NULL) < 0 || !S_ISREG(linked.st_mode) ||
+             r->rows[i].target >= n_rows || r->rows[r->rows[i].target].inode != linked.st_ino))
+            add_damage(damage, i);
+    dir_walk_end(&d);
     if (damage->n == 0 && S_ISDIR(st.st_mode))
-        r->head->top_mtime_ns = stat_mtime_ns(&st);
+        r->head->top_mtime_ns = units_ns(&st.st_mtim);
 }
 
 /* ---- watching ---- */
 
-/* Begins or ends watching each folder of the tree; false: one of them cannot be. */
-static bool watch_folders(const struct record *r, const char *cache_dir_path, int guard_fd, bool on)
+bool record_watch(const struct record *r, const char *cache_dir_path, int guard_fd, bool on)
 {
     const uint32_t mask = IN_MODIFY | IN_ATTRIB | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                           IN_DELETE_SELF | IN_MOVE_SELF | IN_DONT_FOLLOW;
@@ -404,14 +457,4 @@ static bool watch_folders(const struct record *r, const char *cache_dir_path, in
     }
     buf_free(&path);
     return goes_on;
-}
-
-bool record_watch(const struct record *r, const char *cache_dir_path, int guard_fd)
-{
-    return watch_folders(r, cache_dir_path, guard_fd, true);
-}
-
-void record_unwatch(const struct record *r, const char *cache_dir_path, int guard_fd)
-{
-    (void)watch_folders(r, cache_dir_path, guard_fd, false);
 }

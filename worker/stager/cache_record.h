@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "common/pack/pack.h"
+#include "worker/base/dir_walk.h"
 
 enum { CACHE_NAME_BYTES = DIGEST_HEX + 16, BOOT_BYTES = 36, CACHE_THREADS_MAX = 16 };
 
@@ -34,7 +35,7 @@ void cache_name(const struct digest *tree, const char *suffix, char name[CACHE_N
 
 /* One for each entry, in the order of the dataset. */
 struct cache_row {
-    struct digest content; /* of files; see plan_content */
+    struct digest content; /* of files; see record_content_of */
     uint64_t size;
     uint64_t inode;
     int64_t mtime_ns, ctime_ns; /* of folders only mtime_ns counts */
@@ -71,6 +72,13 @@ struct record {
     size_t map_bytes;
 };
 
+/*
+ * The digest of a file's content, however it is stored: of one piece that is no hole its SHA-256; else the
+ * SHA-256 over those of the pieces and, for each hole, a digest of zeros and how many pieces it has.
+ */
+int record_content_of(int fd, uint64_t size, struct digest *content, struct err *e);
+void record_add_hole(struct hasher *h, uint64_t n_pieces);
+
 /* Of this boot of the machine: what was written in an earlier one may have been lost with it. */
 void boot_id(char id[BOOT_BYTES]);
 bool record_is_of_this_boot(const struct record *r);
@@ -99,30 +107,17 @@ bool record_check_folders(const struct record *r, int cache_fd);
  * it was; the times of folders are taken down anew. */
 void record_check_files(struct record *r, int cache_fd, struct damage *damage);
 
-/* Tells guard_fd (inotify) of all that is changed in the tree from now on; false: it cannot. */
-bool record_watch(const struct record *r, const char *cache_dir_path, int guard_fd);
-/* Not any more. */
-void record_unwatch(const struct record *r, const char *cache_dir_path, int guard_fd);
+/* Tells guard_fd (inotify) of all that is changed in the tree from now on; false: it cannot.  on false: it is
+ * not told any more. */
+bool record_watch(const struct record *r, const char *cache_dir_path, int guard_fd, bool on);
 
-/* What there is to be written. */
-struct record_draft {
-    struct digest tree, id;
-    int64_t files, bytes;
-    int64_t top_mtime_ns;
-    bool is_shared;
-    const struct cache_row *rows;
-    size_t n_rows;
-    struct bytes names;
-};
-/* Replaces the record that is there. */
-int record_write(int cache_fd, const struct record_draft *draft, struct err *e);
+/* Replaces the record that is there.  *head: all but magic, boot, use, written_ns, n_folders and names_bytes. */
+int record_write(int cache_fd, struct record_head *head, const struct cache_row *rows,
+                 struct bytes names, struct err *e);
 
-int64_t stat_mtime_ns(const struct stat *st);
-int64_t stat_ctime_ns(const struct stat *st);
-/* Times have steps: what was changed so shortly before somebody looked may have been changed again since,
- * and show the same time. */
-bool is_recent(int64_t time_ns, int64_t looked_ns);
-int64_t now_ns(void);
+/* What lies at this path of a tree.  e: NULL where it may be missing. */
+int record_stat(struct dir_walk *d, const char *path, struct stat *st, struct err *e);
+
 /* What it is now. */
 void row_take(struct cache_row *row, const struct stat *st);
 /* It is what it was. */

@@ -56,7 +56,7 @@ bool cache_look(int cache_fd, struct cache_tree *t)
         t->bytes = r.head->bytes;
         t->last_use_ms = fstatat(cache_fd, record_name, &st, AT_SYMLINK_NOFOLLOW) < 0
                              ? 0
-                             : stat_mtime_ns(&st) / 1000000;
+                             : units_ns(&st.st_mtim) / 1000000;
         record_close(&r);
     }
     return t->is_whole;

@@ -17,12 +17,12 @@
 #include "worker/saved/checkpoint.h"
 #include "common/share/share_project.h"
 
-/* One that is copied while its attempt still runs may be replaced under us, but not for ever. */
+/* The publisher of an attempt that still runs replaces its checkpoint by newer ones, which may happen while
+ * it is read here; but not for ever. */
 enum { TRIES_MAX = 10, INDEX_MAX_BYTES = 1 << 30 };
 
-/* ---- one copy ---- */
-
-/* The copy as the job left it.  Closed to others until all is there. */
+/* Makes of the copy on the share the folder as the job left it.  Other users cannot enter the folder until
+ * all is there. */
 static int fill_restored(const struct share_dir *from, const struct checkpoint_snapshot *s,
                          int to_fd, struct err *e)
 {
@@ -43,12 +43,12 @@ static int fill_restored(const struct share_dir *from, const struct checkpoint_s
     }
     result = share_copy_out(from, to_fd, items, n, e);
     free(items);
-    /* Symlinks last, so that nothing is written through one. */
+    /* Symlinks are made last, so that no file is written through one. */
     for (size_t i = 0; i < s->n && result == 0; i++)
         if (s->entries[i].type == CHECKPOINT_LINK &&
             symlinkat(s->entries[i].target, to_fd, s->entries[i].path) < 0)
             result = err_sys(e, "create %s", s->entries[i].path);
-    /* Modes of what is in a folder before that of the folder, which may close it. */
+    /* A folder gets its mode after its entries, as that mode may forbid to change them. */
     for (size_t i = s->n; i-- > 0 && result == 0;) {
         const struct checkpoint_entry *x = &s->entries[i];
         const struct timespec changed = { .tv_sec = x->changed_ns / 1000000000,
@@ -65,7 +65,7 @@ static int fill_restored(const struct share_dir *from, const struct checkpoint_s
     return result;
 }
 
-/* It gets its name when it is whole. */
+/* Brings one checkpoint to checkpoints/<hex>.  The folder gets that name when it is whole. */
 static int restore_as(const struct scratch *s, const struct share_dir *from, const char *hex,
                       struct err *e)
 {
@@ -92,15 +92,15 @@ static int restore_as(const struct scratch *s, const struct share_dir *from, con
     close(to_fd);
     if (result == 0 && renameat(s->checkpoints_fd, hidden, s->checkpoints_fd, hex) < 0)
         result = err_sys(e, "name a checkpoint");
-    /* What did not fit must not stay in the way of what would. */
+    /* Half a checkpoint may have filled the disk, and must not stay. */
     if (result < 0)
         (void)io_remove_tree_at(s->checkpoints_fd, hidden, NULL);
     return result;
 }
 
-/* ---- the newest ---- */
-
-/* 1 when it is there, 0 when it has gone or is damaged: *is_gone says which. */
+/* ---- the newest checkpoint ---- */
+/* Brings the checkpoint of this name: 1; 0 when it cannot be used, as it was removed meanwhile (*is_gone) or
+ * is damaged; -1 with e set when the share may answer later. */
 static int restore_kept(const struct scratch *s, const struct share_dir *d, const char *hex,
                         const char *name, bool *is_gone, struct err *e)
 {
@@ -123,7 +123,7 @@ static int restore_kept(const struct scratch *s, const struct share_dir *d, cons
     case ERR_PROTOCOL:
     case ERR_EXISTS:
     case ERR_DENIED:
-    case ERR_USAGE: break; /* it will be no better the next time */
+    case ERR_USAGE: break; /* trying again would not help */
     default: return err_set(e, why.kind, "checkpoint %s: %s", name, why.text);
     }
     err_clear(e);
@@ -158,7 +158,8 @@ static int restore_newest(const struct scratch *s, const struct share_dir *d,
     return err_set(e, ERR_BUSY, "the checkpoints of %s do not stop changing", x->job_name);
 }
 
-/* The folder of the configuration's checkpoints: 1; 0 when there is none. */
+/* Opens the folder with the checkpoints of the configuration: 1; 0 when there is none.  A network file system
+ * may say for half a minute that a new folder is not there: its parents' listings tell. */
 static int open_checkpoints(const struct share_dir *share, const struct order_restore *x,
                             struct share_dir **d, struct err *e)
 {
@@ -185,7 +186,7 @@ static int open_checkpoints(const struct share_dir *share, const struct order_re
     return result;
 }
 
-/* What we may not read is not waited for. */
+/* Checkpoints that the user may not read are not waited for: the job begins anew. */
 int checkpoint_restore(const struct scratch *s, struct shares *access,
                        const struct order_restore *x, struct err *e)
 {

@@ -82,11 +82,11 @@ int pack_source_set_part_aside(struct packs *p, const struct pack_part *part, st
 {
     struct buf path = { 0 };
 
-    if (!pack_is_stored(part->form))
-        return -1;
-    pack_part_path(&path, part);
-    set_aside(p, buf_text(&path), e);
-    buf_free(&path);
+    if (pack_is_stored(part->form)) {
+        pack_part_path(&path, part);
+        set_aside(p, buf_text(&path), e);
+        buf_free(&path);
+    }
     return -1;
 }
 

@@ -103,21 +103,6 @@ static int listen_to(struct doing *d, int fd, struct err *e)
 
 /* ---- ludwig ---- */
 
-/* Only what may be called between fork and exec. */
-static void become(const char *program, char **argv, int out)
-{
-    sigset_t none;
-
-    sigemptyset(&none);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    if (dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0)
-        _exit(127);
-    execv(program, argv);
-    dprintf(STDERR_FILENO, "%s cannot be run\n", program);
-    _exit(127);
-}
-
 static pid_t start_ludwig(const struct share_packer *p, const struct order_pack *x, int *fd,
                           struct err *e)
 {
@@ -131,14 +116,23 @@ static pid_t start_ludwig(const struct share_packer *p, const struct order_pack 
                            x->only_here ? "only-here" : NULL,
                            NULL };
     int ends[2] = { -1, -1 };
+    sigset_t none;
     pid_t pid = -1;
 
-    if (pipe2(ends, O_CLOEXEC) < 0)
+    sigemptyset(&none);
+    if (pipe2(ends, O_CLOEXEC) < 0) {
         err_sys(e, "make a pipe");
-    else if ((pid = fork()) < 0)
+    } else if ((pid = fork()) < 0) {
         err_sys(e, "start ludwig");
-    else if (pid == 0)
-        become(program, (char **)(uintptr_t)argv, ends[1]);
+    } else if (pid == 0) { /* only what may be called between fork and exec */
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)sigprocmask(SIG_SETMASK, &none, NULL);
+        if (dup2(ends[1], STDOUT_FILENO) >= 0 && dup2(ends[1], STDERR_FILENO) >= 0) {
+            execv(program, (char **)(uintptr_t)argv);
+            dprintf(STDERR_FILENO, "%s cannot be run\n", program);
+        }
+        _exit(127);
+    }
     if (ends[1] >= 0)
         close(ends[1]);
     if (pid < 0 && ends[0] >= 0)

@@ -82,16 +82,6 @@ static struct stage_task *make_task(const struct order_stage *x, int64_t seq)
     return t;
 }
 
-static struct stage_task *make_expected_task(const struct order_expect *x,
-                                             const struct dataset *set, int64_t seq)
-{
-    const struct order_stage as = { *set, x->project, x->share, x->drive, x->settings, false };
-    struct stage_task *t = make_task(&as, seq);
-
-    t->is_expected = true;
-    return t;
-}
-
 static void free_task(struct stage_task *t)
 {
     free(t->project);
@@ -108,18 +98,6 @@ static void free_tasks(struct stage_task **tasks)
         *tasks = t->next;
         free_task(t);
     }
-}
-
-/* What it is to be brought from may be other packs by now. */
-static void renew_task(struct stage_task *t, const struct order_stage *x, int64_t seq)
-{
-    struct stage_task *newer = make_task(x, seq), older = *t;
-
-    newer->wanted.is_doubted |= older.wanted.is_doubted;
-    newer->next = older.next;
-    *t = *newer;
-    *newer = older;
-    free_task(newer);
 }
 
 static struct stage_task *find_task(struct stage_task *t, const struct digest *tree)
@@ -140,13 +118,20 @@ static void add_note(struct stage_notes *n, struct stage_note *note)
     (void)!write(n->event_fd, &one, sizeof one);
 }
 
-static void note_staged(struct stage_notes *n, const struct digest *tree, int64_t seq,
-                        bool is_guarded, const struct err *why, bool retry)
+static struct stage_note *make_note(int type, int64_t seq)
 {
     struct stage_note *note = mem_alloc(sizeof *note);
 
-    note->type = NOTE_STAGED;
+    note->type = type;
     note->re = seq;
+    return note;
+}
+
+static void note_staged(struct stage_notes *n, const struct digest *tree, int64_t seq,
+                        bool is_guarded, const struct err *why, bool retry)
+{
+    struct stage_note *note = make_note(NOTE_STAGED, seq);
+
     note->body.staged = (struct note_staged){ .tree = *tree, .is_guarded = is_guarded };
     if (why != NULL) {
         note->why = *why;
@@ -158,9 +143,8 @@ static void note_staged(struct stage_notes *n, const struct digest *tree, int64_
 
 static void note_cached(struct stage_notes *n, const struct cache_tree *t, bool is_gone)
 {
-    struct stage_note *note = mem_alloc(sizeof *note);
+    struct stage_note *note = make_note(NOTE_CACHED, 0);
 
-    note->type = NOTE_CACHED;
     note->body.cached = (struct note_cached){
         .tree = t->tree, .files = t->files, .bytes = t->bytes, .is_gone = is_gone
     };
@@ -169,10 +153,8 @@ static void note_cached(struct stage_notes *n, const struct cache_tree *t, bool 
 
 static void note_expected(struct stage_notes *n, int64_t seq)
 {
-    struct stage_note *note = mem_alloc(sizeof *note);
+    struct stage_note *note = make_note(NOTE_EXPECTED, seq);
 
-    note->type = NOTE_EXPECTED;
-    note->re = seq;
     note->body.expected.all = true;
     add_note(n, note);
 }
@@ -221,35 +203,26 @@ void stage_queue_list(struct stage_queue *q)
 
 /* ---- which trees the jobs on scratch use, as their orders say ---- */
 
-static bool order_uses(int dir_fd, const char *name, const struct digest *tree)
-{
-    struct arena *a = arena_create();
-    char *path = mem_printf("%s/" JOB_ORDER, name);
-    struct order o;
-    bool uses =
-        scratch_read(dir_fd, path, &order_schema, a, &o, NULL) == 0 && order_needs_tree(&o, tree);
-
-    free(path);
-    arena_destroy(a);
-    return uses;
-}
-
 static bool is_used_below(int dir_fd, const struct digest *tree)
 {
     DIR *dir = dir_fd < 0 ? NULL : io_list_dir_at(dir_fd, ".", NULL);
+    struct arena *a = arena_create();
     const struct dirent *entry;
     bool is_used = false;
+    struct order o;
 
-    while (dir != NULL && !is_used && (entry = readdir(dir)) != NULL)
-        is_used = order_uses(dir_fd, entry->d_name, tree);
+    while (dir != NULL && !is_used && (entry = readdir(dir)) != NULL) {
+        char *path = mem_printf("%s/" JOB_ORDER, entry->d_name);
+
+        is_used = scratch_read(dir_fd, path, &order_schema, a, &o, NULL) == 0 &&
+                  order_needs_tree(&o, tree);
+        free(path);
+        arena_reset(a);
+    }
     if (dir != NULL)
         closedir(dir);
+    arena_destroy(a);
     return is_used;
-}
-
-static bool is_used_on(const struct scratch *s, const struct digest *tree)
-{
-    return is_used_below(s->run_fd, tree) || is_used_below(s->spare_fd, tree);
 }
 
 /* Also a job of an agent before ours, of which ours may know nothing, or of a pilot beside ours, whose
@@ -259,7 +232,7 @@ static bool is_used_by_jobs(const struct scratch *s, const struct digest *tree)
     char *base = path_dirname(s->path);
     DIR *dir = opendir(base);
     const struct dirent *entry;
-    bool is_used = is_used_on(s, tree);
+    bool is_used = is_used_below(s->run_fd, tree) || is_used_below(s->spare_fd, tree);
 
     while (dir != NULL && !is_used && (entry = readdir(dir)) != NULL) {
         char *path = path_join(base, entry->d_name);
@@ -272,7 +245,8 @@ static bool is_used_by_jobs(const struct scratch *s, const struct digest *tree)
             scratch_look(&other, path);
             is_used = other.cache_fd >= 0 && fstat(other.cache_fd, &theirs) == 0 &&
                       fstat(s->cache_fd, &ours) == 0 && ours.st_dev == theirs.st_dev &&
-                      ours.st_ino == theirs.st_ino && is_used_on(&other, tree);
+                      ours.st_ino == theirs.st_ino &&
+                      (is_used_below(other.run_fd, tree) || is_used_below(other.spare_fd, tree));
             scratch_close(&other);
         }
         free(path);
@@ -329,20 +303,6 @@ static bool hold_tree(struct stage_queue *q, const struct digest *tree)
     return is_held;
 }
 
-/* Another stager may be bringing this very tree, or removing it: then it is waited for.  false: nobody
- * wants it any more. */
-static bool begin_work(struct stage_queue *q, const struct digest *tree)
-{
-    const struct timespec pause = { 0, PAUSE_NS };
-
-    while (!hold_tree(q, tree) || !cache_lock_work(&q->locks, tree)) {
-        if (is_given_up(q))
-            return false;
-        nanosleep(&pause, NULL);
-    }
-    return true;
-}
-
 /* ---- looking ---- */
 
 static void tell_cached(struct stage_queue *q, const struct digest *tree)
@@ -379,13 +339,6 @@ static enum cache_state use_cached(struct stage_queue *q, const struct stage_wan
 
 /* ---- bringing ---- */
 
-/* Errors that trying again does not mend: the dataset is missing, damaged, or may not be read. */
-static bool is_final(const struct err *e)
-{
-    return e->kind == ERR_DENIED || e->kind == ERR_USAGE || e->kind == ERR_NOT_FOUND ||
-           e->kind == ERR_PROTOCOL;
-}
-
 /* A job that changes its data has ended soon, or something else gets them: ERR_BUSY is tried again. */
 static int stage_task(struct stage_queue *q, const struct stage_task *t, struct err *why)
 {
@@ -421,6 +374,7 @@ static void bring(struct stage_queue *q, const struct stage_task *t)
     struct err why = { 0 };
     struct stage_wanted wanted = t->wanted;
     enum cache_state state = use_cached(q, &wanted);
+    bool may_retry;
 
     if (state == CACHE_WHOLE)
         return;
@@ -431,10 +385,13 @@ static void bring(struct stage_queue *q, const struct stage_task *t)
             return;
         err_set(&why, ERR_FAILED, "something goes on changing the cache on scratch");
     }
+    /* Trying again mends nothing where the dataset is missing, damaged, or may not be read. */
+    may_retry = why.kind != ERR_DENIED && why.kind != ERR_USAGE && why.kind != ERR_NOT_FOUND &&
+                why.kind != ERR_PROTOCOL;
     /* A job that wants it again meanwhile has asked again. */
     pthread_mutex_lock(&q->lock);
     if (!q->has_given_up)
-        note_staged(&q->notes, &wanted.set.tree, wanted.seq, false, &why, !is_final(&why));
+        note_staged(&q->notes, &wanted.set.tree, wanted.seq, false, &why, may_retry);
     pthread_mutex_unlock(&q->lock);
 }
 
@@ -458,52 +415,22 @@ static int bring_expected(struct stage_queue *q, const struct stage_task *t)
     return result;
 }
 
-static struct stage_task *take_task(struct stage_queue *q)
+/* Works at q->at, which others may not free. */
+static void work_at(struct stage_queue *q)
 {
-    struct stage_task **first;
-
-    pthread_mutex_lock(&q->lock);
-    q->at = NULL;
-    q->has_given_up = false;
-    q->going.n = 0;
-    while (q->tasks == NULL && q->later == NULL && !q->is_over)
-        pthread_cond_wait(&q->changed, &q->lock);
-    if (!q->is_over) {
-        first = q->tasks != NULL ? &q->tasks : &q->later;
-        q->at = *first;
-        *first = q->at->next;
-    }
-    pthread_mutex_unlock(&q->lock);
-    return q->at;
-}
-
-/* One that was interrupted goes on later; after a failure the rest of what it is for is not brought
- * either.  True: the task is still wanted. */
-static bool end_expected(struct stage_queue *q, struct stage_task *t, int result)
-{
-    bool goes_on = false;
-
-    if (t->wanted.seq != q->expect_seq)
-        return false;
-    if (result < 0 && q->has_given_up) {
-        t->next = q->later;
-        q->later = t;
-        goes_on = true;
-    } else if (result < 0) {
-        free_tasks(&q->later);
-    }
-    if (q->later == NULL)
-        note_expected(&q->notes, q->expect_seq);
-    return goes_on;
-}
-
-static void work_at(struct stage_queue *q, struct stage_task *t)
-{
+    const struct timespec pause = { 0, PAUSE_NS };
+    struct stage_task *t = q->at;
     const struct digest *tree = &t->wanted.set.tree;
-    bool goes_on = false;
+    bool is_wanted = true, goes_on = false;
     int result = -1;
 
-    if (begin_work(q, tree)) {
+    /* Another stager may be bringing this very tree, or removing it: then it is waited for. */
+    while (is_wanted && (!hold_tree(q, tree) || !cache_lock_work(&q->locks, tree))) {
+        is_wanted = !is_given_up(q);
+        if (is_wanted)
+            nanosleep(&pause, NULL);
+    }
+    if (is_wanted) {
         result = t->is_expected ? bring_expected(q, t) : 0;
         if (!t->is_expected)
             bring(q, t);
@@ -511,8 +438,19 @@ static void work_at(struct stage_queue *q, struct stage_task *t)
     }
     pthread_mutex_lock(&q->lock);
     q->at = NULL;
-    if (t->is_expected)
-        goes_on = end_expected(q, t, result);
+    if (t->is_expected && t->wanted.seq == q->expect_seq) {
+        /* A task that was interrupted goes on later; after a failure the rest of what it is for is not
+         * brought either. */
+        goes_on = result < 0 && q->has_given_up;
+        if (goes_on) {
+            t->next = q->later;
+            q->later = t;
+        } else if (result < 0) {
+            free_tasks(&q->later);
+        }
+        if (q->later == NULL)
+            note_expected(&q->notes, q->expect_seq);
+    }
     pthread_mutex_unlock(&q->lock);
     if (!goes_on)
         free_task(t);
@@ -522,35 +460,37 @@ static void work_at(struct stage_queue *q, struct stage_task *t)
 static void *run_stage_queue(void *context)
 {
     struct stage_queue *q = context;
-    struct stage_task *t;
+    struct stage_task **first;
+    bool is_over;
 
     if (unshare(CLONE_FS) == 0)
         umask(022);
     cache_sweep(q->scratch->cache_fd, &q->locks);
-    while ((t = take_task(q)) != NULL)
-        work_at(q, t);
+    do {
+        pthread_mutex_lock(&q->lock);
+        q->has_given_up = false;
+        q->going.n = 0;
+        while (q->tasks == NULL && q->later == NULL && !q->is_over)
+            pthread_cond_wait(&q->changed, &q->lock);
+        is_over = q->is_over;
+        if (!is_over) {
+            first = q->tasks != NULL ? &q->tasks : &q->later;
+            q->at = *first;
+            *first = q->at->next;
+        }
+        pthread_mutex_unlock(&q->lock);
+        if (!is_over)
+            work_at(q);
+    } while (!is_over);
     return NULL;
 }
 
 /* ---- orders ---- */
 
-static void add_task(struct stage_queue *q, const struct order_stage *x, int64_t seq)
-{
-    struct stage_task *waits = find_task(q->tasks, &x->set.tree), **last = &q->tasks;
-
-    if (waits != NULL) {
-        renew_task(waits, x, seq);
-        return;
-    }
-    while (*last != NULL)
-        last = &(*last)->next;
-    *last = make_task(x, seq);
-    pthread_cond_signal(&q->changed);
-}
-
 void stage_queue_stage(struct stage_queue *q, const struct order_stage *x, int64_t seq)
 {
     const struct stage_wanted wanted = { x->set, x->is_doubted, seq };
+    struct stage_task *t, **at;
     bool is_busy;
 
     pthread_mutex_lock(&q->lock);
@@ -561,21 +501,37 @@ void stage_queue_stage(struct stage_queue *q, const struct order_stage *x, int64
     pthread_mutex_unlock(&q->lock);
     if (hold_tree(q, &x->set.tree) && !is_busy && use_cached(q, &wanted) == CACHE_WHOLE)
         return;
+    t = make_task(x, seq);
     pthread_mutex_lock(&q->lock);
-    add_task(q, x, seq);
+    for (at = &q->tasks; *at != NULL && !digest_equal(&(*at)->wanted.set.tree, &x->set.tree);)
+        at = &(*at)->next;
+    if (*at != NULL) { /* what it is to be brought from may be other packs by now */
+        struct stage_task *older = *at;
+
+        t->wanted.is_doubted |= older->wanted.is_doubted;
+        t->next = older->next;
+        free_task(older);
+    }
+    *at = t;
+    pthread_cond_signal(&q->changed);
     pthread_mutex_unlock(&q->lock);
 }
 
 void stage_queue_expect(struct stage_queue *q, const struct order_expect *x, int64_t seq)
 {
     const struct dataset *sets = x->sets.items;
+    struct order_stage as = {
+        .project = x->project, .share = x->share, .drive = x->drive, .settings = x->settings
+    };
     struct stage_task **last = &q->later;
 
     pthread_mutex_lock(&q->lock);
     free_tasks(&q->later);
     q->expect_seq = seq;
     for (size_t i = 0; i < x->sets.n; i++) {
-        *last = make_expected_task(x, &sets[i], seq);
+        as.set = sets[i];
+        *last = make_task(&as, seq);
+        (*last)->is_expected = true;
         last = &(*last)->next;
     }
     if (q->later == NULL)

@@ -26,29 +26,6 @@ struct stager {
 
 /* ---- the loop ---- */
 
-/* The newest checkpoint of the attempts before comes to scratch. */
-static int restore(struct stager *s, const struct order_restore *x, int64_t seq, struct err *e)
-{
-    struct note_restored restored = { .token = x->token };
-    struct err why = { 0 };
-
-    if (checkpoint_restore(&s->scratch, s->access, x, &why) < 0)
-        restored.error = why.text;
-    return wire_send(&s->wire, NOTE_RESTORED, seq, NULL, &restored, e) < 0 ? -1 : 0;
-}
-
-/* Has an attempt of this job published?  What cannot be read now is found out when its own result meets
- * it. */
-static int look_for_result(struct stager *s, const struct order_look *x, int64_t seq, struct err *e)
-{
-    struct note_found found = { .token = x->token };
-    struct share_dir *share = share_open(s->access, x->share, NULL);
-
-    found.found = share != NULL && jobjson_read_token(share, x->run_path, &found.winner, NULL) == 1;
-    share_close(share);
-    return wire_send(&s->wire, NOTE_FOUND, seq, NULL, &found, e) < 0 ? -1 : 0;
-}
-
 static int take_order(struct stager *s, const struct envelope *m, struct err *e)
 {
     static const int types[] = { ORDER_STAGE,   ORDER_RELEASE, ORDER_EXPECT,
@@ -60,6 +37,10 @@ static int take_order(struct stager *s, const struct envelope *m, struct err *e)
         struct order_restore restore;
         struct order_look look;
     } x;
+    struct note_restored restored = { .error = NULL };
+    struct note_found found = { .found = false };
+    struct share_dir *share;
+    struct err why = { 0 };
 
     if (child_order_body(&s->wire, m, types, &x, e) < 0)
         return -1;
@@ -67,8 +48,18 @@ static int take_order(struct stager *s, const struct envelope *m, struct err *e)
     case ORDER_STAGE: stage_queue_stage(s->queue, &x.stage, m->seq); return 0;
     case ORDER_RELEASE: stage_queue_release(s->queue, &x.release); return 0;
     case ORDER_EXPECT: stage_queue_expect(s->queue, &x.expect, m->seq); return 0;
-    case ORDER_RESTORE: return restore(s, &x.restore, m->seq, e);
-    default: return look_for_result(s, &x.look, m->seq, e);
+    case ORDER_RESTORE:
+        restored.token = x.restore.token;
+        if (checkpoint_restore(&s->scratch, s->access, &x.restore, &why) < 0)
+            restored.error = why.text;
+        return wire_send(&s->wire, NOTE_RESTORED, m->seq, NULL, &restored, e) < 0 ? -1 : 0;
+    default: /* has an attempt of this job published?  Else its own result meets that one. */
+        found.token = x.look.token;
+        share = share_open(s->access, x.look.share, NULL);
+        found.found =
+            share != NULL && jobjson_read_token(share, x.look.run_path, &found.winner, NULL) == 1;
+        share_close(share);
+        return wire_send(&s->wire, NOTE_FOUND, m->seq, NULL, &found, e) < 0 ? -1 : 0;
     }
 }
 
