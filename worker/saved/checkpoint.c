@@ -185,127 +185,88 @@ int checkpoint_give_name(const struct share_dir *d, const char *temporary, const
 
 /* ---- taking ---- */
 
-/* Folders still to be looked at. */
-struct todo {
-    const char *path, *stored;
-};
-
 struct taking {
     struct checkpoint_snapshot *snapshot;
     int root_fd;
-    struct todo *todo;
-    size_t n_todo;
-    size_t capacity;
 };
-
 static void add_entry(struct checkpoint_snapshot *s, const struct checkpoint_entry *entry)
 {
     mem_grow((void **)&s->entries, &s->capacity, s->n, sizeof *s->entries);
     s->entries[s->n++] = *entry;
 }
 
-static const char *join(struct arena *a, const char *folder, const char *name)
-{
-    return folder[0] == '\0' ? arena_strdup(a, name) : arena_printf(a, "%s/%s", folder, name);
-}
-
 /* What vanishes meanwhile was never there. */
-static int take_entry(struct taking *t, int dir_fd, const struct todo *in,
-                      const struct portable_names_name *name, struct err *e)
+static int take_entry(void *context, int dir_fd, const struct portable_names_entry *found,
+                      struct err *e)
 {
-    struct arena *a = t->snapshot->arena;
-    struct checkpoint_entry entry = { .path = join(a, in->path, name->name) };
-    const char *stored = join(a, in->stored, name->to);
+    struct taking *t = context;
+    struct checkpoint_entry entry = { .path = found->path };
+    char *target;
     struct stat st;
 
-    if (fstatat(dir_fd, name->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+    if (fstatat(dir_fd, found->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
         if (errno != ENOENT && !saved_is_foreign(errno))
             return err_sys(e, "look at %s", entry.path);
         t->snapshot->n_left_out += errno != ENOENT;
         return 0;
     }
-    if (strlen(stored) > PATH_MAX_BYTES || strlen(entry.path) > PATH_MAX_BYTES ||
-        (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode))) {
+    if (strlen(found->to) > PATH_MAX_BYTES || strlen(entry.path) > PATH_MAX_BYTES ||
+        (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode)) ||
+        (S_ISREG(st.st_mode) && faccessat(dir_fd, found->name, R_OK, AT_EACCESS) < 0)) {
         t->snapshot->n_left_out++;
         return 0;
     }
-    entry.stored = strcmp(stored, entry.path) == 0 ? NULL : stored;
+    entry.stored = strcmp(found->to, entry.path) == 0 ? NULL : found->to;
     entry.type = S_ISREG(st.st_mode)   ? CHECKPOINT_FILE
                  : S_ISDIR(st.st_mode) ? CHECKPOINT_FOLDER
                                        : CHECKPOINT_LINK;
-    entry.mode = st.st_mode & 0777;
+    entry.mode = entry.type == CHECKPOINT_LINK ? 0 : st.st_mode & 0777;
     if (entry.type == CHECKPOINT_FILE) {
         const int64_t s_max = INT64_MAX / 1000000000 - 1;
 
-        if (faccessat(dir_fd, name->name, R_OK, AT_EACCESS) < 0) {
-            t->snapshot->n_left_out++;
-            return 0;
-        }
         entry.size_bytes = st.st_size;
         entry.inode = st.st_ino;
         /* A time that cannot be meant counts as 1970. */
         if (st.st_mtim.tv_sec >= 0 && st.st_mtim.tv_sec <= s_max)
             entry.changed_ns = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
-    } else if (entry.type == CHECKPOINT_FOLDER) {
-        mem_grow((void **)&t->todo, &t->capacity, t->n_todo, sizeof *t->todo);
-        t->todo[t->n_todo++] = (struct todo){ entry.path, checkpoint_stored(&entry) };
-    } else {
-        char *target = io_read_link_at(dir_fd, name->name, NULL);
-
+    } else if (entry.type == CHECKPOINT_LINK) {
+        target = io_read_link_at(dir_fd, found->name, NULL);
         if (target == NULL)
             return 0;
-        entry.mode = 0;
-        entry.target = arena_strdup(a, target);
+        entry.target = arena_strdup(t->snapshot->arena, target);
         free(target);
     }
     add_entry(t->snapshot, &entry);
-    return 0;
+    return entry.type == CHECKPOINT_FOLDER;
 }
 
-static int take_folder(struct taking *t, const struct todo *in, struct err *e)
+static int open_folder(void *context, const char *path, const char *to, int *fd, struct err *e)
 {
-    bool is_top = in->path[0] == '\0';
-    const char *path = is_top ? "." : in->path;
-    int fd = io_open_no_links(t->root_fd, path, O_RDONLY | O_DIRECTORY);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct portable_names_name *names;
-    size_t n;
-    int result;
+    struct taking *t = context;
 
-    if (fd < 0) {
-        if (errno != ENOENT && errno != ENOTDIR && !saved_is_foreign(errno))
-            return err_sys(e, "open %s", path);
-        t->snapshot->n_left_out += saved_is_foreign(errno);
+    (void)to;
+    if (path[0] == '\0')
+        path = ".";
+    *fd = io_open_no_links(t->root_fd, path, O_RDONLY | O_DIRECTORY);
+    if (*fd >= 0)
         return 0;
-    }
-    if (dir == NULL) {
-        close(fd);
-        return err_sys(e, "list %s", path);
-    }
-    names = portable_names_list(dir, &n, t->snapshot->arena);
-    result = errno != 0 ? err_sys(e, "list %s", in->path) : 0;
-    if (result == 0 && n > 0)
-        portable_names_names(names, n, is_top ? CHECKPOINT_INDEX : NULL, t->snapshot->arena);
-    for (size_t i = 0; result == 0 && i < n; i++)
-        result = take_entry(t, fd, in, &names[i], e);
-    free(names);
-    closedir(dir);
-    return result;
+    if (errno != ENOENT && errno != ENOTDIR && !saved_is_foreign(errno))
+        return err_sys(e, "open %s", path);
+    t->snapshot->n_left_out += saved_is_foreign(errno);
+    return 0;
 }
 
 int checkpoint_snapshot_take(struct checkpoint_snapshot *s, int root_fd, struct err *e)
 {
     struct taking t = { .snapshot = s, .root_fd = root_fd };
-    struct todo at = { "", "" };
-    int result;
+    struct portable_names_walk walk = { NULL, CHECKPOINT_INDEX, open_folder, take_entry, &t };
 
     *s = (struct checkpoint_snapshot){ .arena = arena_create() };
-    while ((result = take_folder(&t, &at, e)) == 0 && t.n_todo > 0)
-        at = t.todo[--t.n_todo];
-    free(t.todo);
-    if (result < 0)
-        checkpoint_snapshot_free(s);
-    return result;
+    walk.arena = s->arena;
+    if (portable_names_walk(&walk, e) == 0)
+        return 0;
+    checkpoint_snapshot_free(s);
+    return -1;
 }
 
 void checkpoint_snapshot_free(struct checkpoint_snapshot *s)
@@ -348,22 +309,20 @@ const struct checkpoint_entry *checkpoint_snapshot_find(struct checkpoint_snapsh
     return found == NULL ? NULL : *found;
 }
 
-static bool is_same_entry(const struct checkpoint_entry *x, const struct checkpoint_entry *y)
-{
-    return x->type == y->type && x->mode == y->mode && x->size_bytes == y->size_bytes &&
-           x->changed_ns == y->changed_ns && strcmp(x->path, y->path) == 0 &&
-           strcmp(checkpoint_stored(x), checkpoint_stored(y)) == 0 &&
-           (x->target == NULL || y->target == NULL ? x->target == y->target
-                                                   : strcmp(x->target, y->target) == 0);
-}
-
 bool checkpoint_snapshot_equal(const struct checkpoint_snapshot *x,
                                const struct checkpoint_snapshot *y)
 {
     bool is_equal = x->n == y->n;
 
-    for (size_t i = 0; is_equal && i < x->n; i++)
-        is_equal = is_same_entry(&x->entries[i], &y->entries[i]);
+    for (size_t i = 0; is_equal && i < x->n; i++) {
+        const struct checkpoint_entry *a = &x->entries[i], *b = &y->entries[i];
+
+        is_equal = a->type == b->type && a->mode == b->mode && a->size_bytes == b->size_bytes &&
+                   a->changed_ns == b->changed_ns && strcmp(a->path, b->path) == 0 &&
+                   strcmp(checkpoint_stored(a), checkpoint_stored(b)) == 0 &&
+                   (a->target == NULL || b->target == NULL ? a->target == b->target
+                                                           : strcmp(a->target, b->target) == 0);
+    }
     return is_equal;
 }
 
@@ -434,22 +393,10 @@ static int read_frame(struct checkpoint_snapshot *s, struct frame_reader *r,
     return rc < 0 ? -1 : schema_read(schema, frame, s->arena, to, e);
 }
 
-static int read_entry(struct checkpoint_snapshot *s, struct frame_reader *r, struct err *e)
-{
-    struct checkpoint_entry entry = { .inode = 0 };
-
-    if (read_frame(s, r, &entry_schema, &entry, e) < 0)
-        return -1;
-    if (!path_is_inside(entry.path) || !path_is_inside(checkpoint_stored(&entry)) ||
-        (entry.type == CHECKPOINT_LINK) != (entry.target != NULL))
-        return err_set(e, ERR_PROTOCOL, "an entry is none");
-    add_entry(s, &entry);
-    return 0;
-}
-
 int checkpoint_snapshot_read_index(struct checkpoint_snapshot *s, struct bytes index, struct err *e)
 {
     struct frame_reader r = { .used = 0 };
+    struct checkpoint_entry entry;
     struct head head;
     int result;
 
@@ -458,8 +405,16 @@ int checkpoint_snapshot_read_index(struct checkpoint_snapshot *s, struct bytes i
     result = read_frame(s, &r, &head_schema, &head, e);
     if (result == 0 && head.version != VERSION)
         result = err_set(e, ERR_PROTOCOL, "it is of another version");
-    while (result == 0 && (int64_t)s->n < head.entries)
-        result = read_entry(s, &r, e);
+    while (result == 0 && (int64_t)s->n < head.entries) {
+        entry = (struct checkpoint_entry){ .inode = 0 };
+        result = read_frame(s, &r, &entry_schema, &entry, e);
+        if (result == 0 &&
+            (!path_is_inside(entry.path) || !path_is_inside(checkpoint_stored(&entry)) ||
+             (entry.type == CHECKPOINT_LINK) != (entry.target != NULL)))
+            result = err_set(e, ERR_PROTOCOL, "an entry is none");
+        if (result == 0)
+            add_entry(s, &entry);
+    }
     frame_reader_free(&r);
     if (result < 0) {
         checkpoint_snapshot_free(s);

@@ -46,28 +46,19 @@ static struct lines *lines_open(int dir_fd, const char *name)
     return l;
 }
 
-static void fill(struct lines *l)
-{
-    ssize_t n;
-
-    memmove(l->bytes, l->bytes + l->begin, l->end - l->begin);
-    l->end -= l->begin;
-    l->begin = 0;
-    n = io_read_all(l->fd, l->bytes + l->end, LINE_MAX_BYTES - l->end);
-    if (n <= 0)
-        l->at_end = true;
-    else
-        l->end += (size_t)n;
-}
-
 /* The next line without its end, NUL behind it; a longer one comes in useless pieces. */
 static char *lines_next(struct lines *l, size_t *n)
 {
-    char *line, *newline;
+    char *line, *newline = memchr(l->bytes + l->begin, '\n', l->end - l->begin);
+    ssize_t got;
 
-    newline = memchr(l->bytes + l->begin, '\n', l->end - l->begin);
     if (newline == NULL && !l->at_end) {
-        fill(l);
+        memmove(l->bytes, l->bytes + l->begin, l->end - l->begin);
+        l->end -= l->begin;
+        l->begin = 0;
+        got = io_read_all(l->fd, l->bytes + l->end, LINE_MAX_BYTES - l->end);
+        l->at_end = got <= 0;
+        l->end += got > 0 ? (size_t)got : 0;
         newline = memchr(l->bytes, '\n', l->end);
     }
     if (newline == NULL && l->begin == l->end)
@@ -85,25 +76,21 @@ static char *lines_next(struct lines *l, size_t *n)
 
 /* ---- measures ---- */
 
-static struct metric *find(struct metrics *m, const char *name, size_t n)
-{
-    for (size_t i = 0; i < m->n; i++)
-        if (strlen(m->items[i].name) == n && memcmp(m->items[i].name, name, n) == 0)
-            return &m->items[i];
-    if (m->n == METRICS_MAX || n == 0 || n > NAME_MAX_BYTES || memchr(name, '\0', n) != NULL)
-        return NULL;
-    m->items[m->n] = (struct metric){ .name = arena_strndup(m->arena, name, n),
-                                      .min = (double)NAN,
-                                      .max = (double)NAN };
-    return &m->items[m->n++];
-}
-
 static void set_metric(struct metrics *m, const char *name, size_t n, double value, int64_t step)
 {
-    struct metric *metric = find(m, name, n);
+    struct metric *metric = m->items;
 
-    if (metric == NULL)
-        return;
+    while (metric < m->items + m->n &&
+           (strlen(metric->name) != n || memcmp(metric->name, name, n) != 0))
+        metric++;
+    if (metric == m->items + m->n) {
+        if (m->n == METRICS_MAX || n == 0 || n > NAME_MAX_BYTES || memchr(name, '\0', n) != NULL)
+            return;
+        *metric = (struct metric){ .name = arena_strndup(m->arena, name, n),
+                                   .min = (double)NAN,
+                                   .max = (double)NAN };
+        m->n++;
+    }
     metric->value = value;
     /* A step the wire cannot carry is none. */
     metric->step = step < 0 || step > INT64_C(1) << 53 ? SCHEMA_NONE : step;

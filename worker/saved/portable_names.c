@@ -4,12 +4,14 @@
 #include "worker/saved/portable_names.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "common/base/buf.h"
 #include "common/base/digest.h"
@@ -91,18 +93,6 @@ static bool take_name(struct taken *t, const char *name)
     return true;
 }
 
-/* "model.pt" becomes "model~2.pt", so that it still opens as what it is. */
-static const char *numbered(const char *name, unsigned number, struct arena *a)
-{
-    const char *dot = strrchr(name, '.');
-    size_t n = dot == NULL || dot == name ? strlen(name) : (size_t)(dot - name);
-    struct buf out = { 0 };
-
-    buf_printf(&out, "%.*s~%u%s", (int)n, name, number, name + n);
-    shorten(&out, buf_text(&out), NAME_BYTES);
-    return buf_to_arena(&out, a);
-}
-
 static int compare(const void *x, const void *y)
 {
     return strcmp(((const struct portable_names_name *)x)->name,
@@ -131,13 +121,25 @@ void portable_names_names(struct portable_names_name *names, size_t n, const cha
             const char *wanted = is_portable(name) ? name : encode(name, a);
 
             names[i].to = wanted;
-            for (unsigned number = 2; !take_name(&t, names[i].to); number++)
-                names[i].to = numbered(wanted, number, a);
+            /* "model.pt" becomes "model~2.pt", so that it still opens as what it is. */
+            for (unsigned number = 2; !take_name(&t, names[i].to); number++) {
+                const char *dot = strrchr(wanted, '.');
+                size_t stem =
+                    dot == NULL || dot == wanted ? strlen(wanted) : (size_t)(dot - wanted);
+                struct buf out = { 0 };
+
+                buf_printf(&out, "%.*s~%u%s", (int)stem, wanted, number, wanted + stem);
+                shorten(&out, buf_text(&out), NAME_BYTES);
+                names[i].to = buf_to_arena(&out, a);
+            }
         }
     free(t.names);
 }
 
-struct portable_names_name *portable_names_list(DIR *dir, size_t *n, struct arena *a)
+/* ---- walking a tree ---- */
+
+/* Names of a folder, to be freed; errno is not 0 when it could not be read to its end. */
+static struct portable_names_name *list_names(DIR *dir, size_t *n, struct arena *a)
 {
     struct portable_names_name *names = NULL;
     size_t capacity = 0;
@@ -150,4 +152,60 @@ struct portable_names_name *portable_names_list(DIR *dir, size_t *n, struct aren
         names[(*n)++].name = arena_strdup(a, entry->d_name);
     }
     return names;
+}
+
+static const char *join(struct arena *a, const char *folder, const char *name)
+{
+    return folder[0] == '\0' ? arena_strdup(a, name) : arena_printf(a, "%s/%s", folder, name);
+}
+
+/* Folders still to be walked. */
+struct todo {
+    const char *path, *to;
+};
+
+int portable_names_walk(const struct portable_names_walk *w, struct err *e)
+{
+    struct todo *todo = NULL, at = { "", "" };
+    size_t n_todo = 0, capacity = 0;
+    int result = 0;
+
+    do {
+        struct portable_names_name *names = NULL;
+        DIR *dir = NULL;
+        size_t n = 0;
+        int fd = -1;
+
+        if (n_todo > 0)
+            at = todo[--n_todo];
+        result = w->open(w->context, at.path, at.to, &fd, e);
+        if (result == 0 && fd >= 0) {
+            dir = fdopendir(fd);
+            if (dir != NULL)
+                names = list_names(dir, &n, w->arena);
+            if (dir == NULL || errno != 0)
+                result = err_sys(e, "list %s", at.path[0] == '\0' ? "." : at.path);
+        }
+        if (result == 0 && n > 0)
+            portable_names_names(names, n, at.path[0] == '\0' ? w->taken : NULL, w->arena);
+        for (size_t i = 0; result == 0 && i < n; i++) {
+            const struct portable_names_entry entry = { at.path, names[i].name, names[i].to,
+                                                        join(w->arena, at.path, names[i].name),
+                                                        join(w->arena, at.to, names[i].to) };
+
+            result = w->each(w->context, fd, &entry, e);
+            if (result == 1) {
+                mem_grow((void **)&todo, &capacity, n_todo, sizeof *todo);
+                todo[n_todo++] = (struct todo){ entry.path, entry.to };
+                result = 0;
+            }
+        }
+        free(names);
+        if (dir != NULL)
+            closedir(dir);
+        else if (fd >= 0)
+            close(fd);
+    } while (result == 0 && n_todo > 0);
+    free(todo);
+    return result;
 }

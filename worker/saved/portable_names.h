@@ -9,8 +9,7 @@
 #ifndef LUDWIG_WORKER_SAVED_PORTABLE_NAMES_H
 #define LUDWIG_WORKER_SAVED_PORTABLE_NAMES_H
 
-#include <dirent.h>
-
+#include "common/base/err.h"
 #include "common/base/mem.h"
 
 struct portable_names_name {
@@ -23,7 +22,25 @@ struct portable_names_name {
 void portable_names_names(struct portable_names_name *names, size_t n, const char *taken,
                           struct arena *a);
 
-/* Names of a folder, to be freed; errno is not 0 when it could not be read to its end. */
-struct portable_names_name *portable_names_list(DIR *dir, size_t *n, struct arena *a);
+/* ---- walking a tree ---- */
+
+struct portable_names_entry {
+    const char *folder;        /* the path below the top of the folder that it lies in, as it is */
+    const char *name, *wanted; /* its name, and as that should be */
+    const char *path, *to;     /* its path below the top, and as that should be */
+};
+
+struct portable_names_walk {
+    struct arena *arena; /* of all strings */
+    const char *taken;   /* a name that nothing in the top folder may have */
+    /* Opens a folder; of the top all paths are "".  *fd stays -1 when it is left out. */
+    int (*open)(void *context, const char *path, const char *to, int *fd, struct err *e);
+    /* 1: it is a folder, and to be walked too. */
+    int (*each)(void *context, int dir_fd, const struct portable_names_entry *entry, struct err *e);
+    void *context;
+};
+
+/* Calls each for all that lies in a tree, for folders before what is in them; stops at -1. */
+int portable_names_walk(const struct portable_names_walk *w, struct err *e);
 
 #endif

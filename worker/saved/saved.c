@@ -3,7 +3,6 @@
 
 #include "worker/saved/saved.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -44,21 +43,6 @@ static void add_rename(struct saved *s, const struct saved_rename *r)
 {
     mem_grow((void **)&s->renames, &s->renames_capacity, s->n_renames, sizeof *s->renames);
     s->renames[s->n_renames++] = *r;
-}
-
-static int load_record(struct saved *s, int record_fd, const char *path, struct err *e)
-{
-    struct record record;
-    struct err why = { 0 };
-
-    if (scratch_read(record_fd, path, &record_schema, s->arena, &record, &why) < 0) {
-        if (why.kind == ERR_NOT_FOUND)
-            return 0;
-        return err_set(e, why.kind, "%s", why.text);
-    }
-    for (size_t i = 0; i < record.renames.n; i++)
-        add_rename(s, (const struct saved_rename *)record.renames.items + i);
-    return 0;
 }
 
 /* ---- what is not ours ---- */
@@ -122,24 +106,11 @@ static int apply_renames(struct saved *s, int root_fd, size_t first, struct err 
 
 /* ---- the scan ---- */
 
-/* Folders still to be looked at. */
-struct todo {
-    const char *old_path, *path;
-};
-
 struct scan {
     struct saved *saved;
     const struct share_modes *modes;
     int root_fd;
-    struct todo *todo;
-    size_t n_todo;
-    size_t capacity;
 };
-
-static const char *join(struct arena *a, const char *folder, const char *name)
-{
-    return folder[0] == '\0' ? arena_strdup(a, name) : arena_printf(a, "%s/%s", folder, name);
-}
 
 static void add_entry(struct saved *s, const struct saved_entry *entry)
 {
@@ -192,73 +163,53 @@ static int scan_file(struct scan *x, int dir_fd, const char *name, const char *p
     return result;
 }
 
-static int scan_entry(struct scan *x, int dir_fd, const struct todo *in,
-                      const struct portable_names_name *name, struct err *e)
+static int scan_entry(void *context, int dir_fd, const struct portable_names_entry *found,
+                      struct err *e)
 {
-    struct arena *a = x->saved->arena;
-    const char *path = join(a, in->path, name->to);
+    struct scan *x = context;
+    const char *path = found->to;
     struct stat st;
 
-    if (fstatat(dir_fd, name->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+    if (fstatat(dir_fd, found->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
         if (!saved_is_foreign(errno))
             return err_sys(e, "look at %s", path);
         leave_out(x->saved, path);
         return 0;
     }
     if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode)) {
-        if (unlinkat(dir_fd, name->name, 0) < 0 && !saved_is_foreign(errno))
+        if (unlinkat(dir_fd, found->name, 0) < 0 && !saved_is_foreign(errno))
             return err_sys(e, "remove %s", path);
         leave_out(x->saved, path);
         return 0;
     }
-    if (name->to != name->name)
-        add_rename(x->saved, &(struct saved_rename){ in->old_path, name->name, name->to, path });
+    if (found->wanted != found->name)
+        add_rename(x->saved,
+                   &(struct saved_rename){ found->folder, found->name, found->wanted, path });
     if (S_ISREG(st.st_mode))
-        return scan_file(x, dir_fd, name->name, path, e);
+        return scan_file(x, dir_fd, found->name, path, e);
     add_entry(x->saved,
               &(struct saved_entry){ .type = S_ISDIR(st.st_mode) ? SAVED_FOLDER : SAVED_LINK,
                                      .path = path,
                                      .mode = S_ISDIR(st.st_mode) ? x->modes->dir : 0 });
-    if (S_ISDIR(st.st_mode)) {
-        mem_grow((void **)&x->todo, &x->capacity, x->n_todo, sizeof *x->todo);
-        x->todo[x->n_todo++] = (struct todo){ join(a, in->old_path, name->name), path };
-    }
-    return 0;
+    return S_ISDIR(st.st_mode);
 }
 
-static int scan_folder(struct scan *x, const struct todo *in, struct err *e)
+static int open_folder(void *context, const char *path, const char *to, int *fd, struct err *e)
 {
-    int fd =
-        open_own(x->root_fd, in->old_path[0] == '\0' ? "." : in->old_path, O_RDONLY | O_DIRECTORY);
-    struct portable_names_name *names;
+    const char *name = path[0] == '\0' ? "." : path;
+    struct scan *x = context;
     struct stat st;
-    DIR *dir;
-    size_t n;
-    int result;
 
-    if (fd < 0 && saved_is_foreign(errno)) {
-        take_out(x->saved, in->path);
+    *fd = open_own(x->root_fd, name, O_RDONLY | O_DIRECTORY);
+    if (*fd < 0 && saved_is_foreign(errno)) {
+        take_out(x->saved, to);
         return 0;
     }
-    if (fd < 0)
-        return err_sys(e, "open %s", in->old_path);
-    if (fstat(fd, &st) == 0)
-        set_modes(x, fd, &st, x->modes->dir);
-    dir = fdopendir(fd);
-    if (dir == NULL) {
-        close(fd);
-        return err_sys(e, "list %s", in->old_path);
-    }
-    names = portable_names_list(dir, &n, x->saved->arena);
-    result = errno != 0 ? err_sys(e, "list %s", in->old_path) : 0;
-    if (result == 0 && n > 0)
-        portable_names_names(names, n, in->path[0] == '\0' ? LAYOUT_JOB_JSON : NULL,
-                             x->saved->arena);
-    for (size_t i = 0; result == 0 && i < n; i++)
-        result = scan_entry(x, fd, in, &names[i], e);
-    free(names);
-    closedir(dir);
-    return result;
+    if (*fd < 0)
+        return err_sys(e, "open %s", path);
+    if (fstat(*fd, &st) == 0)
+        set_modes(x, *fd, &st, x->modes->dir);
+    return 0;
 }
 
 int saved_scan(struct saved *s, int dir_fd, const char *name, int record_fd, const char *record,
@@ -267,27 +218,32 @@ int saved_scan(struct saved *s, int dir_fd, const char *name, int record_fd, con
     struct scan x = { .saved = s,
                       .modes = modes,
                       .root_fd = open_own(dir_fd, name, O_RDONLY | O_DIRECTORY) };
-    struct todo at = { "", "" };
+    const struct portable_names_walk walk = { s->arena, LAYOUT_JOB_JSON, open_folder, scan_entry,
+                                              &x };
+    struct record changed = { { NULL, 0 } };
+    struct err why = { 0 };
     size_t n_before;
-    int result = -1;
+    int result;
 
     if (x.root_fd < 0)
         return err_sys(e, "open %s", name);
-    if (load_record(s, record_fd, record, e) < 0 || apply_renames(s, x.root_fd, 0, e) < 0)
-        goto out;
+    result = scratch_read(record_fd, record, &record_schema, s->arena, &changed, &why);
+    if (result < 0)
+        result = why.kind == ERR_NOT_FOUND ? 0 : err_set(e, why.kind, "%s", why.text);
+    for (size_t i = 0; result == 0 && i < changed.renames.n; i++)
+        add_rename(s, (const struct saved_rename *)changed.renames.items + i);
+    if (result == 0)
+        result = apply_renames(s, x.root_fd, 0, e);
     n_before = s->n_renames;
-    while ((result = scan_folder(&x, &at, e)) == 0 && x.n_todo > 0)
-        at = x.todo[--x.n_todo];
-    free(x.todo);
+    if (result == 0)
+        result = portable_names_walk(&walk, e);
     if (result == 0 && s->n_renames > n_before) {
-        struct record changed = { { s->renames, s->n_renames } };
-
+        changed.renames = (struct list){ s->renames, s->n_renames };
         result = scratch_replace(record_fd, record, &record_schema, &changed, e);
     }
     if (result == 0)
         result = apply_renames(s, x.root_fd, n_before, e);
     CRASH_POINT_POINT(saved_scanned);
-out:
     close(x.root_fd);
     return result;
 }
