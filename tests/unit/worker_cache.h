@@ -9,7 +9,6 @@
 
 #include "tests/unit/pack_share.h"
 #include "worker/stager/cache.h"
-#include "worker/stager/cache_room.h"
 
 enum { LARGE_BYTES = 2 * PACK_PIECE_BYTES + 1000 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cache_room.c - what the cache holds, and which of it goes when there is no room */
 
-#include "worker/stager/cache_room.h"
+#include "worker/stager/cache.h"
 
 #include <dirent.h>
 #include <errno.h>

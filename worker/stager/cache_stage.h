@@ -19,7 +19,7 @@
 #include "common/proto/jobspec.h"
 #include "worker/base/dir_walk.h"
 #include "worker/stager/cache_record.h"
-#include "worker/stager/cache_room.h"
+#include "worker/stager/cache.h"
 #include "worker/stager/pack_source.h"
 
 /* ---- the entries of its dataset, and which of them are still wanted ---- */

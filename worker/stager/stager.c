@@ -1,21 +1,643 @@
 /* SPDX-License-Identifier: MIT */
-/* stager.c - fills the cache ahead of the jobs, brings checkpoints, and looks for published results */
+/*
+ * stager.c - fills the cache ahead of the jobs, brings checkpoints, and looks for published results
+ *
+ * A thread brings the datasets one after the other, as that takes as long as it takes, while the stager does
+ * other things.  Which trees are in use, and which are being removed to make room, both know.
+ */
 
 #include "worker/stager/stager.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "common/base/digest.h"
+#include "common/base/io.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/base/path.h"
+#include "common/base/units.h"
+#include "worker/base/child_protocol.h"
 #include "worker/base/child_start.h"
+#include "worker/base/folders.h"
 #include "worker/base/scratch.h"
 #include "worker/saved/jobjson.h"
 #include "worker/share/sftplink.h"
+#include "worker/stager/cache.h"
 #include "worker/stager/checkpoint_restore.h"
-#include "worker/stager/stage_queue.h"
+
+enum { TRIES = 3, PAUSE_NS = 100 * 1000 * 1000 };
+
+/* Datasets that are to be brought. */
+struct stage_wanted {
+    struct dataset set;
+    bool is_doubted;
+    int64_t seq; /* of the order */
+};
+
+struct stage_task {
+    struct stage_task *next;
+    struct stage_wanted wanted;
+    bool is_expected; /* no job waits for it yet */
+    struct settings settings;
+    char *project, *share, *drive;
+};
+
+/* A note of type NOTE_STAGED, NOTE_CACHED or NOTE_EXPECTED that is to be sent on; its strings are freed
+ * with it. */
+struct stage_note {
+    struct stage_note *next;
+    int64_t re; /* the number of the order; NOTE_CACHED: none */
+    int type;
+    union {
+        struct note_staged staged;
+        struct note_cached cached;
+        struct order_nothing expected;
+    } body;
+    struct err why;
+};
+
+/* Notes that are to be sent to the agent. */
+struct stage_notes {
+    struct stage_note *first, **last;
+    int event_fd; /* readable when there are some */
+};
+
+struct stage_queue {
+    struct scratch *scratch;
+    struct share_source source;
+    char *cache_dir_path;
+    int guard_fd;
+    struct cache_locks locks;
+    pthread_t thread;
+    pthread_mutex_t lock; /* for what follows */
+    pthread_cond_t changed;
+    struct stage_task *tasks; /* first comes first */
+    struct stage_task *later; /* what is expected, when there are no others */
+    int64_t expect_seq;       /* of the order that said so */
+    struct stage_task *at;    /* being brought */
+    struct digest_set used;   /* by jobs */
+    struct digest_set going;
+    struct stage_notes notes;
+    bool
+        has_given_up; /* what is at: nobody waited for it any more, or somebody for something else */
+    bool is_over;
+};
+
+/* ---- tasks ---- */
+
+static struct stage_task *make_task(const struct order_stage *x, int64_t seq)
+{
+    struct stage_task *t = mem_alloc(sizeof *t);
+
+    *t = (struct stage_task){ .wanted = { x->set, x->is_doubted, seq },
+                              .settings = x->settings,
+                              .project = mem_strdup(x->project),
+                              .share = mem_strdup(x->share),
+                              .drive = mem_strdup(x->drive) };
+    return t;
+}
+
+static void free_task(struct stage_task *t)
+{
+    free(t->project);
+    free(t->share);
+    free(t->drive);
+    free(t);
+}
+
+static void free_tasks(struct stage_task **tasks)
+{
+    while (*tasks != NULL) {
+        struct stage_task *t = *tasks;
+
+        *tasks = t->next;
+        free_task(t);
+    }
+}
+
+static struct stage_task *find_task(struct stage_task *t, const struct digest *tree)
+{
+    while (t != NULL && !digest_equal(&t->wanted.set.tree, tree))
+        t = t->next;
+    return t;
+}
+
+/* ---- notes, under the lock ---- */
+
+static void add_note(struct stage_notes *n, struct stage_note *note)
+{
+    const uint64_t one = 1;
+
+    *n->last = note;
+    n->last = &note->next;
+    (void)!write(n->event_fd, &one, sizeof one);
+}
+
+static struct stage_note *make_note(int type, int64_t seq)
+{
+    struct stage_note *note = mem_alloc(sizeof *note);
+
+    note->type = type;
+    note->re = seq;
+    return note;
+}
+
+static void note_staged(struct stage_notes *n, const struct digest *tree, int64_t seq,
+                        bool is_guarded, const struct err *why, bool retry)
+{
+    struct stage_note *note = make_note(NOTE_STAGED, seq);
+
+    note->body.staged = (struct note_staged){ .tree = *tree, .is_guarded = is_guarded };
+    if (why != NULL) {
+        note->why = *why;
+        note->body.staged.error = note->why.text;
+        note->body.staged.retry = retry;
+    }
+    add_note(n, note);
+}
+
+static void note_cached(struct stage_notes *n, const struct cache_tree *t, bool is_gone)
+{
+    struct stage_note *note = make_note(NOTE_CACHED, 0);
+
+    note->body.cached = (struct note_cached){
+        .tree = t->tree, .files = t->files, .bytes = t->bytes, .is_gone = is_gone
+    };
+    add_note(n, note);
+}
+
+static void note_expected(struct stage_notes *n, int64_t seq)
+{
+    struct stage_note *note = make_note(NOTE_EXPECTED, seq);
+
+    note->body.expected.all = true;
+    add_note(n, note);
+}
+
+/* NULL: there are no more. */
+static struct stage_note *next_note(struct stage_queue *q)
+{
+    struct stage_notes *n = &q->notes;
+    struct stage_note *note;
+    uint64_t count;
+
+    pthread_mutex_lock(&q->lock);
+    note = n->first;
+    if (note != NULL)
+        n->first = note->next;
+    else
+        (void)!read(n->event_fd, &count, sizeof count);
+    if (n->first == NULL)
+        n->last = &n->first;
+    pthread_mutex_unlock(&q->lock);
+    return note;
+}
+
+/* Notes of all trees that the cache holds. */
+static void stage_queue_list(struct stage_queue *q)
+{
+    size_t n;
+    struct cache_tree *trees = cache_list(q->scratch->cache_fd, &n);
+
+    pthread_mutex_lock(&q->lock);
+    for (size_t i = 0; i < n; i++)
+        if (trees[i].is_whole)
+            note_cached(&q->notes, &trees[i], false);
+    pthread_mutex_unlock(&q->lock);
+    free(trees);
+}
+
+/* ---- which trees the jobs on scratch use, as their orders say ---- */
+
+static bool is_used_below(int dir_fd, const struct digest *tree)
+{
+    DIR *dir = dir_fd < 0 ? NULL : io_list_dir_at(dir_fd, ".", NULL);
+    struct arena *a = arena_create();
+    const struct dirent *entry;
+    bool is_used = false;
+    struct order o;
+
+    while (dir != NULL && !is_used && (entry = readdir(dir)) != NULL) {
+        char *path = mem_printf("%s/" JOB_ORDER, entry->d_name);
+
+        is_used = scratch_read(dir_fd, path, &order_schema, a, &o, NULL) == 0 &&
+                  order_needs_tree(&o, tree);
+        free(path);
+        arena_reset(a);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    arena_destroy(a);
+    return is_used;
+}
+
+/* Also a job of an agent before ours, of which ours may know nothing, or of a pilot beside ours, whose
+ * cache is the same folder. */
+static bool is_used_by_jobs(const struct scratch *s, const struct digest *tree)
+{
+    char *base = path_dirname(s->path);
+    DIR *dir = opendir(base);
+    const struct dirent *entry;
+    bool is_used = is_used_below(s->run_fd, tree) || is_used_below(s->spare_fd, tree);
+
+    while (dir != NULL && !is_used && (entry = readdir(dir)) != NULL) {
+        char *path = path_join(base, entry->d_name);
+
+        if (strncmp(entry->d_name, FOLDERS_PREFIX, strlen(FOLDERS_PREFIX)) == 0 &&
+            strcmp(path, s->path) != 0) {
+            struct scratch other;
+            struct stat ours, theirs;
+
+            scratch_look(&other, path);
+            is_used = other.cache_fd >= 0 && fstat(other.cache_fd, &theirs) == 0 &&
+                      fstat(s->cache_fd, &ours) == 0 && ours.st_dev == theirs.st_dev &&
+                      ours.st_ino == theirs.st_ino &&
+                      (is_used_below(other.run_fd, tree) || is_used_below(other.spare_fd, tree));
+            scratch_close(&other);
+        }
+        free(path);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    free(base);
+    return is_used;
+}
+
+/* ---- what is in use ---- */
+
+static bool let_go(void *context, const struct digest *tree)
+{
+    struct stage_queue *q = context;
+    struct cache_tree gone = { .tree = *tree };
+    bool may_go = !is_used_by_jobs(q->scratch, tree);
+
+    pthread_mutex_lock(&q->lock);
+    may_go = may_go && !digest_set_has(&q->used, tree);
+    if (may_go) {
+        digest_set_add(&q->going, tree);
+        note_cached(&q->notes, &gone, true);
+    }
+    pthread_mutex_unlock(&q->lock);
+    return may_go;
+}
+
+static bool is_given_up(void *context)
+{
+    struct stage_queue *q = context;
+    bool over;
+
+    pthread_mutex_lock(&q->lock);
+    /* A job waits, perhaps for this very tree, which is then urgent; or something else is expected. */
+    over =
+        q->is_over || (q->at->is_expected ? q->tasks != NULL || q->at->wanted.seq != q->expect_seq
+                                          : !digest_set_has(&q->used, &q->at->wanted.set.tree));
+    q->has_given_up |= over;
+    pthread_mutex_unlock(&q->lock);
+    return over;
+}
+
+/* ---- others at the same cache ---- */
+
+/* For as long as jobs of ours use it; what is only expected may go. */
+static bool hold_tree(struct stage_queue *q, const struct digest *tree)
+{
+    bool is_held;
+
+    pthread_mutex_lock(&q->lock);
+    is_held = !digest_set_has(&q->used, tree) || cache_lock_use(&q->locks, tree);
+    pthread_mutex_unlock(&q->lock);
+    return is_held;
+}
+
+/* ---- looking ---- */
+
+static void tell_cached(struct stage_queue *q, const struct digest *tree)
+{
+    struct cache_tree found = { .tree = *tree };
+
+    if (cache_look(q->scratch->cache_fd, &found))
+        note_cached(&q->notes, &found, false);
+}
+
+static struct cache_use use_of(const struct stage_queue *q, const struct digest *tree,
+                               bool is_doubted)
+{
+    return (struct cache_use){ .tree = *tree,
+                               .cache_dir_path = q->cache_dir_path,
+                               .guard_fd = q->guard_fd,
+                               .is_doubted = is_doubted };
+}
+
+/* Says so if it is there as it should be. */
+static enum cache_state use_cached(struct stage_queue *q, const struct stage_wanted *w)
+{
+    struct cache_use use = use_of(q, &w->set.tree, w->is_doubted);
+    enum cache_state state = cache_open_tree(q->scratch->cache_fd, &use);
+
+    if (state == CACHE_WHOLE) {
+        pthread_mutex_lock(&q->lock);
+        tell_cached(q, &w->set.tree);
+        note_staged(&q->notes, &w->set.tree, w->seq, use.is_guarded, NULL, false);
+        pthread_mutex_unlock(&q->lock);
+    }
+    return state;
+}
+
+/* ---- bringing ---- */
+
+/* A job that changes its data has ended soon, or something else gets them: ERR_BUSY is tried again. */
+static int stage_task(struct stage_queue *q, const struct stage_task *t, struct err *why)
+{
+    const int64_t begun_ms = units_monotonic_ms();
+    const struct dataset *set = &t->wanted.set;
+    struct cache cache = { .fd = q->scratch->cache_fd,
+                           .locks = &q->locks,
+                           .settings = t->settings,
+                           .is_patient = t->is_expected,
+                           .let_go = let_go,
+                           .is_over = is_given_up,
+                           .context = q };
+    const struct pack_source_at at = { q->source, t->share, t->drive, t->project };
+    char hex[DIGEST_HEX];
+    int result = -1;
+
+    for (int i = 0; i < TRIES && result < 0 && (i == 0 || why->kind == ERR_BUSY); i++) {
+        err_clear(why);
+        result = cache_stage(&cache, &at, set, why);
+    }
+    if (result < 0)
+        return -1;
+    digest_hex(&set->tree, hex);
+    log_event(LOG_INFO, t->is_expected ? "staged-ahead" : "staged", "project", "%s", t->project,
+              "tree", "%s", hex, "files", "%lld", (long long)set->files, "bytes", "%lld",
+              (long long)set->bytes, "ms", "%lld", (long long)(units_monotonic_ms() - begun_ms),
+              NULL);
+    return 0;
+}
+
+static void bring(struct stage_queue *q, const struct stage_task *t)
+{
+    struct err why = { 0 };
+    struct stage_wanted wanted = t->wanted;
+    enum cache_state state = use_cached(q, &wanted);
+    bool may_retry;
+
+    if (state == CACHE_WHOLE)
+        return;
+    if (stage_task(q, t, &why) == 0) {
+        /* Jobs may have been at it meanwhile, and at folders that nobody watched yet. */
+        wanted.is_doubted = state == CACHE_DAMAGED;
+        if (use_cached(q, &wanted) == CACHE_WHOLE)
+            return;
+        err_set(&why, ERR_FAILED, "something goes on changing the cache on scratch");
+    }
+    /* Trying again mends nothing where the dataset is missing, damaged, or may not be read. */
+    may_retry = why.kind != ERR_DENIED && why.kind != ERR_USAGE && why.kind != ERR_NOT_FOUND &&
+                why.kind != ERR_PROTOCOL;
+    /* A job that wants it again meanwhile has asked again. */
+    pthread_mutex_lock(&q->lock);
+    if (!q->has_given_up)
+        note_staged(&q->notes, &wanted.set.tree, wanted.seq, false, &why, may_retry);
+    pthread_mutex_unlock(&q->lock);
+}
+
+/* What is there is looked at when the job comes, and put right then. */
+static int bring_expected(struct stage_queue *q, const struct stage_task *t)
+{
+    struct err why = { 0 };
+    struct cache_tree found = { .tree = t->wanted.set.tree };
+    int result;
+
+    if (cache_look(q->scratch->cache_fd, &found))
+        return 0;
+    result = stage_task(q, t, &why);
+    pthread_mutex_lock(&q->lock);
+    if (result == 0)
+        tell_cached(q, &t->wanted.set.tree);
+    else if (!q->has_given_up)
+        log_event(LOG_INFO, "not-staged-ahead", "project", "%s", t->project, "why", "%s", why.text,
+                  NULL);
+    pthread_mutex_unlock(&q->lock);
+    return result;
+}
+
+/* Works at q->at, which others may not free. */
+static void work_at(struct stage_queue *q)
+{
+    const struct timespec pause = { 0, PAUSE_NS };
+    struct stage_task *t = q->at;
+    const struct digest *tree = &t->wanted.set.tree;
+    bool is_wanted = true, goes_on = false;
+    int result = -1;
+
+    /* Another stager may be bringing this very tree, or removing it: then it is waited for. */
+    while (is_wanted && (!hold_tree(q, tree) || !cache_lock_work(&q->locks, tree))) {
+        is_wanted = !is_given_up(q);
+        if (is_wanted)
+            nanosleep(&pause, NULL);
+    }
+    if (is_wanted) {
+        result = t->is_expected ? bring_expected(q, t) : 0;
+        if (!t->is_expected)
+            bring(q, t);
+        cache_unlock_work(&q->locks, tree);
+    }
+    pthread_mutex_lock(&q->lock);
+    q->at = NULL;
+    if (t->is_expected && t->wanted.seq == q->expect_seq) {
+        /* A task that was interrupted goes on later; after a failure the rest of what it is for is not
+         * brought either. */
+        goes_on = result < 0 && q->has_given_up;
+        if (goes_on) {
+            t->next = q->later;
+            q->later = t;
+        } else if (result < 0) {
+            free_tasks(&q->later);
+        }
+        if (q->later == NULL)
+            note_expected(&q->notes, q->expect_seq);
+    }
+    pthread_mutex_unlock(&q->lock);
+    if (!goes_on)
+        free_task(t);
+}
+
+/* Its umask is its own: what it makes gets modes as they are given. */
+static void *run_stage_queue(void *context)
+{
+    struct stage_queue *q = context;
+    struct stage_task **first;
+    bool is_over;
+
+    if (unshare(CLONE_FS) == 0)
+        umask(022);
+    cache_sweep(q->scratch->cache_fd, &q->locks);
+    do {
+        pthread_mutex_lock(&q->lock);
+        q->has_given_up = false;
+        q->going.n = 0;
+        while (q->tasks == NULL && q->later == NULL && !q->is_over)
+            pthread_cond_wait(&q->changed, &q->lock);
+        is_over = q->is_over;
+        if (!is_over) {
+            first = q->tasks != NULL ? &q->tasks : &q->later;
+            q->at = *first;
+            *first = q->at->next;
+        }
+        pthread_mutex_unlock(&q->lock);
+        if (!is_over)
+            work_at(q);
+    } while (!is_over);
+    return NULL;
+}
+
+/* ---- orders ---- */
+
+/* The tree is in use until it is released.  Looks at it if it is there, else has it brought; notes follow.
+ * seq: the order's number; of several orders the newest is answered. */
+static void stage_queue_stage(struct stage_queue *q, const struct order_stage *x, int64_t seq)
+{
+    const struct stage_wanted wanted = { x->set, x->is_doubted, seq };
+    struct stage_task *t, **at;
+    bool is_busy;
+
+    pthread_mutex_lock(&q->lock);
+    digest_set_add(&q->used, &x->set.tree);
+    is_busy = digest_set_has(&q->going, &x->set.tree) ||
+              find_task(q->tasks, &x->set.tree) != NULL ||
+              (q->at != NULL && digest_equal(&q->at->wanted.set.tree, &x->set.tree));
+    pthread_mutex_unlock(&q->lock);
+    if (hold_tree(q, &x->set.tree) && !is_busy && use_cached(q, &wanted) == CACHE_WHOLE)
+        return;
+    t = make_task(x, seq);
+    pthread_mutex_lock(&q->lock);
+    for (at = &q->tasks; *at != NULL && !digest_equal(&(*at)->wanted.set.tree, &x->set.tree);)
+        at = &(*at)->next;
+    if (*at != NULL) { /* what it is to be brought from may be other packs by now */
+        struct stage_task *older = *at;
+
+        t->wanted.is_doubted |= older->wanted.is_doubted;
+        t->next = older->next;
+        free_task(older);
+    }
+    *at = t;
+    pthread_cond_signal(&q->changed);
+    pthread_mutex_unlock(&q->lock);
+}
+
+/* Brings those that are not there while no other order waits, instead of what was expected before; a note
+ * says when that is over.  They are not in use, so whatever a job waits for may remove them. */
+static void stage_queue_expect(struct stage_queue *q, const struct order_expect *x, int64_t seq)
+{
+    const struct dataset *sets = x->sets.items;
+    struct order_stage as = {
+        .project = x->project, .share = x->share, .drive = x->drive, .settings = x->settings
+    };
+    struct stage_task **last = &q->later;
+
+    pthread_mutex_lock(&q->lock);
+    free_tasks(&q->later);
+    q->expect_seq = seq;
+    for (size_t i = 0; i < x->sets.n; i++) {
+        as.set = sets[i];
+        *last = make_task(&as, seq);
+        (*last)->is_expected = true;
+        last = &(*last)->next;
+    }
+    if (q->later == NULL)
+        note_expected(&q->notes, seq);
+    pthread_cond_signal(&q->changed);
+    pthread_mutex_unlock(&q->lock);
+}
+
+static void stage_queue_release(struct stage_queue *q, const struct order_release *x)
+{
+    struct cache_use use = use_of(q, &x->tree, x->is_doubted);
+
+    pthread_mutex_lock(&q->lock);
+    digest_set_drop(&q->used, &x->tree);
+    pthread_mutex_unlock(&q->lock);
+    use.is_used_by_others = !cache_lock_use_alone(&q->locks, &x->tree);
+    cache_close_tree(q->scratch->cache_fd, &use);
+    cache_unlock_use(&q->locks, &x->tree);
+}
+
+/* ---- its life ---- */
+
+/* scratch must live as long; its folders are only read from the thread.  NULL with e set. */
+static struct stage_queue *stage_queue_create(struct scratch *scratch,
+                                              const struct share_source *source, int guard_fd,
+                                              struct err *e)
+{
+    struct stage_queue *q = mem_alloc(sizeof *q);
+    int rc;
+
+    *q = (struct stage_queue){ .scratch = scratch,
+                               .source = *source,
+                               .cache_dir_path = mem_printf("%s/" SCRATCH_CACHE, scratch->path),
+                               .guard_fd = guard_fd };
+    if (!cache_locks_open(&q->locks, scratch->cache_fd))
+        log_event(LOG_WARN, "cache-not-locked", "cache", "%s", q->cache_dir_path, NULL);
+    pthread_mutex_init(&q->lock, NULL);
+    pthread_cond_init(&q->changed, NULL);
+    q->notes.last = &q->notes.first;
+    q->notes.event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    rc = q->notes.event_fd < 0 ? errno : pthread_create(&q->thread, NULL, run_stage_queue, q);
+    if (rc == 0)
+        return q;
+    errno = rc;
+    err_sys(e, "start a thread");
+    if (q->notes.event_fd >= 0)
+        close(q->notes.event_fd);
+    cache_locks_close(&q->locks);
+    free(q->cache_dir_path);
+    free(q);
+    return NULL;
+}
+
+/* false: it is bringing something; what it is at ends with the process. */
+static bool stage_queue_destroy(struct stage_queue *q)
+{
+    struct stage_note *note;
+    bool is_idle;
+
+    pthread_mutex_lock(&q->lock);
+    q->is_over = true;
+    is_idle = q->at == NULL;
+    pthread_cond_signal(&q->changed);
+    pthread_mutex_unlock(&q->lock);
+    if (!is_idle) {
+        pthread_detach(q->thread);
+        return false;
+    }
+    pthread_join(q->thread, NULL);
+    free_tasks(&q->tasks);
+    free_tasks(&q->later);
+    while ((note = next_note(q)) != NULL)
+        free(note);
+    close(q->notes.event_fd);
+    digest_set_free(&q->used);
+    digest_set_free(&q->going);
+    cache_locks_close(&q->locks);
+    free(q->cache_dir_path);
+    pthread_cond_destroy(&q->changed);
+    pthread_mutex_destroy(&q->lock);
+    free(q);
+    return true;
+}
 
 struct stager {
     struct scratch scratch;
@@ -66,13 +688,13 @@ static int take_order(struct stager *s, const struct envelope *m, struct err *e)
 /* Until there is an order, or the agent is gone; notes are sent meanwhile. */
 static int wait_for_order(struct stager *s, struct err *e)
 {
-    struct pollfd fds[] = { { s->wire.fd, POLLIN, 0 }, { stage_queue_fd(s->queue), POLLIN, 0 } };
+    struct pollfd fds[] = { { s->wire.fd, POLLIN, 0 }, { s->queue->notes.event_fd, POLLIN, 0 } };
 
     for (;;) {
         int64_t left_ms, sent = 0;
         struct stage_note *note;
 
-        while (sent >= 0 && (note = stage_queue_next(s->queue)) != NULL) {
+        while (sent >= 0 && (note = next_note(s->queue)) != NULL) {
             sent = wire_send(&s->wire, note->type, note->re, NULL, &note->body, e);
             free(note);
         }
