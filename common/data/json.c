@@ -155,16 +155,6 @@ enum { JSON_DEPTH_MAX = 32 };
 
 /* ---- out ---- */
 
-static void add_float(struct buf *out, double f)
-{
-    if (isnan(f))
-        buf_add_str(out, "NaN");
-    else if (isinf(f))
-        buf_add_str(out, f < 0 ? "-Infinity" : "Infinity");
-    else
-        value_add_float(out, f);
-}
-
 /* A new line; indent < 0: all stays on one line. */
 static void add_break(struct buf *out, int indent)
 {
@@ -183,7 +173,12 @@ static void add_value(struct buf *out, const struct value *v, int indent)
     case VALUE_NULL: buf_add_str(out, "null"); return;
     case VALUE_BOOL: buf_add_str(out, v->b ? "true" : "false"); return;
     case VALUE_INT: buf_printf(out, "%" PRId64, v->i); return;
-    case VALUE_FLOAT: add_float(out, v->f); return;
+    case VALUE_FLOAT:
+        if (isfinite(v->f))
+            value_add_float(out, v->f);
+        else
+            buf_add_str(out, isnan(v->f) ? "NaN" : v->f < 0 ? "-Infinity" : "Infinity");
+        return;
     case VALUE_STR: quote_add(out, v->str.s, v->str.n); return;
     case VALUE_BIN:
         buf_add_char(out, '"');

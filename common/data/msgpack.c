@@ -321,38 +321,27 @@ int mp_read(const void *bytes, size_t n, struct arena *a, struct value *v, struc
     return 0;
 }
 
-/* Reads the head of an array: how many items, and where the first begins. */
-static int read_list_head(struct bytes from, size_t *n_items, size_t *offset, struct err *e)
-{
-    enum { FIXARRAY = 0x90, FIXARRAY_MASK = 0xf0, ARRAY16 = 0xdc, ARRAY32 = 0xdd };
-    unsigned first = from.n > 0 ? from.data[0] : 0;
-    size_t n_more = first == ARRAY16 ? 2 : first == ARRAY32 ? 4 : 0;
-
-    if (n_more == 0 && (first & FIXARRAY_MASK) != FIXARRAY)
-        return err_set(e, ERR_PROTOCOL, "msgpack: expected a list");
-    if (from.n < 1 + n_more)
-        return err_set(e, ERR_PROTOCOL, "msgpack, byte %zu: it ends too early", from.n);
-    *n_items = n_more == 0 ? first & ~(unsigned)FIXARRAY_MASK : 0;
-    for (size_t i = 1; i <= n_more; i++)
-        *n_items = *n_items << 8 | from.data[i];
-    *offset = 1 + n_more;
-    return 0;
-}
-
 int mp_each_item(const void *bytes, size_t n,
                  int (*each)(void *context, struct bytes item, struct err *e), void *context,
                  struct err *e)
 {
+    enum { FIXARRAY = 0x90, FIXARRAY_MASK = 0xf0, ARRAY16 = 0xdc, ARRAY32 = 0xdd };
     struct bytes all = { bytes, n };
+    unsigned first = n > 0 ? all.data[0] : 0;
+    size_t n_more = first == ARRAY16 ? 2 : first == ARRAY32 ? 4 : 0;
+    size_t n_items = n_more == 0 ? first & ~(unsigned)FIXARRAY_MASK : 0, end = 1 + n_more;
     struct value skipped;
-    size_t n_items = 0, begin, end = 0;
 
-    if (read_list_head(all, &n_items, &end, e) < 0)
-        return -1;
+    if (n_more == 0 && (first & FIXARRAY_MASK) != FIXARRAY)
+        return err_set(e, ERR_PROTOCOL, "msgpack: expected a list");
+    if (n < end)
+        return err_set(e, ERR_PROTOCOL, "msgpack, byte %zu: it ends too early", n);
+    for (size_t i = 1; i <= n_more; i++)
+        n_items = n_items << 8 | all.data[i];
     for (size_t i = 0; i < n_items; i++) {
+        size_t begin = end;
         int answer;
 
-        begin = end;
         if (parse(all, &end, NULL, &skipped, e) < 0)
             return -1;
         answer = each(context, (struct bytes){ all.data + begin, end - begin }, e);

@@ -335,23 +335,9 @@ int schema_read(const struct schema *s, struct bytes bytes, struct arena *a, voi
 
 /* ---- copies ---- */
 
-static void copy_into(const struct schema *s, const void *from, struct arena *a, void *to);
-
 static const char *copy_str(struct arena *a, const char *text)
 {
     return text == NULL ? NULL : arena_strdup(a, text);
-}
-
-static struct list copy_list(const struct field *f, const struct list *list, struct arena *a)
-{
-    struct list copy = { arena_alloc(a, list->n * item_bytes(f)), list->n };
-
-    for (size_t i = 0; i < list->n; i++)
-        if (f->type == FIELD_STRS)
-            ((const char **)copy.items)[i] = copy_str(a, ((const char *const *)list->items)[i]);
-        else
-            copy_into(f->of, item_of(f, list, i), a, (char *)copy.items + i * item_bytes(f));
-    return copy;
 }
 
 /* Numbers, tokens and digests are copied with the struct that they lie in. */
@@ -363,6 +349,7 @@ static void copy_into(const struct schema *s, const void *from, struct arena *a,
         const void *at = member_of(f, from);
         void *place = place_of(f, to);
         const struct bytes *bytes = at;
+        struct list *copy = place;
 
         if (f->type == FIELD_STR)
             *(const char **)place = copy_str(a, *(const char *const *)at);
@@ -375,7 +362,11 @@ static void copy_into(const struct schema *s, const void *from, struct arena *a,
         else if (f->type == FIELD_STRUCT)
             copy_into(f->of, at, a, place);
         else if (f->type == FIELD_LIST || f->type == FIELD_STRS)
-            *(struct list *)place = copy_list(f, at, a);
+            copy->items = arena_alloc(a, copy->n * item_bytes(f));
+        for (size_t k = 0; f->type == FIELD_STRS && k < copy->n; k++)
+            ((const char **)copy->items)[k] = copy_str(a, *(const char *const *)item_of(f, at, k));
+        for (size_t k = 0; f->type == FIELD_LIST && k < copy->n; k++)
+            copy_into(f->of, item_of(f, at, k), a, (char *)copy->items + k * item_bytes(f));
     }
 }
 

@@ -235,25 +235,23 @@ static bool decimal_round(struct decimal *d, double f, int n)
  * Above a power of two the doubles lie further apart than below it.  There the second nearest
  * decimal of 16 digits may read back as f where the nearest does not.
  */
-static bool decimal_next(struct decimal *d, double f)
-{
-    uint64_t next = strtoull(d->digits, NULL, 10) + 1;
-    char text[48];
-
-    snprintf(text, sizeof text, "%" PRIu64 "e%d", next, d->point - d->n);
-    if (strtod(text, NULL) != f)
-        return false;
-    snprintf(d->digits, sizeof d->digits, "%" PRIu64, next);
-    return true;
-}
-
 static void decimal_shortest(struct decimal *d, double f)
 {
     int n = f < DBL_MIN ? 1 : DIGITS_SURE; /* subnormals have few digits to tell apart */
+    uint64_t next;
+    char text[48];
 
-    while (n < DIGITS_MAX && !decimal_round(d, f, n) &&
-           !(n == DIGITS_MAX - 1 && decimal_next(d, f)))
+    while (n < DIGITS_MAX && !decimal_round(d, f, n)) {
+        if (n == DIGITS_MAX - 1) {
+            next = strtoull(d->digits, NULL, 10) + 1;
+            snprintf(text, sizeof text, "%" PRIu64 "e%d", next, d->point - d->n);
+            if (strtod(text, NULL) == f) {
+                snprintf(d->digits, sizeof d->digits, "%" PRIu64, next);
+                break;
+            }
+        }
         n++;
+    }
     if (n == DIGITS_MAX)
         decimal_round(d, f, DIGITS_MAX);
     while (d->n > 1 && d->digits[d->n - 1] == '0')
@@ -266,32 +264,10 @@ static void add_zeros(struct buf *out, int n)
         buf_add_char(out, '0');
 }
 
-static void add_positional(struct buf *out, const struct decimal *d)
-{
-    int whole = d->point < 0 ? 0 : d->point < d->n ? d->point : d->n;
-
-    buf_add(out, d->digits, (size_t)whole);
-    add_zeros(out, whole == 0 ? 1 : d->point - whole);
-    buf_add_char(out, '.');
-    add_zeros(out, -d->point);
-    buf_add(out, d->digits + whole, (size_t)(d->n - whole));
-    if (whole == d->n)
-        buf_add_char(out, '0');
-}
-
-static void add_scientific(struct buf *out, const struct decimal *d)
-{
-    buf_add_char(out, d->digits[0]);
-    if (d->n > 1) {
-        buf_add_char(out, '.');
-        buf_add(out, d->digits + 1, (size_t)d->n - 1);
-    }
-    buf_printf(out, "e%c%02d", d->point < 1 ? '-' : '+', abs(d->point - 1));
-}
-
 void value_add_float(struct buf *out, double f)
 {
     struct decimal d;
+    int whole;
 
     if (isnan(f)) {
         buf_add_str(out, "nan");
@@ -299,15 +275,24 @@ void value_add_float(struct buf *out, double f)
     }
     if (signbit(f))
         buf_add_char(out, '-');
-    if (isinf(f)) {
-        buf_add_str(out, "inf");
-    } else if (f == 0) {
-        buf_add_str(out, "0.0");
+    if (isinf(f) || f == 0) {
+        buf_add_str(out, f == 0 ? "0.0" : "inf");
+        return;
+    }
+    decimal_shortest(&d, fabs(f));
+    if (d.point > -4 && d.point <= 16) {
+        whole = d.point < 0 ? 0 : d.point < d.n ? d.point : d.n;
+        buf_add(out, d.digits, (size_t)whole);
+        add_zeros(out, whole == 0 ? 1 : d.point - whole);
+        buf_add_char(out, '.');
+        add_zeros(out, -d.point);
+        buf_add(out, d.digits + whole, (size_t)(d.n - whole));
+        if (whole == d.n)
+            buf_add_char(out, '0');
     } else {
-        decimal_shortest(&d, fabs(f));
-        if (d.point > -4 && d.point <= 16)
-            add_positional(out, &d);
-        else
-            add_scientific(out, &d);
+        buf_add_char(out, d.digits[0]);
+        if (d.n > 1)
+            buf_printf(out, ".%.*s", d.n - 1, d.digits + 1);
+        buf_printf(out, "e%c%02d", d.point < 1 ? '-' : '+', abs(d.point - 1));
     }
 }

@@ -498,26 +498,14 @@ static int compose_map(struct parser *p, int depth, struct yaml_node *node)
     return answer;
 }
 
-static int compose_container(struct parser *p, const yaml_event_t *event, int depth,
-                             struct yaml_node *node)
+static int compose(struct parser *p, const yaml_event_t *event, int depth, struct yaml_node *node)
 {
     bool is_list = event->type == YAML_SEQUENCE_START_EVENT;
     const yaml_char_t *tag =
         is_list ? event->data.sequence_start.tag : event->data.mapping_start.tag;
-
-    if (depth >= YAML_DEPTH_MAX)
-        return yaml_error(p->e, p->name, node, "nested more than %d deep", YAML_DEPTH_MAX);
-    if ((is_list ? compose_list : compose_map)(p, depth + 1, node) < 0)
-        return -1;
-    return tag == NULL ? 0 : check_tag(p, node, (const char *)tag);
-}
-
-static int compose(struct parser *p, const yaml_event_t *event, int depth, struct yaml_node *node)
-{
     const yaml_char_t *anchor = event->type == YAML_SCALAR_EVENT ? event->data.scalar.anchor
-                                : event->type == YAML_SEQUENCE_START_EVENT
-                                    ? event->data.sequence_start.anchor
-                                    : event->data.mapping_start.anchor;
+                                : is_list                        ? event->data.sequence_start.anchor
+                                                                 : event->data.mapping_start.anchor;
     size_t i = p->n_anchors;
 
     *node = node_at(event->start_mark);
@@ -532,9 +520,16 @@ static int compose(struct parser *p, const yaml_event_t *event, int depth, struc
         p->anchors[p->n_anchors++] =
             (struct anchor){ .name = arena_strdup(p->arena, (const char *)anchor), .open = true };
     }
-    if ((event->type == YAML_SCALAR_EVENT ? compose_scalar(p, event, node)
-                                          : compose_container(p, event, depth, node)) < 0)
-        return -1;
+    if (event->type == YAML_SCALAR_EVENT) {
+        if (compose_scalar(p, event, node) < 0)
+            return -1;
+    } else {
+        if (depth >= YAML_DEPTH_MAX)
+            return yaml_error(p->e, p->name, node, "nested more than %d deep", YAML_DEPTH_MAX);
+        if ((is_list ? compose_list : compose_map)(p, depth + 1, node) < 0 ||
+            (tag != NULL && check_tag(p, node, (const char *)tag) < 0))
+            return -1;
+    }
     if (anchor != NULL) {
         p->anchors[i].node = *node;
         p->anchors[i].open = false;

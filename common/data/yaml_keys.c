@@ -94,26 +94,6 @@ static int read_strs(struct yaml_keys_reader *r, const struct key *key,
     return answer;
 }
 
-static int read_int(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
-                    int64_t *to)
-{
-    const char *digits;
-
-    if (node->type == VALUE_STR && !has_nul(node) && is_showable(node)) {
-        digits = node->text + (*node->text == '-');
-        if (*digits != '\0' && digits[strspn(digits, "0123456789")] == '\0')
-            return yaml_keys_error(
-                r, node, "%s: expected a whole number, found the text '%s' (take the quotes away)",
-                key->name, node->text);
-    }
-    if (node->type != VALUE_INT)
-        return expected(r, key, node, "a whole number");
-    if (node->scalar.i < 0)
-        return expected(r, key, node, "no negative number");
-    *to = node->scalar.i;
-    return 0;
-}
-
 /* A kind of quantity: how it is read and written, and what to call it. */
 struct quantity {
     const char *what;
@@ -149,13 +129,23 @@ static int read_bounded(struct yaml_keys_reader *r, const struct key *key,
                         const struct yaml_node *node, int64_t *to)
 {
     const struct quantity *q = &quantities[key->type];
-    int64_t number = 0;
+    int64_t number = node->scalar.i;
+    const char *digits;
 
-    if (key->type == KEY_INT && read_int(r, key, node, &number) < 0)
-        return -1;
-    if (key->type != KEY_INT &&
-        (!is_text_or_number(node) || q->parse(node->text, &number, NULL) < 0))
+    if (key->type != KEY_INT) {
+        if (!is_text_or_number(node) || q->parse(node->text, &number, NULL) < 0)
+            return expected(r, key, node, q->what);
+    } else if (node->type == VALUE_STR && !has_nul(node) && is_showable(node)) {
+        digits = node->text + (*node->text == '-');
+        if (*digits != '\0' && digits[strspn(digits, "0123456789")] == '\0')
+            return yaml_keys_error(
+                r, node, "%s: expected a whole number, found the text '%s' (take the quotes away)",
+                key->name, node->text);
+    }
+    if (key->type == KEY_INT && node->type != VALUE_INT)
         return expected(r, key, node, q->what);
+    if (key->type == KEY_INT && number < 0)
+        return expected(r, key, node, "no negative number");
     if (key->max > 0 && number > key->max)
         return refuse_bound(r, key, node, "most", key->max);
     if (number < key->min)

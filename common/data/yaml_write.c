@@ -36,33 +36,27 @@ static void add_str(struct buf *out, const char *s, size_t n)
         quote_add(out, s, n);
 }
 
-/* YAML 1.1 takes 1e-05 for text and 1.0e-05 for a number. */
-static void add_float(struct buf *out, double f)
+static void add_scalar(struct buf *out, const struct value *v)
 {
     struct buf text = { 0 };
     const char *e;
 
-    value_add_float(&text, f);
-    e = strchr(buf_text(&text), 'e');
-    if (isnan(f))
-        buf_add_str(out, ".nan");
-    else if (isinf(f))
-        buf_add_str(out, f < 0 ? "-.inf" : ".inf");
-    else if (e == NULL || strchr(buf_text(&text), '.') != NULL)
-        buf_add(out, text.bytes, text.n);
-    else
-        buf_printf(out, "%.*s.0%s", (int)(e - buf_text(&text)), buf_text(&text), e);
-    buf_free(&text);
-}
-
-static void add_scalar(struct buf *out, const struct value *v)
-{
-    if (v->type == VALUE_STR)
+    if (v->type == VALUE_STR) {
         add_str(out, v->str.s, v->str.n);
-    else if (v->type == VALUE_FLOAT)
-        add_float(out, v->f);
-    else
+    } else if (v->type == VALUE_FLOAT && !isfinite(v->f)) {
+        buf_add_str(out, isnan(v->f) ? ".nan" : v->f < 0 ? "-.inf" : ".inf");
+    } else if (v->type ==
+               VALUE_FLOAT) { /* YAML 1.1 takes 1e-05 for text and 1.0e-05 for a number */
+        value_add_float(&text, v->f);
+        e = strchr(buf_text(&text), 'e');
+        if (e == NULL || strchr(buf_text(&text), '.') != NULL)
+            buf_add(out, text.bytes, text.n);
+        else
+            buf_printf(out, "%.*s.0%s", (int)(e - buf_text(&text)), buf_text(&text), e);
+        buf_free(&text);
+    } else {
         json_add_value(out, v);
+    }
 }
 
 /* Whether it goes on the line it began on: scalars, lists of scalars, and what is empty. */

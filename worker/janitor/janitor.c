@@ -42,20 +42,6 @@ static bool is_on_scratch(const struct scratch *s, const struct token *token)
     return is_in(s->run_fd, hex) || is_in(s->ended_fd, hex) || is_in(s->published_fd, hex);
 }
 
-/* The process has left something, or one of those asked about: their runner makes the attempts'
- * folders first, then that of the process. */
-static bool has_begun(const struct scratch *s, const struct order_settle *x)
-{
-    const struct token_entry *tokens = x->tokens.items;
-
-    if (!token_is_zero(&x->process) && is_on_scratch(s, &x->process))
-        return true;
-    for (size_t i = 0; i < x->tokens.n; i++)
-        if (is_on_scratch(s, &tokens[i].token))
-            return true;
-    return false;
-}
-
 /* A runner that died between writing the outcome and moving the folder had nothing else to do. */
 static bool move_to_ended(const struct scratch *s, const char *hex)
 {
@@ -195,9 +181,14 @@ static void tell_remains(void *context, const struct note_remains *note)
 static int tell_settled(struct janitor *c, const struct order_settle *x, int64_t re, struct err *e)
 {
     const struct token_entry *tokens = x->tokens.items;
-    bool begun = has_begun(&c->scratch, x), has_process = !token_is_zero(&x->process);
+    bool has_process = !token_is_zero(&x->process);
+    /* The process has left something, or one of those asked about: their runner makes the attempts'
+     * folders first, then that of the process. */
+    bool has_begun = has_process && is_on_scratch(&c->scratch, &x->process);
     int rc = 0;
 
+    for (size_t i = 0; i < x->tokens.n; i++)
+        has_begun = has_begun || is_on_scratch(&c->scratch, &tokens[i].token);
     for (size_t i = 0; rc == 0 && i < has_process + x->tokens.n; i++) {
         const struct token *token =
             has_process && i == 0 ? &x->process : &tokens[i - has_process].token;
@@ -205,7 +196,7 @@ static int tell_settled(struct janitor *c, const struct order_settle *x, int64_t
         struct note_settled note;
 
         settle(&c->scratch, x, token, a, &note);
-        note.has_begun = begun;
+        note.has_begun = has_begun;
         rc = tell(c, re, NOTE_SETTLED, &note, e);
         arena_destroy(a);
     }

@@ -159,27 +159,6 @@ static int begin_entry(struct checkpoint_copy *k, struct err *e)
     return k->out == NULL ? -1 : 0;
 }
 
-/* What was written to the file meanwhile is for the next round: it may never end. */
-static int copy_piece(struct checkpoint_copy *k, struct err *e)
-{
-    int64_t left_bytes = k->now.entries[k->at].size_bytes - k->copied_bytes;
-    uint64_t max_bytes = left_bytes <= 0            ? 0
-                         : left_bytes < PIECE_BYTES ? (uint64_t)left_bytes
-                                                    : PIECE_BYTES;
-    uint64_t copied_bytes;
-    struct share_file *out = k->out;
-
-    if (share_put(out, k->in_fd, max_bytes, &copied_bytes, e) < 0)
-        return -1;
-    k->copied_bytes += (int64_t)copied_bytes;
-    if (copied_bytes > 0)
-        return 0;
-    k->out = NULL;
-    close_file(&k->in_fd);
-    k->now.entries[k->at++].size_bytes = k->copied_bytes;
-    return share_end(out, e);
-}
-
 /* All was copied once: 0 when nothing has changed meanwhile, else what has is copied again. */
 static int end_round(struct checkpoint_copy *k, struct err *e)
 {
@@ -222,11 +201,27 @@ static int end_round(struct checkpoint_copy *k, struct err *e)
 
 int checkpoint_copy_go_on(struct checkpoint_copy *k, struct err *e)
 {
-    if (k->out != NULL)
-        return copy_piece(k, e) < 0 ? -1 : 1;
-    if (k->at < k->now.n)
+    struct share_file *out = k->out;
+    uint64_t copied_bytes;
+    int64_t left_bytes;
+
+    if (out == NULL && k->at == k->now.n)
+        return end_round(k, e);
+    if (out == NULL)
         return begin_entry(k, e) < 0 ? -1 : 1;
-    return end_round(k, e);
+    /* What was written to the file meanwhile is for the next round: it may never end. */
+    left_bytes = k->now.entries[k->at].size_bytes - k->copied_bytes;
+    if (left_bytes > PIECE_BYTES)
+        left_bytes = PIECE_BYTES;
+    if (share_put(out, k->in_fd, left_bytes < 0 ? 0 : (uint64_t)left_bytes, &copied_bytes, e) < 0)
+        return -1;
+    k->copied_bytes += (int64_t)copied_bytes;
+    if (copied_bytes > 0)
+        return 1;
+    k->out = NULL;
+    close_file(&k->in_fd);
+    k->now.entries[k->at++].size_bytes = k->copied_bytes;
+    return share_end(out, e) < 0 ? -1 : 1;
 }
 
 /* ---- what must be durable ---- */

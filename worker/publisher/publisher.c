@@ -190,27 +190,6 @@ static void withdraw_due(struct publisher *p)
 
 /* ---- orders ---- */
 
-/* What cannot be removed is wiped by the site one day; nobody waits for it. */
-static void take_discard(struct publisher *p, const struct token *token)
-{
-    struct token_entry discarded = { .token = *token };
-    struct task *t = find_task(p, token);
-    char hex[TOKEN_HEX];
-    struct err e = { 0 };
-
-    if (t != NULL)
-        remove_task(p, t);
-    shiplog_forget(p->shiplog, token);
-    checkpoint_copies_forget(p->keeper, token);
-    token_hex(token, hex);
-    if (scratch_keep_spare(&p->scratch, hex, &p->n_spares)
-            ? scratch_discard_checkpoint(&p->scratch, token, &e) < 0
-            : scratch_discard(&p->scratch, token, &e) < 0)
-        log_event(LOG_WARN, "not-discarded", "error", "%s", e.text, NULL);
-    CRASH_POINT_POINT(discard_ended);
-    note(p, NOTE_DISCARDED, &discarded);
-}
-
 static int take_order(struct publisher *p, const struct envelope *m, struct err *e)
 {
     static const int types[] = { ORDER_WATCH, ORDER_PUBLISH, ORDER_WITHDRAW, ORDER_DISCARD, -1 };
@@ -220,6 +199,10 @@ static int take_order(struct publisher *p, const struct envelope *m, struct err 
         struct token_entry withdraw;
         struct token_entry discard;
     } body;
+    struct token_entry discarded;
+    struct err why = { 0 };
+    char hex[TOKEN_HEX];
+    struct task *t;
 
     if (child_order_body(&p->wire, m, types, &body, e) < 0)
         return -1;
@@ -233,7 +216,22 @@ static int take_order(struct publisher *p, const struct envelope *m, struct err 
     } else if (m->type == ORDER_WITHDRAW) {
         add_task(p, &body.withdraw.token, true);
     } else {
-        take_discard(p, &body.discard.token);
+        const struct token *token = &body.discard.token;
+
+        t = find_task(p, token);
+        if (t != NULL)
+            remove_task(p, t);
+        shiplog_forget(p->shiplog, token);
+        checkpoint_copies_forget(p->keeper, token);
+        token_hex(token, hex);
+        /* What cannot be removed is wiped by the site one day; nobody waits for it. */
+        if (scratch_keep_spare(&p->scratch, hex, &p->n_spares)
+                ? scratch_discard_checkpoint(&p->scratch, token, &why) < 0
+                : scratch_discard(&p->scratch, token, &why) < 0)
+            log_event(LOG_WARN, "not-discarded", "error", "%s", why.text, NULL);
+        CRASH_POINT_POINT(discard_ended);
+        discarded = (struct token_entry){ .token = *token };
+        note(p, NOTE_DISCARDED, &discarded);
     }
     return 0;
 }

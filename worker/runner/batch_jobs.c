@@ -548,21 +548,6 @@ void batch_jobs_refuse(struct batch_jobs *m, int event, const char *reason)
     }
 }
 
-/* It was at this one. */
-static void blame_process(struct batch_jobs *m, struct mate *mate, const struct outcome *process)
-{
-    end_mate(mate, process->event, process->reason);
-    mate->outcome = *process;
-    mate->outcome.reason = mate->reason;
-    mate->outcome.started_at = m->since_ms;
-    mate->outcome.cpu_ms = process->cpu_ms > m->cpu_ms ? process->cpu_ms - m->cpu_ms : 0;
-    if (process->event != EV_DONE)
-        return;
-    mate->outcome.event = EV_FAIL;
-    mate->outcome.cause = CAUSE_FAILED;
-    set_reason(mate, "the process ended without reporting this job");
-}
-
 void batch_jobs_over(struct batch_jobs *m, const struct outcome *process)
 {
     struct err e = { 0 };
@@ -589,8 +574,17 @@ void batch_jobs_over(struct batch_jobs *m, const struct outcome *process)
         if (mate->state == MATE_OPEN && mate->is_stopped) {
             end_mate(mate, EV_CANCEL, "cancelled");
             mate->outcome.started_at = mate == first ? m->since_ms : mate->outcome.ended_at;
-        } else if (mate->state == MATE_OPEN && mate == first) {
-            blame_process(m, mate, process);
+        } else if (mate->state == MATE_OPEN && mate == first) { /* the process was at this one */
+            end_mate(mate, process->event, process->reason);
+            mate->outcome = *process;
+            mate->outcome.reason = mate->reason;
+            mate->outcome.started_at = m->since_ms;
+            mate->outcome.cpu_ms = process->cpu_ms > m->cpu_ms ? process->cpu_ms - m->cpu_ms : 0;
+            if (process->event == EV_DONE) {
+                mate->outcome.event = EV_FAIL;
+                mate->outcome.cause = CAUSE_FAILED;
+                set_reason(mate, "the process ended without reporting this job");
+            }
         } else if (mate->state == MATE_OPEN) {
             end_mate(mate, EV_RECALL, "its process ended before it came to this job");
         }

@@ -94,18 +94,19 @@ static int write_params(int fd, const struct order *o, const struct value *param
     int result;
 
     json_add_pretty(&json, params);
-    if (is_chunk)
+    if (is_chunk) {
         mp_add_value(&packed, params);
-    else
+        result = put_file(fd, JOB_CHUNK ".json", buf_bytes(&json), e);
+        if (result == 0)
+            result = put_file(fd, JOB_CHUNK ".msgpack", buf_bytes(&packed), e);
+    } else {
         yaml_add_value(&yaml, params);
-    result =
-        put_file(fd, is_chunk ? JOB_CHUNK ".json" : JOB_PARAM2VAL ".json", buf_bytes(&json), e);
-    if (result == 0 && is_chunk)
-        result = put_file(fd, JOB_CHUNK ".msgpack", buf_bytes(&packed), e);
-    if (result == 0 && !is_chunk)
-        result = put_file(fd, JOB_PARAM2VAL ".yaml", buf_bytes(&yaml), e);
-    if (result == 0 && !is_chunk)
-        result = put_file(fd, JOB_PARAM2VAL ".msgpack", o->assignment.params, e);
+        result = put_file(fd, JOB_PARAM2VAL ".json", buf_bytes(&json), e);
+        if (result == 0)
+            result = put_file(fd, JOB_PARAM2VAL ".yaml", buf_bytes(&yaml), e);
+        if (result == 0)
+            result = put_file(fd, JOB_PARAM2VAL ".msgpack", o->assignment.params, e);
+    }
     buf_free(&json);
     buf_free(&yaml);
     buf_free(&packed);
@@ -132,54 +133,41 @@ static int fill_jobdir(struct jobdir *d, const struct scratch *s, int dir_fd, co
     return result;
 }
 
-/* Whole before it gets its name: in run/ nothing of an earlier attempt is ever seen. */
-static int make_of_spare(struct jobdir *d, const struct scratch *s, struct spares *spares,
-                         const char *hex, const struct order *o, const struct value *params)
-{
-    char name[TOKEN_HEX + 1];
-
-    snprintf(name, sizeof name, ".%s", hex);
-    if (!scratch_take_spare(spares, s, name))
-        return -1;
-    if (fill_jobdir(d, s, s->spare_fd, name, o, params, NULL) == 0) {
-        (void)renameat(d->fd, JOB_LOG, s->log_fd, hex);
-        if (renameat(s->spare_fd, name, s->run_fd, hex) == 0)
-            return 0;
-        jobdir_close(d);
-    }
-    (void)io_remove_tree_at(s->spare_fd, name, NULL);
-    return -1;
-}
-
-static int make_fresh(struct jobdir *d, const struct scratch *s, const char *hex,
-                      const struct order *o, const struct value *params, struct err *e)
-{
-    int rc = mkdirat(s->run_fd, hex, 0700);
-
-    /* A leftover would be of a runner that died between making it and saying so. */
-    if (rc < 0 && errno == EEXIST && io_remove_tree_at(s->run_fd, hex, e) == 0)
-        rc = mkdirat(s->run_fd, hex, 0700);
-    if (rc < 0)
-        return err_sys(e, "create %s/%s", SCRATCH_RUN, hex);
-    return fill_jobdir(d, s, s->run_fd, hex, o, params, e);
-}
-
-/* Whatever is wrong with a spare folder is not wrong with a fresh one. */
 int jobdir_make(struct jobdir *d, const struct scratch *s, struct spares *spares,
                 const struct order *o, const struct value *params, struct err *e)
 {
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
-    char hex[TOKEN_HEX], *brought;
-    int rc = 0;
+    char hex[TOKEN_HEX], hidden[TOKEN_HEX + 1], *brought;
+    bool is_made = false;
+    int rc;
 
     *d = (struct jobdir){ -1, -1, -1 };
     token_hex(&o->assignment.token, hex);
-    if ((order_is_process(o) || make_of_spare(d, s, spares, hex, o, params) < 0) &&
-        make_fresh(d, s, hex, o, params, e) < 0)
-        return -1;
+    snprintf(hidden, sizeof hidden, ".%s", hex);
+    /* A spare folder is whole before it gets its name: in run/ nothing of an earlier attempt is ever seen.
+     * Whatever is wrong with it is not wrong with a fresh one. */
+    if (!order_is_process(o) && scratch_take_spare(spares, s, hidden)) {
+        if (fill_jobdir(d, s, s->spare_fd, hidden, o, params, NULL) == 0) {
+            (void)renameat(d->fd, JOB_LOG, s->log_fd, hex);
+            is_made = renameat(s->spare_fd, hidden, s->run_fd, hex) == 0;
+        }
+        if (!is_made) {
+            jobdir_close(d);
+            (void)io_remove_tree_at(s->spare_fd, hidden, NULL);
+        }
+    }
+    if (!is_made) {
+        rc = mkdirat(s->run_fd, hex, 0700);
+        /* A leftover would be of a runner that died between making it and saying so. */
+        if (rc < 0 && errno == EEXIST && io_remove_tree_at(s->run_fd, hex, e) == 0)
+            rc = mkdirat(s->run_fd, hex, 0700);
+        if (rc < 0)
+            return err_sys(e, "create %s/%s", SCRATCH_RUN, hex);
+        if (fill_jobdir(d, s, s->run_fd, hex, o, params, e) < 0)
+            return -1;
+    }
     d->log_fd = openat(s->log_fd, hex, flags, LOG_MODE);
-    if (d->log_fd < 0)
-        rc = err_sys(e, "create %s/%s", SCRATCH_LOG, hex);
+    rc = d->log_fd < 0 ? err_sys(e, "create %s/%s", SCRATCH_LOG, hex) : 0;
     /* Its checkpoint last of all: a folder that could not be made takes none with it. */
     if (rc == 0 && !order_is_process(o)) {
         brought = mem_printf("%s/%s", SCRATCH_CHECKPOINTS, hex);

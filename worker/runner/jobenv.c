@@ -154,28 +154,12 @@ static void set_ludwig(struct list_of_env *l, const struct order *o, const char 
     set_path(l, job_envvars[ENV_CHECKPOINT].name, job_path, JOB_CHECKPOINT);
 }
 
-/* Inside Slurm its own choice stays, unless several jobs share what it gave. */
-static void set_gpus(struct list_of_env *l, const struct order *o)
-{
-    const struct gpu_entry *gpus = o->gpus.items;
-    struct buf ids = { 0 };
-
-    if (o->in_slurm)
-        inherit(l, inherited_in_slurm, COUNT_OF(inherited_in_slurm));
-    if (o->in_slurm && o->gpus.n == 0)
-        return;
-    for (size_t i = 0; i < o->gpus.n; i++)
-        buf_printf(&ids, "%s%s", i > 0 ? "," : "", gpus[i].id);
-    set_text(l, "CUDA_VISIBLE_DEVICES", buf_text(&ids));
-    if (o->gpus.n > 0)
-        set_text(l, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
-    buf_free(&ids);
-}
-
 char **jobenv_make(const struct order *o, const struct jobenv_user *user, const char *job_path,
                    struct arena *a)
 {
     const struct env_entry *own = o->work.work.env.items;
+    const struct gpu_entry *gpus = o->gpus.items;
+    struct buf ids = { 0 };
     int64_t cpus_milli = o->work.work.resources.cpus_milli;
     struct list_of_env l = { .arena = a, .capacity = 64 };
 
@@ -191,7 +175,17 @@ char **jobenv_make(const struct order *o, const struct jobenv_user *user, const 
     inherit(&l, inherited, COUNT_OF(inherited));
     for (size_t i = 0; i < COUNT_OF(thread_counts); i++)
         set_number(&l, thread_counts[i], cpus_milli >= 2000 ? cpus_milli / 1000 : 1);
-    set_gpus(&l, o);
+    /* Inside Slurm its own choice of GPUs stays, unless several jobs share what it gave. */
+    if (o->in_slurm)
+        inherit(&l, inherited_in_slurm, COUNT_OF(inherited_in_slurm));
+    if (!o->in_slurm || o->gpus.n > 0) {
+        for (size_t i = 0; i < o->gpus.n; i++)
+            buf_printf(&ids, "%s%s", i > 0 ? "," : "", gpus[i].id);
+        set_text(&l, "CUDA_VISIBLE_DEVICES", buf_text(&ids));
+        buf_free(&ids);
+    }
+    if (o->gpus.n > 0)
+        set_text(&l, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
     set_ludwig(&l, o, job_path);
     for (size_t i = 0; i < o->work.work.env.n; i++)
         set_text(&l, own[i].name, own[i].value);

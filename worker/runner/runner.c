@@ -300,42 +300,35 @@ static void turn_once(struct runner *r, struct err *e)
         (void)take_agent(r);
 }
 
-static int set_up(struct runner *r, const char *scratch, struct err *e)
-{
-    sigset_t set;
-
-    umask(027); /* the jobs' as well */
-    if (child_begin(e) < 0 || process_tree_become_reaper(e) < 0)
-        return -1;
-    wire_init(&r->wire, CHILD_CHANNEL_FD, &orders);
-    if (scratch_open(&r->scratch, scratch, e) < 0)
-        return -1;
-    r->arena = arena_create();
-    r->user_arena = arena_create();
-    jobenv_find_user(scratch, r->user_arena, &r->user);
-    memlimit_open(&r->limit, CHILD_LIMIT_FD);
-    sigemptyset(&set);
-    sigaddset(&set, SIGCHLD);
-    sigaddset(&set, SIGTERM);
-    r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (r->signal_fd < 0)
-        return err_sys(e, "signalfd");
-    r->null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    return r->null_fd < 0 ? err_sys(e, "open /dev/null") : 0;
-}
-
 int runner_main(int argc, char **argv)
 {
     struct runner r = { .oom = { .kills_fd = -1 }, .job = { .deadline_ms = -1 } };
     struct err e = { 0 };
+    sigset_t set;
 
     if (argc != 2 || argv[1][0] != '/') {
         err_set(&e, ERR_USAGE, "--runner SCRATCH, absolute");
         return child_fail("runner", &e);
     }
-    if (set_up(&r, argv[1], &e) < 0)
+    umask(027); /* the jobs' as well */
+    if (child_begin(&e) < 0 || process_tree_become_reaper(&e) < 0)
         return child_fail("runner", &e);
-    tell_hello(&r);
+    wire_init(&r.wire, CHILD_CHANNEL_FD, &orders);
+    if (scratch_open(&r.scratch, argv[1], &e) < 0)
+        return child_fail("runner", &e);
+    r.arena = arena_create();
+    r.user_arena = arena_create();
+    jobenv_find_user(argv[1], r.user_arena, &r.user);
+    memlimit_open(&r.limit, CHILD_LIMIT_FD);
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGTERM);
+    r.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    r.null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (r.signal_fd < 0 || r.null_fd < 0)
+        err_sys(&e, r.signal_fd < 0 ? "signalfd" : "open /dev/null");
+    else
+        tell_hello(&r);
     /* Idle and without an agent there is nothing left to do, unless a new one is at the door. */
     while (e.kind == ERR_NONE && (is_busy(&r) || r.wire.fd >= 0 || take_agent(&r)))
         turn_once(&r, &e);

@@ -168,19 +168,6 @@ static char *split_row(char *row)
     return strpbrk(value, ",\"") == NULL ? value : NULL;
 }
 
-/* A field without anything in it is how pandas writes a nan. */
-static bool read_number(const char *text, double *number)
-{
-    char *end;
-
-    if (*text == '\0') {
-        *number = (double)NAN;
-        return true;
-    }
-    *number = strtod(text, &end);
-    return end > text && *end == '\0';
-}
-
 void metrics_read_series(struct metrics *m, int dir_fd, const char *name)
 {
     struct lines *l = lines_open(dir_fd, name);
@@ -192,13 +179,14 @@ void metrics_read_series(struct metrics *m, int dir_fd, const char *name)
     if (l == NULL)
         return;
     while ((row = lines_next(l, &n)) != NULL) {
-        char *text = split_row(row);
+        char *text = split_row(row), *end = text;
+        double value = (double)NAN; /* a field without anything in it is how pandas writes a nan */
         long long step;
-        double value;
-        char *end;
 
+        if (text != NULL && *text != '\0')
+            value = strtod(text, &end);
         /* An index and a series have no names in the first row unless they were given some. */
-        if (text != NULL && read_number(text, &value) &&
+        if (text != NULL && *end == '\0' && (end > text || *text == '\0') &&
             !(is_first && (row[0] == '\0' || text[0] == '\0'))) {
             errno = 0;
             step = strtoll(row, &end, 10);

@@ -138,22 +138,6 @@ void portable_names_names(struct portable_names_name *names, size_t n, const cha
 
 /* ---- walking a tree ---- */
 
-/* Names of a folder, to be freed; errno is not 0 when it could not be read to its end. */
-static struct portable_names_name *list_names(DIR *dir, size_t *n, struct arena *a)
-{
-    struct portable_names_name *names = NULL;
-    size_t capacity = 0;
-    struct dirent *entry;
-
-    for (*n = 0; (errno = 0, entry = readdir(dir)) != NULL;) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        mem_grow((void **)&names, &capacity, *n, sizeof *names);
-        names[(*n)++].name = arena_strdup(a, entry->d_name);
-    }
-    return names;
-}
-
 static const char *join(struct arena *a, const char *folder, const char *name)
 {
     return folder[0] == '\0' ? arena_strdup(a, name) : arena_printf(a, "%s/%s", folder, name);
@@ -172,8 +156,9 @@ int portable_names_walk(const struct portable_names_walk *w, struct err *e)
 
     do {
         struct portable_names_name *names = NULL;
+        size_t n = 0, names_capacity = 0;
+        const struct dirent *entry;
         DIR *dir = NULL;
-        size_t n = 0;
         int fd = -1;
 
         if (n_todo > 0)
@@ -181,22 +166,26 @@ int portable_names_walk(const struct portable_names_walk *w, struct err *e)
         result = w->open(w->context, at.path, at.to, &fd, e);
         if (result == 0 && fd >= 0) {
             dir = fdopendir(fd);
-            if (dir != NULL)
-                names = list_names(dir, &n, w->arena);
-            if (dir == NULL || errno != 0)
+            while (dir != NULL && (errno = 0, entry = readdir(dir)) != NULL) {
+                if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+                    continue;
+                mem_grow((void **)&names, &names_capacity, n, sizeof *names);
+                names[n++].name = arena_strdup(w->arena, entry->d_name);
+            }
+            if (errno != 0)
                 result = err_sys(e, "list %s", at.path[0] == '\0' ? "." : at.path);
         }
         if (result == 0 && n > 0)
             portable_names_names(names, n, at.path[0] == '\0' ? w->taken : NULL, w->arena);
         for (size_t i = 0; result == 0 && i < n; i++) {
-            const struct portable_names_entry entry = { at.path, names[i].name, names[i].to,
+            const struct portable_names_entry found = { at.path, names[i].name, names[i].to,
                                                         join(w->arena, at.path, names[i].name),
                                                         join(w->arena, at.to, names[i].to) };
 
-            result = w->each(w->context, fd, &entry, e);
+            result = w->each(w->context, fd, &found, e);
             if (result == 1) {
                 mem_grow((void **)&todo, &capacity, n_todo, sizeof *todo);
-                todo[n_todo++] = (struct todo){ entry.path, entry.to };
+                todo[n_todo++] = (struct todo){ found.path, found.to };
                 result = 0;
             }
         }

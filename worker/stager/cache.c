@@ -334,26 +334,6 @@ static void earlier_close(struct earlier *l)
 
 /* ---- what of it is there already ---- */
 
-static int make_folder(struct stage *s, size_t i, struct err *e)
-{
-    const char *name;
-    int dir_fd = dir_walk_to(&s->walk, plan_path(&s->plan, i), &name, e);
-    struct stat st;
-
-    if (dir_fd < 0)
-        return -1;
-    if (mkdirat(dir_fd, name, CACHE_FOLDER) == 0)
-        return 0;
-    if (errno != EEXIST)
-        return err_sys(e, "create %s", plan_path(&s->plan, i));
-    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
-        return 0;
-    if (io_remove_tree_at(dir_fd, name, e) < 0)
-        return -1;
-    return mkdirat(dir_fd, name, CACHE_FOLDER) < 0 ? err_sys(e, "create %s", plan_path(&s->plan, i))
-                                                   : 0;
-}
-
 static bool file_is_whole(const struct stage *s, size_t i, int dir_fd, const char *name)
 {
     const struct cache_row *row = &s->plan.rows[i];
@@ -385,22 +365,32 @@ static int survey(struct stage *s, struct err *e)
 
     for (size_t i = 0; result == 0 && i < s->plan.n; i++) {
         struct plan_entry *entry = &s->plan.entries[i];
-        const char *name;
+        bool is_folder = s->plan.rows[i].kind == PACK_FOLDER;
+        const char *path = plan_path(&s->plan, i), *name;
+        struct stat st;
         int dir_fd;
 
-        if (!entry->is_wanted)
+        if (!entry->is_wanted || (!is_folder && !plan_is_file(&s->plan, i)))
             continue;
-        if (s->plan.rows[i].kind == PACK_FOLDER) {
+        dir_fd = dir_walk_to(&s->walk, path, &name, e);
+        if (dir_fd < 0) {
+            result = -1;
+        } else if (!is_folder) {
+            entry->is_wanted =
+                (s->trust == TRUST_NOTHING || !file_is_whole(s, i, dir_fd, name)) &&
+                (s->is_live || !earlier_link(earlier, &s->plan.rows[i], dir_fd, name));
+        } else {
             entry->is_wanted = false;
-            result = make_folder(s, i, e);
-        } else if (plan_is_file(&s->plan, i)) {
-            dir_fd = dir_walk_to(&s->walk, plan_path(&s->plan, i), &name, e);
-            if (dir_fd < 0)
-                result = -1;
-            else
-                entry->is_wanted =
-                    (s->trust == TRUST_NOTHING || !file_is_whole(s, i, dir_fd, name)) &&
-                    (s->is_live || !earlier_link(earlier, &s->plan.rows[i], dir_fd, name));
+            if (mkdirat(dir_fd, name, CACHE_FOLDER) == 0)
+                continue;
+            if (errno == EEXIST) {
+                if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+                    continue;
+                result = io_remove_tree_at(dir_fd, name, e);
+                if (result < 0 || mkdirat(dir_fd, name, CACHE_FOLDER) == 0)
+                    continue;
+            }
+            result = err_sys(e, "create %s", path);
         }
     }
     earlier_close(earlier);

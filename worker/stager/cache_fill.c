@@ -569,28 +569,6 @@ static bool has_piece(struct unfinished *u, const struct want *w)
     return digest_equal(&d, &piece->digest);
 }
 
-/* Made with its size, so that what is not written is a hole. */
-static int begin_file(struct unfinished *u, size_t i, struct err *e)
-{
-    struct stage *s = u->stage;
-    int fd = open_earlier(u, i);
-
-    if (fd < 0) {
-        fd = create_file(s, &u->walk, i, CACHE_UNFINISHED, e);
-        if (fd < 0)
-            return -1;
-        if (ftruncate(fd, (off_t)s->plan.rows[i].size) < 0) {
-            err_sys(e, "make %s", plan_path(&s->plan, i));
-            close(fd);
-            return -1;
-        }
-    }
-    if (atomic_load(&s->plan.entries[i].left) == 0)
-        return close_whole(s, &u->walk, i, fd, stage_mode_of(s, i), e);
-    close(fd);
-    return 0;
-}
-
 static int compare_wants(const void *x, const void *y)
 {
     const struct want *a = x, *b = y;
@@ -649,9 +627,24 @@ int stage_fill(struct stage *s, struct err *e)
     if (u.fd >= 0)
         close(u.fd);
     free(u.piece);
-    for (size_t i = 0; i < p->n && result == 0; i++)
-        if (p->entries[i].is_wanted && plan_is_file(p, i) && !is_of_one_piece(p, i))
-            result = begin_file(&u, i, e);
+    for (size_t i = 0; i < p->n && result == 0; i++) {
+        int fd;
+
+        if (!p->entries[i].is_wanted || !plan_is_file(p, i) || is_of_one_piece(p, i))
+            continue;
+        fd = open_earlier(&u, i);
+        if (fd < 0) { /* it is made with its size, so that what is not written is a hole */
+            fd = create_file(s, &u.walk, i, CACHE_UNFINISHED, e);
+            if (fd >= 0 && ftruncate(fd, (off_t)p->rows[i].size) < 0)
+                result = err_sys(e, "make %s", plan_path(p, i));
+        }
+        if (fd < 0)
+            result = -1;
+        else if (result == 0 && atomic_load(&p->entries[i].left) == 0)
+            result = close_whole(s, &u.walk, i, fd, stage_mode_of(s, i), e);
+        else
+            close(fd);
+    }
     dir_walk_end(&u.walk);
     if (result == 0) {
         pthread_mutex_init(&a.lock, NULL);

@@ -319,39 +319,17 @@ struct checking {
     pthread_t thread;
 };
 
-/* A file that was only touched becomes what it is now, unless it may be changing at this moment; what is
- * not a job's to write to is not its to leave so. */
-static bool has_content(struct dir_walk *d, struct cache_row *row, const char *path)
-{
-    mode_t mode = row->kind == PACK_PROGRAM ? CACHE_PROGRAM : CACHE_FILE;
-    struct digest content;
-    struct stat st, after;
-    const char *name;
-    int dir_fd = dir_walk_to(d, path, &name, NULL);
-    int fd = dir_fd < 0 ? -1 : openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    bool is_same = false;
-
-    if (fd < 0)
-        return false;
-    if (fstat(fd, &st) == 0 && (uint64_t)st.st_size == row->size &&
-        record_content_of(fd, row->size, &content, NULL) == 0 &&
-        digest_equal(&content, &row->content)) {
-        is_same = true;
-        if (!row_is(row, &st) && ((st.st_mode & 07777) == mode || fchmod(fd, mode) == 0) &&
-            !is_recent(units_ns(&st.st_ctim), now_ns()) && fstat(fd, &after) == 0 &&
-            after.st_size == st.st_size && units_ns(&after.st_mtim) == units_ns(&st.st_mtim))
-            row_take(row, &after);
-    }
-    close(fd);
-    return is_same;
-}
-
+/* A file that was only touched becomes what it is now, unless it may be changing at this moment; a mode that
+ * a job gave it is taken back. */
 static bool is_what_it_was(struct checking *c, struct dir_walk *d, size_t i)
 {
     struct cache_row *row = &c->record->rows[i];
-    bool is_file = row->kind == PACK_FILE || row->kind == PACK_PROGRAM;
-    const char *path = record_path(c->record, i);
-    struct stat st;
+    bool is_file = row->kind == PACK_FILE || row->kind == PACK_PROGRAM, is_same;
+    mode_t mode = row->kind == PACK_PROGRAM ? CACHE_PROGRAM : CACHE_FILE;
+    const char *path = record_path(c->record, i), *name;
+    struct digest content;
+    struct stat st, after;
+    int dir_fd, fd;
 
     if (record_stat(d, path, &st, NULL) < 0)
         return false;
@@ -359,8 +337,21 @@ static bool is_what_it_was(struct checking *c, struct dir_walk *d, size_t i)
         row_take(row, &st);
     if (row_is(row, &st) && !(is_file && is_recent(row->ctime_ns, c->record->head->written_ns)))
         return true;
-    return is_file && S_ISREG(st.st_mode) && (uint64_t)st.st_size == row->size &&
-           has_content(d, row, path);
+    if (!is_file || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != row->size)
+        return false;
+    dir_fd = dir_walk_to(d, path, &name, NULL);
+    fd = dir_fd < 0 ? -1 : openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    is_same = fstat(fd, &st) == 0 && (uint64_t)st.st_size == row->size &&
+              record_content_of(fd, row->size, &content, NULL) == 0 &&
+              digest_equal(&content, &row->content);
+    if (is_same && !row_is(row, &st) && ((st.st_mode & 07777) == mode || fchmod(fd, mode) == 0) &&
+        !is_recent(units_ns(&st.st_ctim), now_ns()) && fstat(fd, &after) == 0 &&
+        after.st_size == st.st_size && units_ns(&after.st_mtim) == units_ns(&st.st_mtim))
+        row_take(row, &after);
+    close(fd);
+    return is_same;
 }
 
 static void add_damage(struct damage *d, size_t row)

@@ -166,38 +166,12 @@ static int run_ludwig(struct doing *d, const struct order_pack *x, struct err *e
     return rc;
 }
 
-/* ---- the loop ---- */
-
-static int serve(struct share_packer *p, struct err *e)
-{
-    static const int types[] = { ORDER_PACK, -1 };
-    struct envelope m;
-    int rc;
-
-    while ((rc = wire_receive(&p->wire, &m, e)) == 1) {
-        struct doing d = { .packer = p };
-        struct order_pack x;
-
-        if (child_order_body(&p->wire, &m, types, &x, e) < 0)
-            return -1;
-        d.note.token = x.token;
-        rc = run_ludwig(&d, &x, e);
-        d.note.is_over = true;
-        if (d.trouble.n > 0)
-            d.note.error = buf_text(&d.trouble);
-        if (rc == 0 && wire_send(&p->wire, NOTE_PACKED, 0, NULL, &d.note, e) < 0)
-            rc = -1;
-        buf_free(&d.said);
-        buf_free(&d.trouble);
-        if (rc < 0)
-            return -1;
-    }
-    return rc;
-}
-
 int share_packer_main(int argc, char **argv)
 {
+    static const int types[] = { ORDER_PACK, -1 };
     struct share_packer p = { 0 };
+    struct envelope m;
+    struct order_pack x;
     struct err e = { 0 };
     char *cache;
     int rc;
@@ -217,7 +191,24 @@ int share_packer_main(int argc, char **argv)
     if (rc < 0)
         return child_fail("packer", &e);
     wire_init(&p.wire, CHILD_CHANNEL_FD, &orders);
-    rc = serve(&p, &e);
+    while ((rc = wire_receive(&p.wire, &m, &e)) == 1) {
+        struct doing d = { .packer = &p };
+
+        rc = child_order_body(&p.wire, &m, types, &x, &e);
+        if (rc == 0) {
+            d.note.token = x.token;
+            rc = run_ludwig(&d, &x, &e);
+        }
+        d.note.is_over = true;
+        if (d.trouble.n > 0)
+            d.note.error = buf_text(&d.trouble);
+        if (rc == 0 && wire_send(&p.wire, NOTE_PACKED, 0, NULL, &d.note, &e) < 0)
+            rc = -1;
+        buf_free(&d.said);
+        buf_free(&d.trouble);
+        if (rc < 0)
+            break;
+    }
     wire_close(&p.wire);
     return rc < 0 && e.kind != ERR_UNREACHABLE ? child_fail("packer", &e) : 0;
 }

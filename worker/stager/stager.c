@@ -388,20 +388,37 @@ static int stage_task(struct stage_queue *q, const struct stage_task *t, struct 
     return 0;
 }
 
-static void bring(struct stage_queue *q, const struct stage_task *t)
+/* Where the tree is only expected, what is there is looked at when the job comes, and put right then. */
+static int bring(struct stage_queue *q, const struct stage_task *t)
 {
-    struct err why = { 0 };
+    struct cache_tree found = { .tree = t->wanted.set.tree };
     struct stage_wanted wanted = t->wanted;
-    enum cache_state state = use_cached(q, &wanted);
+    struct err why = { 0 };
+    enum cache_state state;
     bool may_retry;
+    int result;
 
+    if (t->is_expected) {
+        if (cache_look(q->scratch->cache_fd, &found))
+            return 0;
+        result = stage_task(q, t, &why);
+        pthread_mutex_lock(&q->lock);
+        if (result == 0)
+            tell_cached(q, &t->wanted.set.tree);
+        else if (!q->has_given_up)
+            log_event(LOG_INFO, "not-staged-ahead", "project", "%s", t->project, "why", "%s",
+                      why.text, NULL);
+        pthread_mutex_unlock(&q->lock);
+        return result;
+    }
+    state = use_cached(q, &wanted);
     if (state == CACHE_WHOLE)
-        return;
+        return 0;
     if (stage_task(q, t, &why) == 0) {
         /* Jobs may have been at it meanwhile, and at folders that nobody watched yet. */
         wanted.is_doubted = state == CACHE_DAMAGED;
         if (use_cached(q, &wanted) == CACHE_WHOLE)
-            return;
+            return 0;
         err_set(&why, ERR_FAILED, "something goes on changing the cache on scratch");
     }
     /* Trying again mends nothing where the dataset is missing, damaged, or may not be read. */
@@ -412,26 +429,7 @@ static void bring(struct stage_queue *q, const struct stage_task *t)
     if (!q->has_given_up)
         note_staged(&q->notes, &wanted.set.tree, wanted.seq, false, &why, may_retry);
     pthread_mutex_unlock(&q->lock);
-}
-
-/* What is there is looked at when the job comes, and put right then. */
-static int bring_expected(struct stage_queue *q, const struct stage_task *t)
-{
-    struct err why = { 0 };
-    struct cache_tree found = { .tree = t->wanted.set.tree };
-    int result;
-
-    if (cache_look(q->scratch->cache_fd, &found))
-        return 0;
-    result = stage_task(q, t, &why);
-    pthread_mutex_lock(&q->lock);
-    if (result == 0)
-        tell_cached(q, &t->wanted.set.tree);
-    else if (!q->has_given_up)
-        log_event(LOG_INFO, "not-staged-ahead", "project", "%s", t->project, "why", "%s", why.text,
-                  NULL);
-    pthread_mutex_unlock(&q->lock);
-    return result;
+    return -1;
 }
 
 /* Works at q->at, which others may not free. */
@@ -450,9 +448,7 @@ static void work_at(struct stage_queue *q)
             nanosleep(&pause, NULL);
     }
     if (is_wanted) {
-        result = t->is_expected ? bring_expected(q, t) : 0;
-        if (!t->is_expected)
-            bring(q, t);
+        result = bring(q, t);
         cache_unlock_work(&q->locks, tree);
     }
     pthread_mutex_lock(&q->lock);
@@ -710,27 +706,12 @@ static int wait_for_order(struct stager *s, struct err *e)
     }
 }
 
-static int serve(struct stager *s, struct err *e)
-{
-    struct envelope m;
-    int rc;
-
-    stage_queue_list(s->queue);
-    do {
-        rc = wait_for_order(s, e);
-        if (rc == 0)
-            rc = wire_receive(&s->wire, &m, e);
-        if (rc == 1 && take_order(s, &m, e) < 0)
-            return -1;
-    } while (rc == 1);
-    return rc;
-}
-
 int stager_main(int argc, char **argv)
 {
     struct stager s;
     struct share_source source;
     struct sftplink *sftp;
+    struct envelope m;
     struct err e = { 0 };
     int guard_fd = fcntl(CHILD_GUARD_FD, F_GETFD) < 0 ? -1 : CHILD_GUARD_FD;
     int rc = -1, code;
@@ -747,8 +728,16 @@ int stager_main(int argc, char **argv)
     source = sftplink_source(sftp);
     s.access = shares_create(&source);
     s.queue = stage_queue_create(&s.scratch, &source, guard_fd, &e);
-    if (s.queue != NULL)
-        rc = serve(&s, &e);
+    if (s.queue != NULL) {
+        stage_queue_list(s.queue);
+        do {
+            rc = wait_for_order(&s, &e);
+            if (rc == 0)
+                rc = wire_receive(&s.wire, &m, &e);
+            if (rc == 1 && take_order(&s, &m, &e) < 0)
+                rc = -1;
+        } while (rc == 1);
+    }
     code = rc < 0 && e.kind != ERR_UNREACHABLE ? child_fail("stager", &e) : 0;
     /* What is being staged ends with the process, wherever it is: the next one goes on with it. */
     if (s.queue != NULL && !stage_queue_destroy(s.queue))
