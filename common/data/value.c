@@ -55,6 +55,21 @@ struct member value_member(const char *key, struct value v)
     return (struct member){ value_str(key), v };
 }
 
+struct value value_list(struct value *items, size_t n)
+{
+    return (struct value){ .type = VALUE_LIST, .list = { items, n } };
+}
+
+struct value value_map(struct arena *a, const struct member *members, size_t n)
+{
+    struct value v = { .type = VALUE_MAP, .map = { .n = n } };
+
+    v.map.members = arena_alloc(a, n * sizeof *members);
+    if (n > 0)
+        memcpy(v.map.members, members, n * sizeof *members);
+    return v;
+}
+
 static bool same_text(const struct value *x, const char *s, size_t n)
 {
     return x->str.n == n && memcmp(x->str.s, s, n) == 0;
@@ -171,28 +186,13 @@ static int compare_placed(const void *left, const void *right)
     return order != 0 ? order : (x->i > y->i) - (x->i < y->i);
 }
 
-static size_t find_repeated_sorted(const void *items, size_t n, value_key_fn key_of)
-{
-    struct placed_key *placed = mem_resize(NULL, n, sizeof *placed);
-    size_t first = n;
-
-    for (size_t i = 0; i < n; i++)
-        placed[i] = (struct placed_key){ key_of(items, i), i };
-    qsort(placed, n, sizeof *placed, compare_placed);
-    for (size_t i = 1; i < n; i++)
-        if (value_compare_keys(placed[i - 1].key, placed[i].key) == 0 && placed[i].i < first)
-            first = placed[i].i;
-    free(placed);
-    return first;
-}
-
 size_t value_find_repeated(const void *items, size_t n, value_key_fn key_of)
 {
     enum { FEW = 24 }; /* comparing each with each needs no memory */
+    struct placed_key *placed;
+    size_t first = n;
 
-    if (n > FEW)
-        return find_repeated_sorted(items, n, key_of);
-    for (size_t i = 1; i < n; i++) {
+    for (size_t i = 1; n <= FEW && i < n; i++) {
         struct bytes key = key_of(items, i);
 
         for (size_t k = 0; k < i; k++) {
@@ -202,7 +202,17 @@ size_t value_find_repeated(const void *items, size_t n, value_key_fn key_of)
                 return i;
         }
     }
-    return n;
+    if (n <= FEW)
+        return n;
+    placed = mem_resize(NULL, n, sizeof *placed);
+    for (size_t i = 0; i < n; i++)
+        placed[i] = (struct placed_key){ key_of(items, i), i };
+    qsort(placed, n, sizeof *placed, compare_placed);
+    for (size_t i = 1; i < n; i++)
+        if (value_compare_keys(placed[i - 1].key, placed[i].key) == 0 && placed[i].i < first)
+            first = placed[i].i;
+    free(placed);
+    return first;
 }
 
 enum { DIGITS_SURE = 15, DIGITS_MAX = 17 };

@@ -65,6 +65,9 @@ struct value value_str(const char *s); /* does not copy */
 struct value value_strn(const char *s, size_t n);
 
 struct member value_member(const char *key, struct value v); /* does not copy */
+struct value value_list(struct value *items, size_t n);      /* neither does this */
+/* The members are copied into a. */
+struct value value_map(struct arena *a, const struct member *members, size_t n);
 
 const struct value *value_get(const struct value *map, const char *key); /* NULL if absent */
 /* Deep copy into a. */

@@ -521,8 +521,7 @@ static int result_fence(struct result *r, struct publish_group *g, struct err *e
         if (remove_temporary(r, g, e) < 0)
             return -1;
         CRASH_POINT_POINT(loser_removed);
-        if (r->outcome.event ==
-            EV_DONE) { /* the name of a failed one has its number: nobody wins it */
+        if (has_result(r)) { /* the name of a failed one has its number: nobody wins it */
             r->outcome.event = EV_SUPERSEDE;
             r->report.winner = winner;
         }

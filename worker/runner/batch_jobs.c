@@ -42,29 +42,26 @@ static const struct assignment *chunk_at(const struct order_run *run, size_t i)
 static struct value describe(const struct assignment *x, const struct value *params,
                              const char *run_path, struct arena *a)
 {
-    struct value map = { .type = VALUE_MAP };
-    const char *folder, *job = arena_printf(a, "%" PRId64 ".%" PRId64, x->sweep, x->job);
+    const char *job = arena_printf(a, "%" PRId64 ".%" PRId64, x->sweep, x->job);
     char hex[TOKEN_HEX];
 
     token_hex(&x->token, hex);
-    folder = arena_printf(a, "%s/%s", run_path, hex);
     const struct member members[] = {
-        { value_str("job"), value_str(job) },
-        { value_str("param_name"), value_str(x->param_name) },
-        { value_str("job_name"), value_str(x->job_name) },
-        { value_str("rep"), value_int(x->rep) },
-        { value_str("seed"), value_int(x->seed) },
-        { value_str("restart"), value_int(x->restart) },
-        { value_str("params"), *params },
-        { value_str("param2val"), value_str(arena_printf(a, "%s/" JOB_PARAM2VAL ".json", folder)) },
-        { value_str("save_path"), value_str(arena_printf(a, "%s/" JOB_SAVE, folder)) },
-        { value_str("checkpoint"), value_str(arena_printf(a, "%s/" JOB_CHECKPOINT, folder)) },
+        value_member("job", value_str(job)),
+        value_member("param_name", value_str(x->param_name)),
+        value_member("job_name", value_str(x->job_name)),
+        value_member("rep", value_int(x->rep)),
+        value_member("seed", value_int(x->seed)),
+        value_member("restart", value_int(x->restart)),
+        value_member("params", *params),
+        value_member("param2val",
+                     value_str(arena_printf(a, "%s/%s/" JOB_PARAM2VAL ".json", run_path, hex))),
+        value_member("save_path", value_str(arena_printf(a, "%s/%s/" JOB_SAVE, run_path, hex))),
+        value_member("checkpoint",
+                     value_str(arena_printf(a, "%s/%s/" JOB_CHECKPOINT, run_path, hex))),
     };
 
-    map.map.n = sizeof members / sizeof members[0];
-    map.map.members = arena_alloc(a, sizeof members);
-    memcpy(map.map.members, members, sizeof members);
-    return map;
+    return value_map(a, members, sizeof members / sizeof members[0]);
 }
 
 int chunk_make(const struct order_run *run, const char *run_path, struct arena *a,
@@ -83,9 +80,7 @@ int chunk_make(const struct order_run *run, const char *run_path, struct arena *
             return err_set(e, ERR_PROTOCOL, "the parameters of job %" PRId64 " are no map", x->job);
         items[i] = describe(x, &params, run_path, a);
     }
-    *chunk = (struct value){ .type = VALUE_LIST };
-    chunk->list.items = items;
-    chunk->list.n = n;
+    *chunk = value_list(items, n);
     return 0;
 }
 

@@ -15,56 +15,24 @@
 #include "common/proto/layout.h"
 
 enum { HEAD_BYTES = 256, MEMBERS_MAX = 40 };
-
-/* ---- a map in the making ---- */
-
-struct map {
-    struct member members[MEMBERS_MAX];
-    size_t n;
-};
-
-static void put(struct map *m, const char *key, struct value v)
+static struct value text_or_null(const char *s)
 {
-    m->members[m->n++] = (struct member){ value_str(key), v };
+    return s == NULL ? value_null() : value_str(s);
 }
 
-static void put_str(struct map *m, const char *key, const char *s)
+static struct value int_or_null(int64_t number)
 {
-    put(m, key, s == NULL ? value_null() : value_str(s));
+    return number == SCHEMA_NONE ? value_null() : value_int(number);
 }
 
-static void put_number(struct map *m, const char *key, int64_t number)
-{
-    put(m, key, number == SCHEMA_NONE ? value_null() : value_int(number));
-}
-
-static void put_time(struct map *m, const char *key, int64_t at, struct arena *a)
+static struct value time_or_null(int64_t at, struct arena *a)
 {
     struct buf text = { 0 };
 
-    if (at > 0)
-        units_add_time_utc(&text, at);
-    put_str(m, key, at > 0 ? arena_strdup(a, buf_text(&text)) : NULL);
-    buf_free(&text);
-}
-
-static struct value take_map(const struct map *m, struct arena *a)
-{
-    struct value v = { .type = VALUE_MAP };
-
-    v.map.members = arena_alloc(a, m->n * sizeof *m->members);
-    memcpy(v.map.members, m->members, m->n * sizeof *m->members);
-    v.map.n = m->n;
-    return v;
-}
-
-static struct value list_of(struct value *items, size_t n)
-{
-    struct value v = { .type = VALUE_LIST };
-
-    v.list.items = items;
-    v.list.n = n;
-    return v;
+    if (at <= 0)
+        return value_null();
+    units_add_time_utc(&text, at);
+    return value_str(buf_to_arena(&text, a));
 }
 
 /* JSON has no word for what is no number. */
@@ -91,40 +59,19 @@ static struct value files_of(const struct saved *s, struct arena *a)
     if (n > 0)
         qsort(files, n, sizeof(void *), compare_paths);
     for (size_t i = 0; i < n; i++) {
-        struct map m = { .n = 0 };
         char hex[DIGEST_HEX];
 
         digest_hex(&files[i]->digest, hex);
-        put_str(&m, "path", files[i]->path);
-        put_number(&m, "size", (int64_t)files[i]->size_bytes);
-        put_str(&m, "sha256", arena_strdup(a, hex));
-        items[i] = take_map(&m, a);
+        const struct member file[] = {
+            value_member("path", value_str(files[i]->path)),
+            value_member("size", value_int((int64_t)files[i]->size_bytes)),
+            value_member("sha256", value_str(arena_strdup(a, hex))),
+        };
+
+        items[i] = value_map(a, file, 3);
     }
     free(files);
-    return list_of(items, n);
-}
-
-/* Of each measure its last value, and its range. */
-static void put_metrics(struct map *m, const struct metrics *metrics, struct arena *a)
-{
-    struct value values = { .type = VALUE_MAP }, ranges = { .type = VALUE_MAP };
-
-    values.map.members = arena_alloc(a, metrics->n * sizeof *values.map.members);
-    ranges.map.members = arena_alloc(a, metrics->n * sizeof *ranges.map.members);
-    values.map.n = ranges.map.n = metrics->n;
-    for (size_t i = 0; i < metrics->n; i++) {
-        const struct metric *x = &metrics->items[i];
-        struct map range = { .n = 0 };
-
-        values.map.members[i] = (struct member){ value_str(x->name), number_or_null(x->value) };
-        put(&range, "min", number_or_null(x->min));
-        put(&range, "max", number_or_null(x->max));
-        put_number(&range, "n", x->n);
-        put_number(&range, "step", x->step);
-        ranges.map.members[i] = (struct member){ value_str(x->name), take_map(&range, a) };
-    }
-    put(m, "metrics", values);
-    put(m, "metric_ranges", ranges);
+    return value_list(items, n);
 }
 
 void jobjson_add(struct buf *out, const struct jobjson *j)
@@ -134,63 +81,82 @@ void jobjson_add(struct buf *out, const struct jobjson *j)
     const struct jobspec *w = &o->work.work;
     const struct outcome *u = j->outcome;
     const struct saved *s = j->saved;
+    size_t n = 0, n_metrics = j->metrics->n;
     const char *command = w->command;
     struct arena *a = arena_create();
-    struct map m = { .n = 0 }, git = { .n = 0 };
+    struct value *renamed = arena_alloc(a, s->n_renames * sizeof *renamed);
+    struct value *left_out = arena_alloc(a, s->n_left_out * sizeof *left_out);
+    struct member *values = arena_alloc(a, n_metrics * sizeof *values);
+    struct member *ranges = arena_alloc(a, n_metrics * sizeof *ranges);
     struct buf text = { 0 };
-    struct value v, params, *items;
+    struct value v, params;
     char hex[TOKEN_HEX];
 
     token_hex(&x->token, hex);
-    put_str(&m, "token", hex);
-    put_str(&m, "server_id", o->server_id);
-    put_str(&m, "job", arena_printf(a, "%" PRId64 ".%" PRId64, x->sweep, x->job));
-    put_number(&m, "attempt", x->attempt);
-    put_number(&m, "sweep", x->sweep);
-    put_str(&m, "project", o->work.project);
-    put_str(&m, "param_name", x->param_name);
-    put_str(&m, "job_name", x->job_name);
-    put_number(&m, "rep", x->rep);
-    put_number(&m, "seed", x->seed);
     if (mp_read(x->params.data, x->params.n, a, &params, NULL) < 0)
         params = value_null();
-    put(&m, "params", params);
     /* As it was run, or as it was written when it could not be. */
     if (params.type == VALUE_MAP && template_expand(w->command, &params, &text, NULL) == 0)
         command = buf_to_arena(&text, a);
     buf_free(&text);
-    put_str(&m, "command", command);
-    if (w->git_commit != NULL) {
-        put_str(&git, "commit", w->git_commit);
-        put(&git, "dirty", value_bool(w->git_dirty));
-    }
-    put(&m, "git", w->git_commit == NULL ? value_null() : take_map(&git, a));
-    put_str(&m, "host", j->host);
-    put_number(&m, "exit_code", u->exit_code);
-    put_number(&m, "signal", u->signal);
-    put_str(&m, "cause", u->cause == CAUSE_NONE ? NULL : cause_names[u->cause]);
-    put_str(&m, "reason", u->reason);
-    put_time(&m, "started_at", u->started_at, a);
-    put_time(&m, "ended_at", u->ended_at, a);
-    put_number(&m, "max_rss_bytes", u->max_rss_bytes);
-    put(&m, "cpu_seconds", value_float((double)u->cpu_ms / 1000));
-    put_metrics(&m, j->metrics, a);
-    put(&m, "files", files_of(s, a));
-    items = arena_alloc(a, (s->n_renames + s->n_left_out) * sizeof *items);
-    for (size_t i = 0; i < s->n_renames; i++) {
-        struct map renamed = { .n = 0 };
+    /* Of each measure its last value, and its range. */
+    for (size_t i = 0; i < n_metrics; i++) {
+        const struct metric *m = &j->metrics->items[i];
+        const struct member range[] = { value_member("min", number_or_null(m->min)),
+                                        value_member("max", number_or_null(m->max)),
+                                        value_member("n", int_or_null(m->n)),
+                                        value_member("step", int_or_null(m->step)) };
 
-        put_str(&renamed, "path", s->renames[i].path);
-        put_str(&renamed, "was", s->renames[i].from);
-        items[i] = take_map(&renamed, a);
+        values[i] = value_member(m->name, number_or_null(m->value));
+        ranges[i] = value_member(m->name, value_map(a, range, 4));
     }
-    if (s->n_renames > 0)
-        put(&m, "renamed", list_of(items, s->n_renames));
+    for (size_t i = 0; i < s->n_renames; i++) {
+        const struct member names[] = { value_member("path", value_str(s->renames[i].path)),
+                                        value_member("was", value_str(s->renames[i].from)) };
+
+        renamed[i] = value_map(a, names, 2);
+    }
     for (size_t i = 0; i < s->n_left_out; i++)
-        items[s->n_renames + i] = value_str(s->left_out[i]);
+        left_out[i] = value_str(s->left_out[i]);
+
+    const struct member git[] = { value_member("commit", text_or_null(w->git_commit)),
+                                  value_member("dirty", value_bool(w->git_dirty)) };
+    struct member members[MEMBERS_MAX] = {
+        value_member("token", value_str(hex)),
+        value_member("server_id", text_or_null(o->server_id)),
+        value_member("job", value_str(arena_printf(a, "%" PRId64 ".%" PRId64, x->sweep, x->job))),
+        value_member("attempt", int_or_null(x->attempt)),
+        value_member("sweep", int_or_null(x->sweep)),
+        value_member("project", text_or_null(o->work.project)),
+        value_member("param_name", text_or_null(x->param_name)),
+        value_member("job_name", text_or_null(x->job_name)),
+        value_member("rep", int_or_null(x->rep)),
+        value_member("seed", int_or_null(x->seed)),
+        value_member("params", params),
+        value_member("command", text_or_null(command)),
+        value_member("git", w->git_commit == NULL ? value_null() : value_map(a, git, 2)),
+        value_member("host", text_or_null(j->host)),
+        value_member("exit_code", int_or_null(u->exit_code)),
+        value_member("signal", int_or_null(u->signal)),
+        value_member("cause",
+                     u->cause == CAUSE_NONE ? value_null() : value_str(cause_names[u->cause])),
+        value_member("reason", text_or_null(u->reason)),
+        value_member("started_at", time_or_null(u->started_at, a)),
+        value_member("ended_at", time_or_null(u->ended_at, a)),
+        value_member("max_rss_bytes", int_or_null(u->max_rss_bytes)),
+        value_member("cpu_seconds", value_float((double)u->cpu_ms / 1000)),
+        value_member("metrics", value_map(a, values, n_metrics)),
+        value_member("metric_ranges", value_map(a, ranges, n_metrics)),
+        value_member("files", files_of(s, a)),
+    };
+
+    while (members[n].key.type == VALUE_STR)
+        n++;
+    if (s->n_renames > 0)
+        members[n++] = value_member("renamed", value_list(renamed, s->n_renames));
     if (s->n_left_out > 0)
-        put(&m, "left_out", list_of(items + s->n_renames, s->n_left_out));
-    v = take_map(&m, a);
+        members[n++] = value_member("left_out", value_list(left_out, s->n_left_out));
+    v = value_map(a, members, n);
     json_add_pretty(out, &v);
     arena_destroy(a);
 }

@@ -223,54 +223,48 @@ static int read_piece(int fd, uint64_t at, uint8_t *bytes, size_t n, struct err 
     return (size_t)got == n ? 0 : err_set(e, ERR_FAILED, "it has shrunk");
 }
 
-static int content_of_pieces(int fd, uint64_t size, uint8_t *piece, struct hasher *h, struct err *e)
+int record_content_of(int fd, uint64_t size, struct digest *content, struct err *e)
 {
+    size_t most = size < PACK_PIECE_BYTES ? (size_t)size : PACK_PIECE_BYTES;
+    uint8_t *piece;
+    struct hasher *h;
     uint64_t holes = 0;
-    struct digest d;
+    bool is_single;
+    int result;
 
-    for (uint64_t at = 0; at < size; at += PACK_PIECE_BYTES) {
-        uint64_t left = size - at;
-        size_t n = left < PACK_PIECE_BYTES ? (size_t)left : PACK_PIECE_BYTES;
+    *content = (struct digest){ { 0 } };
+    if (size == 0)
+        return 0;
+    piece = mem_resize(NULL, most, 1);
+    result = read_piece(fd, 0, piece, most, e);
+    is_single = size < PACK_PIECE_BYTES ||
+                (size == PACK_PIECE_BYTES && result == 0 && !is_zero(piece, most));
+    if (result < 0 || is_single) {
+        digest_of(piece, result == 0 ? most : 0, content);
+        free(piece);
+        return result;
+    }
+    h = hasher_create();
+    for (uint64_t at = 0; result == 0 && at < size; at += most) {
+        struct digest d;
 
-        if (read_piece(fd, at, piece, n, e) < 0)
-            return -1;
-        if (n == PACK_PIECE_BYTES && is_zero(piece, n)) {
+        most = size - at < PACK_PIECE_BYTES ? (size_t)(size - at) : PACK_PIECE_BYTES;
+        if (at > 0)
+            result = read_piece(fd, at, piece, most, e);
+        if (most == PACK_PIECE_BYTES && is_zero(piece, most)) {
             holes++;
             continue;
         }
         if (holes > 0)
             record_add_hole(h, holes);
         holes = 0;
-        digest_of(piece, n, &d);
+        digest_of(piece, most, &d);
         hasher_add(h, &d, sizeof d);
     }
     if (holes > 0)
         record_add_hole(h, holes);
-    return 0;
-}
-
-int record_content_of(int fd, uint64_t size, struct digest *content, struct err *e)
-{
-    size_t most = size < PACK_PIECE_BYTES ? (size_t)size : PACK_PIECE_BYTES;
-    uint8_t *piece;
-    struct hasher *h;
-    int result = 0;
-
-    *content = (struct digest){ { 0 } };
-    if (size == 0)
-        return 0;
-    piece = mem_resize(NULL, most, 1);
-    if (size <= PACK_PIECE_BYTES) {
-        result = read_piece(fd, 0, piece, most, e);
-        digest_of(piece, result == 0 ? most : 0, content);
-    }
-    if (size > PACK_PIECE_BYTES ||
-        (result == 0 && size == PACK_PIECE_BYTES && is_zero(piece, most))) {
-        h = hasher_create();
-        result = content_of_pieces(fd, size, piece, h, e);
-        hasher_end(h, content);
-        hasher_destroy(h);
-    }
+    hasher_end(h, content);
+    hasher_destroy(h);
     free(piece);
     return result;
 }

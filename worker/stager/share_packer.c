@@ -37,40 +37,36 @@ struct doing {
 
 /* ---- what it says ---- */
 
-/* "at FILES BYTES", "done TREE ID FILES BYTES", or trouble. */
-static int take_line(struct doing *d, const char *line, struct err *e)
+/* Lines are "at FILES BYTES", "done TREE ID FILES BYTES", or trouble. */
+static int take_bytes(struct doing *d, const char *bytes, size_t n, struct err *e)
 {
     struct dataset *set = &d->note.set;
     char tree[DIGEST_HEX], id[DIGEST_HEX];
-    long long files, bytes;
+    long long n_files, n_bytes;
 
-    if (sscanf(line, "at %lld %lld", &files, &bytes) == 2 && files >= 0 && bytes >= 0) {
-        d->note.files = files;
-        d->note.bytes = bytes;
-        return wire_send(&d->packer->wire, NOTE_PACKED, 0, NULL, &d->note, e) < 0 ? -1 : 0;
-    }
-    if (sscanf(line, "done %64[0-9a-f] %64[0-9a-f] %lld %lld", tree, id, &files, &bytes) == 4 &&
-        digest_parse(tree, &set->tree) == 0 && digest_parse(id, &set->id) == 0 && files >= 0 &&
-        bytes >= 0) {
-        set->files = files;
-        set->bytes = bytes;
-        return 0;
-    }
-    buf_clear(&d->trouble);
-    buf_add_str(&d->trouble, line);
-    return 0;
-}
-
-static int take_bytes(struct doing *d, const char *bytes, size_t n, struct err *e)
-{
     for (size_t i = 0; i < n; i++) {
+        const char *line = buf_text(&d->said);
+
         if (bytes[i] != '\n' && bytes[i] != '\0') {
             if (d->said.n < LINE_MAX_BYTES - 1)
                 buf_add_char(&d->said, bytes[i]);
             continue;
         }
-        if (d->said.n > 0 && take_line(d, buf_text(&d->said), e) < 0)
-            return -1;
+        if (sscanf(line, "at %lld %lld", &n_files, &n_bytes) == 2 && n_files >= 0 && n_bytes >= 0) {
+            d->note.files = n_files;
+            d->note.bytes = n_bytes;
+            if (wire_send(&d->packer->wire, NOTE_PACKED, 0, NULL, &d->note, e) < 0)
+                return -1;
+        } else if (sscanf(line, "done %64[0-9a-f] %64[0-9a-f] %lld %lld", tree, id, &n_files,
+                          &n_bytes) == 4 &&
+                   digest_parse(tree, &set->tree) == 0 && digest_parse(id, &set->id) == 0 &&
+                   n_files >= 0 && n_bytes >= 0) {
+            set->files = n_files;
+            set->bytes = n_bytes;
+        } else if (d->said.n > 0) {
+            buf_clear(&d->trouble);
+            buf_add_str(&d->trouble, line);
+        }
         buf_clear(&d->said);
     }
     return 0;

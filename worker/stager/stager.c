@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* stager.c - fills the cache ahead of the jobs, brings checkpoints, and looks for published results */
+
 /*
- * stager.c - fills the cache ahead of the jobs, brings checkpoints, and looks for published results
- *
  * A thread brings the datasets one after the other, as that takes as long as it takes, while the stager does
  * other things.  Which trees are in use, and which are being removed to make room, both know.
  */
