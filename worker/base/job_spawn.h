@@ -35,4 +35,19 @@ bool job_spawn_knows_groups(void);
  * *is_jobs_fault says that starting it elsewhere would not help. */
 pid_t job_spawn(const struct job_spawn *s, bool *is_jobs_fault, struct err *e);
 
+/*
+ * Commands that need no shell.
+ *
+ * Starting /bin/sh costs as much as starting the job itself.  A command that is
+ * nothing but words, plain or in single quotes, means the same without a shell,
+ * as make(1) knows too.  Whatever the shell would look at twice ($ * ; = ~ ...),
+ * and the names of its own commands, are left to it.
+ */
+
+/* The words, ended by NULL, in the arena; NULL when the command needs a shell. */
+char **job_spawn_words(const char *command, struct arena *a);
+
+/* The program that word names, by this PATH, in the arena; NULL when there is none. */
+const char *job_spawn_program(const char *word, const char *path, struct arena *a);
+
 #endif

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/path.h"
-#include "worker/base/shell_words.h"
+#include "worker/base/job_spawn.h"
 #include "worker/runner/jobenv.h"
 
 /* Where ludwig lies inside: its folder outside may be one that the image has as well. */
@@ -45,7 +45,7 @@ int container_find(struct container *c, const struct order *o, char *const *env,
     free(link);
     free(ludwig);
     for (size_t i = 0; c->program == NULL && i < sizeof runtimes / sizeof runtimes[0]; i++) {
-        c->program = shell_words_program(runtimes[i].name, jobenv_get(env, "PATH"), a);
+        c->program = job_spawn_program(runtimes[i].name, jobenv_get(env, "PATH"), a);
         c->prefix = runtimes[i].prefix;
     }
     if (c->program == NULL) {

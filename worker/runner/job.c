@@ -21,7 +21,6 @@
 #include "common/data/template.h"
 #include "worker/base/job_spawn.h"
 #include "worker/base/process_tree.h"
-#include "worker/base/shell_words.h"
 #include "worker/runner/container.h"
 #include "worker/runner/jobdir.h"
 
@@ -169,11 +168,11 @@ static int plan(struct job_spawn *p, const struct order *o, const struct value *
         return 0;
     }
     if (w->setup == NULL)
-        p->words = shell_words_split(command, a);
+        p->words = job_spawn_words(command, a);
     else if (access("/bin/bash", X_OK) == 0)
         p->shell = "/bin/bash"; /* what people write there ("source", conda) is meant for it */
     if (p->words != NULL)
-        p->program = shell_words_program(p->words[0], jobenv_get(p->env, "PATH"), a);
+        p->program = job_spawn_program(p->words[0], jobenv_get(p->env, "PATH"), a);
     p->shell_words = shell_words = arena_alloc(a, 4 * sizeof *shell_words);
     shell_words[0] = arena_strdup(a, p->shell + strlen("/bin/"));
     shell_words[1] = arena_strdup(a, "-c");

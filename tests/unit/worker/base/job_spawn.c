@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shell_words.c - tests of commands that need no shell */
+/* job_spawn.c - tests of commands that need no shell */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/base/buf.h"
-#include "worker/base/shell_words.h"
+#include "worker/base/job_spawn.h"
 
 static void plain_and_quoted_words_are_split(void **state)
 {
@@ -28,7 +28,7 @@ static void plain_and_quoted_words_are_split(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char **words = shell_words_split(cases[i].command, a);
+        char **words = job_spawn_words(cases[i].command, a);
         struct buf text = { 0 };
 
         assert_non_null(words);
@@ -54,7 +54,7 @@ static void all_else_is_left_to_the_shell(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-        if (shell_words_split(commands[i], a) != NULL)
+        if (job_spawn_words(commands[i], a) != NULL)
             fail_msg("needs a shell: %s", commands[i]);
     arena_destroy(a);
 }
@@ -68,7 +68,7 @@ static void the_shell_splits_them_alike(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        char **words = shell_words_split(commands[i], a);
+        char **words = job_spawn_words(commands[i], a);
         char *script = arena_printf(a, "f() { printf '%%s|' \"$@\"; }\n%s", commands[i]);
         struct buf ours = { 0 };
         char seen[200] = "";
@@ -93,12 +93,11 @@ static void programs_are_found_by_path(void **state)
     struct arena *a = arena_create();
 
     (void)state;
-    assert_string_equal(shell_words_program("./x", "/bin", a), "./x");
-    assert_string_equal(shell_words_program("sh", "/nowhere::relative:/bin:/usr/bin", a),
-                        "/bin/sh");
-    assert_null(shell_words_program("sh", "/nowhere", a));
-    assert_null(shell_words_program("sh", NULL, a));
-    assert_null(shell_words_program("bin", "/", a)); /* a folder */
+    assert_string_equal(job_spawn_program("./x", "/bin", a), "./x");
+    assert_string_equal(job_spawn_program("sh", "/nowhere::relative:/bin:/usr/bin", a), "/bin/sh");
+    assert_null(job_spawn_program("sh", "/nowhere", a));
+    assert_null(job_spawn_program("sh", NULL, a));
+    assert_null(job_spawn_program("bin", "/", a)); /* a folder */
     arena_destroy(a);
 }
 
