@@ -100,38 +100,32 @@ void outbox_forget(struct attempt *a)
 
 /* ---- sending ---- */
 
-static void put_in_batch(struct outbox *o, struct telling *t, size_t *n)
-{
-    const struct attempt *a = RING_ITEM(t, struct attempt, telling);
-    struct report *r = &o->batch[(*n)++];
-
-    *r = t->outcome != NULL ? *t->outcome
-                            : (struct report){ .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE };
-    r->token = a->token;
-    r->seq = t->sent_seq = t->seq;
-    r->event = t->event;
-    r->at = t->at;
-    if (r->started_at == 0)
-        r->started_at = a->started_at;
-    t->where = SENT;
-    ring_remove(&t->ring);
-    ring_add_last(&o->sent, &t->ring);
-}
-
 static size_t fill_batch(struct outbox *o)
 {
+    const struct ring *const rings[] = { &o->outcomes, &o->hints };
     size_t n = 0;
 
-    for (RING_EACH(struct telling, t, &o->outcomes, ring)) {
-        if (n == REPORTS_MAX)
-            return n;
-        put_in_batch(o, t, &n);
-    }
-    for (RING_EACH(struct telling, t, &o->hints, ring)) {
-        if (n == REPORTS_MAX || t->due_at > uv_now(o->loop))
-            return n;
-        put_in_batch(o, t, &n);
-    }
+    for (size_t i = 0; i < 2; i++)
+        for (RING_EACH(struct telling, t, rings[i], ring)) {
+            const struct attempt *a = RING_ITEM(t, struct attempt, telling);
+            struct report *r = &o->batch[n];
+
+            if (n == REPORTS_MAX || (t->outcome == NULL && t->due_at > uv_now(o->loop)))
+                break;
+            *r = t->outcome != NULL
+                     ? *t->outcome
+                     : (struct report){ .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE };
+            r->token = a->token;
+            r->seq = t->sent_seq = t->seq;
+            r->event = t->event;
+            r->at = t->at;
+            if (r->started_at == 0)
+                r->started_at = a->started_at;
+            t->where = SENT;
+            ring_remove(&t->ring);
+            ring_add_last(&o->sent, &t->ring);
+            n++;
+        }
     return n;
 }
 

@@ -14,9 +14,11 @@
 enum kind { KIND_USE, KIND_WORK };
 
 /* false: another one has it. */
-static bool set_lock(int fd, const struct digest *tree, enum kind kind, short type)
+static bool set_lock(const struct cache_locks *l, bool is_of_work, const struct digest *tree,
+                     enum kind kind, short type)
 {
     struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_len = 1 };
+    int fd = l == NULL ? -1 : is_of_work ? l->work_fd : l->use_fd;
     uint64_t bits;
 
     /* Of 61 bits of its digest: two that have the same would only wait for each other. */
@@ -56,30 +58,29 @@ void cache_locks_close(struct cache_locks *l)
 
 bool cache_lock_use(const struct cache_locks *l, const struct digest *tree)
 {
-    return l == NULL || set_lock(l->use_fd, tree, KIND_USE, F_RDLCK);
+    return set_lock(l, false, tree, KIND_USE, F_RDLCK);
 }
 
 bool cache_lock_use_alone(const struct cache_locks *l, const struct digest *tree)
 {
-    return l == NULL || set_lock(l->use_fd, tree, KIND_USE, F_WRLCK);
+    return set_lock(l, false, tree, KIND_USE, F_WRLCK);
 }
 
 void cache_unlock_use(const struct cache_locks *l, const struct digest *tree)
 {
-    if (l != NULL)
-        (void)set_lock(l->use_fd, tree, KIND_USE, F_UNLCK);
+    (void)set_lock(l, false, tree, KIND_USE, F_UNLCK);
 }
 
 bool cache_lock_work(const struct cache_locks *l, const struct digest *tree)
 {
-    return l == NULL || set_lock(l->work_fd, tree, KIND_WORK, F_WRLCK);
+    return set_lock(l, true, tree, KIND_WORK, F_WRLCK);
 }
 
 bool cache_lock_removal(const struct cache_locks *l, const struct digest *tree)
 {
     if (!cache_lock_work(l, tree))
         return false;
-    if (l == NULL || set_lock(l->work_fd, tree, KIND_USE, F_WRLCK))
+    if (set_lock(l, true, tree, KIND_USE, F_WRLCK))
         return true;
     cache_unlock_work(l, tree);
     return false;
@@ -87,8 +88,6 @@ bool cache_lock_removal(const struct cache_locks *l, const struct digest *tree)
 
 void cache_unlock_work(const struct cache_locks *l, const struct digest *tree)
 {
-    if (l == NULL)
-        return;
-    (void)set_lock(l->work_fd, tree, KIND_USE, F_UNLCK);
-    (void)set_lock(l->work_fd, tree, KIND_WORK, F_UNLCK);
+    (void)set_lock(l, true, tree, KIND_USE, F_UNLCK);
+    (void)set_lock(l, true, tree, KIND_WORK, F_UNLCK);
 }

@@ -5,16 +5,7 @@
  * The same frames and tables as between machines (common/proto/message.h), over a
  * socket pair or, for a runner that outlived its agent, the socket in its folder.
  *
- *   agent ──run, stop, preempt──▶ runner
- *                                      ──started, ended──▶ agent
- *   agent ──stage, release, expect, restore, look──▶ stager
- *                                      ──staged, cached, expected, restored, found──▶ agent
- *   agent ──watch, publish, withdraw, discard──▶ publisher
- *                                      ──grew, published, withdrawn, discarded──▶ agent
- *   agent ──pack──▶ packer             ──packed──▶ agent
- *                    a child that is asked nothing ──account──▶ agent
- *   agent ──settle, reap, finish, survey──▶ janitor
- *                                      ──settled, reaped, finished, remains, surveyed──▶ agent
+ * docs/internals/agent-children.md says which child hears and says which of them.
  *
  * A child ends when its connection to the agent ends; a runner first lets its job finish.
  */

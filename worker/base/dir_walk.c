@@ -49,29 +49,23 @@ static int enter(struct dir_walk *d, const char *name, size_t end)
     return 0;
 }
 
-/* How many of the open folders lead to this one, too. */
-static size_t count_common(const struct dir_walk *d, const char *path, size_t folder_n)
-{
-    size_t n = 0;
-
-    while (n < d->n && d->levels[n].end <= folder_n &&
-           (d->levels[n].end == 0 ||
-            (memcmp(path, d->path.bytes, d->levels[n].end) == 0 && path[d->levels[n].end] == '/')))
-        n++;
-    return n;
-}
-
 int dir_walk_to(struct dir_walk *d, const char *path, const char **name, struct err *e)
 {
     const char *slash = strrchr(path, '/');
-    size_t folder_n = slash == NULL ? 0 : (size_t)(slash - path);
+    size_t folder_n = slash == NULL ? 0 : (size_t)(slash - path), common = 0;
 
     if (path[0] == '\0') {
         *name = d->tree;
         return d->base_fd;
     }
     *name = slash == NULL ? path : slash + 1;
-    close_from(d, count_common(d, path, folder_n));
+    /* So many of the open folders lead to this one, too. */
+    while (
+        common < d->n && d->levels[common].end <= folder_n &&
+        (d->levels[common].end == 0 || (memcmp(path, d->path.bytes, d->levels[common].end) == 0 &&
+                                        path[d->levels[common].end] == '/')))
+        common++;
+    close_from(d, common);
     if (d->n == 0 && d->tree != NULL && enter(d, d->tree, 0) < 0)
         return err_sys(e, "enter %s", d->tree);
     for (size_t at = d->n > 0 ? d->levels[d->n - 1].end : 0, n; at < folder_n; at += n) {

@@ -219,22 +219,6 @@ static const char *const usual_files[] = {
     JOB_PARAM2VAL ".msgpack",
 };
 
-static int remove_published(int published_fd, const char *name, struct err *e)
-{
-    int dir_fd = openat(published_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-
-    if (dir_fd < 0)
-        return errno == ENOENT ? 0 : err_sys(e, "open %s", name);
-    (void)unlinkat(dir_fd, JOB_REPORT, 0);
-    CRASH_POINT_POINT(discard_begun);
-    for (size_t i = 0; i < sizeof usual_files / sizeof usual_files[0]; i++)
-        (void)unlinkat(dir_fd, usual_files[i], 0);
-    close(dir_fd);
-    if (unlinkat(published_fd, name, AT_REMOVEDIR) == 0)
-        return 0;
-    return io_remove_tree_at(published_fd, name, e);
-}
-
 int scratch_discard_checkpoint(const struct scratch *s, const struct token *token, struct err *e)
 {
     char hidden[TOKEN_HEX + 1] = "."; /* not complete yet */
@@ -249,7 +233,7 @@ int scratch_discard(const struct scratch *s, const struct token *token, struct e
 {
     char taken[TOKEN_HEX + 1] = ".";
     char *hex = taken + 1;
-    int result = 0;
+    int dir_fd, result = 0;
 
     token_hex(token, hex);
     if (unlinkat(s->log_fd, hex, 0) < 0 && errno != ENOENT)
@@ -262,7 +246,18 @@ int scratch_discard(const struct scratch *s, const struct token *token, struct e
         result = -1;
     if (scratch_discard_checkpoint(s, token, e) < 0)
         result = -1;
-    return remove_published(s->published_fd, hex, e) < 0 ? -1 : result;
+    dir_fd = openat(s->published_fd, hex, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (dir_fd < 0)
+        return errno == ENOENT ? result : err_sys(e, "open %s", hex);
+    (void)unlinkat(dir_fd, JOB_REPORT, 0);
+    CRASH_POINT_POINT(discard_begun);
+    for (size_t i = 0; i < sizeof usual_files / sizeof usual_files[0]; i++)
+        (void)unlinkat(dir_fd, usual_files[i], 0);
+    close(dir_fd);
+    if (unlinkat(s->published_fd, hex, AT_REMOVEDIR) < 0 &&
+        io_remove_tree_at(s->published_fd, hex, e) < 0)
+        result = -1;
+    return result;
 }
 
 void scratch_sweep(const struct scratch *s)

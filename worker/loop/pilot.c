@@ -156,22 +156,19 @@ static char **args_of(const struct options *o)
 }
 
 /* The one thing that Slurm may not have said yet. */
-static int64_t find_end(const struct pilot_options *o)
+static int64_t find_end(const struct pilot_options *o, struct slurm_job *job)
 {
-    struct slurm_job job;
     int64_t ends_at_ms = o->ends_at_ms;
 
-    slurm_job_read(&job, slurm_job_env);
-    if (ends_at_ms == 0 && job.ends_at_ms == 0)
-        job.ends_at_ms = slurm_job_soonest_end(o->submitted_at_ms, o->time_ms, units_now_ms());
+    if (ends_at_ms == 0 && job->ends_at_ms == 0)
+        job->ends_at_ms = slurm_job_soonest_end(o->submitted_at_ms, o->time_ms, units_now_ms());
     if (ends_at_ms == 0) {
-        slurm_job_ask_end(&job);
-        ends_at_ms = job.ends_at_ms;
+        slurm_job_ask_end(job);
+        ends_at_ms = job->ends_at_ms;
     }
-    log_event(LOG_INFO, "pilot", "job", "%s", job.id == NULL ? "" : job.id, "cpus", "%lld",
-              (long long)job.cpus, "gpus", "%zu", job.n_gpus, "ends_at_ms", "%lld",
+    log_event(LOG_INFO, "pilot", "job", "%s", job->id == NULL ? "" : job->id, "cpus", "%lld",
+              (long long)job->cpus, "gpus", "%zu", job->n_gpus, "ends_at_ms", "%lld",
               (long long)ends_at_ms, NULL);
-    slurm_job_free(&job);
     return ends_at_ms;
 }
 
@@ -179,17 +176,15 @@ static int64_t find_end(const struct pilot_options *o)
 
 /* As long as this process lives, pilot_cleanup takes neither folder for a leftover.  A failure is only
  * logged: the agent says what is wrong with them. */
-static void claim_folders(const struct options *o)
+static void claim_folders(const struct options *o, const struct slurm_job *job)
 {
     struct folders folders = { .scratch = NULL };
     struct conf conf = { .name = NULL };
     struct node node = { .host = NULL };
-    struct slurm_job job;
     struct err e = { 0 };
 
-    slurm_job_read(&job, slurm_job_env);
     if (conf_read(o->conf_path, o->servers, &conf, NULL) == 0 && node_look(&node, NULL) == 0 &&
-        job.id != NULL && folders_name(&conf, node.host, job.id, false, &folders, NULL) == 0) {
+        job->id != NULL && folders_name(&conf, node.host, job->id, false, &folders, NULL) == 0) {
         const char *const both[] = { folders.runtime, folders.scratch };
 
         for (size_t i = 0; i < 2; i++)
@@ -198,7 +193,6 @@ static void claim_folders(const struct options *o)
                           NULL);
     }
     folders_free(&folders);
-    slurm_job_free(&job);
     node_free(&node);
     conf_free(&conf);
 }
@@ -207,6 +201,7 @@ int pilot_main(const struct options *o)
 {
     struct pilot p = { .agent = 0 };
     struct options agent = *o;
+    struct slurm_job job;
     struct err e = { 0 };
     char *divided;
     sigset_t set;
@@ -222,9 +217,11 @@ int pilot_main(const struct options *o)
         fprintf(stderr, "ludwig-worker: %s\n", e.text);
         return (int)err_exit_code(e.kind);
     }
-    claim_folders(o);
+    slurm_job_read(&job, slurm_job_env);
+    claim_folders(o, &job);
     divided = job_cgroup_divide_own();
-    agent.pilot.ends_at_ms = find_end(&o->pilot);
+    agent.pilot.ends_at_ms = find_end(&o->pilot, &job);
+    slurm_job_free(&job);
     p.args = args_of(&agent);
     while (!p.is_over)
         turn(&p, &set);

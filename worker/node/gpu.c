@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "common/base/mem.h"
+#include "worker/node/node.h"
 
 void gpu_list_free(struct gpu_list *l)
 {
@@ -227,30 +227,16 @@ static bool ask_nvml(struct buf *out)
     return well;
 }
 
-static bool read_command(const char *command, struct buf *out)
-{
-    FILE *pipe = popen(command, "re"); /* a constant command line */
-    char part[4096];
-    size_t n;
-
-    if (pipe == NULL)
-        return false;
-    while ((n = fread(part, 1, sizeof part, pipe)) > 0)
-        buf_add(out, part, n);
-    return pclose(pipe) == 0;
-}
-
 void gpu_ask(struct buf *lines)
 {
     struct buf gpus = { 0 }, apps = { 0 };
 
     if (!ask_nvml(lines) &&
-        read_command(
-            "exec nvidia-smi --query-gpu=index,uuid,name --format=csv,noheader 2>/dev/null",
-            &gpus) &&
-        read_command("exec nvidia-smi --query-compute-apps=gpu_uuid,pid --format=csv,noheader "
-                     "2>/dev/null",
-                     &apps))
+        node_ask("exec nvidia-smi --query-gpu=index,uuid,name --format=csv,noheader 2>/dev/null",
+                 &gpus) &&
+        node_ask("exec nvidia-smi --query-compute-apps=gpu_uuid,pid --format=csv,noheader "
+                 "2>/dev/null",
+                 &apps))
         gpu_lines_of_smi(buf_text(&gpus), buf_text(&apps), lines);
     buf_free(&gpus);
     buf_free(&apps);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -146,6 +147,19 @@ static int look_at_cpus(struct node *n, struct err *e)
             break;
     }
     return rc < 0 ? err_sys(e, "processor affinity") : 0;
+}
+
+bool node_ask(const char *command, struct buf *out)
+{
+    FILE *pipe = popen(command, "re");
+    char part[4096];
+    size_t n;
+
+    if (pipe == NULL)
+        return false;
+    while ((n = fread(part, 1, sizeof part, pipe)) > 0)
+        buf_add(out, part, n);
+    return pclose(pipe) == 0;
 }
 
 int node_look(struct node *n, struct err *e)

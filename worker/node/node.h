@@ -5,9 +5,11 @@
 #ifndef LUDWIG_WORKER_NODE_NODE_H
 #define LUDWIG_WORKER_NODE_NODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/buf.h"
 #include "common/base/err.h"
 
 struct node {
@@ -24,6 +26,9 @@ struct node_limits {
     int64_t cpus_milli;
     int64_t memory_bytes;
 };
+
+/* What a command of the shell prints; false: it failed. */
+bool node_ask(const char *command, struct buf *out);
 
 int node_look(struct node *n, struct err *e);
 void node_free(struct node *n);

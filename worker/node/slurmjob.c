@@ -4,7 +4,6 @@
 #include "worker/node/slurmjob.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,6 +11,7 @@
 #include "common/base/buf.h"
 #include "common/base/mem.h"
 #include "worker/node/gpu.h"
+#include "worker/node/node.h"
 
 enum { MIB = 1024 * 1024 };
 
@@ -134,20 +134,13 @@ int64_t slurm_job_parse_end(const char *text)
 void slurm_job_ask_end(struct slurm_job *j)
 {
     struct buf text = { 0 };
-    char *command, part[4096];
-    FILE *pipe;
-    size_t n;
+    char *command;
 
     if (j->id == NULL || j->ends_at_ms != 0)
         return;
     command = mem_printf("exec timeout -k 1 20 scontrol --local -o show job %s 2>/dev/null", j->id);
-    pipe = popen(command, "re"); /* the id is digits and '_' alone */
-    free(command);
-    if (pipe == NULL)
-        return;
-    while ((n = fread(part, 1, sizeof part, pipe)) > 0)
-        buf_add(&text, part, n);
-    if (pclose(pipe) == 0)
+    if (node_ask(command, &text)) /* the id is digits and '_' alone */
         j->ends_at_ms = slurm_job_parse_end(buf_text(&text));
+    free(command);
     buf_free(&text);
 }
