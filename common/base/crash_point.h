@@ -3,13 +3,13 @@
  * crash_point.h - every point between a job's exit and the removal of its scratch where a
  * process may be killed, and what the next start does then
  *
- * CRASH_POINT_POINT(job_exited) is nothing in normal builds.  With LUDWIG_TEST_HOOKS it
+ * CRASH_POINT(job_exited) is nothing in normal builds.  With LUDWIG_TEST_HOOKS it
  * kills the process when $LUDWIG_CRASH_AT is the point's name and the file
  * $LUDWIG_CRASH_ONCE does not exist yet; the file is created first, so that each
  * test kills once.  docs/internals/publishing.md walks the same rows; a test compares them.
  */
-#ifndef LUDWIG_WORKER_BASE_CRASH_POINT_H
-#define LUDWIG_WORKER_BASE_CRASH_POINT_H
+#ifndef LUDWIG_COMMON_BASE_CRASH_POINT_H
+#define LUDWIG_COMMON_BASE_CRASH_POINT_H
 
 /* name, who is killed, what the next start does */
 #define CRASH_POINT_POINTS(X)                                                                     \
@@ -59,9 +59,9 @@ enum crash_point_point {
 
 #ifdef LUDWIG_TEST_HOOKS
 void crash_point_here(enum crash_point_point point);
-#define CRASH_POINT_POINT(name) crash_point_here(CRASH_##name)
+#define CRASH_POINT(name) crash_point_here(CRASH_##name)
 #else
-#define CRASH_POINT_POINT(name) ((void)CRASH_##name)
+#define CRASH_POINT(name) ((void)CRASH_##name)
 #endif
 
 #endif

@@ -204,7 +204,7 @@ static void *copy_some(void *context)
                     a->why = why;
                 pthread_mutex_unlock(&a->lock);
             }
-            CRASH_POINT_POINT(copy_begun);
+            CRASH_POINT(copy_begun);
         }
     hasher_destroy(c.hasher);
     free(c.piece);
@@ -361,7 +361,7 @@ static void on_put(void *context, const struct sftp_answer *answer)
     err_keep(&step->trip->why, answer->error);
     buf_free(&step->content);
     free(step);
-    CRASH_POINT_POINT(copy_begun);
+    CRASH_POINT(copy_begun);
 }
 
 static int put_small(struct trip *t, const struct share_item *x, int in_fd, struct err *why)
@@ -402,7 +402,7 @@ static int put_large(struct trip *t, const struct share_item *x, int in_fd, stru
     if (result == 0 && !is_it(x, (int64_t)n_bytes, &d))
         result = changed(x, why);
     free(full);
-    CRASH_POINT_POINT(copy_begun);
+    CRASH_POINT(copy_begun);
     return result;
 }
 

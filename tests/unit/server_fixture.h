@@ -113,8 +113,8 @@ static inline struct peer *peer_connect_as(struct fixture *f, uid_t uid)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
     assert_int_equal(io_set_nonblocking(fds[0], NULL), 0);
     p->f = f;
-    p->conn =
-        uid == geteuid() ? conn_add(&f->sv, fds[0], 0, NULL, &e) : conn_add_as(&f->sv, fds[0], uid, &e);
+    p->conn = uid == geteuid() ? conn_add(&f->sv, fds[0], 0, NULL, &e)
+                               : conn_add_as(&f->sv, fds[0], uid, &e);
     wire_init(&p->wire, fds[1], &proto);
     wait_for_name(f, p->conn);
     return p;

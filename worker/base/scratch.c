@@ -250,7 +250,7 @@ int scratch_discard(const struct scratch *s, const struct token *token, struct e
     if (dir_fd < 0)
         return errno == ENOENT ? result : err_sys(e, "open %s", hex);
     (void)unlinkat(dir_fd, JOB_REPORT, 0);
-    CRASH_POINT_POINT(discard_begun);
+    CRASH_POINT(discard_begun);
     for (size_t i = 0; i < sizeof usual_files / sizeof usual_files[0]; i++)
         (void)unlinkat(dir_fd, usual_files[i], 0);
     close(dir_fd);
@@ -420,7 +420,7 @@ bool scratch_keep_spare(const struct scratch *s, const char *name, size_t *count
     }
     if (*count >= SPARES_MAX || !prepare_spare(s, name))
         return false;
-    CRASH_POINT_POINT(discard_begun);
+    CRASH_POINT(discard_begun);
     if (renameat(s->published_fd, name, s->spare_fd, name) < 0)
         return false;
     ++*count;

@@ -149,9 +149,7 @@ static void on_hand(struct agent *ag, const struct msg_hand *hand, int64_t seq, 
     const struct assignment *all = hand->assignments.items;
     struct msg_took took = { hand->hand };
 
-    if (!ag->is_adopted)
-        err_set(e, ERR_PROTOCOL, "a hand before this worker has registered");
-    if (e->kind != ERR_NONE || record_hand(ag, hand, e) < 0)
+    if (record_hand(ag, hand, e) < 0)
         return;
     server_link_send(ag->link, MSG_TOOK, seq, &took);
     server_link_settled(ag->link);
@@ -209,6 +207,11 @@ static void on_message(struct agent *ag, const struct envelope *m, struct arena 
 
     if (body == NULL)
         return;
+    if (!ag->is_adopted && (m->type == MSG_HAND || m->type == MSG_EXPECT || m->type == MSG_PACK)) {
+        err_set(e, ERR_PROTOCOL, "%s before this worker has registered",
+                proto.messages[m->type].name);
+        return;
+    }
     switch (m->type) {
     case MSG_OK: pilot_end_answered(ag, m->re); break;
     case MSG_ERROR:

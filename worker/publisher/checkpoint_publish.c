@@ -32,14 +32,14 @@ static int copy_checkpoint(struct result *r, struct publish_group *g, struct che
     if (checkpoint_copy_begin(k, f->dir, r->carry.temporary, &f->modes, e) < 0)
         return -1;
     while ((rc = checkpoint_copy_go_on(k, e)) == 1)
-        CRASH_POINT_POINT(checkpoint_begun);
+        CRASH_POINT(checkpoint_begun);
     if (rc < 0)
         return -1;
     paths = checkpoint_copy_paths(k, g->arena, &n);
     for (size_t i = 0; i < n; i++)
         publish_group_add_file(g, f, paths[i]);
     r->carry.step = CARRY_COPIED;
-    CRASH_POINT_POINT(checkpoint_copied);
+    CRASH_POINT(checkpoint_copied);
     return 0;
 }
 
@@ -116,7 +116,7 @@ int checkpoint_publish_fence(struct result *r, struct err *e)
     if (checkpoint_give_name(c->folder->dir, c->temporary, r->order.assignment.job_name, &c->as,
                              r->hex, e) < 0)
         return -1;
-    CRASH_POINT_POINT(checkpoint_renamed);
+    CRASH_POINT(checkpoint_renamed);
     c->folder->has_changed = true;
     c->step = CARRY_KEPT;
     return 0;
@@ -147,9 +147,9 @@ static void remove_older(const struct result *r, struct publish_group *g,
     share_close(d);
     if (than == NULL) {
         (void)share_remove_dir(share->dir, path, NULL);
-        CRASH_POINT_POINT(checkpoints_dropped);
+        CRASH_POINT(checkpoints_dropped);
     } else {
-        CRASH_POINT_POINT(checkpoint_alone);
+        CRASH_POINT(checkpoint_alone);
     }
 }
 

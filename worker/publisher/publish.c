@@ -102,7 +102,7 @@ static int ship_log(struct result *r, struct publish_group *g, struct err *e)
         shiplog_ship(g->scratch->log_fd, r->hex, f->dir, path_basename(path), f->modes.file, e) < 0)
         return -1;
     publish_group_add_file(g, f, path_basename(path));
-    CRASH_POINT_POINT(log_shipped);
+    CRASH_POINT(log_shipped);
     return 0;
 }
 
@@ -229,7 +229,7 @@ static int add_series(const struct result *r, const struct publish_group *g, str
         if (rc < 0 && why.kind != ERR_DENIED)
             return err_set(e, why.kind, "%s", why.text);
     }
-    CRASH_POINT_POINT(series_added);
+    CRASH_POINT(series_added);
     return 0;
 }
 
@@ -275,7 +275,7 @@ static int end_wrapping(const struct result *r, const struct publish_group *g, s
         return errno == ENOTEMPTY || errno == EEXIST ? 0 : err_sys(e, "remove %s", save);
     if (mkdirat(fd, save, 0700) < 0)
         return err_sys(e, "create %s", save);
-    CRASH_POINT_POINT(save_replaced);
+    CRASH_POINT(save_replaced);
     return renameat(fd, aside, fd, in_folder(r, g, JOB_SAVE "/" JOB_SAVE)) < 0
                ? err_sys(e, "make a folder of %s", save)
                : 1;
@@ -314,7 +314,7 @@ static int bring(struct result *r, const struct publish_group *g, struct err *e)
                 return -1;
             if (renameat(fd, save, fd, aside) < 0)
                 return err_sys(e, "make a folder of what it saved");
-            CRASH_POINT_POINT(save_aside);
+            CRASH_POINT(save_aside);
         }
         return end_wrapping(r, g, e) < 0 ? -1 : bring_saved(r, g, e);
     }
@@ -348,12 +348,12 @@ static int bring_result(struct result *r, struct publish_group *g, const char *h
         return -1;
     if (r->step == RESULT_DECIDED)
         return 0;
-    CRASH_POINT_POINT(saved_moved);
+    CRASH_POINT(saved_moved);
     j.metrics = r->metrics;
     jobjson_add(&text, &j);
     rc = share_write(r->folder->dir, job_json, text.bytes, text.n, r->folder->modes.file, e);
     buf_free(&text);
-    CRASH_POINT_POINT(job_json_written);
+    CRASH_POINT(job_json_written);
     if (rc < 0)
         return -1;
     if (has_result(r) && !r->folder->has_params &&
@@ -386,7 +386,7 @@ static int result_prepare(struct result *r, struct publish_group *g, const char 
     r->first_file = g->n_files;
     if (read_records(r, g, e) < 0)
         return -1;
-    CRASH_POINT_POINT(publish_begun);
+    CRASH_POINT(publish_begun);
     if (r->step != RESULT_NEW)
         return 0;
     if (has_result(r) || r->outcome.event == EV_FAIL) {
@@ -490,7 +490,7 @@ static int result_fence(struct result *r, struct publish_group *g, struct err *e
     if (r->step != RESULT_PLACED)
         return 0;
     (void)share_rename(r->folder->dir, r->temporary, r->folder->dir, r->final, &renamed);
-    CRASH_POINT_POINT(result_renamed);
+    CRASH_POINT(result_renamed);
     /* First: a network file system that does not show it yet has not looked for its job.json. */
     is_there = share_exists(r->folder->dir, r->final);
     rc = jobjson_read_token(r->folder->dir, r->final, &winner, e);
@@ -520,7 +520,7 @@ static int result_fence(struct result *r, struct publish_group *g, struct err *e
     } else {
         if (remove_temporary(r, g, e) < 0)
             return -1;
-        CRASH_POINT_POINT(loser_removed);
+        CRASH_POINT(loser_removed);
         if (has_result(r)) { /* the name of a failed one has its number: nobody wins it */
             r->outcome.event = EV_SUPERSEDE;
             r->report.winner = winner;
@@ -546,7 +546,7 @@ static int result_finish(struct result *r, struct publish_group *g, struct err *
             *e = folders[i]->why;
             return -1;
         }
-    CRASH_POINT_POINT(parents_synced);
+    CRASH_POINT(parents_synced);
     checkpoint_publish_finish(r, g);
     r->report = (struct report){ .token = r->token,
                                  .winner = r->report.winner,
@@ -569,10 +569,10 @@ static int result_finish(struct result *r, struct publish_group *g, struct err *
         if (scratch_write(fd, report, &report_schema, &r->report, e) < 0)
             return -1;
     }
-    CRASH_POINT_POINT(report_written);
+    CRASH_POINT(report_written);
     if (renameat(fd, r->hex, g->scratch->published_fd, r->hex) < 0)
         return err_sys(e, "move %s to %s", r->hex, SCRATCH_PUBLISHED);
-    CRASH_POINT_POINT(published_moved);
+    CRASH_POINT(published_moved);
     return 0;
 }
 
@@ -597,7 +597,7 @@ void publish_group(struct scratch *s, struct shares *access, const char *host,
     }
     if (any_is_placed) {
         publish_group_sync(&g);
-        CRASH_POINT_POINT(group_synced);
+        CRASH_POINT(group_synced);
     }
     for (size_t i = 0; i < n; i++)
         if (items[i].error.kind == ERR_NONE &&
@@ -633,11 +633,11 @@ static int withdraw_result(struct publish_group *g, const struct order *o,
     if (rc == 1 && token_equal(&owner, token) &&
         share_rename(f->dir, name, f->dir, temporary, e) < 0)
         return err_wrap(e, "withdraw %s", name);
-    CRASH_POINT_POINT(withdraw_renamed);
+    CRASH_POINT(withdraw_renamed);
     if (publish_group_remove(g, o->share, temporary_of(path, token, g->arena), e) < 0 ||
         share_sync_dir(f->dir, f->path, e) < 0)
         return -1;
-    CRASH_POINT_POINT(withdraw_removed);
+    CRASH_POINT(withdraw_removed);
     return 0;
 }
 
@@ -672,6 +672,6 @@ int publish_withdraw(struct scratch *s, struct shares *access, const struct toke
     r.metrics = (struct list){ 0 };
     if (scratch_replace(s->published_fd, report, &report_schema, &r, e) < 0)
         return -1;
-    CRASH_POINT_POINT(withdraw_reported);
+    CRASH_POINT(withdraw_reported);
     return 0;
 }

@@ -229,7 +229,7 @@ static int take_order(struct publisher *p, const struct envelope *m, struct err 
                 ? scratch_discard_checkpoint(&p->scratch, token, &why) < 0
                 : scratch_discard(&p->scratch, token, &why) < 0)
             log_event(LOG_WARN, "not-discarded", "error", "%s", why.text, NULL);
-        CRASH_POINT_POINT(discard_ended);
+        CRASH_POINT(discard_ended);
         discarded = (struct token_entry){ .token = *token };
         note(p, NOTE_DISCARDED, &discarded);
     }

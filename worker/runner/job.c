@@ -432,7 +432,7 @@ static int write_outcome(const struct scratch *s, const char *hex, const struct 
     char *fresh = mem_printf("%s.new", path);
     int result = scratch_write(s->run_fd, fresh, &outcome_schema, outcome, e);
 
-    CRASH_POINT_POINT(outcome_begun);
+    CRASH_POINT(outcome_begun);
     if (result == 0 && renameat(s->run_fd, fresh, s->run_fd, path) < 0)
         result = err_sys(e, "replace %s", path);
     free(path);
@@ -449,10 +449,10 @@ int job_save_outcome(const struct scratch *s, const char *hex, const struct outc
         if (write_outcome(s, hex, outcome, e) < 0)
             return -1;
     }
-    CRASH_POINT_POINT(outcome_written);
+    CRASH_POINT(outcome_written);
     if (renameat(s->run_fd, hex, s->ended_fd, hex) < 0)
         return err_sys(e, "move %s to %s", hex, SCRATCH_ENDED);
-    CRASH_POINT_POINT(ended_moved);
+    CRASH_POINT(ended_moved);
     return 0;
 }
 
@@ -460,7 +460,7 @@ int job_save(struct job *j, struct scratch *s, struct err *e)
 {
     struct err why = { 0 };
 
-    CRASH_POINT_POINT(job_exited);
+    CRASH_POINT(job_exited);
     /* First, as a full scratch may have no room for the outcome. */
     if (jobdir_shed(s, j->hex, &why) < 0)
         log_event(LOG_WARN, "not-shed", "attempt", "%s", j->hex, "error", "%s", why.text, NULL);

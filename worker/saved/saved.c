@@ -243,7 +243,7 @@ int saved_scan(struct saved *s, int dir_fd, const char *name, int record_fd, con
     }
     if (result == 0)
         result = apply_renames(s, x.root_fd, n_before, e);
-    CRASH_POINT_POINT(saved_scanned);
+    CRASH_POINT(saved_scanned);
     close(x.root_fd);
     return result;
 }

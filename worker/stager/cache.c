@@ -159,7 +159,7 @@ static int begin_new(struct stage *s, struct err *e)
         if (!is_single_file(&s->plan) && mkdirat(s->cache->fd, s->name, CACHE_FOLDER) < 0)
             return err_sys(e, "create %s", s->name);
     }
-    CRASH_POINT_POINT(stage_begun);
+    CRASH_POINT(stage_begun);
     return 0;
 }
 
@@ -500,7 +500,7 @@ static int end(struct stage *s, struct err *e)
         cache_name(&s->plan.set.tree, "", name);
         if (renameat(s->cache->fd, s->name, s->cache->fd, name) < 0)
             return err_sys(e, "name %s", name);
-        CRASH_POINT_POINT(stage_named);
+        CRASH_POINT(stage_named);
         if (is_single_file(&s->plan))
             s->plan.entries[0].has_stat = false; /* it has another ctime now */
         dir_walk_end(&s->walk);
@@ -515,7 +515,7 @@ static int end(struct stage *s, struct err *e)
     head.top_mtime_ns = units_ns(&st.st_mtim);
     if (record_write(s->cache->fd, &head, s->plan.rows, buf_bytes(&s->plan.names), e) < 0)
         return -1;
-    CRASH_POINT_POINT(stage_recorded);
+    CRASH_POINT(stage_recorded);
     cache_name(&s->plan.set.tree, s->is_live ? CACHE_FIX : CACHE_BEGUN, name);
     return io_remove_tree_at(s->cache->fd, name, e);
 }
@@ -554,7 +554,7 @@ static int stage_plan(struct stage *s, struct err *e)
         return stage_was_disturbed(e);
     if (fill_as_there_is_room(s, e) < 0)
         return -1;
-    CRASH_POINT_POINT(stage_filled);
+    CRASH_POINT(stage_filled);
     result = 0;
     for (size_t i = 0; i < p->n && result == 0; i++)
         if (p->rows[i].kind == PACK_HARD_LINK)
@@ -563,7 +563,7 @@ static int stage_plan(struct stage *s, struct err *e)
         if (p->rows[i].kind == PACK_SYMLINK)
             result = make_symlink(s, i, e);
     if (result == 0) {
-        CRASH_POINT_POINT(stage_linked);
+        CRASH_POINT(stage_linked);
         result = end(s, e);
     }
     return result < 0 ? stage_was_disturbed(e) : 0;

@@ -301,7 +301,7 @@ static int write_whole(struct filler *w, size_t i, struct bytes content, struct 
 
     if (fd < 0)
         return -1;
-    CRASH_POINT_POINT(stage_created);
+    CRASH_POINT(stage_created);
     if (io_write_all(fd, content.data, content.n) < 0) {
         err_sys(e, "write %s", plan_path(&s->plan, i));
         close(fd);
@@ -329,7 +329,7 @@ static int write_piece(struct filler *w, const struct want *x, struct bytes cont
         close(fd);
         return -1;
     }
-    CRASH_POINT_POINT(stage_piece);
+    CRASH_POINT(stage_piece);
     if (atomic_fetch_sub(&s->plan.entries[x->entry].left, 1) == 1)
         return close_whole(s, &w->walk, x->entry, fd, stage_mode_of(s, x->entry), e);
     if (close(fd) < 0 && errno != EINTR)

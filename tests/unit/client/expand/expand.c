@@ -341,8 +341,8 @@ static void values_are_the_same_when_configurations_are(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char *text = mem_printf("params: {a: [%s, 77]}\nexclude: [{a: [%s, 78]}]\n", cases[i].x,
-                                cases[i].y);
+        char *text =
+            mem_printf("params: {a: [%s, 77]}\nexclude: [{a: [%s, 78]}]\n", cases[i].x, cases[i].y);
         struct arena *a = arena_create();
         struct expand *x = expand_from(text, a);
 
