@@ -280,6 +280,9 @@ delay() { # HOST MS|off [LOSS%]
         nsenter -t "$(lab_pid hub)" -p kill "$(cat "$LAB/$1/link")"
         rm "$LAB/$1/link"
         switch ip link del "b$i"
+        # The kernel removes both devices when that process has ended, which takes a moment.
+        wait_until 20 not switch ip link show "a$i" >/dev/null 2>&1
+        wait_until 20 not switch ip link show "z$i" >/dev/null 2>&1
     fi
     [ "$2" != off ] || return 0
     nsenter -t "$(lab_pid hub)" -n -p "$lab_tools/link" "a$i" "z$i" $(($2 * 500)) "${3:-0}" \
