@@ -129,9 +129,11 @@
       "SELECT id, uid, priority, n_ready, cpus_milli, gpus_milli, memory_bytes, ran_jobs,"                               \
       " ran_ms, max(handed_at, submitted_at), nodes, batch, user, time_ms FROM sweep"                                    \
       " WHERE state = SWEEP_RUNNING AND n_ready > 0 AND refused IS NULL ORDER BY id")                                    \
-    /* a drained one has room for nothing; what it holds counts against its users' limits */                             \
-    X(SQL_SCHED_WORKER, "SELECT cpus_milli * (drained = 0), gpus * (drained = 0),"                                       \
-                        " memory_bytes * (drained = 0), node, user FROM worker WHERE id = ?")                            \
+    /* A drained worker has room for nothing; what it holds counts against its users' limits.  Memory 0 is unknown. */   \
+    X(SQL_SCHED_WORKER,                                                                                                  \
+      "SELECT cpus_milli * (drained = 0), gpus * (drained = 0),"                                                         \
+      " iif(memory_bytes = 0, 1 << 60, memory_bytes) * (drained = 0), node, user"                                        \
+      " FROM worker WHERE id = ?")                                                                                       \
     /* what is being published has left its slot; the first condition is that of the index */                            \
     X(SQL_SCHED_LOADS,                                                                                                   \
       "SELECT worker, sweep, count(*), sum(state = ATTEMPT_ASSIGNED AND NOT recalled)"                                   \

@@ -61,6 +61,29 @@ static void who_can_publish_its_own_alone_is_given_its_own_alone(void **state)
     fixture_close(f);
 }
 
+/* 0: the machine does not say how much it has. */
+static void a_worker_of_unknown_memory_is_given_jobs_that_name_theirs(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *client = client_connect(f), *worker = peer_connect(f);
+    struct msg_register reg = {
+        .boot_id = "boot", .node = "n1", .kind = "node", .cpus_milli = 1000
+    };
+    struct submit sweep = submit_of("demo", 1);
+
+    (void)state;
+    token_make(&reg.worker);
+    token_make(&reg.incarnation);
+    peer_hello(worker, "ludwig-worker");
+    peer_ask(worker, MSG_REGISTER, &reg, NULL);
+    sweep.begin.work.resources.memory_bytes = 1 << 30;
+    submit_all(client, sweep, 1, 1);
+    assert_true(is_given_work(worker));
+    peer_close(client);
+    peer_close(worker);
+    fixture_close(f);
+}
+
 /* As one does that finds out more about its machine while it registers. */
 static void a_worker_that_registers_twice_within_a_turn_is_one(void **state)
 {
@@ -121,6 +144,7 @@ int main(void)
         cmocka_unit_test(a_registration_that_is_not_committed_changes_nothing),
         cmocka_unit_test(a_trusted_account_is_given_everybodys_jobs),
         cmocka_unit_test(who_can_publish_its_own_alone_is_given_its_own_alone),
+        cmocka_unit_test(a_worker_of_unknown_memory_is_given_jobs_that_name_theirs),
         cmocka_unit_test(a_worker_that_registers_twice_within_a_turn_is_one),
     };
 
