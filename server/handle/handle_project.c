@@ -63,7 +63,7 @@ static int look_at(void *context, struct bytes item, struct err *e)
         return err_set(e, ERR_PROTOCOL, "a configuration must be a map of at most %d bytes",
                        PARAM2VAL_MAX_BYTES);
     param_digest(&config, &digest);
-    rc = params_find(l->sv, l->project, &digest, &param, e);
+    rc = param_index_find(l->sv, l->project, &digest, &param, e);
     if (rc == 1)
         rc = db_get(l->sv->db, e, SQL_DONE_REPS, "iid>i", param, l->req->reps, work, &n);
     l->ask->progress[REUSED] += n;

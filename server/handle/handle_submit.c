@@ -384,7 +384,7 @@ static int config_take(void *context, struct bytes item, struct err *e)
         return err_set(e, ERR_USAGE, "a configuration is nested deeper than %d",
                        PARAM2VAL_DEPTH_MAX);
     param_digest(&config, &digest);
-    rc = params_find(t->sv, t->project, &digest, &param, e);
+    rc = param_index_find(t->sv, t->project, &digest, &param, e);
     if (rc < 0 ||
         (rc == 0 && param_index_add(t->sv, t->project, ++t->params, &digest, item, &param, e) < 0))
         return -1;

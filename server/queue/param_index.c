@@ -143,8 +143,8 @@ int param_index_end(struct server *sv, struct err *e)
 
 /* ---- finding and adding ---- */
 
-int params_find(struct server *sv, int64_t project, const struct digest *digest, int64_t *param,
-                struct err *e)
+int param_index_find(struct server *sv, int64_t project, const struct digest *digest,
+                     int64_t *param, struct err *e)
 {
     const struct param_index *p = sv->params;
     struct entry wanted = { project, *digest, 0 };

@@ -25,9 +25,9 @@ void param_index_begin(struct server *sv);
 int param_index_end(struct server *sv, struct err *e);
 
 /* 1 and the row, 0 when the project does not have the configuration yet, -1. */
-int params_find(struct server *sv, int64_t project, const struct digest *digest, int64_t *param,
-                struct err *e);
-/* One that params_find did not find. */
+int param_index_find(struct server *sv, int64_t project, const struct digest *digest,
+                     int64_t *param, struct err *e);
+/* One that param_index_find did not find. */
 int param_index_add(struct server *sv, int64_t project, int64_t no, const struct digest *digest,
                     struct bytes value, int64_t *param, struct err *e);
 

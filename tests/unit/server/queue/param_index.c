@@ -29,7 +29,7 @@ static int add_some(struct server *sv, int64_t unused, struct err *e)
     param_index_begin(sv);
     for (int64_t n = plan.first; n <= plan.last; n++) {
         digest_nth(n, &d);
-        if (params_find(sv, PROJECT, &d, &param, e) == 0 &&
+        if (param_index_find(sv, PROJECT, &d, &param, e) == 0 &&
             param_index_add(sv, PROJECT, n, &d, value, &param, e) < 0)
             return -1;
     }
@@ -47,7 +47,7 @@ static int look_for(struct server *sv, int64_t unused, struct err *e)
     (void)unused;
     for (int64_t n = plan.first; n <= plan.last; n++) {
         digest_nth(n, &d);
-        if (params_find(sv, PROJECT, &d, &param, e) != 1)
+        if (param_index_find(sv, PROJECT, &d, &param, e) != 1)
             plan.missing++;
         else if (param != n)
             plan.wrong++;
@@ -156,7 +156,7 @@ static void another_project_does_not_have_it(void **state)
     plan.fails = false;
     add(f, 1, 10);
     digest_nth(5, &d);
-    assert_int_equal(params_find(&f->sv, PROJECT + 1, &d, &param, NULL), 0);
+    assert_int_equal(param_index_find(&f->sv, PROJECT + 1, &d, &param, NULL), 0);
     fixture_close(f);
 }
 
