@@ -32,7 +32,7 @@ static const char *const usual_paths[] = { "/.ludwig/server.sock", LAYOUT_SYSTEM
 
 enum phase { IDLE, OPENING, GREETING, PROBING, OPENING_SFTP, CHILD };
 
-struct attempt {
+struct candidate {
     enum way way;
     const char *text;       /* path or command */
     struct ssh_pump *ahead; /* opened before it is known whether it is needed */
@@ -43,7 +43,7 @@ struct routes {
     struct arena *arena;
     routes_adopt_fn adopt;
     void *context;
-    struct attempt tries[TRIES_MAX];
+    struct candidate tries[TRIES_MAX];
     size_t n;
     size_t at;
     int good; /* the one that led there; -1: none yet */
@@ -63,7 +63,7 @@ struct routes {
 static void add(struct routes *w, unsigned allowed, enum way way, const char *text)
 {
     if ((allowed & 1u << way) != 0 && w->n < TRIES_MAX)
-        w->tries[w->n++] = (struct attempt){ .way = way, .text = text };
+        w->tries[w->n++] = (struct candidate){ .way = way, .text = text };
 }
 
 static const char *quoted(struct arena *a, const char *text)
@@ -192,7 +192,7 @@ static int start_lane(struct routes *w, enum phase phase, enum ssh_target target
 
 static int start_try(struct routes *w, struct err *e)
 {
-    struct attempt *t = &w->tries[w->at];
+    struct candidate *t = &w->tries[w->at];
 
     if (t->way == WAY_BRIDGE)
         return start_lane(w, OPENING, SSH_TO_COMMAND, t->text, e);
@@ -222,7 +222,7 @@ static int next_try(struct routes *w, struct err *e)
 
 static int give_up_on(struct routes *w, const char *why, struct err *e)
 {
-    const struct attempt *t = &w->tries[w->at];
+    const struct candidate *t = &w->tries[w->at];
     bool is_path = t->way == WAY_STREAM_LOCAL, is_second_bridge;
 
     why = arena_strdup(w->arena, why);
@@ -243,7 +243,7 @@ static int give_up_on(struct routes *w, const char *why, struct err *e)
 
 static int found(struct routes *w, int *fd, enum way *way, struct err *e)
 {
-    const struct attempt *t = &w->tries[w->at];
+    const struct candidate *t = &w->tries[w->at];
 
     *fd = ssh_pump_connect(w->lane, e);
     if (*fd < 0) {
@@ -446,7 +446,7 @@ int routes_step(struct routes *w, int *fd, enum way *way, struct err *e)
             return fail(w, e);
         /* As long as none is known to lead there, all paths are asked for at once. */
         for (size_t i = 0; w->good < 0 && i < w->n; i++) {
-            struct attempt *t = &w->tries[i];
+            struct candidate *t = &w->tries[i];
 
             if (t->way != WAY_STREAM_LOCAL || t->ahead != NULL)
                 continue;
@@ -483,7 +483,7 @@ int64_t routes_deadline_ms(const struct routes *w)
 
 void routes_tell(const struct routes *w, struct connect_facts *facts)
 {
-    const struct attempt *good = w->good >= 0 ? &w->tries[w->good] : NULL;
+    const struct candidate *good = w->good >= 0 ? &w->tries[w->good] : NULL;
 
     facts->way = good != NULL ? way_names[good->way] : "";
     facts->server_path = good != NULL && good->way == WAY_STREAM_LOCAL ? good->text : "";
