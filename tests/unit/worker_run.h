@@ -84,7 +84,7 @@ static inline void end(struct run *r)
     int64_t until_ms = units_monotonic_ms() + LONGEST_MS;
     struct err e = { 0 };
 
-    while (r->job.phase != PHASE_OVER) {
+    while (r->job.phase != JOB_PHASE_OVER) {
         assert_true(units_monotonic_ms() < until_ms);
         turn(r);
     }

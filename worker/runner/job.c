@@ -128,7 +128,7 @@ static void judge(struct job *j)
             judge_failure(j);
     }
     checkpoint_signal_free(&j->asked);
-    j->phase = PHASE_OVER;
+    j->phase = JOB_PHASE_OVER;
     j->deadline_ms = -1;
 }
 
@@ -190,7 +190,7 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
     struct err e = { 0 };
     bool is_jobs_fault = true;
 
-    *j = (struct job){ .phase = PHASE_RUNNING,
+    *j = (struct job){ .phase = JOB_PHASE_RUNNING,
                        .token = o->assignment.token,
                        .deadline_ms = -1,
                        .time_ms = w->resources.time_ms,
@@ -240,7 +240,7 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
     j->outcome.cause = is_jobs_fault ? CAUSE_FAILED : CAUSE_NONE;
     j->outcome.ended_at = units_now_ms();
     set_reason(j, e.text);
-    j->phase = PHASE_OVER;
+    j->phase = JOB_PHASE_OVER;
     j->deadline_ms = -1;
 }
 
@@ -249,7 +249,7 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
 static void end_all(struct job *j, int64_t grace_ms)
 {
     (void)process_tree_signal(SIGTERM);
-    j->phase = PHASE_ENDING;
+    j->phase = JOB_PHASE_ENDING;
     j->deadline_ms = units_monotonic_ms() + grace_ms;
 }
 
@@ -268,18 +268,18 @@ static void end_gently(struct job *j, enum job_stop stop)
         return;
     }
     j->was_asked = true;
-    j->phase = PHASE_CHECKPOINT;
+    j->phase = JOB_PHASE_CHECKPOINT;
     j->deadline_ms = units_monotonic_ms() + j->save_grace_ms;
 }
 
 static void kill_all(struct job *j)
 {
-    if (j->phase != PHASE_KILLING)
+    if (j->phase != JOB_PHASE_KILLING)
         j->kill_pause_ms = KILL_PAUSE_MS;
     else if (j->kill_pause_ms < KILL_PAUSE_MAX_MS)
         j->kill_pause_ms *= 2;
     (void)process_tree_signal(SIGKILL);
-    j->phase = PHASE_KILLING;
+    j->phase = JOB_PHASE_KILLING;
     j->deadline_ms = units_monotonic_ms() + j->kill_pause_ms;
 }
 
@@ -293,15 +293,15 @@ static void hurry(struct job *j, int64_t grace_ms)
 
 void job_cancel(struct job *j, int64_t grace_ms)
 {
-    if (j->phase == PHASE_NONE || j->phase == PHASE_OVER)
+    if (j->phase == JOB_PHASE_NONE || j->phase == JOB_PHASE_OVER)
         return;
     j->stop = JOB_IS_CANCELLED;
-    if (j->phase == PHASE_UNCLEAR)
+    if (j->phase == JOB_PHASE_UNCLEAR)
         judge(j);
-    else if (j->phase == PHASE_RUNNING || j->phase == PHASE_CHECKPOINT ||
-             j->phase == PHASE_LEFTOVERS)
+    else if (j->phase == JOB_PHASE_RUNNING || j->phase == JOB_PHASE_CHECKPOINT ||
+             j->phase == JOB_PHASE_LEFTOVERS)
         end_all(j, grace_ms);
-    else if (j->phase == PHASE_ENDING)
+    else if (j->phase == JOB_PHASE_ENDING)
         hurry(j, grace_ms);
 }
 
@@ -325,17 +325,17 @@ void job_preempt(struct job *j, enum cause cause, const char *reason, int64_t bu
             j->save_grace_ms = budget_ms - end_ms;
     }
     switch (j->phase) {
-    case PHASE_RUNNING:
+    case JOB_PHASE_RUNNING:
         begin_preemption(j, cause, reason);
         end_gently(j, JOB_IS_PREEMPTED);
         break;
-    case PHASE_UNCLEAR:
+    case JOB_PHASE_UNCLEAR:
         begin_preemption(j, cause, reason);
         judge(j);
         break;
-    case PHASE_CHECKPOINT: hurry(j, j->save_grace_ms); break;
-    case PHASE_ENDING: hurry(j, j->end_grace_ms); break;
-    case PHASE_LEFTOVERS:
+    case JOB_PHASE_CHECKPOINT: hurry(j, j->save_grace_ms); break;
+    case JOB_PHASE_ENDING: hurry(j, j->end_grace_ms); break;
+    case JOB_PHASE_LEFTOVERS:
         if (j->in_slurm && !has_come_to_its_end(j))
             begin_preemption(j, cause, reason);
         end_all(j, j->end_grace_ms);
@@ -346,8 +346,9 @@ void job_preempt(struct job *j, enum cause cause, const char *reason, int64_t bu
 
 void job_tick(struct job *j)
 {
-    int64_t bytes =
-        j->phase == PHASE_NONE || j->phase >= PHASE_KILLING ? 0 : memwatch_look(&j->memwatch);
+    int64_t bytes = j->phase == JOB_PHASE_NONE || j->phase >= JOB_PHASE_KILLING
+                        ? 0
+                        : memwatch_look(&j->memwatch);
     struct buf text = { 0 };
 
     if (bytes > 0) { /* it gets no time to save: others would have to go with it */
@@ -363,20 +364,21 @@ void job_tick(struct job *j)
     if (j->deadline_ms < 0 || units_monotonic_ms() < j->deadline_ms)
         return;
     switch (j->phase) {
-    case PHASE_RUNNING: end_gently(j, JOB_TIME_IS_UP); break;
-    case PHASE_CHECKPOINT:
-    case PHASE_LEFTOVERS: end_all(j, j->end_grace_ms); break;
-    case PHASE_UNCLEAR: judge(j); break;
-    case PHASE_ENDING:
-    case PHASE_KILLING: kill_all(j); break;
+    case JOB_PHASE_RUNNING: end_gently(j, JOB_TIME_IS_UP); break;
+    case JOB_PHASE_CHECKPOINT:
+    case JOB_PHASE_LEFTOVERS: end_all(j, j->end_grace_ms); break;
+    case JOB_PHASE_UNCLEAR: judge(j); break;
+    case JOB_PHASE_ENDING:
+    case JOB_PHASE_KILLING: kill_all(j); break;
     default: break;
     }
 }
 
 int job_wait_ms(const struct job *j)
 {
-    int watch_ms =
-        j->phase == PHASE_NONE || j->phase >= PHASE_KILLING ? -1 : memwatch_wait_ms(&j->memwatch);
+    int watch_ms = j->phase == JOB_PHASE_NONE || j->phase >= JOB_PHASE_KILLING
+                       ? -1
+                       : memwatch_wait_ms(&j->memwatch);
     int64_t wait_ms;
 
     if (j->deadline_ms < 0)
@@ -398,7 +400,7 @@ void job_reap(struct job *j)
     while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0) {
         int64_t max_rss_bytes = (int64_t)used.ru_maxrss * 1024;
 
-        if (j->phase != PHASE_NONE && j->phase != PHASE_OVER) {
+        if (j->phase != JOB_PHASE_NONE && j->phase != JOB_PHASE_OVER) {
             if (max_rss_bytes > j->outcome.max_rss_bytes)
                 j->outcome.max_rss_bytes = max_rss_bytes;
             j->outcome.cpu_ms += (int64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 +
@@ -409,19 +411,19 @@ void job_reap(struct job *j)
             j->status = status;
         }
     }
-    if (j->phase == PHASE_NONE || j->phase == PHASE_OVER || j->phase == PHASE_UNCLEAR)
+    if (j->phase == JOB_PHASE_NONE || j->phase == JOB_PHASE_OVER || j->phase == JOB_PHASE_UNCLEAR)
         return;
     if (pid < 0 && errno == ECHILD) { /* nothing is left of it */
         if (!j->in_slurm || j->stop != JOB_NOT_STOPPED || has_come_to_its_end(j)) {
             judge(j);
         } else {
-            j->phase = PHASE_UNCLEAR;
+            j->phase = JOB_PHASE_UNCLEAR;
             j->deadline_ms = units_monotonic_ms() + TOLD_LATE_MS;
         }
-    } else if (j->pid == 0 && (j->phase == PHASE_RUNNING || j->phase == PHASE_CHECKPOINT)) {
-        if (j->phase == PHASE_RUNNING || until_ms < j->deadline_ms)
+    } else if (j->pid == 0 && (j->phase == JOB_PHASE_RUNNING || j->phase == JOB_PHASE_CHECKPOINT)) {
+        if (j->phase == JOB_PHASE_RUNNING || until_ms < j->deadline_ms)
             j->deadline_ms = until_ms;
-        j->phase = PHASE_LEFTOVERS;
+        j->phase = JOB_PHASE_LEFTOVERS;
     }
 }
 
@@ -466,6 +468,6 @@ int job_save(struct job *j, struct scratch *s, struct err *e)
         log_event(LOG_WARN, "not-shed", "attempt", "%s", j->hex, "error", "%s", why.text, NULL);
     if (job_save_outcome(s, j->hex, &j->outcome, e) < 0)
         return -1;
-    j->phase = PHASE_NONE;
+    j->phase = JOB_PHASE_NONE;
     return 0;
 }

@@ -25,14 +25,14 @@
 #include "worker/runner/oom.h"
 
 enum job_phase {
-    PHASE_NONE,
-    PHASE_RUNNING,
-    PHASE_CHECKPOINT, /* it was asked to save its state */
-    PHASE_LEFTOVERS,
-    PHASE_ENDING,
-    PHASE_KILLING,
-    PHASE_UNCLEAR, /* nothing is left of it; whether it was told to end will be known in a moment */
-    PHASE_OVER
+    JOB_PHASE_NONE,
+    JOB_PHASE_RUNNING,
+    JOB_PHASE_CHECKPOINT, /* it was asked to save its state */
+    JOB_PHASE_LEFTOVERS,
+    JOB_PHASE_ENDING,
+    JOB_PHASE_KILLING,
+    JOB_PHASE_UNCLEAR, /* nothing is left of it; whether it was told to end will be known in a moment */
+    JOB_PHASE_OVER
 };
 
 /* Why it was told to end. */

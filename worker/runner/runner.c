@@ -65,7 +65,7 @@ static void tell(struct runner *r, int type, const void *body)
 
 static bool is_busy(const struct runner *r)
 {
-    return r->mates.n > 0 || r->job.phase != PHASE_NONE;
+    return r->mates.n > 0 || r->job.phase != JOB_PHASE_NONE;
 }
 
 static void tell_hello(struct runner *r)
@@ -115,7 +115,7 @@ static bool start_process(struct runner *r, const struct order *o, const struct 
     if (r->oom.root == NULL)
         oom_open(&r->oom, "");
     job_start(&r->job, &site, o, r->arena);
-    if (r->job.phase == PHASE_OVER)
+    if (r->job.phase == JOB_PHASE_OVER)
         return false;
     started.at = r->job.outcome.started_at;
     tell(r, NOTE_STARTED, &started);
@@ -141,7 +141,7 @@ static void save_mates(struct runner *r)
         (void)scratch_reopen(&r->scratch, NULL);
     }
     /* All of them have their outcome: the batch is over when its process is, too. */
-    if (r->job.phase == PHASE_NONE && batch_jobs_are_saved(&r->mates)) {
+    if (r->job.phase == JOB_PHASE_NONE && batch_jobs_are_saved(&r->mates)) {
         struct note_ended ended = { .token = r->mates.token };
 
         batch_jobs_free(&r->mates);
@@ -152,7 +152,7 @@ static void save_mates(struct runner *r)
 static void refuse_batch(struct runner *r, int event, const char *reason)
 {
     batch_jobs_refuse(&r->mates, event, reason);
-    r->job.phase = PHASE_NONE;
+    r->job.phase = JOB_PHASE_NONE;
     save_mates(r);
 }
 
@@ -262,7 +262,7 @@ static void turn_once(struct runner *r, struct err *e)
                            { r->wire.fd, POLLIN, 0 },
                            { CHILD_LISTEN_FD, POLLIN, 0 },
                            { batch_jobs_fd(&r->mates), POLLIN, 0 } };
-    int job_ms = r->job.phase == PHASE_OVER ? SAVE_PAUSE_MS : job_wait_ms(&r->job);
+    int job_ms = r->job.phase == JOB_PHASE_OVER ? SAVE_PAUSE_MS : job_wait_ms(&r->job);
     int mates_ms = batch_jobs_wait_ms(&r->mates);
     int n = poll(p, 4, job_ms < 0 || (mates_ms >= 0 && mates_ms < job_ms) ? mates_ms : job_ms);
     struct signalfd_siginfo info;
@@ -279,22 +279,23 @@ static void turn_once(struct runner *r, struct err *e)
     if (n > 0 && p[0].revents != 0) {
         while ((got = read(r->signal_fd, &info, sizeof info)) > 0 || (got < 0 && errno == EINTR))
             should_end |= got > 0 && info.ssi_signo == SIGTERM;
-        if (should_end && r->job.phase != PHASE_NONE && r->job.in_slurm) /* else it means nothing */
+        if (should_end && r->job.phase != JOB_PHASE_NONE &&
+            r->job.in_slurm) /* else it means nothing */
             job_preempt(&r->job, CAUSE_PREEMPTED, "its Slurm job was told to end", TOLD_BUDGET_MS);
         job_reap(&r->job);
     }
     job_tick(&r->job);
-    if (r->mates.n > 0 && r->job.phase == PHASE_OVER) {
+    if (r->mates.n > 0 && r->job.phase == JOB_PHASE_OVER) {
         batch_jobs_over(&r->mates, &r->job.outcome);
-        r->job.phase = PHASE_NONE;
-    } else if (r->mates.n > 0 && r->job.phase != PHASE_NONE) {
+        r->job.phase = JOB_PHASE_NONE;
+    } else if (r->mates.n > 0 && r->job.phase != JOB_PHASE_NONE) {
         batch_jobs_look(&r->mates, r->job.outcome.cpu_ms);
         if (batch_jobs_are_unwanted(&r->mates))
             job_cancel(&r->job, r->grace_ms);
     }
     if (r->mates.n > 0)
         save_mates(r);
-    else if (r->job.phase == PHASE_OVER)
+    else if (r->job.phase == JOB_PHASE_OVER)
         save_job(r);
     if (n > 0 && p[2].revents != 0)
         (void)take_agent(r);

@@ -466,7 +466,7 @@ static void what_it_daemonized_is_killed_when_it_is_cancelled(void **state)
     wait_for(&r, "ready");
     job_cancel(&r.job, LONGEST_MS);
     wait_for(&r, "told");
-    assert_int_equal(r.job.phase, PHASE_ENDING);
+    assert_int_equal(r.job.phase, JOB_PHASE_ENDING);
     job_cancel(&r.job, 0);
     end(&r);
     assert_int_equal(r.job.outcome.event, EV_CANCEL);
@@ -620,9 +620,9 @@ static void cancelled_while_it_saves_it_is_ended(void **state)
     open_run(&r);
     start_saver(&r, "goes-on", 0, 10 * LONGEST_MS);
     job_preempt(&r.job, CAUSE_PREEMPTED, NULL, SCHEMA_NONE);
-    assert_int_equal(r.job.phase, PHASE_CHECKPOINT);
+    assert_int_equal(r.job.phase, JOB_PHASE_CHECKPOINT);
     job_preempt(&r.job, CAUSE_PREEMPTED, NULL, SCHEMA_NONE); /* says nothing new */
-    assert_int_equal(r.job.phase, PHASE_CHECKPOINT);
+    assert_int_equal(r.job.phase, JOB_PHASE_CHECKPOINT);
     job_cancel(&r.job, LONGEST_MS);
     end(&r);
     assert_non_null(strstr(printed(&r), "terminated"));
@@ -706,7 +706,7 @@ static void fail_in_slurm(struct run *r, bool in_slurm)
 
     o.in_slurm = in_slurm;
     start_order(r, &o);
-    while (r->job.phase != PHASE_OVER && r->job.phase != PHASE_UNCLEAR)
+    while (r->job.phase != JOB_PHASE_OVER && r->job.phase != JOB_PHASE_UNCLEAR)
         turn(r);
 }
 
@@ -718,9 +718,9 @@ static void what_fails_just_before_it_is_preempted_was_preempted(void **state)
     (void)state;
     open_run(&r);
     fail_in_slurm(&r, true);
-    assert_int_equal(r.job.phase, PHASE_UNCLEAR);
+    assert_int_equal(r.job.phase, JOB_PHASE_UNCLEAR);
     job_preempt(&r.job, CAUSE_PREEMPTED, NULL, SCHEMA_NONE);
-    assert_int_equal(r.job.phase, PHASE_OVER);
+    assert_int_equal(r.job.phase, JOB_PHASE_OVER);
     assert_int_equal(r.job.outcome.event, EV_LOSE);
     assert_int_equal(r.job.outcome.cause, CAUSE_PREEMPTED);
     close_run(&r);
@@ -739,7 +739,7 @@ static void what_fails_in_slurm_without_being_told_has_failed(void **state)
     close_run(&r);
     open_run(&r);
     fail_in_slurm(&r, false);
-    assert_int_equal(r.job.phase, PHASE_OVER);
+    assert_int_equal(r.job.phase, JOB_PHASE_OVER);
     close_run(&r);
 }
 
@@ -815,11 +815,11 @@ static void who_has_ended_before_it_was_preempted_keeps_its_outcome(void **state
     open_run(&r);
     start(&r, "(setsid sh -c 'echo ready; exec sleep 1000' & ); exit 0");
     wait_for(&r, "ready");
-    while (r.job.phase == PHASE_RUNNING)
+    while (r.job.phase == JOB_PHASE_RUNNING)
         turn(&r);
-    assert_int_equal(r.job.phase, PHASE_LEFTOVERS);
+    assert_int_equal(r.job.phase, JOB_PHASE_LEFTOVERS);
     job_preempt(&r.job, CAUSE_PREEMPTED, NULL, SCHEMA_NONE);
-    assert_int_equal(r.job.phase, PHASE_ENDING);
+    assert_int_equal(r.job.phase, JOB_PHASE_ENDING);
     end(&r);
     assert_int_equal(r.job.outcome.event, EV_DONE);
     close_run(&r);
@@ -903,7 +903,7 @@ static void an_outcome_that_cannot_be_written_waits(void **state)
     open_run(&r);
     run_path = mem_printf("%s/run", r.site.scratch.path);
     start(&r, "echo x >>$LUDWIG_SAVE_PATH/file");
-    while (r.job.phase != PHASE_OVER)
+    while (r.job.phase != JOB_PHASE_OVER)
         turn(&r);
     assert_int_equal(io_remove_tree(run_path, &e), 0); /* somebody wiped scratch */
     assert_int_equal(job_save(&r.job, &r.site.scratch, &e), -1);
@@ -926,7 +926,7 @@ static void what_cannot_be_removed_does_not_keep_back_the_outcome(void **state)
         site_become_nobody();
         open_run(&r);
         start(&r, "/bin/true");
-        while (r.job.phase != PHASE_OVER)
+        while (r.job.phase != JOB_PHASE_OVER)
             turn(&r);
         site_add_foreign(r.site.scratch.run_fd,
                          arena_printf(r.site.arena, "%s/%s/left", r.job.hex, folders[i]), 0755,
