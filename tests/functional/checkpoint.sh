@@ -136,7 +136,7 @@ is_at_least() { # NUMBER PROJECT
 
 write_counting() {
     write_job 'cd "$LUDWIG_CHECKPOINT"' 'step=$(cat step 2>/dev/null || echo 0)' 'say from $step' \
-        "until [ -e $TEST_TMP/gates/enough ]; do step=\$((step + 1)); echo \$step >step.tmp; mv step.tmp step; sleep 0.05; done" \
+        "until [ -e $TEST_TMP/gates/enough ]; do step=\$((step + 1)); echo \$step >step.tmp; mv step.tmp step; sleep 0.1; done" \
         'echo $step >"$LUDWIG_SAVE_PATH/steps"'
 }
 

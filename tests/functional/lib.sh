@@ -17,10 +17,10 @@
 #     skip SENTENCE WHY
 #     done_testing               last of all
 #     not COMMAND...             must fail; "!" would not do, as set -e overlooks it
-#     within SECONDS CMD...      try every 50 ms, later every 200, until it succeeds; one argument
-#                                is shell text
+#     within SECONDS CMD...      try every 50 ms, later every 200 and never for more than a quarter
+#                                of the time, until it succeeds; one argument is shell text
 #     wait_until SECONDS CMD...  the same where the time is not what is tested: a busy machine
-#                                gets a minute in any case
+#                                gets two minutes in any case
 #     memory_folder KB FILES     print an empty folder for so many files: in memory, if there is
 #                                room, as a disk takes minutes to remove them; one for each test
 #     measured FILE COMMAND...   run it; "SECONDS PEAK_KB CPU_SECONDS" of it go to the file
@@ -132,7 +132,7 @@ it() {
     local output=$TEST_TMP/output step=$TEST_TMP/step status
     test_n=$((test_n + 1))
     # The step that failed is the last one that was begun, in a function too.
-    [ "$(type -t "$2")" != function ] || declare -ft "$2"
+    [ "$(type -t "${2%% *}")" != function ] || declare -ft "${2%% *}"
     (
         set -e
         trap 'printf "%s\n" "$BASH_COMMAND" >"$step"' DEBUG
@@ -165,21 +165,26 @@ not() { # COMMAND...
 }
 
 wait_until() { # SECONDS COMMAND...
-    within $(($1 > 60 ? $1 : 60)) "${@:2}"
+    within $(($1 > 120 ? $1 : 120)) "${@:2}"
 }
 
 within() { # SECONDS COMMAND...
-    local deadline=$((${EPOCHREALTIME/./} + $1 * 1000000)) waited=$1 pause_ms=50 pause
+    local begun=${EPOCHREALTIME/./} waited=$1 pause_ms=50 took_ms pause now
+    local deadline=$((begun + $1 * 1000000))
     shift
     [ $# != 1 ] || set -- eval "$1"
     until "$@"; do
-        if [ "${EPOCHREALTIME/./}" -ge $deadline ]; then
+        now=${EPOCHREALTIME/./}
+        if [ "$now" -ge $deadline ]; then
             echo "waited $waited s in vain for: $*" >&2
             return 1
         fi
-        printf -v pause '0.%03d' $pause_ms
-        sleep "$pause"
+        took_ms=$(((now - begun) / 1000))
         pause_ms=$((pause_ms < 200 ? pause_ms + 5 : 200))
+        pause_ms=$((pause_ms > 3 * took_ms ? pause_ms : 3 * took_ms))
+        printf -v pause '%d.%03d' $((pause_ms / 1000)) $((pause_ms % 1000))
+        sleep "$pause"
+        begun=${EPOCHREALTIME/./}
     done
 }
 
@@ -237,7 +242,7 @@ configure() { # LINE...
 write_job() { # LINE...
     cat >job.sh <<END
 say() { echo "\$* \$LUDWIG_JOB \$LUDWIG_ATTEMPT \$LUDWIG_RESTART \$\$" >>$TEST_TMP/records; }
-gate() { until [ -e $TEST_TMP/gates/\$1 ]; do sleep 0.02; done; }
+gate() { until [ -e $TEST_TMP/gates/\$1 ]; do sleep 0.1; done; }
 say start
 $(printf '%s\n' "$@")
 say end

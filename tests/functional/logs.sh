@@ -38,7 +38,7 @@ it '--attempt shows what an earlier attempt printed' attempts
 following() {
     cat >job.sh <<END
 echo "attempt \$LUDWIG_RESTART begins"
-until [ -e $TEST_TMP/gates/\$LUDWIG_RESTART ]; do sleep 0.02; done
+until [ -e $TEST_TMP/gates/\$LUDWIG_RESTART ]; do sleep 0.1; done
 echo "attempt \$LUDWIG_RESTART ends"
 [ \$LUDWIG_RESTART = 1 ]
 END

@@ -238,7 +238,7 @@ params: {x: [1, 2]}
 resources: {cpus: 2}
 END
     cat >gate.sh <<END
-[ \$1 = 1 ] || until [ -e $TEST_TMP/gates/go ]; do sleep 0.02; done
+[ \$1 = 1 ] || until [ -e $TEST_TMP/gates/go ]; do sleep 0.1; done
 ludwig report m=\$1
 END
     id=$(submit gate.yaml)

@@ -75,7 +75,7 @@ sweep() { # USER PROJECT VALUES [LINE...]: its number in $id; run.sh is written 
 script() { # USER LINE...: run.sh
     local user=$1
     shift
-    printf '%s\n' "gate() { until [ -e $TEST_TMP/gates/\$1 ]; do sleep 0.02; done; }" "$@" |
+    printf '%s\n' "gate() { until [ -e $TEST_TMP/gates/\$1 ]; do sleep 0.1; done; }" "$@" |
         as "$user" tee run.sh >/dev/null
 }
 state() { # USER SWEEP

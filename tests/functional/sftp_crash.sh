@@ -156,7 +156,7 @@ lost_race() { # POINT
     local publisher
     : >"$TEST_TMP/records"
     write_job 'echo $LUDWIG_ATTEMPT >"$LUDWIG_SAVE_PATH/token"' "gate $1."'$LUDWIG_RESTART' \
-        '[ $LUDWIG_RESTART = 1 ] || head -c 100000000 /dev/zero >"$LUDWIG_SAVE_PATH/large"'
+        '[ $LUDWIG_RESTART = 1 ] || head -c 250000000 /dev/zero >"$LUDWIG_SAVE_PATH/large"'
     begin "$1" 'params: {a: 1}'
     sed -i 's/^nodes:.*/nodes: ['"$1"', near]/' "$1/sweep.yaml"
     submit_each "$1"

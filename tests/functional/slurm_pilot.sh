@@ -20,7 +20,7 @@ offers() {
     node 'n["memory"] == 2000 * 1024 * 1024'
     # Each waits for the other one: they have them at once.
     mkdir "$TEST_TMP/met"
-    printf '%s\n' "cd $TEST_TMP/met && touch \$LUDWIG_REP" 'until [ -e 0 ] && [ -e 1 ]; do sleep 0.05; done' \
+    printf '%s\n' "cd $TEST_TMP/met && touch \$LUDWIG_REP" 'until [ -e 0 ] && [ -e 1 ]; do sleep 0.1; done' \
         'echo "gpus $CUDA_VISIBLE_DEVICES"' >meet.sh
     printf '%s\n' 'project: gpus' 'command: sh meet.sh' 'source: meet.sh' \
         'reps: 2' 'resources: {gpus: 1}' >one.yaml

@@ -33,7 +33,7 @@ as() { # USER COMMAND...
 probe='echo "ids $(id -u) $(id -g) $(id -G)"; echo "umask $(umask)"; env | sed "s/^/env /"
 grep "^Cap[IPE]" /proc/self/status
 ps -o ruser=,rgid=,args= -p $PPID | sed "s/^/parent /"
-until [ -e '$lab'/shared/go ]; do sleep 0.05; done'
+until [ -e '$lab'/shared/go ]; do sleep 0.1; done'
 
 sweep() { # USER NAME SLURM [LINE...]: its number
     printf '%s\n' "$probe" | as "$1" tee "$lab/$1/job.sh" >/dev/null
