@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* account.c - who a user of ludwigd's is on this machine, and how a process that was root becomes it */
+/* account.c - the account of one of ludwigd's users, and how root's process becomes that user */
 
 #include "common/base/account.h"
 
@@ -29,7 +29,7 @@ static int find_groups(struct account *a, struct err *e)
     for (int room = n; room <= GROUPS_AT_MOST; room *= 2) {
         n = room;
         a->groups = mem_resize(a->groups, (size_t)room, sizeof *a->groups);
-        /* Systems differ in whose numbers they are, and not in their size. */
+        /* The item's type is gid_t on Linux and int on macOS; both have the same size. */
         if (getgrouplist(a->name, a->gid, (void *)a->groups, &n) >= 0) {
             a->n_groups = (size_t)n;
             return 0;
@@ -49,7 +49,7 @@ int account_find(const char *name, int64_t min_uid, struct account *a, struct er
         room = mem_resize(room, n, 1);
         rc = getpwnam_r(name, &entry, room, n, &p);
     }
-    /* What these mean is left to the database: "not found" for some. */
+    /* Some databases answer "not found" with one of these numbers, see getpwnam(3). */
     if (rc != 0 && rc != ENOENT && rc != ESRCH && rc != EBADF && rc != EPERM) {
         errno = rc;
         rc = err_sys(e, "look for user %s", name);
@@ -94,7 +94,7 @@ bool account_is_own_name(const char *name)
     return is_own;
 }
 
-/* ---- a process that was root becomes a user, for good ---- */
+/* ---- becoming a user ---- */
 
 char *account_rights(const struct account *a)
 {
@@ -107,7 +107,7 @@ char *account_rights(const struct account *a)
 }
 
 #ifdef __linux__
-/* A number up to the end character, which is passed over; the largest one means "no change". */
+/* Reads a number and the end character behind it; refuses (uid_t)-1, the kernel's "no change". */
 static int take_id(const char **at, char end, unsigned *id)
 {
     char *after;
@@ -140,7 +140,7 @@ int account_become(const char *text, struct err *e)
         mem_grow((void **)&groups, &capacity, n_groups, sizeof *groups);
         groups[n_groups++] = id;
     }
-    /* In this order: without its uid, root may change nothing any more. */
+    /* The uid comes last: without it, the process may change nothing any more. */
     if (!is_sound)
         rc = err_set(e, ERR_USAGE, "'%.80s' says nobody's rights", text);
     else if (setgroups(n_groups, groups) < 0)
@@ -156,7 +156,7 @@ int account_become(const char *text, struct err *e)
     free(groups);
     if (rc < 0)
         return -1;
-    /* Root's session keyring is not theirs.  Where there are no keyrings there is nothing to leave. */
+    /* The user must not have root's session keyring.  Without keyrings there is none to leave. */
     (void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
     if (prctl(PR_SET_DUMPABLE, 0) < 0)
         return err_sys(e, "close this process to others");

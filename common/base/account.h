@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * account.h - who a user of ludwigd's is on this machine, matched by name, and how a process that was
- * root becomes it, for good
+ * account.h - the account of one of ludwigd's users on this machine, found by name, and how root's
+ * process becomes that user for good
  *
- * Asking the user database may take seconds or hang (LDAP, NIS), so a child asks.
+ * The user database may take seconds to answer or hang (LDAP, NIS), so a child asks it.
  */
 #ifndef LUDWIG_COMMON_BASE_ACCOUNT_H
 #define LUDWIG_COMMON_BASE_ACCOUNT_H
@@ -23,21 +23,22 @@ struct account {
     char *shell;
 };
 
-/* ERR_NOT_FOUND: nobody has this name.  ERR_DENIED: no jobs are run for it, as its uid is below
- * min_uid or its name cannot be a folder's.  Anything else may be better the next time. */
+/* Fills *a, which the caller frees with account_free.  ERR_NOT_FOUND: no account has this name.
+ * ERR_DENIED: the account may run no jobs, as its uid is below min_uid or its name cannot be a
+ * folder's.  After any other error a later try may succeed. */
 int account_find(const char *name, int64_t min_uid, struct account *a, struct err *e);
 void account_free(struct account *a);
 
-/* Is it what this process's own account is called, here or by ludwigd ("#1234")? */
+/* Whether the name is that of this process's own account, here or for ludwigd ("#1234"). */
 bool account_is_own_name(const char *name);
 
-/* "UID:GID:GROUP,GROUP,...": as a child is told whom to become.  Caller frees. */
+/* "UID:GID:GROUP,GROUP,...", which tells a child which account to become.  Caller frees. */
 char *account_rights(const struct account *a);
 
 /*
- * Takes the user's uid, gid and groups in place of ours, in every form the kernel knows of
- * them, and all capabilities go.  Nobody else of that user can look into this process then, as
- * it was root's: no debugger, no /proc/PID/mem.
+ * Takes the uid, gid and groups of text (from account_rights) in place of root's, the real,
+ * effective and saved ones, and so drops all capabilities.  Other processes of that user cannot
+ * look into this process then, as it was root's: no debugger, no /proc/PID/mem.
  */
 int account_become(const char *text, struct err *e);
 

@@ -20,7 +20,7 @@ struct buf {
     size_t capacity;
 };
 
-/* Bytes that belong to somebody else. */
+/* Bytes that the struct does not own. */
 struct bytes {
     const uint8_t *data;
     size_t n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* crash_point.c - dies where a test wants it */
+/* crash_point.c - kills the process at the point that a test names */
 
 #include "common/base/crash_point.h"
 
@@ -31,7 +31,7 @@ void crash_point_here(enum crash_point_point point)
     raise(SIGKILL);
 }
 #else
-/* A file must have something in it. */
+/* C forbids an empty file. */
 extern const int crash_is_left_out;
 const int crash_is_left_out = 1;
 #endif

@@ -11,7 +11,7 @@
 #ifndef LUDWIG_COMMON_BASE_CRASH_POINT_H
 #define LUDWIG_COMMON_BASE_CRASH_POINT_H
 
-/* name, who is killed, what the next start does */
+/* name, the process that is killed, what the next start does */
 #define CRASH_POINT_POINTS(X)                                                                     \
     X(job_exited, runner, "run/ has no outcome: reported lost, runs again")                       \
     X(outcome_begun, runner, "run/ has no outcome: reported lost, runs again")                    \

@@ -16,7 +16,7 @@ struct hasher {
     EVP_MD_CTX *context;
 };
 
-/* libcrypto without SHA-256, or a kernel without random numbers: nothing can go on. */
+/* Ends the process where libcrypto has no SHA-256 or the kernel no random numbers. */
 static void need(bool ok, const char *what)
 {
     if (ok)
@@ -98,7 +98,7 @@ static void hex_write(const uint8_t *bytes, size_t n, char *hex)
     *hex = '\0';
 }
 
-/* Capitals are refused: what names a file or a row is written in one way only. */
+/* Capitals are refused: a digest names files and rows, and so has one spelling. */
 static int hex_read(const char *hex, uint8_t *bytes, size_t n)
 {
     static const char digits[] = "0123456789abcdef";

@@ -27,7 +27,7 @@ struct hasher;
 struct hasher *hasher_create(void);
 void hasher_destroy(struct hasher *h);
 void hasher_add(struct hasher *h, const void *bytes, size_t n);
-void hasher_end(struct hasher *h, struct digest *d); /* and starts anew */
+void hasher_end(struct hasher *h, struct digest *d); /* gives the digest; h starts anew */
 void digest_of(const void *bytes, size_t n, struct digest *d);
 int digest_of_fd(int fd, struct digest *d, uint64_t *size_bytes, struct err *e);
 
@@ -36,7 +36,7 @@ int digest_parse(const char *hex, struct digest *d); /* -1 if not 64 digits 0-9a
 bool digest_equal(const struct digest *x, const struct digest *y);
 bool digest_is_zero(const struct digest *d);
 
-void token_make(struct token *t); /* getrandom; ends the process if there is none */
+void token_make(struct token *t); /* getrandom; ends the process if the kernel has none */
 void token_hex(const struct token *t, char hex[TOKEN_HEX]);
 int token_parse(const char *hex, struct token *t);
 bool token_equal(const struct token *x, const struct token *y);

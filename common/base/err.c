@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* err.c - word errors, wrap them, and say what they mean */
+/* err.c - word errors, wrap them, and name their kinds */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,8 +52,8 @@ static enum err_kind kind_of_errno(int number)
     return ERR_FAILED;
 }
 
-/* FORMAT, ": " and what comes after it, unless that is "".  A text that does not fit ends in "...",
- * before which no UTF-8 sequence is cut. */
+/* Sets the text to FORMAT, ": " and after, or FORMAT alone where after is "".  A text that does not
+ * fit ends in "...", before which no UTF-8 sequence is cut. */
 __attribute__((format(printf, 2, 0))) static void word(struct err *e, const char *format,
                                                        va_list ap, const char *after)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * err.h - one error value, worded where it happened, wrapped on its way up
+ * err.h - one error value, worded by the function that fails, wrapped by its callers
  *
  * The caller owns a struct err (usually on the stack, zero-initialised).  A
  * function that can fail returns 0 or -1, or a pointer or NULL, and has then
- * set *e.  The place that fails words it, those above add where they were:
+ * set *e.  The place that fails words the error, its callers add where they were:
  * "job 7.13: node n03: open /scratch/x: No space left on device".
  * e->kind decides the exit code, whether to retry, and the word on the wire;
  * e->text is one line for people.  Passing e == NULL is allowed everywhere and
@@ -29,7 +29,7 @@
     X(ERR_BUSY, "busy", EXIT_FAILED)                    \
     X(ERR_INTERNAL, "internal", EXIT_FAILED)
 
-/* what the programs exit with, and the sentence the manual says about it */
+/* exit codes of the programs, each with its sentence in the manual */
 #define EXIT_CODES(X)                                             \
     X(EXIT_WELL, 0, "all went well")                              \
     X(EXIT_FAILED, 1, "it failed, or (with --wait) a job failed") \
@@ -64,22 +64,22 @@ int err_set(struct err *e, enum err_kind kind, const char *format, ...)
 /* Words errno: "FORMAT: strerror(errno)", kind chosen by errno.  Keeps errno.  Returns -1. */
 int err_sys(struct err *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Puts "FORMAT: " before what is there already.  Returns -1. */
+/* Puts "FORMAT: " before the text of e.  Returns -1. */
 int err_wrap(struct err *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-#ifdef __clang_analyzer__ /* it sees one file at a time, and so not that they return -1 */
+#ifdef __clang_analyzer__ /* the analyzer sees one file at a time and not that these return -1 */
 #define err_set(...)  (err_set(__VA_ARGS__), -1)
 #define err_sys(...)  (err_sys(__VA_ARGS__), -1)
 #define err_wrap(...) (err_wrap(__VA_ARGS__), -1)
 #endif
 
 void err_clear(struct err *e);
-/* Of several errors the first: copies error, if it is one, unless *first holds one already.  NULL is
- * no error. */
+/* Keeps the first of several errors: copies error into *first unless *first holds one already.
+ * error may be NULL or ERR_NONE: nothing happens. */
 void err_keep(struct err *first, const struct err *error);
 
 const char *err_kind_name(enum err_kind kind);
-/* ERR_INTERNAL for a name nobody knows. */
+/* ERR_INTERNAL for an unknown name. */
 enum err_kind err_kind_parse(const char *name);
 enum exit_code err_exit_code(enum err_kind kind);
 

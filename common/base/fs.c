@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fs.c - what kind of file system something lies on */
+/* fs.c - the kind of file system that a path lies on */
 #include <stddef.h>
 
 #ifdef __linux__

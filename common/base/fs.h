@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fs.h - what kind of file system something lies on
+ * fs.h - the kind of file system that a path lies on
  */
 #ifndef LUDWIG_COMMON_BASE_FS_H
 #define LUDWIG_COMMON_BASE_FS_H
@@ -13,16 +13,16 @@ enum fs_kind { FS_UNKNOWN, FS_LOCAL, FS_MEMORY, FS_NETWORK };
 struct fs_type {
     const char *name; /* "ext4"; "" when it is not known */
     enum fs_kind kind;
-    bool keeps_owners; /* a file's uid is that of who made it, as far as its server knows */
+    bool keeps_owners; /* a file's uid is its creator's, as far as its server knows */
 };
 
-/* What cannot be asked is FS_NETWORK. */
+/* FS_NETWORK where statfs(2) fails. */
 struct fs_type fs_type_of(const char *path);
 struct fs_type fs_type_of_fd(int fd);
-/* By the number statfs(2) tells on Linux. */
+/* The type with this number in Linux's statfs(2). */
 struct fs_type fs_type_of_magic(uint32_t magic);
 
-/* Other machines may see it too, and nobody is told what they change.  True when in doubt. */
+/* Whether other machines may change files there unnoticed by this kernel.  True when in doubt. */
 bool fs_is_network(const char *path);
 bool fs_is_memory(const char *path);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hash_table.c - numbers that are known by a digest */
+/* hash_table.c - a table from digests to numbers */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ void hash_table_destroy(struct hash_table *t)
     free(t);
 }
 
-/* The slot with the key, or the free one where it would be. */
+/* The slot with the key, or the free one where the key belongs. */
 static struct slot *find(const struct hash_table *t, const uint8_t key[KEY_BYTES])
 {
     uint64_t hash;
@@ -47,8 +47,8 @@ static struct slot *find(const struct hash_table *t, const uint8_t key[KEY_BYTES
             return &t->slots[i];
 }
 
-/* In its place, as there may not be room for two of them.  From a free slot on each finds none before
- * it that is still to be moved. */
+/* Doubles the table in place, as memory may not hold two tables.  Entries move in order from a free
+ * slot on, so that none lands before an entry that has yet to move. */
 static void grow(struct hash_table *t)
 {
     size_t n_old = t->n_slots, first = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* io.c - whole reads and writes, files, and what a forked process holds open */
+/* io.c - whole reads and writes, files, locks, and the descriptors of a forked process */
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
@@ -22,10 +22,10 @@
 #include "common/base/path.h"
 #include "common/base/units.h"
 
-/* One call never asks for more: some kernels refuse 2 GiB. */
+/* The most that one call reads or writes: some kernels refuse 2 GiB. */
 enum { TRANSFER_MAX_BYTES = 1 << 30, PIECE_BYTES = 256 * 1024 };
 
-/* at -1: where the file stands. */
+/* at -1: at the file's position. */
 static int write_all(int fd, const void *bytes, size_t n, int64_t at)
 {
     const char *from = bytes;
@@ -57,7 +57,7 @@ int io_write_all_at(int fd, const void *bytes, size_t n, uint64_t at)
     return write_all(fd, bytes, n, (int64_t)at);
 }
 
-/* read, begun again when a signal came. */
+/* read(2), begun again after a signal. */
 static ssize_t read_some(int fd, void *bytes, size_t n)
 {
     ssize_t got;
@@ -99,7 +99,7 @@ ssize_t io_read_all_at(int fd, void *bytes, size_t n, uint64_t at)
     return read_all(fd, bytes, n, (int64_t)at);
 }
 
-/* Appends the rest of fd, but never asks for more than one byte too many. */
+/* Appends the rest of fd, of which it reads max_bytes + 1 at most. */
 static int read_rest(int fd, const char *name, size_t max_bytes, struct buf *out, struct err *e)
 {
     size_t begin = out->n;
@@ -141,7 +141,7 @@ int io_read_file(const char *path, size_t max_bytes, struct buf *out, struct err
     return io_read_file_at(AT_FDCWD, path, max_bytes, out, e);
 }
 
-/* Closes fd in any case.  What a full disk or a lost server says may only come with the close. */
+/* Closes fd in any case.  A full disk or a lost server may only be reported by the close. */
 static int write_and_close(int fd, const char *name, const void *bytes, size_t n, bool sync,
                            struct err *e)
 {
@@ -219,7 +219,7 @@ int io_make_dirs_at(int dir_fd, const char *path, mode_t mode, struct err *e)
         if (mkdirat(dir_fd, prefix, mode) < 0) {
             int number = errno;
 
-            /* Whatever mkdir says of a folder that exists (EROFS, EISDIR, ...), it exists. */
+            /* A folder that exists is fine, whichever error mkdir gave (EROFS, EISDIR, ...). */
             if (fstatat(dir_fd, prefix, &st, 0) < 0 || !S_ISDIR(st.st_mode)) {
                 errno = number;
                 result = err_sys(e, "create %s", prefix);
@@ -266,7 +266,7 @@ static size_t at_most(uint64_t n, size_t most)
 }
 
 #ifdef __linux__
-/* Reflinks a whole file into an empty one; true when both now stand at the end. */
+/* Reflinks a whole file into an empty one; when true, both positions are at the end. */
 static bool clone_file(int in_fd, int out_fd, uint64_t *copied_bytes)
 {
     struct stat st;
@@ -286,8 +286,8 @@ static bool clone_file(int in_fd, int out_fd, uint64_t *copied_bytes)
 }
 
 /*
- * Lets the kernel copy as far as it can.  Why it stopped does not matter: if it
- * was the end or a true error, reading and writing will find the same.
+ * Lets the kernel copy as far as it can.  The reason why it stopped does not matter:
+ * after the end or a true error, reading and writing find the same.
  */
 static void copy_in_kernel(int in_fd, int out_fd, uint64_t max_bytes, uint64_t *copied_bytes)
 {
@@ -386,7 +386,7 @@ int io_lock_file_within(const char *path, int timeout_ms, struct err *e)
     return fd < 0 ? err_set(e, why.kind, "%s", why.text) : fd;
 }
 
-/* --- what a forked process must not hold open ------------------------------- */
+/* --- descriptors of a forked process ---------------------------------------- */
 
 void io_close_all_but(const int *keep, size_t n)
 {

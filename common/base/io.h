@@ -18,11 +18,11 @@
 #include "common/base/err.h"
 
 int io_write_all(int fd, const void *bytes, size_t n); /* -1 with errno */
-/* The same from there on, wherever the file is written otherwise. */
+/* The same from offset at on; the file's position stays. */
 int io_write_all_at(int fd, const void *bytes, size_t n, uint64_t at);
-/* Reads until n bytes or end of file; returns what it read, -1 with errno. */
+/* Reads until n bytes or end of file; returns the number of bytes read, or -1 with errno. */
 ssize_t io_read_all(int fd, void *bytes, size_t n);
-/* The same from there on; where the file is read and written otherwise stays as it is. */
+/* The same from offset at on; the file's position stays. */
 ssize_t io_read_all_at(int fd, void *bytes, size_t n, uint64_t at);
 
 /* Appends the file to out; ERR_USAGE when it is larger than max_bytes. */
@@ -49,7 +49,7 @@ DIR *io_list_dir_at(int dir_fd, const char *name, struct err *e);
 
 /* As openat(2), but through no symlink on the whole way below dir_fd. */
 int io_open_no_links(int dir_fd, const char *path, int flags);
-/* Where the symlink points, however long that is; the caller frees it.  NULL with e set. */
+/* The target of a symlink, however long it is; the caller frees it.  NULL with e set. */
 char *io_read_link_at(int dir_fd, const char *path, struct err *e);
 
 /* Copies the rest of in to out: reflink, copy_file_range, read/write, whichever works. */
@@ -60,22 +60,22 @@ int io_copy_some(int in_fd, int out_fd, uint64_t max_bytes, uint64_t *copied_byt
 /*
  * Copies a tree (files with their execute bits, folders, symlinks as they are;
  * devices, sockets and fifos are refused by name) below to_fd/to_name, which
- * must not exist; what was copied before a failure stays there.  Modes: those of
- * the source, plus 0600 for files and 0700 for folders, minus the umask.
+ * must not exist; entries copied before a failure stay there.  Modes: the source's,
+ * plus 0600 for files and 0700 for folders, minus the umask.
  */
 int io_copy_tree_at(int from_fd, const char *from_name, int to_fd, const char *to_name,
                     struct err *e);
 
 int io_set_nonblocking(int fd, struct err *e);
 /* flock(LOCK_EX | LOCK_NB) on a file that is created if need be: the descriptor, or
- * -1 with ERR_BUSY when somebody else holds it. */
+ * -1 with ERR_BUSY when another process holds the lock. */
 int io_lock_file(const char *path, struct err *e);
-/* The same, and waits that long until nobody else holds it. */
+/* The same, but waits up to timeout_ms for the lock. */
 int io_lock_file_within(const char *path, int timeout_ms, struct err *e);
 
 /* In a process that was just forked: closes all descriptors above 2 but these. */
 void io_close_all_but(const int *keep, size_t n);
-/* Standard input and output become /dev/null; what is written for people still gets through. */
+/* Turns standard input and output into /dev/null; stderr stays as it is. */
 void io_detach(void);
 
 #endif

@@ -16,17 +16,17 @@
 /* Folders nearest the root that a removal keeps open; deeper ones are opened again through "..". */
 enum { OPEN_DIRS_MAX = 32 };
 
-/* A folder that is only passed through: where possible its names suffice. */
+/* Flags for a folder that is only passed through; with O_PATH it need not be readable. */
 #ifdef O_PATH
 #define ENTERED (O_PATH | O_DIRECTORY)
 #else
 #define ENTERED (O_RDONLY | O_DIRECTORY)
 #endif
 
-/* --- what our own modes keep us from ------------------------------------- */
+/* --- entries whose modes keep their owner out ----------------------------- */
 
 #ifdef __linux__
-/* chmod of what lies there itself, also with C libraries whose fchmodat cannot do that. */
+/* Adds mode bits to an entry, not through a symlink, also where the C library's fchmodat cannot. */
 static int chmod_entry(int dir_fd, const char *name, mode_t bits)
 {
     char path[sizeof "/proc/self/fd/-2147483648"];
@@ -52,7 +52,7 @@ static int chmod_entry(int dir_fd, const char *name, mode_t bits)
 }
 #endif
 
-/* Opens no symlink; what is ours but closed to us is opened up by these bits. */
+/* Opens an entry that is no symlink; one whose mode denies its owner gets these bits first. */
 static int open_entry(int dir_fd, const char *name, int flags, mode_t bits)
 {
     int fd = openat(dir_fd, name, flags | O_NOFOLLOW | O_CLOEXEC);
@@ -66,7 +66,7 @@ static int open_entry(int dir_fd, const char *name, int flags, mode_t bits)
     return openat(dir_fd, name, flags | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* The same for a folder; it can also be open and yet not let us at its entries. */
+/* The same for a folder, which also gets the bits when it opens but would hide its entries. */
 static DIR *open_folder(int dir_fd, const char *name, mode_t bits, struct stat *st)
 {
     int fd = open_entry(dir_fd, name, O_RDONLY | O_DIRECTORY, bits);
@@ -76,7 +76,7 @@ static DIR *open_folder(int dir_fd, const char *name, mode_t bits, struct stat *
         return NULL;
     if (fstat(fd, st) == 0) {
         if ((st->st_mode & bits) != bits)
-            (void)fchmod(fd, (st->st_mode & 07777) | bits); /* what then fails says why */
+            (void)fchmod(fd, (st->st_mode & 07777) | bits); /* the step that then fails says why */
         dir = fdopendir(fd);
     }
     if (dir == NULL)
@@ -97,7 +97,7 @@ struct level {
     DIR *dir;
     dev_t device;
     ino_t inode;
-    bool removed_some; /* since it was last read from its beginning */
+    bool removed_some; /* since the folder was last read from its beginning */
 };
 
 struct removal {
@@ -140,7 +140,7 @@ static int remove_entry(struct removal *r, int parent_fd, const char *name, bool
         return errno == ENOENT ? 0 : removal_error(r, name, e);
     mem_grow((void **)&r->levels, &r->capacity, r->depth, sizeof *r->levels);
     r->levels[r->depth] = (struct level){ mem_strdup(name), dir, st.st_dev, st.st_ino, false };
-    /* name may be one that the folder above holds until it is closed. */
+    /* name may point into the DIR of the folder above, which is closed only here. */
     if (r->depth >= OPEN_DIRS_MAX) {
         closedir(r->levels[r->depth - 1].dir);
         r->levels[r->depth - 1].dir = NULL;
@@ -149,7 +149,7 @@ static int remove_entry(struct removal *r, int parent_fd, const char *name, bool
     return 0;
 }
 
-/* Opens the folder above again, if it still is the one that we came from. */
+/* Opens the folder above again, if it still is the one the removal came from. */
 static int reopen_parent(struct level *parent, const struct level *child)
 {
     struct stat st;
@@ -164,7 +164,7 @@ static int reopen_parent(struct level *parent, const struct level *child)
 }
 
 /* Removes the folder that was just read to its end.  Some file systems skip
- * entries when others are removed meanwhile; then it is read once more. */
+ * entries when others are removed meanwhile; then the folder is read once more. */
 static int leave(struct removal *r, struct err *e)
 {
     struct level *level = &r->levels[r->depth - 1];
@@ -219,7 +219,7 @@ int io_remove_tree_at(int dir_fd, const char *name, struct err *e)
     char *bare;
     int result;
 
-    /* "link/" would be what the link leads to. */
+    /* "link/" would mean the link's target. */
     while (n > 1 && name[n - 1] == '/')
         n--;
     bare = mem_strndup(name, n);
@@ -255,7 +255,7 @@ struct copy {
     size_t capacity;
 };
 
-/* One entry: where it is and will be, and as what errors name that. */
+/* One entry: its source and its target, and the paths by which errors name them. */
 struct entry {
     int from_fd, to_fd;
     const char *from_name, *to_name;

@@ -15,7 +15,7 @@
 static const char *const level_names[] = { "debug", "info", "warn", "error" };
 enum { N_LEVELS = sizeof level_names / sizeof level_names[0] };
 
-/* Where a process logs is as global as its stderr. */
+/* The level is global, as the process's stderr is. */
 static enum log_level lowest_level = LOG_INFO;
 
 void log_set_level(enum log_level level)
@@ -51,7 +51,7 @@ static void add_str(struct buf *line, const char *s)
         quote_add(line, s, strlen(s));
 }
 
-/* Adds "KEY=VALUE" for each; a format nobody knows ends the line, since its argument has no size. */
+/* Adds "KEY=VALUE" for each pair; an unknown format ends the line, as its argument has no size. */
 static void add_pairs(struct buf *line, va_list ap)
 {
     const char *key;

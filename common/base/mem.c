@@ -13,7 +13,7 @@ _Noreturn static void end_process(void)
 {
     static const char message[] = "ludwig: out of memory\n";
 
-    /* Not stdio, which may allocate; and if this fails there is nobody left to tell. */
+    /* write(2), as stdio may allocate; where it fails, too, the process can tell no one. */
     if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
         _exit(EXIT_FAILURE);
     _exit(EXIT_FAILURE);
@@ -99,7 +99,7 @@ void mem_grow(void **items, size_t *capacity, size_t n, size_t item_bytes)
 
 /* ---- arenas ---- */
 
-/* Blocks double up to the largest; what would waste much of one gets a block of its own. */
+/* Blocks double up to the largest; an allocation that would waste much of one gets its own. */
 enum {
     FIRST_BLOCK_BYTES = 4 * 1024,
     LARGEST_BLOCK_BYTES = 256 * 1024,

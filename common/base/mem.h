@@ -17,7 +17,7 @@ void *mem_alloc(size_t bytes);                            /* zeroed; never NULL,
 void *mem_resize(void *old, size_t n, size_t item_bytes); /* checks n * item_bytes */
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n);
-void *mem_copy(const void *bytes, size_t n); /* and a NUL behind them */
+void *mem_copy(const void *bytes, size_t n); /* adds a NUL behind the bytes */
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *mem_vprintf(const char *format, va_list ap) __attribute__((format(printf, 1, 0)));
 
@@ -27,7 +27,7 @@ void mem_grow(void **items, size_t *capacity, size_t n, size_t item_bytes);
 /*
  * arena - many small allocations that end together
  *
- * What is decoded from one message or file lives in one arena.
+ * All that is decoded from one message or file lives in one arena.
  */
 struct arena;
 struct arena *arena_create(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nfs_lookup.c - finds what somebody else made a moment ago, also on a network file system */
+/* nfs_lookup.c - finds files that another machine made a moment ago, also over a network */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "common/base/mem.h"
 #include "common/base/nfs_lookup.h"
 
-/* Where it may not be read, its name must do. */
+/* Opens the folder, with O_PATH where this process may not read it. */
 static int open_folder(int dir_fd, const char *name)
 {
     int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -29,7 +29,7 @@ static void close_quietly(int fd)
     errno = number;
 }
 
-/* Opens the folder that path's last part lies in, through each one above it; *rest is that part. */
+/* Opens each folder of path in turn, gives the last one, and sets *rest to path's last part. */
 static int open_way(int dir_fd, const char *path, const char **rest)
 {
     int fd = open_folder(dir_fd, path[0] == '/' ? "/" : ".");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nfs_lookup.h - finds what somebody else made a moment ago, also on a network file system
+ * nfs_lookup.h - finds files that another machine made a moment ago, also on a network file system
  *
  * A client of NFS remembers for up to 30 s that a name was not there, and looks again only when
- * the folder is opened.  So a name that is not found is looked for a second time, with every
- * folder on its way opened.  Whoever waits for a file looks with these.
+ * the folder is opened.  So a name that is not found is looked up a second time, with every folder
+ * on its way opened.  Code that waits for a file uses these functions.
  */
 #ifndef LUDWIG_COMMON_BASE_NFS_LOOKUP_H
 #define LUDWIG_COMMON_BASE_NFS_LOOKUP_H

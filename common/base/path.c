@@ -16,7 +16,7 @@ static size_t length_without_slashes(const char *path, size_t n)
     return n;
 }
 
-/* A name never leads out of dir by beginning with a slash. */
+/* A slash at the beginning of name is dropped, so that it does not lead out of dir. */
 char *path_join(const char *dir, const char *name)
 {
     size_t n = strlen(dir);
@@ -65,7 +65,7 @@ bool path_is_inside(const char *path)
     }
 }
 
-/* What DOS kept for devices; Windows keeps "con.txt" as well. */
+/* Whether DOS kept the name for a device; Windows keeps "con.txt" as well. */
 static bool is_device_name(const char *name)
 {
     static const char *const devices[] = { "con", "prn", "aux", "nul" };

@@ -13,15 +13,16 @@
 char *path_join(const char *dir, const char *name); /* caller frees */
 char *path_dirname(const char *path);               /* caller frees; "." for a bare name */
 const char *path_basename(const char *path);        /* points into path */
-/* Relative, not empty, no "..", no "." or empty component: stays below where it starts. */
+/* Whether path is relative, not empty, without "..", "." or empty components: such a path stays
+ * below the folder where it starts. */
 bool path_is_inside(const char *path);
-/* A name that ext4, NFS and SMB clients can all show: not empty, no / \ : * ? " < > |, no control
- * characters, no leading or trailing blank, no trailing dot, not CON, PRN, AUX, NUL, COMn, LPTn;
- * at most 200 bytes. */
+/* Whether ext4, NFS and SMB clients can all show the name: not empty, no / \ : * ? " < > |, no
+ * control characters, no leading or trailing blank, no trailing dot, not CON, PRN, AUX, NUL, COMn,
+ * LPTn; at most 200 bytes. */
 bool path_is_portable_name(const char *name);
-/* Absolute, symlinks resolved; must exist.  Caller frees; NULL with e set. */
+/* The absolute path without symlinks; path must exist.  Caller frees; NULL with e set. */
 char *path_real(const char *path, struct err *e);
-/* "~" and "~/x" by HOME; others copied.  Caller frees. */
+/* The path with a leading "~" or "~/" replaced by $HOME, else a copy.  Caller frees. */
 char *path_expand_home(const char *path);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "common/base/utf8.h"
 
-/* Invisible characters, and those that YAML or a terminal takes for something else. */
+/* Whether the character is invisible, or YAML or a terminal could misread it. */
 static bool is_escaped(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quote.h - text in double quotes, as JSON and the log write it
+ * quote.h - text in double quotes, as in JSON and the log
  */
 #ifndef LUDWIG_COMMON_BASE_QUOTE_H
 #define LUDWIG_COMMON_BASE_QUOTE_H

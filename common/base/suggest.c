@@ -6,7 +6,7 @@
 #include "common/base/mem.h"
 #include "common/base/suggest.h"
 
-/* Nobody mistypes longer words than this, and comparing takes the product of both lengths. */
+/* Longer words are not compared, as comparing takes the product of both lengths. */
 enum { WORD_MAX_BYTES = 256 };
 
 static size_t smaller(size_t x, size_t y)
@@ -54,7 +54,7 @@ void suggest_try(struct suggest *s, const char *candidate)
     if (longer > WORD_MAX_BYTES || longer - smaller(m, n) > near)
         return;
     distance = suggest_distance(s->word, candidate);
-    /* Half of a word is no more it. */
+    /* A candidate that differs in half of its letters is another word. */
     if (distance > near || distance >= longer || (distance > 1 && 2 * distance >= longer))
         return;
     if (s->best == NULL || distance < s->distance) {

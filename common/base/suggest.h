@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 struct suggest {
-    const char *word; /* what was written */
+    const char *word; /* the unknown word */
     const char *best; /* nearest candidate so far, NULL when none is near */
     size_t distance;
 };

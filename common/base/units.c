@@ -36,7 +36,7 @@ static bool read_integer(const char **text, int64_t max, int64_t *number)
     return *text > begin;
 }
 
-/* Reads "12", "1.5" or ".5".  What is lost by rounding is never accepted. */
+/* Reads "12", "1.5" or ".5".  A number with more digits than fit is refused, not rounded. */
 static bool read_decimal(const char **text, struct decimal *d)
 {
     const char *point;
@@ -66,7 +66,7 @@ static bool scale(const struct decimal *d, int64_t factor, int64_t *amount)
            !__builtin_add_overflow(*amount, fraction, amount) && *amount < AMOUNT_END;
 }
 
-/* "", "B", "k", "kB", "KiB", "Ki", ...; 0 for what is no unit. */
+/* Bytes in one of "", "B", "k", "kB", "KiB", "Ki", ...; 0 for any other name. */
 static int64_t size_unit(const char *name)
 {
     static const char prefixes[] = "kmgtpe";
@@ -135,7 +135,7 @@ static const struct duration_unit {
     { "h", MS_PER_H }, { "d", MS_PER_DAY }, { "w", MS_PER_WEEK },
 };
 
-/* Reads a unit's name; a number with nothing behind it is seconds.  0 for what is no unit. */
+/* Reads a unit's name and gives its ms; a missing name means seconds.  0 when it is not a unit. */
 static int64_t read_duration_unit(const char **text, bool may_be_missing)
 {
     size_t n = 0;
@@ -203,7 +203,7 @@ int units_parse_milli(const char *text, int64_t *milli, struct err *e)
     return 0;
 }
 
-/* The absolute value, after a sign if there is one. */
+/* Adds "-" for a negative number; gives the absolute value. */
 static uint64_t add_sign(struct buf *out, int64_t number)
 {
     if (number >= 0)
@@ -269,7 +269,7 @@ void units_add_milli(struct buf *out, int64_t milli)
     buf_printf(out, ".%0*" PRIu64, width, rest);
 }
 
-/* A moment beyond all calendars is written as its number. */
+/* A moment that no calendar date can hold is written as its number. */
 static void add_time(struct buf *out, int64_t ms, bool is_utc)
 {
     time_t s = (time_t)(ms / MS_PER_S - (ms % MS_PER_S < 0));
@@ -301,7 +301,7 @@ static int64_t clock_ms(clockid_t clock)
 {
     struct timespec now = { 0 };
 
-    /* Fails for clocks that do not exist only. */
+    /* clock_gettime fails only for unknown clocks. */
     (void)clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * MS_PER_S + now.tv_nsec / 1000000;
 }

@@ -26,7 +26,7 @@ void units_add_time_local(struct buf *out, int64_t ms); /* "2026-11-21 10:15:00"
 
 int64_t units_now_ms(void);       /* wall clock, since 1970 */
 int64_t units_monotonic_ms(void); /* for time-outs */
-/* Since 1970.  Of times that no clock says (after 2262) another number, but always the same. */
+/* Nanoseconds since 1970.  A time after 2262 wraps to another number, always the same. */
 int64_t units_ns(const struct timespec *t);
 
 #endif

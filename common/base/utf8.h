@@ -11,17 +11,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many of the n > 0 bytes at s are its first character; 0: they begin with none, and
- * *character (which may be NULL) is as it was. */
+/* The bytes of the first character at s (n > 0 bytes long); 0 when s begins with no valid one, and
+ * then *character (which may be NULL) stays as it was. */
 size_t utf8_next(const void *s, size_t n, uint32_t *character);
 /* How many bytes from the first on are UTF-8: n when all are. */
 size_t utf8_valid(const void *s, size_t n);
 
-/* Whether this byte is not a later one of a character. */
+/* Whether the byte may begin a character: false for the second and later bytes of one. */
 bool utf8_begins(char c);
-/* Characters of n bytes; what is no UTF-8 is counted somehow. */
+/* Characters of n bytes; for bytes that are not UTF-8 the count is arbitrary. */
 size_t utf8_count(const char *s, size_t n);
-/* n, or less, so that the character at s[n], which must be there, is not cut. */
+/* The largest length up to n that cuts no character; s[n] must be readable. */
 size_t utf8_cut(const char *s, size_t n);
 
 #endif

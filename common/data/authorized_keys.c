@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* authorized_keys.c - one line of an authorized_keys file of sshd's, and the others as they are */
+/* authorized_keys.c - changes one line of sshd's authorized_keys file and keeps the others */
 #include "common/data/authorized_keys.h"
 
 #include <stdbool.h>

@@ -18,9 +18,9 @@
 #include "common/base/quote.h"
 #include "common/base/utf8.h"
 
-/* ---- what json-c would change ---- */
+/* ---- text that json-c would change ---- */
 
-/* A name as it means, and where it stands. */
+/* A member's name, its escapes resolved, and its offset in the text. */
 struct name {
     struct bytes text;
     size_t offset;
@@ -32,7 +32,7 @@ struct scan {
     struct arena *arena;
     struct name *names; /* of all objects that are open, the outermost first */
     size_t n_names, capacity;
-    size_t *begins; /* of each list or object that is open: so many names stood before it */
+    size_t *begins; /* n_names at the beginning of each list or object that is open */
     size_t n_open, open_capacity;
     size_t *offset;
 };
@@ -43,7 +43,7 @@ static int refuse_at(struct scan *s, size_t offset, const char *what, struct err
     return err_set(e, ERR_USAGE, "%s", what);
 }
 
-/* One with escapes is read, so that "a" and "\u0061" are the same. */
+/* Resolves escapes, so that the names "a" and "\u0061" are the same. */
 static struct bytes read_name(const struct scan *s, size_t begin)
 {
     const char *text = s->text + begin;
@@ -107,7 +107,7 @@ static int scan_number(struct scan *s, struct err *e)
 
     errno = 0;
     is_too_large = is_whole && strtoll(text, NULL, 10) != 0 && errno == ERANGE;
-    if (is_too_large && !s->is_exact && !is_negative) { /* up to 2^64 it becomes a float */
+    if (is_too_large && !s->is_exact && !is_negative) { /* below 2^64 the number becomes a float */
         errno = 0;
         is_too_large = strtoull(text, NULL, 10) != 0 && errno == ERANGE;
     }
@@ -120,9 +120,9 @@ static int scan_number(struct scan *s, struct err *e)
     return 0;
 }
 
-/* What JSON text says that no value can hold: json-c takes the nearest number for one that is too large;
- * is_exact: it also takes the last of several members of one name, and ends a name at a NUL.  *offset is
- * where what is refused stands, in bytes. */
+/* Refuses text that json-c would change: a number that is too large becomes the nearest one that
+ * fits; with is_exact also members of one name, of which the last wins, and names with a NUL, which
+ * end there.  *offset is the refused place, in bytes. */
 static int check(const char *text, size_t n, bool is_exact, struct arena *a, size_t *offset,
                  struct err *e)
 {
@@ -155,14 +155,13 @@ enum { JSON_DEPTH_MAX = 32 };
 
 /* ---- out ---- */
 
-/* A new line; indent < 0: all stays on one line. */
+/* Begins a new line, unless indent is negative. */
 static void add_break(struct buf *out, int indent)
 {
     if (indent >= 0)
         buf_printf(out, "\n%*s", indent, "");
 }
 
-/* A list, or a map: that has names before its values. */
 static void add_value(struct buf *out, const struct value *v, int indent)
 {
     bool is_map = v->type == VALUE_MAP;
@@ -264,7 +263,7 @@ static int convert(struct json_object *from, int depth, struct arena *a, struct 
     return err_set(e, ERR_INTERNAL, "JSON: a type of number %d", (int)type);
 }
 
-/* *end is where it ended, or what is wrong stands. */
+/* *end is the end of the value, or the place of the error. */
 static int tokenize(const char *text, size_t n, int flags, struct json_object **root, size_t *end,
                     struct err *e)
 {
@@ -277,7 +276,7 @@ static int tokenize(const char *text, size_t n, int flags, struct json_object **
     json_tokener_set_flags(tokener, flags);
     *root = json_tokener_parse_ex(tokener, text, (int)n);
     *end = json_tokener_get_parse_end(tokener);
-    /* A number could still go on: tell json-c that it doesn't. */
+    /* json-c waits for more digits of a number until it is told of the end. */
     if (json_tokener_get_error(tokener) == json_tokener_continue)
         *root = json_tokener_parse_ex(tokener, "", 1);
     error = json_tokener_get_error(tokener);
@@ -293,8 +292,8 @@ static int tokenize(const char *text, size_t n, int flags, struct json_object **
 }
 
 /*
- * A strict json-c 0.18 refuses all but ASCII in strings.  So it judges the grammar with letters
- * in their place, and reads the text itself without being strict.
+ * A strict json-c 0.18 refuses all but ASCII in strings.  So it first checks the grammar of a copy
+ * with letters in their place, and then reads the text itself without being strict.
  */
 static int parse(const char *text, size_t n, struct json_object **root, size_t *end, struct err *e)
 {
@@ -315,7 +314,7 @@ static int parse(const char *text, size_t n, struct json_object **root, size_t *
     return tokenize(text, n, 0, root, end, e);
 }
 
-/* NOWHERE: what is wrong has no place. */
+/* The offset of an error that has no place in the text. */
 static const size_t NOWHERE = SIZE_MAX;
 
 static int read_at(const char *text, size_t n, bool is_exact, struct arena *a, struct value *v,
@@ -328,7 +327,7 @@ static int read_at(const char *text, size_t n, bool is_exact, struct arena *a, s
     *offset = NOWHERE;
     if (n >= INT_MAX)
         return err_set(e, ERR_USAGE, "%zu bytes are too many", n);
-    copy = mem_copy(text, n); /* with a NUL */
+    copy = mem_copy(text, n); /* ends in a NUL */
     answer = check(copy, n, false, a, offset, e);
     if (answer == 0) {
         *offset = utf8_valid(text, n); /* json-c takes characters that Unicode does not have */

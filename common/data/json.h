@@ -11,9 +11,9 @@
 
 /* Compact, one line, UTF-8 kept as it is; floats as value_add_float, except that
  * nan and infinities become NaN, Infinity, -Infinity (as Python writes and reads them).
- * Bytes that are no UTF-8 become U+FFFD; BIN is written in hex. */
+ * Bytes that are not UTF-8 become U+FFFD; BIN is written in hex. */
 void json_add_value(struct buf *out, const struct value *v);
-/* The same over several lines, indented by two spaces: for files people open. */
+/* The same over several lines, indented by two spaces, for files that people open. */
 void json_add_pretty(struct buf *out, const struct value *v);
 
 /* As text for a person or a placeholder: strings bare, the rest as JSON. */
@@ -22,9 +22,9 @@ void json_add_text(struct buf *out, const struct value *v);
 /* Reads one JSON text.  Also takes NaN and Infinity.  Depth at most 32. */
 int json_read(const char *text, size_t n, struct arena *a, struct value *v, struct err *e);
 /*
- * The same for text whose values must be those that were written: refuses what json_read changes,
- * which are numbers that are too large, and names that stand twice in an object or have a NUL.  e says what is wrong
- * but not where: that is *offset, in bytes.
+ * The same for text whose values must stay as written: refuses numbers that are too large, and
+ * names that stand twice in an object or contain a NUL, all of which json_read changes.  e says
+ * what is wrong but not where: *offset is the place, in bytes.
  */
 int json_read_exact(const char *text, size_t n, struct arena *a, struct value *v, size_t *offset,
                     struct err *e);

@@ -6,7 +6,7 @@
 
 #include "common/data/msgpack.h"
 
-/* How a packer hands over its bytes.  buf_add cannot fail. */
+/* The write callback of a packer.  buf_add cannot fail. */
 static int add_bytes(void *out, const char *bytes, size_t n)
 {
     buf_add(out, bytes, n);
@@ -112,7 +112,7 @@ void mp_add_value(struct buf *out, const struct value *v)
 struct reader {
     struct arena *arena;
     size_t n_bytes;
-    size_t promised; /* values that all heads so far have promised; each needs a byte */
+    size_t promised; /* values that all heads so far announce; each needs a byte */
     const char *problem;
 };
 
@@ -291,7 +291,7 @@ static int read_map_item(struct reader *r, struct building *b, struct building k
 /* Parses one value from *offset on and moves *offset behind it. */
 static int parse(struct bytes from, size_t *offset, struct arena *a, struct value *v, struct err *e)
 {
-    struct parser_context parser; /* msgpack-c sets what matters of it */
+    struct parser_context parser; /* msgpack-c initialises the members that it uses */
     int answer;
 
     parser_init(&parser);

@@ -14,7 +14,7 @@
 
 enum {
     MP_DEPTH_MAX = 32,
-    MP_VALUES_MAX = 1000 * 1000 /* in one message: a few bytes of it must not become hundreds */
+    MP_VALUES_MAX = 1000 * 1000 /* in one message: a byte of it may become a struct of many */
 };
 
 void mp_add_value(struct buf *out, const struct value *v);

@@ -33,7 +33,7 @@ static bool all_zero(const void *bytes, size_t n)
 
 static size_t count_present(const struct schema *s, const void *from);
 
-/* Whether the field holds what it has when nothing was sent. */
+/* Whether the field holds the value that it has when it is absent. */
 static bool is_absent(const struct field *f, const void *at)
 {
     switch (f->type) {
@@ -68,7 +68,7 @@ static size_t count_present(const struct schema *s, const void *from)
     return n;
 }
 
-/* An item of a list: a struct, or a text. */
+/* The size of a list's item, which is a struct or a text. */
 static size_t item_bytes(const struct field *f)
 {
     return f->type == FIELD_STRS ? sizeof(const char *) : f->of->size;
@@ -264,7 +264,7 @@ static int decode_field(const struct field *f, const struct value *v, struct are
     return err_set(e, ERR_INTERNAL, "a field of type %d", f->type);
 }
 
-/* Looks from "next" on: peers mostly send fields in the order of the table. */
+/* Finds the field's row, first from "next" on: peers mostly send fields in the table's order. */
 static size_t find_field(const struct schema *s, const struct value *key, size_t next)
 {
     for (size_t k = 0; k < s->n_fields; k++) {
@@ -340,7 +340,7 @@ static const char *copy_str(struct arena *a, const char *text)
     return text == NULL ? NULL : arena_strdup(a, text);
 }
 
-/* Numbers, tokens and digests are copied with the struct that they lie in. */
+/* Copies what the fields point to; numbers, tokens and digests came with the struct itself. */
 static void copy_into(const struct schema *s, const void *from, struct arena *a, void *to)
 {
     memcpy(to, from, s->size);

@@ -3,7 +3,7 @@
  * schema.h - structs described by tables: encoder, decoder, validator, printer
  *
  * A message is a plain struct and a table of its fields.  From the table come
- * its msgpack form (a map by field names), the check of what a peer sent, and
+ * its msgpack form (a map by field names), the check of a peer's message, and
  * its JSON for people.  Decoded strings, lists and values live in the arena.
  *
  * Absent optional fields: numbers 0 (or SCHEMA_NONE with FIELD_NULLABLE), strings

@@ -13,8 +13,8 @@ static bool starts_name(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* How many bytes from here on belong together: "{name}", whose name is *name then (the caller frees it), a
- * doubled brace, or a single character; else *name is NULL. */
+/* The length of the piece at this place: a placeholder, whose name is *name then (the caller frees
+ * it), a doubled brace or a single character, for which *name is NULL. */
 static size_t piece_at(const char *command, size_t at, char **name)
 {
     const char *c = command + at;

@@ -3,9 +3,8 @@
  * template.h - {placeholders} of a command
  *
  * {name} stands for the parameter's value, quoted for /bin/sh; {{ and }} for
- * braces.  What is no name between braces ({ print $1 }, ${HOME}, {1..3}) is
- * left as it is: a placeholder is {, a name of letters, digits, _ . -, beginning with a letter or _,
- * and }, not preceded by $.
+ * braces.  A placeholder is {, a name of letters, digits, _ . -, beginning with a letter or _, and
+ * }, not preceded by $; other braces ({ print $1 }, ${HOME}, {1..3}) are left as they are.
  */
 #ifndef LUDWIG_COMMON_DATA_TEMPLATE_H
 #define LUDWIG_COMMON_DATA_TEMPLATE_H

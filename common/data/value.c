@@ -107,7 +107,7 @@ struct value value_copy(struct arena *a, const struct value *v)
     return copy;
 }
 
-/* Looks at the same place first: maps are mostly in the same order. */
+/* Finds the key, first at index i: maps are mostly in the same order. */
 static const struct value *get_near(const struct value *map, const struct value *key, size_t i)
 {
     for (size_t k = 0; k < map->map.n; k++) {
@@ -224,7 +224,7 @@ struct decimal {
     int point;
 };
 
-/* Positive finite f, rounded to n digits; whether it reads back as f. */
+/* Rounds f, positive and finite, to n digits; whether the decimal reads back as f. */
 static bool decimal_round(struct decimal *d, double f, int n)
 {
     char text[32];

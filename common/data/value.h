@@ -65,18 +65,18 @@ struct value value_str(const char *s); /* does not copy */
 struct value value_strn(const char *s, size_t n);
 
 struct member value_member(const char *key, struct value v); /* does not copy */
-struct value value_list(struct value *items, size_t n);      /* neither does this */
+struct value value_list(struct value *items, size_t n);      /* does not copy */
 /* The members are copied into a. */
 struct value value_map(struct arena *a, const struct member *members, size_t n);
 
 const struct value *value_get(const struct value *map, const char *key); /* NULL if absent */
 /* Deep copy into a. */
 struct value value_copy(struct arena *a, const struct value *v);
-/* Lists and maps within one another: 0 for a number, 1 for [1, 2], 2 for {a: [1]}. */
+/* How deep lists and maps are nested: 0 for a number, 1 for [1, 2], 2 for {a: [1]}. */
 size_t value_depth(const struct value *v);
 /*
  * Same type and content: 1 and 1.0 differ, 0.0 and -0.0 differ, nan equals nan, and the order of a
- * map's keys does not matter (see canon.h for "the same configuration").
+ * map's keys does not matter (see param_digest.h for "the same configuration").
  */
 bool value_equal(const struct value *x, const struct value *y);
 
@@ -86,7 +86,7 @@ bool value_equal(const struct value *x, const struct value *y);
  */
 typedef struct bytes (*value_key_fn)(const void *items, size_t i);
 size_t value_find_repeated(const void *items, size_t n, value_key_fn key_of);
-/* By bytes, a shorter one before what it begins: the order of canon.h. */
+/* Compares by bytes, a prefix before longer keys: the order of param_digest.h. */
 int value_compare_keys(struct bytes x, struct bytes y);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* yaml.c - YAML text to a tree that remembers where everything stood */
+/* yaml.c - YAML text to a tree whose nodes keep their line and column */
 
 #include "common/data/yaml.h"
 
@@ -92,8 +92,8 @@ static enum number read_number(const char *s, struct value *v)
     return NUMBER;
 }
 
-/* Of the n bytes of s, behind which stands a NUL; text is not copied.  false: a number that is too
- * large to be one. */
+/* Reads the n bytes of s, which a NUL follows; text is not copied.  false: the number is too large
+ * for a value. */
 static bool read_scalar(const char *s, size_t n, struct value *v)
 {
     static const char *const nulls[] = { "", "~", "null", "Null", "NULL", NULL };
@@ -119,7 +119,7 @@ static bool read_scalar(const char *s, size_t n, struct value *v)
 struct anchor {
     const char *name;
     struct yaml_node node;
-    bool open; /* its end was not seen yet */
+    bool open; /* the node's end was not seen yet */
 };
 
 struct parser {
@@ -145,7 +145,7 @@ int yaml_error(struct err *e, const char *name, const struct yaml_node *at, cons
     va_start(ap, format);
     text = mem_vprintf(format, ap);
     va_end(ap);
-    /* What the file says may stand in the words, but an error stays one line. */
+    /* The words may quote the file, but an error stays one line. */
     for (char *c = text; *c != '\0'; c++)
         if ((unsigned char)*c < ' ')
             *c = ' ';
@@ -165,9 +165,9 @@ static int refuse(struct parser *p, const struct yaml_node *at, const char *what
     return yaml_error(p->e, p->name, at, "%s", what);
 }
 
-/* ---- what libyaml could not read, in words for people ---- */
+/* ---- libyaml's errors, in words for people ---- */
 
-/* The place of the byte at offset. */
+/* A node with the line and column of the byte at offset. */
 static struct yaml_node place_of(const struct parser *p, size_t offset)
 {
     struct yaml_node at = { .line = 1, .column = 1 };
@@ -183,7 +183,7 @@ static struct yaml_node place_of(const struct parser *p, size_t offset)
     return at;
 }
 
-/* What libyaml says, what we say instead, and whether the place where it began tells more. */
+/* libyaml's words, ours, and whether the place where the broken item begins tells more. */
 static const struct {
     const char *problem;
     const char *words;
@@ -206,7 +206,7 @@ static const struct {
       "an unknown escape in a text in \" (text in ' takes \\ as it is)", false },
 };
 
-/* libyaml's parser has failed, and not for want of memory. */
+/* Words an error of libyaml's parser that is not a lack of memory. */
 static int refuse_problem(struct parser *p)
 {
     const yaml_parser_t *yaml = &p->yaml;
@@ -261,7 +261,7 @@ static const struct {
     { YAML_SEQ_TAG, VALUE_LIST },  { YAML_MAP_TAG, VALUE_MAP },
 };
 
-/* A tag asks for a type: the value has it already, or is refused.  1 is a float, too. */
+/* Refuses a value that does not have the type its tag asks for.  1 is a float, too. */
 static int check_tag(struct parser *p, struct yaml_node *node, const char *tag)
 {
     for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
@@ -306,7 +306,7 @@ static int too_large(struct parser *p, const struct yaml_node *at)
     return yaml_error(p->e, p->name, at, "more than %d values", YAML_NODES_MAX);
 }
 
-/* What an alias repeats counts as if it had been written there. */
+/* Counts the nodes that an alias repeats as if they were written out there. */
 static int count_nodes(struct parser *p, const struct yaml_node *at, const struct yaml_node *node,
                        int depth)
 {
@@ -357,7 +357,7 @@ static void *move_to_arena(struct arena *a, void *items, size_t bytes)
     return moved;
 }
 
-/* The value that follows. */
+/* Composes the value that follows. */
 static int compose_next(struct parser *p, int depth, struct yaml_node *node)
 {
     yaml_event_t event;
@@ -394,7 +394,7 @@ struct members {
     struct yaml_member *items;
     size_t n;
     size_t capacity;
-    struct yaml_node *merged; /* what stood behind << */
+    struct yaml_node *merged; /* values of << */
     size_t n_merged;
     size_t merged_capacity;
 };
@@ -432,7 +432,7 @@ static void add_member(struct members *m, const struct yaml_member *member)
     m->items[m->n++] = *member;
 }
 
-/* Keys that were written win over merged ones, and of those the earlier win. */
+/* The map's own keys win over merged ones, and earlier merged keys over later ones. */
 static int merge(struct parser *p, struct members *m)
 {
     for (size_t i = 0; i < m->n_merged; i++) {
@@ -553,7 +553,7 @@ static int compose_stream(struct parser *p, struct yaml_node *root)
         type = event.type;
         yaml_event_delete(&event);
         if (type != before[i])
-            return 0; /* nothing in it */
+            return 0; /* no document */
     }
     if (compose_next(p, 0, root) < 0)
         return -1;
@@ -584,7 +584,7 @@ struct yaml_node *yaml_parse(const char *name, const char *text, size_t n, struc
         err_set(e, ERR_USAGE, "%s: larger than %d MiB", name, YAML_BYTES_MAX >> 20);
         return NULL;
     }
-    /* Editors on Windows begin a file with a byte order mark, and libyaml would count it as a column. */
+    /* Windows editors begin files with a byte order mark, which libyaml would count as a column. */
     if (n >= sizeof mark - 1 && memcmp(text, mark, sizeof mark - 1) == 0) {
         p.text += sizeof mark - 1;
         p.n -= sizeof mark - 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * yaml.h - YAML 1.2 core schema to a tree that remembers where everything stood
+ * yaml.h - YAML 1.2 core schema to a tree whose nodes keep their line and column
  *
  * libyaml parses; scalars get their types as a user of the core schema expects
  * (1e-3 is a number, no and 2024-01-01 are strings; quoted is a string).
@@ -29,7 +29,7 @@ struct yaml_node {
     unsigned line;               /* from 1 */
     unsigned column;             /* from 1 */
     struct value scalar;         /* when type is neither LIST nor MAP */
-    const char *text;            /* the same as it was written, without its quotes */
+    const char *text;            /* the scalar as written, without its quotes */
     struct yaml_node *items;     /* LIST */
     struct yaml_member *members; /* MAP */
     size_t n;                    /* of items or members */
@@ -57,7 +57,7 @@ int yaml_error(struct err *e, const char *name, const struct yaml_node *at, cons
 /*
  * Appends the value as YAML text, one or more whole lines, that yaml_parse reads back to the same
  * value and a YAML 1.1 parser such as PyYAML's, too.  Exceptions: BIN becomes text in hex, bytes
- * that are no UTF-8 become U+FFFD, and keys with a NUL inside are refused when read.
+ * that are not UTF-8 become U+FFFD, and keys with a NUL inside are refused when read.
  */
 void yaml_add_value(struct buf *out, const struct value *v);
 

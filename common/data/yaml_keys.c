@@ -8,7 +8,7 @@
 #include "common/base/units.h"
 #include "common/data/yaml_keys.h"
 
-/* What the file says may stand in the words, but an error stays one line. */
+/* The words may quote the file, but an error stays one line. */
 int yaml_keys_error(struct yaml_keys_reader *r, const struct yaml_node *at, const char *format, ...)
 {
     size_t begin;
@@ -42,7 +42,7 @@ static bool is_showable(const struct yaml_node *node)
     return n > 0 && n <= SHOWN_MAX_BYTES;
 }
 
-/* "reps: expected a whole number, found a list", or what stands there: "found 'many'" */
+/* "reps: expected a whole number, found a list", or "... found 'many'" for a scalar */
 static int expected(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                     const char *what)
 {
@@ -94,7 +94,7 @@ static int read_strs(struct yaml_keys_reader *r, const struct key *key,
     return answer;
 }
 
-/* A kind of quantity: how it is read and written, and what to call it. */
+/* A kind of quantity: its name, and how it is read and written. */
 struct quantity {
     const char *what;
     int (*parse)(const char *text, int64_t *number, struct err *e);

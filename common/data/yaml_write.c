@@ -8,13 +8,13 @@
 #include "common/data/json.h"
 #include "common/data/yaml.h"
 
-/* Text that means itself without quotes, in YAML 1.1 and 1.2, also in a [list]. */
+/* Whether the text means itself without quotes, in YAML 1.1 and 1.2, also in a [list]. */
 static bool is_plain(const char *s, size_t n)
 {
     static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_/";
     static const char later[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_/"
                                 "0123456789.-+=@ ";
-    /* Some version of YAML takes these for something else. */
+    /* Some version of YAML takes these words for another type. */
     static const char *const words[] = { "yes", "no", "on", "off", "true", "false", "null" };
 
     if (n == 0 || memchr(first, s[0], sizeof first - 1) == NULL || s[n - 1] == ' ')
@@ -59,7 +59,7 @@ static void add_scalar(struct buf *out, const struct value *v)
     }
 }
 
-/* Whether it goes on the line it began on: scalars, lists of scalars, and what is empty. */
+/* Whether the value stays on the line of its key: scalars, lists of scalars, empty ones. */
 static bool is_inline(const struct value *v)
 {
     if (v->type == VALUE_MAP)
@@ -94,7 +94,7 @@ static void add_indent(struct buf *out, size_t indent)
         buf_add_char(out, ' ');
 }
 
-/* A key longer than this must be announced by a '?'. */
+/* The longest key that may stand without a '?' before it. */
 enum { SIMPLE_KEY_MAX_BYTES = 1000 };
 
 static void add_key(struct buf *out, const struct value *key, size_t indent)
@@ -112,7 +112,7 @@ static void add_key(struct buf *out, const struct value *key, size_t indent)
     buf_add_char(out, ':');
 }
 
-/* Lines at an indent; the first is indented already. */
+/* Adds the value in lines at this indent; the first line is indented already. */
 static void add_block(struct buf *out, const struct value *v, size_t indent)
 {
     size_t n = v->type == VALUE_MAP ? v->map.n : v->list.n;
