@@ -33,14 +33,14 @@
 #define ID_PATH LAYOUT_SERVER_DIR "/" SHAREID_NAME
 
 enum {
-    /* How long ludwigd may leave a file untaken: it looks at once, or every 30 s. */
+    /* How long ludwigd may leave a file untaken; it is notified, or lists the inbox every 30 s. */
     PATIENCE_WATCHED_MS = 30 * 1000,
     PATIENCE_LISTED_MS = 90 * 1000,
     ID_EVERY_MS = 3000,
     PART_MAX_MS = 3000, /* for ludwigd to take the end */
-    ASK_AFTER_MS = 20,  /* with an empty request: more often than not the program asks */
+    ASK_AFTER_MS = 20,  /* before an empty request, as the program often has its own by then */
     MORE_COMES_BYTES = 64 * 1024,
-    DOWN_MAX_BYTES = 4 * 1024 * 1024, /* for a reader that is slow */
+    DOWN_MAX_BYTES = 4 * 1024 * 1024, /* kept for a slow reader */
     PAUSE_MIN_MS = 1,
     PAUSE_MAX_MS = 1000
 };
@@ -67,7 +67,7 @@ static void courier_close(struct courier *c)
     free(c);
 }
 
-/* ---- before the first byte ---- */
+/* ---- checks before the first byte ---- */
 
 static int read_id(struct courier *c, struct err *e)
 {
@@ -121,7 +121,7 @@ static int refuse_without_folder(const char *path, const char *user, struct err 
                    path, user, path);
 }
 
-/* The one folder that this account may enter: others are closed to it. */
+/* Finds the one inbox folder that this account may enter. */
 static int find_uid_by_trying(struct courier *c, const char *user, struct err *e)
 {
     struct arena *a = arena_create();
@@ -145,7 +145,7 @@ static int find_uid_by_trying(struct courier *c, const char *user, struct err *e
     return rc;
 }
 
-/* Would ludwigd trust this folder? */
+/* Refuses an inbox that ludwigd would not trust. */
 static int check_inbox(struct courier *c, struct err *e)
 {
     char *where = share_where(c->share, c->inbox);
@@ -184,7 +184,7 @@ static struct courier *prepare(struct courier *c, const char *user, struct err *
     if (rc == 0 && c->sftp == NULL) {
         c->uid = geteuid();
     } else if (rc == 0) {
-        /* By the link that has the account's name, where there is one. */
+        /* The link with the account's name leads to the inbox, where there is one. */
         if (user != NULL) {
             link = mem_printf(FILE_REQUEST_INBOX "/" FILE_REQUEST_OF_USER "%s", user);
             uid = share_read_link(c->share, link, NULL);
@@ -227,7 +227,7 @@ struct courier *courier_over_folder(const char *share, struct err *e)
 
 /* ---- the process ---- */
 
-/* Forks once more, so that nobody has to wait for the courier. */
+/* Forks once more, so that the program need not wait for the courier. */
 _Noreturn static void live(struct courier *c, int fd)
 {
     pid_t pid = fork();
@@ -236,7 +236,8 @@ _Noreturn static void live(struct courier *c, int fd)
 
     if (pid != 0)
         _exit(pid < 0 ? 1 : 0);
-    /* Ctrl-C at the terminal ends the command; the courier ends when it sees that. */
+    /* Ctrl-C at the terminal ends the command; the courier ends when the command has closed its
+     * socket. */
     sigemptyset(&none);
     for (int i = 1; i < NSIG; i++)
         if (i != SIGKILL && i != SIGSTOP)
@@ -265,7 +266,7 @@ int courier_start(struct courier *c, struct err *e)
         live(c, ends[1]);
     if (pid < 0)
         err_sys(e, "fork");
-    /* An error: a handler of SIGCHLD has waited for it. */
+    /* waitpid fails where a handler of SIGCHLD has waited for the child already. */
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (pid > 0 && status != 0)
@@ -284,26 +285,26 @@ struct stream {
     struct courier *c;
     int fd;
     struct token conn;
-    struct buf input; /* read from fd, and in no request */
-    struct buf down;  /* replied, and not given to fd yet */
+    struct buf input; /* read from fd, in no request yet */
+    struct buf down;  /* from replies, not written to fd yet */
     struct buf file;
-    struct arena *arena; /* of the reply that is looked at */
+    struct arena *arena; /* of the reply at hand */
 
-    int64_t n_put;     /* requests */
-    int64_t n_replied; /* of them */
-    int64_t n_removed; /* of them, again */
-    int64_t put_ms;    /* when a request was put last, or one of two was replied to */
-    int64_t end_ms;    /* when a request said our end; 0: none has */
+    int64_t n_put;     /* requests put into the inbox */
+    int64_t n_replied; /* requests with a reply */
+    int64_t n_removed; /* requests removed again */
+    int64_t put_ms;    /* since when ludwigd owes the next reply */
+    int64_t end_ms;    /* when a request announced our end; 0: none has */
     int64_t since_ms;  /* when the last reply came */
     int64_t id_ms;     /* when the id was read */
     int pause_ms;
     bool is_input_over, has_heard_end, has_swept;
-    bool is_deaf; /* nobody holds the other end of fd any more */
+    bool is_deaf; /* the program has closed the other end of fd */
     int n_points; /* for tests */
 };
 
 #ifdef LUDWIG_TEST_HOOKS
-/* Dies at the point of this number, once: $LUDWIG_CRASH_ONCE is a file that says so. */
+/* Dies at the point whose number a test names, once: it creates the file $LUDWIG_CRASH_ONCE. */
 static void crash_point(struct stream *s)
 {
     const char *at = getenv("LUDWIG_COURIER_CRASH"), *once = getenv("LUDWIG_CRASH_ONCE");
@@ -330,7 +331,7 @@ static char *request_path(const struct stream *s, int64_t no, const char *before
     return mem_printf("%s/%s%s", s->c->inbox, before, name);
 }
 
-/* No sync: the program asks again if the machine dies. */
+/* The file is not synced: the program connects again if the machine dies. */
 static int put_request(struct stream *s, struct err *e)
 {
     char *temporary = request_path(s, s->n_put, FILE_REQUEST_TEMPORARY);
@@ -364,8 +365,9 @@ static int put_request(struct stream *s, struct err *e)
     return 0;
 }
 
-/* Reads what there is, up to a request.  A writer that waits for room writes on at once, so that a
- * long message does not travel in pieces as small as the socket's buffer. */
+/* Reads the bytes that have come, up to one request.  After many it waits 1 ms for more, as a
+ * writer that waited for room writes on at once: else a long message would travel in pieces as
+ * small as the socket's buffer. */
 static int read_input(struct stream *s, struct err *e)
 {
     struct pollfd more = { .fd = s->fd, .events = POLLIN };
@@ -391,7 +393,8 @@ static bool may_put(const struct stream *s)
     return s->n_put - s->n_replied < (s->end_ms == 0 ? FILE_REQUEST_AHEAD : 1) && !s->has_heard_end;
 }
 
-/* Until ludwigd shall have another request, though there is nothing to say; -1: it has one. */
+/* Time until an empty request is due; -1: none is, as ludwigd holds one or the stream is at
+ * rest. */
 static int64_t ask_in_ms(const struct stream *s)
 {
     int64_t left_ms = s->since_ms + ASK_AFTER_MS - units_monotonic_ms();
@@ -401,7 +404,7 @@ static int64_t ask_in_ms(const struct stream *s)
     return left_ms > 0 ? left_ms : 0;
 }
 
-/* 1: it put some. */
+/* Puts the requests that are due; 1 when there were some. */
 static int put_requests(struct stream *s, struct err *e)
 {
     int n = 0;
@@ -434,7 +437,7 @@ static int remove_requests(struct stream *s, int64_t up_to, struct err *e)
     return 0;
 }
 
-/* Those that are there, up to the first that is not; 1: there were some. */
+/* Takes replies in order up to the first that is missing; 1 when there were some. */
 static int take_replies(struct stream *s, struct err *e)
 {
     int n = 0;
@@ -485,7 +488,7 @@ static int look_at_id(struct stream *s, struct err *e)
     buf_clear(&s->file);
     if (share_read(s->c->share, ID_PATH, SHAREID_MAX_BYTES, &s->file, NULL) < 0 ||
         shareid_decode(&id, buf_bytes(&s->file), s->arena, NULL) < 0)
-        return 0; /* it is read again */
+        return 0; /* the next turn reads it again */
     if (id.incarnation == NULL)
         return err_set(e, ERR_UNREACHABLE, "ludwigd on %s was stopped", s->c->host);
     if (token_parse(id.incarnation, &now) == 0 && token_equal(&now, &s->c->incarnation))
@@ -514,7 +517,7 @@ static int do_turn(struct stream *s, struct err *e)
     int n_put = put_requests(s, e), n_taken;
     int64_t most_ms;
 
-    /* ludwigd is at work meanwhile. */
+    /* Requests are removed while ludwigd works on those just put. */
     if (n_put < 0 || remove_requests(s, s->n_replied, e) < 0)
         return -1;
     n_taken = take_replies(s, e);
@@ -537,7 +540,7 @@ static int do_turn(struct stream *s, struct err *e)
     return 0;
 }
 
-/* Until there is something to put or to give, or it is time to look for a reply. */
+/* Waits until there are bytes to put or to give, or it is time to look for a reply. */
 static void rest(struct stream *s)
 {
     struct pollfd fd = { .fd = s->is_deaf ? -1 : s->fd };
@@ -563,8 +566,8 @@ static bool is_done(const struct stream *s)
     return s->end_ms != 0 && s->is_deaf && units_monotonic_ms() - s->end_ms > PART_MAX_MS;
 }
 
-/* Removes what couriers of this user that died have left, while nobody waits; best effort.  Clocks of
- * two machines may differ, though not by a day. */
+/* Removes the files of this user's couriers that died, while the stream is idle; best effort.
+ * Clocks of two machines may differ, though not by a day. */
 static void sweep_once(struct stream *s, bool has_time)
 {
     struct arena *a;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * courier.h - a connection to ludwigd where nothing but files gets through
+ * courier.h - a connection to ludwigd where only files get through
  *
- * A process of its own carries the stream as the requests and replies of file_request.h.  The program
- * at the other end of its socket pair sees a connected stream socket, which closes when ludwigd ended
- * the connection, was started anew or does not answer.  The courier ends when that descriptor is
- * closed, also by a death, and removes its files, for which it needs the SFTP session a moment
- * longer.
+ * A separate process, the courier, carries the stream as the requests and replies of
+ * file_request.h.  The program at the other end of its socket pair sees a connected stream socket,
+ * which closes when ludwigd ended the connection, was started anew or does not answer.  The courier
+ * ends when the program closes that socket or dies, and removes its files, for which it needs the
+ * SFTP session a moment longer.
  *
- * What can be known before the first byte is an error here: no inbox, one that ludwigd would not
- * trust, a ludwigd that was stopped.
+ * Creating a courier fails where there is no inbox, or ludwigd would not trust it, or ludwigd was
+ * stopped.
  */
 #ifndef LUDWIG_COMMON_CONNECT_COURIER_H
 #define LUDWIG_COMMON_CONNECT_COURIER_H
@@ -19,21 +19,21 @@
 struct courier;
 
 /*
- * Through the SFTP session at sftp_fd, which it owns, also when it fails.  share: the path of
- * the share there.  user: the account's name there, by which its inbox is found at once;
- * NULL: it is looked for.
+ * A courier through the SFTP session at sftp_fd, which it owns, also when it fails.  share: the
+ * path of the share on that server.  user: the account's name there, by which the inbox is found at
+ * once; NULL: the inbox is searched for.
  */
 struct courier *courier_over_sftp(int sftp_fd, const char *share, const char *user, struct err *e);
-/* Through the share itself, which lies at that path of this machine. */
+/* A courier through the share itself, mounted at this path. */
 struct courier *courier_over_folder(const char *share, struct err *e);
 
-/* Forks the process, which nobody needs to wait for; call it before any thread is started, for a
- * courier over a folder.  The descriptor (blocking, close-on-exec), or -1 with e set.  Frees c in
- * any case. */
+/* Forks the process, which needs no waitpid; for a courier over a folder, call it before any thread
+ * is started.  Gives the program's end of the socket pair (blocking, close-on-exec), or -1 with e
+ * set.  Frees c in any case. */
 int courier_start(struct courier *c, struct err *e);
 
-/* Does that process's work in this one: carries the stream of stream_fd, which it owns, to its end.
- * 0 when both sides closed it in good order.  Frees c. */
+/* Does the courier's work in this process: carries the stream of stream_fd, which it owns, to its
+ * end. 0 when both sides closed it in good order.  Frees c. */
 int courier_run(struct courier *c, int stream_fd, struct err *e);
 
 #endif

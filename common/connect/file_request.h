@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file_request.h - requests and replies that are files, where nothing but files gets through
+ * file_request.h - requests and replies that are files, where only files get through
  *
  * A client puts numbered requests into a folder of its user, and ludwigd answers each in a file:
  *
@@ -10,17 +10,17 @@
  * conn is a token, so that no other user can guess the names.  Numbers count from 0.  A file is
  * written under its name with a dot before it and renamed, and never changes then.
  *
- * Both carry the bytes of one connection: a request those that the client has waiting, its reply
- * those that ludwigd has.  ludwigd answers a request once, as soon as it has bytes, or the next
- * request has come, or FILE_REQUEST_HOLD_MS have gone by.  A client that has nothing to say puts an
- * empty request, so that ludwigd always holds one to answer; while one is held it puts at most one
- * more.  To the client the reply says that the request was taken; to ludwigd request n + 2 says that
- * reply n was read.  Whoever wrote a file removes it then.
+ * Both carry the bytes of one connection: a request the client's waiting bytes, its reply
+ * ludwigd's. ludwigd answers a request once, as soon as it has bytes, or the next request has come,
+ * or FILE_REQUEST_HOLD_MS have gone by.  A client without bytes puts an empty request, so that
+ * ludwigd always holds a request to answer; while ludwigd holds one the client puts at most one
+ * more.  A reply tells the client that its request was taken; request n + 2 tells ludwigd that
+ * reply n was read.  The writer of a file removes it then.
  *
- * A connection ends with a reply that says so: after a request that says so, when ludwigd closes it,
- * or when the client has been silent for FILE_REQUEST_SILENCE_MS.  The last reply may lie there
- * before its request.  The next ludwigd takes no request that was for the one before, which clients
- * see in <share>/.ludwig/id.  docs/internals/file-requests.md says more.
+ * A connection ends with a reply marked is_end: after a request marked so, when ludwigd closes the
+ * connection, or when the client has been silent for FILE_REQUEST_SILENCE_MS.  The last reply may
+ * lie there before its request.  A restarted ludwigd takes no request meant for its predecessor;
+ * clients see the restart in <share>/.ludwig/id.  docs/internals/file-requests.md says more.
  */
 #ifndef LUDWIG_COMMON_CONNECT_FILE_REQUEST_H
 #define LUDWIG_COMMON_CONNECT_FILE_REQUEST_H
@@ -45,18 +45,18 @@ enum {
     FILE_REQUEST_AHEAD = 2, /* requests of a connection that may be without a reply */
     FILE_REQUEST_HOLD_MS = 25 * 1000,
     FILE_REQUEST_SILENCE_MS = 120 * 1000,
-    FILE_REQUEST_STALE_MS = 24 * 3600 * 1000, /* so old, a file is of no connection that lives */
+    FILE_REQUEST_STALE_MS = 24 * 3600 * 1000, /* a file this old is of no living connection */
     FILE_REQUEST_NAME_BYTES = 80
 };
 
 struct file_request {
     int64_t v;
-    const char *server;       /* its id */
-    struct token incarnation; /* of ludwigd */
+    const char *server;       /* ludwigd's id */
+    struct token incarnation; /* of the running ludwigd */
     struct token conn;
     int64_t no;
     struct bytes data;
-    bool is_end; /* the client has no more to say */
+    bool is_end; /* the client sends nothing more */
 };
 
 struct file_reply {
@@ -65,14 +65,15 @@ struct file_reply {
     struct token conn;
     int64_t no;
     struct bytes data;
-    bool is_end;     /* nothing follows, and nothing more is taken */
+    bool is_end;     /* no reply follows, and no request is taken any more */
     const char *why; /* at the end: why ludwigd gave the connection up; NULL: in good order */
 };
 
 /* Append the file's content. */
 void file_request_encode(const struct file_request *r, struct buf *out);
 void file_request_encode_reply(const struct file_reply *r, struct buf *out);
-/* Texts and data live in a.  -1 with ERR_PROTOCOL for what is not whole, or of another version. */
+/* Texts and data live in a.  -1 with ERR_PROTOCOL for a file that is damaged or of another
+ * version. */
 int file_request_decode(struct file_request *r, struct bytes file, struct arena *a, struct err *e);
 int file_request_decode_reply(struct file_reply *r, struct bytes file, struct arena *a,
                               struct err *e);
@@ -81,8 +82,8 @@ int file_request_decode_reply(struct file_reply *r, struct bytes file, struct ar
 void file_request_name(char name[FILE_REQUEST_NAME_BYTES], const struct token *conn, int64_t no);
 void file_request_reply_name(char name[FILE_REQUEST_NAME_BYTES], uid_t uid,
                              const struct token *conn, int64_t no);
-/* Takes only the one spelling that file_request_name gives; a temporary name too, if is_temporary is
- * not NULL.  -1: it is no request's name. */
+/* Reads a name only in the spelling of file_request_name; a temporary one, too, if is_temporary is
+ * not NULL.  -1: the name is no request's. */
 int file_request_parse_name(const char *name, struct token *conn, int64_t *no, bool *is_temporary);
 
 #endif

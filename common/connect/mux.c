@@ -18,15 +18,15 @@
 struct mux {
     struct mux_link link;
     struct arena *arena;
-    pid_t pid; /* 0: somebody else's child */
+    pid_t pid; /* 0: the mux is no child of this process */
     int interrupt_fd;
-    bool is_ready; /* it has connected */
+    bool is_ready; /* the mux has connected */
     int64_t round_trip_ms;
     char *conf_said;
     bool has_prompted;
-    bool is_soon;   /* SFTP was asked for that mux_sftp has not handed out yet */
-    int soon_fd;    /* what came of it; -1: nothing yet */
-    struct err end; /* why it ended */
+    bool is_soon;   /* SFTP was asked for and not handed out by mux_sftp yet */
+    int soon_fd;    /* that SFTP session; -1: not here yet */
+    struct err end; /* why the mux ended */
     bool has_ended;
 };
 
@@ -50,7 +50,7 @@ void mux_close(struct mux *m)
         close(m->soon_fd);
     mux_link_close(&m->link);
     if (m->pid > 0 && !m->is_ready)
-        (void)kill(m->pid, SIGTERM); /* it may be looking up a name, and nobody waits for that */
+        (void)kill(m->pid, SIGTERM); /* it may hang in looking up a name */
     while (m->pid > 0 && waitpid(m->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     arena_destroy(m->arena);
@@ -78,7 +78,7 @@ bool mux_has_prompted(const struct mux *m)
     return m->has_prompted;
 }
 
-/* ---- what it says ---- */
+/* ---- messages from the mux ---- */
 
 static int answer_question(struct mux *m, const struct envelope *got, struct err *e)
 {
@@ -109,8 +109,8 @@ static int take_error(struct mux *m, const struct envelope *got, struct err *e)
     return err_set(e, (enum err_kind)error.kind, "%s", error.text);
 }
 
-/* 1 with a message that answers something, 0: nothing yet, -1 with e set.  Behind one that answers
- * nothing there may be another, of which no descriptor tells any more. */
+/* 1 with a message that answers a question, 0: none yet, -1 with e set.  Reads past other messages,
+ * as a message read ahead behind them no longer makes the socket readable. */
 static int next_message(struct mux *m, struct envelope *got, struct err *e)
 {
     if (m->has_ended)
@@ -148,9 +148,9 @@ static int next_message(struct mux *m, struct envelope *got, struct err *e)
     }
 }
 
-/* ---- waiting for it ---- */
+/* ---- waiting for a message ---- */
 
-/* Of that type; a refusal is an error. */
+/* Waits for the next message, which must be of this type; a refusal is an error. */
 static int await(struct mux *m, enum mux_type type, struct envelope *got, struct err *e)
 {
     struct pollfd fds[] = { { .fd = m->link.fd, .events = POLLIN },
@@ -173,7 +173,7 @@ static int await(struct mux *m, enum mux_type type, struct envelope *got, struct
     return got->type == (int)type ? 0 : err_set(e, ERR_PROTOCOL, "the mux answers out of turn");
 }
 
-/* ---- starting one ---- */
+/* ---- starting a mux ---- */
 
 struct mux *mux_begin(const struct endpoint *to, const struct mux_options *o, struct err *e)
 {
@@ -222,9 +222,9 @@ struct mux *mux_start(const struct endpoint *to, const struct mux_options *o, st
     return NULL;
 }
 
-/* ---- asking ---- */
+/* ---- asking for descriptors ---- */
 
-/* One that is gone has said why, and that lies here unread. */
+/* Sends a message; where the mux is gone, e becomes its last message, which may still be unread. */
 static int say(struct mux *m, enum mux_type type, const void *body, struct err *e)
 {
     struct envelope got;
@@ -243,7 +243,7 @@ static int ask(struct mux *m, enum mux_what what, struct err *e)
     return say(m, MUX_ASK, &body, e);
 }
 
-/* -1: none came along. */
+/* The descriptor of a MUX_GIVEN; -1: none came along. */
 static int take_given(struct mux *m, const struct envelope *got, enum way *way, struct err *e)
 {
     struct mux_given given;
@@ -266,7 +266,7 @@ static int await_given(struct mux *m, enum way *way, struct err *e)
     return await(m, MUX_GIVEN, &got, e) < 0 ? -1 : take_given(m, &got, way, e);
 }
 
-/* Answers come in the order of the questions. */
+/* Takes the answer for mux_sftp first, as answers come in the order of the questions. */
 static void await_soon(struct mux *m, struct err *e)
 {
     if (!m->is_soon || m->soon_fd >= 0)
@@ -319,7 +319,7 @@ int mux_facts(struct mux *m, struct connect_facts *facts, struct arena *a, struc
     if (say(m, MUX_ASK_FACTS, NULL, e) < 0 || await(m, MUX_FACTS, &got, e) < 0 ||
         message_body(&mux_protocol, &got, m->arena, facts, e) < 0)
         return -1;
-    /* Its texts live no longer than the message: the facts are copied as a whole. */
+    /* The facts' texts live only as long as the message, so the facts are copied as a whole. */
     schema_encode(schema, facts, &copy);
     bytes = (struct bytes){ (const uint8_t *)arena_strndup(a, (const char *)copy.bytes, copy.n),
                             copy.n };
@@ -340,7 +340,7 @@ int mux_main(int control_fd, const char *address)
     io_close_all_but(&control_fd, 1);
     io_detach();
     if (rc == 0 && to.keys != NULL)
-        options.ways = 1u << WAY_BRIDGE; /* nothing else is allowed, and sshd logs who tries */
+        options.ways = 1u << WAY_BRIDGE; /* the key allows no other way, and sshd logs tries */
     if (rc == 0 && to.kind == ENDPOINT_SHARE)
         mux_run_share(control_fd, to.path);
     else if (rc == 0)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mux.h - one SSH connection, shared by all that a program does with a server
+ * mux.h - one SSH connection, shared by all of a program's streams to a server
  *
  *   caller ──control socket──▶ mux process ──one SSH session──▶ sshd
  *          ◀── descriptors, each one end of a socket pair whose other end the mux
  *              pumps to and from a channel
  *
- * An SSH session is for one thread and waits in places, so a process of its own keeps it, and
- * everybody else, event loops too, sees plain connected sockets.  They may be shut down for
- * writing, handed to children and closed like others.  When the connection dies they all see
- * the end of file.  When the caller closes the control socket, or dies, the mux ends with all
- * its channels, once it has passed on what was written before.
+ * An SSH session is for one thread and waits in places, so a separate process keeps it, and its
+ * callers, event loops too, see plain connected sockets.  These may be shut down for writing,
+ * handed to children and closed like others.  When the connection dies they all reach the end of
+ * file.  When the caller closes the control socket, or dies, the mux ends with all its channels,
+ * once it has passed on the bytes written before.
  */
 #ifndef LUDWIG_COMMON_CONNECT_MUX_H
 #define LUDWIG_COMMON_CONNECT_MUX_H
@@ -24,67 +24,69 @@
 
 struct mux_options {
     bool may_prompt;       /* for passwords and passphrases, on the terminal */
-    unsigned ways;         /* 1u << WAY_... of those to be tried; 0: all */
-    int interrupt_fd;      /* readable: give up waiting; 0 or -1: none */
-    const char *conf_said; /* of another to the same server, see mux_conf_said; NULL: none */
+    unsigned ways;         /* 1u << WAY_... of the ways to try; 0: all */
+    int interrupt_fd;      /* when readable, give up waiting; 0 or -1: none */
+    const char *conf_said; /* mux_conf_said of another mux to the same server; NULL: none */
 };
 
 struct mux;
 
 /*
  * Connects, checks the host key and authenticates; asks on the terminal if it may.  Forks: call it
- * before any thread is started, except zstd's, which hold nothing of anybody else's.  to is an ENDPOINT_SSH.
+ * before any thread is started, except zstd's, which hold no locks of others.  to is an
+ * ENDPOINT_SSH.
  *
- * NULL with e set: ERR_UNREACHABLE, or ERR_DENIED for a host key or an authentication that was
- * refused.  The text says which step failed and what to do.
+ * NULL with e set: ERR_UNREACHABLE, or ERR_DENIED for a refused host key or authentication.  The
+ * text says which step failed and what to do.
  */
 struct mux *mux_start(const struct endpoint *to, const struct mux_options *o, struct err *e);
-/* The same without waiting until it has connected: mux_wait does, or mux_ask_sftp and mux_take, which
- * may not prompt. */
+/* The same without waiting until it has connected: call mux_wait then, or, where it may not prompt,
+ * mux_ask_sftp and mux_take. */
 struct mux *mux_begin(const struct endpoint *to, const struct mux_options *o, struct err *e);
 int mux_wait(struct mux *m, struct err *e);
-/* Waits for its end.  NULL is fine. */
+/* Ends the mux and waits for its process.  NULL is fine. */
 void mux_close(struct mux *m);
 
 /*
  * A connected descriptor (close-on-exec, blocking) to ludwigd or to an SFTP server; the caller closes
- * it.  -1 with e set: ERR_UNREACHABLE when the
- * connection is lost or nobody listens, ERR_DENIED when sshd or a file's mode forbids it.
- * Several of each may be open at once; sshd allows 10 sessions (SFTP, commands) by default.
+ * it.  -1 with e set: ERR_UNREACHABLE when the connection is lost or ludwigd does not listen,
+ * ERR_DENIED when sshd or a file's mode forbids it.  Several of each may be open at once; sshd
+ * allows 10 sessions (SFTP, commands) by default.
  */
 int mux_server(struct mux *m, enum way *way, struct err *e);
 int mux_sftp(struct mux *m, struct err *e);
-/* Both: mux_server, and meanwhile what mux_sftp will give. */
+/* As mux_server, and meanwhile opens the SFTP session that the next mux_sftp gives. */
 int mux_server_and_sftp(struct mux *m, enum way *way, struct err *e);
 
 /* false: the connection is gone; start another mux. */
 bool mux_is_alive(const struct mux *m);
-/* Once it has dialed: how long a round trip took then; SCHEMA_NONE: not known. */
+/* The time of a round trip, measured when the mux dialed; SCHEMA_NONE: not known (yet). */
 int64_t mux_round_trip_ms(const struct mux *m);
-/* Once it has dialed or connected: what ssh's configuration says of the server, which another need
- * not ask for again; lasts as long as the mux.  NULL: not known. */
+/* ssh's configuration for the server, for mux_options of another mux, which then need not ask ssh
+ * again; lasts as long as the mux.  NULL: not known, or the mux has not dialed yet. */
 const char *mux_conf_said(const struct mux *m);
-/* Somebody was asked something, as for a password: another mux would have to ask, too. */
+/* Whether the mux had to ask the user, as for a password: another mux would have to ask, too. */
 bool mux_has_prompted(const struct mux *m);
 
-/* What is known of the connection. */
+/* Fills *facts, whose texts live in a, with the state of the connection. */
 int mux_facts(struct mux *m, struct connect_facts *facts, struct arena *a, struct err *e);
 
 /* ---- for event loops, which may neither wait nor fork ---- */
 
-/* The whole life of a mux that was exec'ed with the control socket at control_fd; never prompts.
- * address may be one of a share as well.  The exit code. */
+/* The main function of a mux that was exec'ed with the control socket at control_fd; never prompts.
+ * address may also be a share's.  Gives the exit code. */
 int mux_main(int control_fd, const char *address);
 
-/* The other end of that socket.  Owns control_fd from here on; mux_close does not wait then. */
+/* A mux at the other end of that socket.  Owns control_fd; mux_close does not wait for its
+ * process. */
 struct mux *mux_attach(int control_fd);
-/* To be polled for reading. */
+/* The descriptor to poll for reading. */
 int mux_control_fd(const struct mux *m);
-/* Asks once; mux_take brings the answer. */
+/* Ask for one descriptor; mux_take gives the answer. */
 int mux_ask_server(struct mux *m, struct err *e);
 int mux_ask_sftp(struct mux *m, struct err *e);
-/* 1 with a descriptor (non-blocking, in the order they were asked for), 0 when there is nothing
- * yet, -1 with e set: mux_is_alive says whether another may be asked for. way may be NULL. */
+/* 1 with the next descriptor in the order of asking (non-blocking), 0 when none has come yet, -1
+ * with e set: mux_is_alive says whether another may be asked for. way may be NULL. */
 int mux_take(struct mux *m, int *fd, enum way *way, struct err *e);
 
 #endif

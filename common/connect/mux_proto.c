@@ -124,13 +124,13 @@ void mux_link_close(struct mux_link *l)
     mux_link_init(l, -1);
 }
 
-/* What may carry one descriptor. */
+/* Room for the control message of one descriptor. */
 union control {
     struct cmsghdr align;
     char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-/* The descriptor goes with the first byte. */
+/* Sends all bytes; the descriptor travels with the first one. */
 static int send_all(int socket, struct bytes bytes, int give, struct err *e)
 {
     for (size_t done = 0; done < bytes.n;) {
@@ -177,7 +177,7 @@ int mux_link_send(struct mux_link *l, enum mux_type type, const void *body, int 
                      body == NULL ? &nothing : body, e);
     if (rc == 0)
         rc = send_all(l->fd, buf_bytes(&frame), give, e);
-    /* What was sent may be a password. */
+    /* The frame is overwritten, as it may hold a password. */
     for (volatile uint8_t *p = frame.bytes; p != NULL && p < frame.bytes + frame.n; p++)
         *p = 0;
     buf_free(&frame);
@@ -194,7 +194,7 @@ static void keep(struct mux_link *l, int fd)
         l->fds[l->n_fds++] = fd;
 }
 
-/* 1 when something came, 0 when nothing has yet. */
+/* Reads bytes and descriptors; 1 when some came, 0 when none have yet. */
 static int receive_some(struct mux_link *l, struct err *e)
 {
     uint8_t bytes[READ_BYTES];
@@ -219,7 +219,7 @@ static int receive_some(struct mux_link *l, struct err *e)
         memcpy(&fd, CMSG_DATA(c), sizeof fd);
         keep(l, fd);
     }
-    /* One that was lost keeps its place, or the next would be taken for it. */
+    /* A lost descriptor keeps its place, or the next would be taken for it. */
     if ((m.msg_flags & MSG_CTRUNC) != 0 && l->n_fds == n_fds)
         keep(l, -1);
     frame_feed(&l->reader, bytes, (size_t)n);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mux_proto.h - what a mux does in its own process, and what it and its caller say to each other over
- * the control socket
+ * mux_proto.h - the messages between a mux and its caller over the control socket, and the
+ * functions of the mux's own process
  *
- * For mux.c and mux_run.c alone; both ends are the same build.  A descriptor travels beside the
- * message that speaks of it.
+ * For mux.c and mux_run.c alone; both ends are the same build.  A descriptor travels beside its
+ * message.
  */
 #ifndef LUDWIG_COMMON_CONNECT_MUX_PROTO_H
 #define LUDWIG_COMMON_CONNECT_MUX_PROTO_H
@@ -19,10 +19,10 @@ enum mux_what { MUX_SERVER, MUX_SFTP, MUX_WHAT_COUNT };
 enum mux_type {
     MUX_DIALED,   /* to the caller: an SSH server answers; not through a proxy */
     MUX_READY,    /* to the caller: connected and authenticated */
-    MUX_ENDED,    /* to the caller: it could not be, or is no more */
-    MUX_QUESTION, /* to the caller: for the user */
+    MUX_ENDED,    /* to the caller: the connection could not be made, or is lost */
+    MUX_QUESTION, /* to the caller: a question for the user */
     MUX_ANSWER,
-    MUX_ASK, /* answered in order by given or refused */
+    MUX_ASK, /* answered in order by MUX_GIVEN or MUX_REFUSED */
     MUX_GIVEN,
     MUX_REFUSED,
     MUX_ASK_FACTS,
@@ -51,7 +51,7 @@ struct mux_question {
 
 struct mux_answer {
     struct bytes text;
-    struct mux_error error; /* kind ERR_NONE: it was answered */
+    struct mux_error error; /* kind ERR_NONE: the user answered */
 };
 
 struct mux_ask {
@@ -66,11 +66,11 @@ extern const struct protocol mux_protocol;
 
 enum { MUX_FDS_MAX = 8 };
 
-/* One end.  Zero-initialised but for fd is a valid start. */
+/* One end of the control socket.  A struct with fd set and zeros else is a valid start. */
 struct mux_link {
     int fd;
     struct frame_reader reader;
-    int fds[MUX_FDS_MAX]; /* that came and were not taken yet; -1: it was lost on the way */
+    int fds[MUX_FDS_MAX]; /* received and not taken yet; -1: lost on the way */
     size_t n_fds;
     int64_t seq;
 };
@@ -78,24 +78,24 @@ struct mux_link {
 void mux_link_init(struct mux_link *l, int fd); /* owns fd */
 void mux_link_close(struct mux_link *l);
 
-/* give: a descriptor that travels along, or -1; it stays the caller's.  Waits while the other end
- * does not read. */
+/* give: a descriptor that travels along, or -1; the caller keeps its own.  Waits while the other
+ * end does not read. */
 int mux_link_send(struct mux_link *l, enum mux_type type, const void *body, int give,
                   struct err *e);
-/* 1 with a message; 0 when no whole one has come and fd does not wait; -1 with e set, which is
- * ERR_UNREACHABLE when the other end is gone.  The message lives in a. */
+/* 1 with a message; 0 when no whole message has come and fd is non-blocking; -1 with e set, which
+ * is ERR_UNREACHABLE when the other end is gone.  The message lives in a. */
 int mux_link_receive(struct mux_link *l, struct arena *a, struct envelope *m, struct err *e);
-/* The oldest descriptor that came; -1 when none did, or when it was lost, as too many files are open
- * here. */
+/* The oldest received descriptor; -1 when none came, or when it was lost because this process has
+ * too many files open. */
 int mux_link_take_fd(struct mux_link *l);
 
 /* ---- the mux's own process ---- */
 
-/* Connects and serves until the control socket closes, or the connection does. */
+/* Connects and serves until the control socket or the connection closes. */
 void mux_run(int control_fd, const struct endpoint *to, const struct mux_options *o);
 
-/* The same where there is no connection at all: each descriptor is one end of a courier that works
- * with the share at that path of this machine (common/connect/courier.h). */
+/* The same without SSH: each descriptor is one end of a courier that works with the share mounted
+ * at this path (common/connect/courier.h). */
 void mux_run_share(int control_fd, const char *share);
 
 #endif

@@ -14,15 +14,15 @@
 #include "common/ssh/ssh_pump.h"
 
 enum {
-    FAREWELL_MS = 5000, /* for what was written before the caller left */
+    FAREWELL_MS = 5000, /* to pass on the bytes written before the caller left */
     FIXED_FDS = 3       /* the control socket, the session, a child of ways */
 };
 
 struct ask {
     enum mux_what what;
     bool is_begun, is_done;
-    struct ssh_pump *lane; /* that is being opened for it; NULL: ways does that, or it is done */
-    int fd;                /* what came of it; -1: nothing, for the reason in why */
+    struct ssh_pump *lane; /* being opened for this ask; NULL: ways does that, or the ask is done */
+    int fd;                /* the result; -1: none, for the reason in why */
     enum way way;
     struct err why;
 };
@@ -36,7 +36,7 @@ struct mux_server {
     struct routes *ways;
     struct ssh_pump **lanes;
     size_t n_lanes, lanes_capacity;
-    struct ask *asks; /* answered in this order */
+    struct ask *asks; /* answered in their order */
     size_t n_asks, asks_capacity;
     struct pollfd *fds;
     size_t fds_capacity;
@@ -45,7 +45,7 @@ struct mux_server {
     struct err end;
 };
 
-/* ---- saying things ---- */
+/* ---- messages to the caller ---- */
 
 static void leave(struct mux_server *m)
 {
@@ -68,7 +68,7 @@ static void say_error(struct mux_server *m, enum mux_type type, const struct err
     say(m, type, &error, -1);
 }
 
-/* ---- questions for the user, while the session is being made ---- */
+/* ---- questions for the user ---- */
 
 static char *ask_caller(void *context, const char *text, bool echo, struct err *e)
 {
@@ -123,7 +123,7 @@ static void adopt(void *context, struct ssh_pump *l)
     m->lanes[m->n_lanes++] = l;
 }
 
-/* ---- what the caller asks for ---- */
+/* ---- asks of the caller ---- */
 
 static void drop_ask(struct ask *ask)
 {
@@ -149,7 +149,7 @@ static void work_at(struct mux_server *m, struct ask *ask)
     rc = ask->lane != NULL ? ssh_pump_step(ask->lane, &ask->why) : -1;
     if (rc < 0 && ask->lane != NULL)
         err_wrap(&ask->why, "SFTP");
-    /* The client of an SFTP server has much to say, and may begin before sshd has started it. */
+    /* An SFTP client has much to send, and may begin before sshd has started the server. */
     if (rc == 0 && ssh_pump_is_asked(ask->lane))
         rc = 1;
     if (rc > 0)
@@ -164,7 +164,7 @@ out:
         ask->fd = -1;
 }
 
-/* At once, but for a second way to the server. */
+/* Works at all asks at once, except that ways looks for one server connection at a time. */
 static void work_at_asks(struct mux_server *m)
 {
     bool is_looking = false;
@@ -270,7 +270,7 @@ static int turn(struct mux_server *m, struct err *e)
         else
             m->lanes[n_left++] = m->lanes[i];
     m->n_lanes = n_left;
-    /* Lanes at the front come first at a session that is full: each in turn. */
+    /* The first lane writes first to a session that is nearly full, so the first place rotates. */
     if (m->n_lanes > 1) {
         first = m->lanes[0];
         memmove(m->lanes, m->lanes + 1, (m->n_lanes - 1) * sizeof(struct ssh_pump *));
@@ -285,7 +285,7 @@ static void serve(struct mux_server *m)
     struct err e = { 0 };
 
     (void)io_set_nonblocking(m->control.fd, NULL);
-    (void)signal(SIGCHLD, SIG_IGN); /* nobody waits for children from here on */
+    (void)signal(SIGCHLD, SIG_IGN); /* children are not waited for from here on */
     m->ways = routes_create(m->ssh, m->to->path, m->options->ways, adopt, m);
     say(m, MUX_READY, &ready, -1);
     while (!m->is_leaving || (m->n_lanes > 0 && units_monotonic_ms() < m->leave_ms))
@@ -306,8 +306,8 @@ void mux_run(int control_fd, const struct endpoint *to, const struct mux_options
                              .context = &m };
     struct err e = { 0 };
 
-    /* Ctrl-C is for our caller, who sits at the same terminal and closes us down when it leaves; so
-     * is it for a ProxyCommand, which inherits this. */
+    /* Ctrl-C is for the caller, which shares the terminal and ends the mux by closing the control
+     * socket.  A ProxyCommand inherits this. */
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGQUIT, SIG_IGN);
     (void)signal(SIGPIPE, SIG_IGN);
@@ -333,9 +333,9 @@ void mux_run(int control_fd, const struct endpoint *to, const struct mux_options
     arena_destroy(m.arena);
 }
 
-/* ---- without SSH: couriers over a share that is mounted here ---- */
+/* ---- couriers over a mounted share ---- */
 
-/* -1: the caller is gone, or says what it should not. */
+/* -1: the caller is gone, or its message has no place here. */
 static int answer_for_share(struct mux_link *control, const struct envelope *got, const char *share,
                             struct arena *a)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* route_child.c - what a mux lets a child do over SFTP */
+/* route_child.c - the SFTP work of a mux, done by a child */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -24,7 +24,7 @@ static void say(int fd, bool is_well, const char *words)
 {
     char verdict = is_well ? 1 : 0;
 
-    /* If nobody listens any more, nobody is left to be told. */
+    /* A write fails only when the mux is gone, and then no one needs the verdict. */
     if (io_write_all(fd, &verdict, 1) == 0)
         (void)io_write_all(fd, words, strlen(words));
     close(fd);
@@ -76,12 +76,12 @@ static void carry(int sftp_fd, const char *share, const char *user, int stream_f
 
     say(verdict_fd, c != NULL, c != NULL ? "" : e.text);
     if (c != NULL)
-        (void)courier_run(c, stream_fd, NULL); /* its caller sees the end of the stream */
+        (void)courier_run(c, stream_fd, NULL); /* the other end sees an error as the end */
 }
 
 /* ---- in the mux ---- */
 
-/* 0 in the child, with what it may keep open. */
+/* Forks.  0 in the child, which has closed all descriptors but those to keep. */
 static pid_t begin(struct route_child *c, const int *keep, size_t n, int *verdict_fd, struct err *e)
 {
     int ends[2], all[4] = { 0 };
@@ -170,7 +170,7 @@ void route_child_close(struct route_child *c)
 {
     struct pollfd p = { .fd = c->verdict_fd };
 
-    /* A child that has closed its end may be gone, and its number another's. */
+    /* A child that has closed its end may be gone, and its pid another process's. */
     if (c->pid > 0 && poll(&p, 1, 0) == 0)
         (void)kill(c->pid, SIGKILL);
     c->pid = 0;

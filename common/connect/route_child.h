@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * route_child.h - what a mux lets a child do over SFTP, as the mux itself may not wait
+ * route_child.h - the SFTP work of a mux, done by a child, as the mux itself may not wait
  */
 #ifndef LUDWIG_COMMON_CONNECT_ROUTE_CHILD_H
 #define LUDWIG_COMMON_CONNECT_ROUTE_CHILD_H
@@ -9,24 +9,27 @@
 
 #include "common/data/schema.h"
 
-/* A child's verdict comes through a pipe: one byte 1 (well) or 0, then words, until it closes it. */
+/* A child's verdict comes through a pipe: a byte, 1 (well) or 0, then words, then the end of
+ * file. */
 struct route_child {
-    int verdict_fd; /* -1: there is none */
-    pid_t pid;      /* while it has not ended its verdict; 0: it goes its own way */
+    int verdict_fd; /* -1: there is no child */
+    pid_t pid;      /* of a child whose verdict is not whole yet; 0: it runs on by itself */
     struct buf said;
 };
 
-/* Carries a stream by store-and-forward, whose other end is *stream_fd; says whether it could
- * begin. */
+/* Starts a child that carries a stream by store-and-forward, whose other end is *stream_fd; the
+ * verdict says whether it could begin. */
 int route_child_courier(struct route_child *c, int sftp_fd, const char *share, const char *user,
                         int *stream_fd, struct err *e);
-/* Says what is at these paths, one of which should be ludwigd's socket (const char *). */
+/* Starts a child whose verdict says what lies at these paths (const char *), of which one should be
+ * ludwigd's socket. */
 int route_child_explain(struct route_child *c, int sftp_fd, const struct list *paths,
                         struct err *e);
-/* 1: well; 0: nothing yet; -1: it could not, for the reason in said (behind its first byte). */
+/* 1: well; 0: no verdict yet; -1: the child failed, for the reason in said (behind its first
+ * byte). */
 int route_child_step(struct route_child *c);
 const char *route_child_words(const struct route_child *c);
-/* One that has not ended its verdict is killed. */
+/* Kills a child whose verdict is not whole yet. */
 void route_child_close(struct route_child *c);
 
 #endif

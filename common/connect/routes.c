@@ -14,11 +14,12 @@
 enum {
     TRIES_MAX = 8,
     REFUSALS_MAX = 16,
-    BRIDGE_MAX_MS = 30 * 1000, /* of a login shell on a machine that is busy */
+    BRIDGE_MAX_MS = 30 * 1000, /* a login shell on a busy machine may take long */
     CHILD_MAX_MS = 60 * 1000
 };
 
-/* Where ludwigd usually listens, for those whom nobody told: in a jail, then on a whole machine. */
+/* Usual paths of ludwigd's socket, where the address has none: in a jail, then on a whole
+ * machine. */
 static const char *const usual_paths[] = { "/.ludwig/server.sock", LAYOUT_SYSTEM_SOCKET };
 
 #define SOCKET_BELOW_SHARE "/.ludwig/server.sock"
@@ -27,7 +28,7 @@ static const char *const usual_paths[] = { "/.ludwig/server.sock", LAYOUT_SYSTEM
 #define LONGER_PATH \
     "sh -c 'PATH=\"$PATH:/usr/local/bin:/opt/ludwig/bin:$HOME/.local/bin:$HOME/bin\"; exec %s'"
 
-/* What a port is asked for that nobody uses: whether sshd forwards at all. */
+/* A port that no program uses: a channel to it shows whether sshd forwards at all. */
 #define UNUSED_PORT "1"
 
 enum phase { IDLE, OPENING, GREETING, PROBING, OPENING_SFTP, CHILD };
@@ -35,7 +36,7 @@ enum phase { IDLE, OPENING, GREETING, PROBING, OPENING_SFTP, CHILD };
 struct candidate {
     enum way way;
     const char *text;       /* path or command */
-    struct ssh_pump *ahead; /* opened before it is known whether it is needed */
+    struct ssh_pump *ahead; /* a lane opened before the try's turn; NULL: none */
 };
 
 struct routes {
@@ -46,19 +47,19 @@ struct routes {
     struct candidate tries[TRIES_MAX];
     size_t n;
     size_t at;
-    int good; /* the one that led there; -1: none yet */
+    int good; /* the try that succeeded; -1: none yet */
     enum phase phase;
-    unsigned n_moves;      /* from phase to phase */
+    unsigned n_moves;      /* changes of phase */
     struct ssh_pump *lane; /* of this phase */
     struct route_child child;
-    int stream_fd; /* OPENING_SFTP, CHILD for WAY_INBOX: what will be handed out */
+    int stream_fd; /* OPENING_SFTP, CHILD for WAY_INBOX: the stream to hand out */
     int64_t deadline_ms;
-    bool is_explaining; /* not looking any more, but for why */
+    bool is_explaining; /* all tries failed; SFTP is used to find out why */
     struct mux_refusal refusals[REFUSALS_MAX];
     size_t n_refusals;
 };
 
-/* ---- what there is to try ---- */
+/* ---- list of tries ---- */
 
 static void add(struct routes *w, unsigned allowed, enum way way, const char *text)
 {
@@ -99,7 +100,7 @@ struct routes *routes_create(struct ssh *s, const char *path, unsigned allowed,
     longer = arena_strndup(w->arena, longer + 1, strlen(longer) - 2);
     add(w, allowed, WAY_BRIDGE, bridge);
     add(w, allowed, WAY_BRIDGE, arena_printf(w->arena, LONGER_PATH, longer));
-    /* The share around a socket's path; "/" is that of a jail. */
+    /* The share that contains the socket; in a jail it is "/". */
     if (n > tail && strcmp(path + n - tail, SOCKET_BELOW_SHARE) == 0)
         share = arena_strndup(w->arena, path, n - tail);
     add(w, allowed, WAY_INBOX, share);
@@ -212,7 +213,7 @@ static int next_try(struct routes *w, struct err *e)
 
     if (++w->at < w->n)
         return start_try(w, e);
-    /* Why did no path lead there?  SFTP can tell, where it is allowed. */
+    /* SFTP, where it is allowed, can tell why no path led to ludwigd. */
     r = refusal_of(w, WAY_STREAM_LOCAL);
     if (w->is_explaining || r == NULL || r->remedy != NULL)
         return fail(w, e);
@@ -234,7 +235,7 @@ static int give_up_on(struct routes *w, const char *why, struct err *e)
                        ssh_conf_of(w->s)->alias, way_names[t->way], why);
     if (is_path && (w->at + 1 == w->n || t[1].way != WAY_STREAM_LOCAL))
         return start_lane(w, PROBING, SSH_TO_PORT, UNUSED_PORT, e);
-    /* The bridge in a longer PATH is no way of its own. */
+    /* The bridge in a longer PATH is the same way, and its refusal is told once. */
     is_second_bridge = t->way == WAY_BRIDGE && w->at > 0 && t[-1].way == WAY_BRIDGE;
     if (!is_path && !is_second_bridge)
         refuse(w, t->way, why, NULL);
@@ -279,7 +280,7 @@ static bool is_sftp(struct bytes b)
     return b.n >= 5 && b.data[0] == 0 && b.data[1] == 0 && b.data[4] == 2;
 }
 
-/* What sshd says where only its own SFTP server may be run. */
+/* sshd's words where only its own SFTP server may be run. */
 #define SFTP_ONLY "allows sftp connections only"
 
 static const uint8_t *find(struct bytes in, const char *what)
@@ -311,7 +312,7 @@ static const char *why_no_bridge(struct routes *w)
     return arena_printf(w->arena, "`ludwig bridge` ended at once (exit status %d)", status);
 }
 
-/* What a login script has printed before it is no part of the stream. */
+/* Waits for the bridge's answer; output of a login script before it is no part of the stream. */
 static int await_bridge(struct routes *w, int *fd, enum way *way, struct err *e)
 {
     struct bytes heard = ssh_pump_heard(w->lane);
@@ -346,11 +347,12 @@ static int open_step(struct routes *w, int *fd, enum way *way, struct err *e)
     w->deadline_ms = units_monotonic_ms() + BRIDGE_MAX_MS;
     if (ssh_pump_say(w->lane, hello, &why) == 0)
         return 0;
-    /* A bridge that is quick has said why, and has gone. */
+    /* A bridge that has ended already has said why. */
     return give_up_on(w, ssh_pump_has_ended(w->lane) ? why_no_bridge(w) : why.text, e);
 }
 
-/* sshd says the same of a path that it may not and of one that it cannot connect to. */
+/* sshd answers the same for a path that it forbids and one that it cannot connect to; the unused
+ * port tells the two apart. */
 static int probe_step(struct routes *w, struct err *e)
 {
     struct err why = { 0 };
@@ -444,7 +446,7 @@ int routes_step(struct routes *w, int *fd, enum way *way, struct err *e)
     if (w->phase == OPENING && w->lane == NULL) {
         if (w->n == 0)
             return fail(w, e);
-        /* As long as none is known to lead there, all paths are asked for at once. */
+        /* While no try has succeeded, channels to all paths are opened at once. */
         for (size_t i = 0; w->good < 0 && i < w->n; i++) {
             struct candidate *t = &w->tries[i];
 

@@ -11,7 +11,7 @@ enum { READ_BYTES = 64 * 1024 };
 
 struct chan {
     uv_pipe_t pipe;
-    uv_timer_t soon; /* tells the owner of the end outside of his own calls */
+    uv_timer_t soon; /* calls "closed" outside of the owner's own calls */
     uv_write_t write;
     const struct protocol *protocol;
     struct chan_events events;
@@ -25,7 +25,7 @@ struct chan {
     bool is_reading;
     bool is_writing;
     bool is_finishing;
-    bool is_over; /* the end was noticed, and is told soon or was told */
+    bool is_over; /* the end was noticed; "closed" is called soon or was called */
     bool is_destroyed;
     struct err why;
     uint8_t input[READ_BYTES];
@@ -70,7 +70,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *b)
         if (!frame_is_ready(&c->reader))
             return;
         if (c->reader.in.n - c->reader.used > CHAN_INPUT_BYTES) {
-            /* A peer that says more than its owner takes has to wait. */
+            /* The peer must wait until the owner has pulled more. */
             uv_read_stop((uv_stream_t *)&c->pipe);
             c->is_reading = false;
         }
@@ -101,7 +101,7 @@ static void on_written(uv_write_t *write, int status)
         c->events.drained(c->context, c);
 }
 
-/* What the socket takes at once goes at once; libuv keeps the rest. */
+/* Writes as much as the socket takes at once; libuv keeps the rest. */
 static void flush(struct chan *c)
 {
     struct buf empty = c->writing;

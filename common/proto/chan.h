@@ -4,7 +4,7 @@
  *
  * The owner pulls messages when told there are some, so it decides how much to
  * take in a turn; a channel stops reading while CHAN_INPUT_BYTES lie unpulled.
- * What is sent is queued; a peer that does not read is cut off once more than
+ * Sent messages are queued; a peer that does not read is cut off once more than
  * max_queued_bytes wait for it.
  */
 #ifndef LUDWIG_COMMON_PROTO_CHAN_H
@@ -21,7 +21,7 @@ struct chan;
 struct chan_events {
     /* Bytes came; pull with chan_next. */
     void (*readable)(void *context, struct chan *c);
-    /* All that was queued has been written. May be NULL. */
+    /* All queued bytes have been written.  May be NULL. */
     void (*drained)(void *context, struct chan *c);
     /* The peer is gone or broke the rules (why->kind ERR_NONE: closed in good order).  The
      * channel may not be used for sending any more; call chan_destroy, here or later. */
@@ -32,9 +32,9 @@ struct chan_events {
 struct chan *chan_create(uv_loop_t *loop, int fd, const struct protocol *p,
                          const struct chan_events *events, void *context, size_t max_queued_bytes,
                          struct err *e);
-/* Closes at once; nothing is called any more. NULL is fine. */
+/* Closes at once; no event is called any more.  NULL is fine. */
 void chan_destroy(struct chan *c);
-/* Closes once what is queued has been written; then "closed" is called. */
+/* Closes once all queued bytes have been written; then "closed" is called. */
 void chan_finish(struct chan *c);
 
 /* Returns 1 with a message, 0 when there is no whole one, -1 with e set: the peer broke the

@@ -7,7 +7,7 @@
 
 enum {
     PORT_MAX = 65535,
-    REMOTE_PATH_MAX_BYTES = 107, /* what sshd takes on Linux */
+    REMOTE_PATH_MAX_BYTES = 107, /* the most that sshd takes on Linux */
     HOST_MAX_BYTES = 255
 };
 
@@ -17,7 +17,7 @@ enum {
 
 static const char user_chars[] = LETTERS DIGITS "._+@\\-";
 static const char host_chars[] = LETTERS DIGITS "._-";
-static const char ipv6_chars[] = LETTERS DIGITS ":.%_-"; /* %eth0 says through which interface */
+static const char ipv6_chars[] = LETTERS DIGITS ":.%_-"; /* %eth0 names the interface */
 
 static const char *after(const char *text, const char *prefix)
 {
@@ -26,7 +26,7 @@ static const char *after(const char *text, const char *prefix)
     return strncmp(text, prefix, n) == 0 ? text + n : NULL;
 }
 
-/* A leading - would be an option of the next program. */
+/* A leading - is refused, as it would be an option of the next program. */
 static bool consists_of(const char *text, const char *chars)
 {
     return text[0] != '\0' && text[0] != '-' && text[strspn(text, chars)] == '\0';
@@ -40,7 +40,7 @@ static bool is_plain_path(const char *path)
     return path[0] == '/';
 }
 
-/* Behind the scheme, of a socket or share. */
+/* Parses the path behind the scheme, of a socket or share. */
 static int parse_path(struct endpoint *ep, enum endpoint_kind kind, const char *path,
                       struct arena *a, struct err *e)
 {

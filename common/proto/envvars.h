@@ -5,7 +5,7 @@
 #ifndef LUDWIG_COMMON_PROTO_ENVVARS_H
 #define LUDWIG_COMMON_PROTO_ENVVARS_H
 
-/* what a job sees: constant, name, meaning */
+/* variables for jobs: constant, name, meaning */
 #define JOB_ENVVARS(X)                                                                            \
     X(ENV_JOB, "LUDWIG_JOB", "the job, as 7.13")                                                  \
     X(ENV_ATTEMPT, "LUDWIG_ATTEMPT", "this attempt's token, 32 hex digits")                       \
@@ -24,7 +24,7 @@
     X(ENV_CHECKPOINT, "LUDWIG_CHECKPOINT", "folder that follows the job to its next attempt")     \
     X(ENV_CHUNK, "LUDWIG_CHUNK", "with batch: path of chunk.msgpack; chunk.json beside it")
 
-/* what the programs read: constant, name, meaning */
+/* variables for the programs: constant, name, meaning */
 #define USER_ENVVARS(X) \
     X(ENV_SERVER, "LUDWIG_SERVER", "the server's address, before the configuration's")
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jobspec.c - field tables of a sweep's work, and what makes two jobs the same */
+/* jobspec.c - field tables of a sweep's work, and the digest by which two jobs are the same */
 
 #include "common/proto/jobspec.h"
 

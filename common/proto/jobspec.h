@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jobspec.h - what a sweep asks a worker to do: the checked part of sweep.yaml
+ * jobspec.h - a sweep's work for workers: the checked part of sweep.yaml
  *
- * The client makes it, ludwigd keeps it, a worker gets it with a hand.
+ * The client makes a jobspec, ludwigd keeps it, a worker gets it with a hand.
  */
 #ifndef LUDWIG_COMMON_PROTO_JOBSPEC_H
 #define LUDWIG_COMMON_PROTO_JOBSPEC_H
@@ -32,8 +32,8 @@ struct env_entry {
 
 /* A tree that was packed (docs/internals/packs.md). */
 struct dataset {
-    struct digest tree; /* what is in it, which says whether two are the same; zero: no dataset */
-    struct digest id;   /* of the manifest, which says where it lies */
+    struct digest tree; /* of the content: the same for equal trees; zero: no dataset */
+    struct digest id;   /* of the manifest, which says where the content is stored */
     int64_t files;
     int64_t bytes;
 };
@@ -46,20 +46,20 @@ struct data_entry {
 struct resources {
     int64_t cpus_milli;
     int64_t gpus_milli;
-    int64_t memory_bytes; /* 0: not said */
+    int64_t memory_bytes; /* 0: not set */
     int64_t time_ms;      /* 0: no limit */
 };
 
-/* Before a job is ended that might go on elsewhere, it is asked to save what it needs for that. */
+/* A job that may go on elsewhere is asked to save a checkpoint before it is ended. */
 struct checkpoint {
-    const char *signal; /* "SIGUSR1"; NULL: nobody asks */
-    int64_t grace_ms;   /* how long it then has */
+    const char *signal; /* that asks the job: "SIGUSR1"; NULL: the job is not asked */
+    int64_t grace_ms;   /* the job's time between the signal and its end */
     int64_t every_ms; /* how often $LUDWIG_CHECKPOINT is copied to the share; 0: only at the end */
 };
 
 struct jobspec {
     const char *command;   /* with {placeholders} */
-    const char *setup;     /* shell lines before it, or NULL */
+    const char *setup;     /* shell lines before the command, or NULL */
     const char *container; /* an absolute path, scheme://..., or the name of one of data; or NULL */
     struct list env;       /* struct env_entry */
     struct resources resources;
@@ -71,14 +71,14 @@ struct jobspec {
     bool git_dirty;
 };
 
-/* Which failures are tried again, and how often altogether. */
+/* The failures after which a job is tried again, and how often altogether. */
 struct retry {
     int64_t max;
     struct list
         on; /* const char *: names of causes (common/proto/states.h) and exit codes as "137" */
 };
 
-/* One kind of pilots, as sbatch takes it.  NULL: not said. */
+/* One kind of pilots: options of sbatch.  NULL: not set. */
 struct slurm_pool {
     const char *partition;
     const char *account;
@@ -87,26 +87,26 @@ struct slurm_pool {
     const char *gres;
     struct list exclude; /* const char *: nodes */
     struct list extra;   /* const char *: further options of sbatch */
-    int64_t pilot_jobs;  /* 1: a pilot takes one job, and leaves; 0: as many as there are */
+    int64_t pilot_jobs;  /* 1: a pilot takes one job, and leaves; 0: as many as it can */
 };
 
-/* What results are ranked by. */
+/* The ranking of results: by which metric, and in which direction. */
 enum goal { GOAL_MAX = 0, GOAL_MIN = 1, GOAL_COUNT }; /* numbers lie in databases (sweep.goal) */
 extern const char *const goal_names[GOAL_COUNT];
 
 struct ranking {
-    const char *metric; /* NULL: not said */
+    const char *metric; /* NULL: not set */
     int goal;           /* enum goal */
 };
 
-/* A measure a job reported. */
+/* A metric that a job reported. */
 struct metric {
     const char *name;
     double value; /* the last one */
     int64_t step; /* of the last one; SCHEMA_NONE: none */
-    double min;   /* of all it reported; NAN: not known */
+    double min;   /* of all reported values; NAN: not known */
     double max;
-    int64_t n; /* how often it was reported */
+    int64_t n; /* number of reported values */
 };
 
 extern const struct schema env_entry_schema;
@@ -120,16 +120,16 @@ extern const struct schema retry_schema;
 extern const struct schema slurm_pool_schema;
 extern const struct schema ranking_schema;
 
-/* Is a failure of this cause one of those that are tried again?  "137" is exit code 137 and
- * signal 9, as shells tell it. */
+/* Whether a job is tried again after a failure of this cause.  "137" is exit code 137 and signal 9,
+ * as in shells. */
 bool retry_lists(const struct retry *r, enum cause cause, int64_t exit_code, int64_t signal);
-/* By this very name. */
+/* Whether r->on has the cause's own name. */
 bool retry_names(const struct retry *r, enum cause cause);
 
 /*
- * What must be equal, beside the configuration, for a job to be the same job: command, setup,
- * env, container, and what is in source and data (not where that lies, the resources it was given, nor how it is checkpointed and
- * batched, nor git's names for the source).
+ * The digest of all that must be equal, beside the configuration, for two jobs to be the same:
+ * command, setup, env, container, and the content of source and data (not where that is stored, nor
+ * resources, checkpoints, batch or git's names for the source).
  */
 void jobspec_digest(const struct jobspec *w, struct digest *d);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layout.h - where things lie on the shared drive, said once
+ * layout.h - paths on the shared drive
  *
  * Every function appends a path relative to the share, without a leading slash.
  *
@@ -10,7 +10,7 @@
  *   PROJECT/sweeps/7/                           sweep.yaml as submitted, summary.json
  *   PROJECT/logs/7/param_003_JOBNAME.log        .a2.log for the second attempt
  *   PROJECT/runs/param_003/param2val.yaml
- *   PROJECT/runs/param_003/JOBNAME/             what the job saved, and job.json
+ *   PROJECT/runs/param_003/JOBNAME/             the job's saved files, and job.json
  *   PROJECT/failed/param_003/JOBNAME.a2/
  */
 #ifndef LUDWIG_COMMON_PROTO_LAYOUT_H
@@ -24,12 +24,12 @@
 #define LAYOUT_SERVER_DIR ".ludwig"
 #define LAYOUT_JOB_JSON   "job.json"
 #define LAYOUT_PARAM2VAL  "param2val.yaml"
-#define LAYOUT_METRICS    "metrics.jsonl" /* in a run's folder: all that the job reported */
-/* In a folder that results were fetched to: no part of anybody's source. */
+#define LAYOUT_METRICS    "metrics.jsonl" /* in a run's folder: all reported metrics */
+/* A file in a folder of fetched results, which marks the folder as no part of a source. */
 #define LAYOUT_FETCHED ".ludwig-results"
-/* Not on the share: where the ludwigd of a whole system listens, too. */
+/* Not on the share: a second socket of the ludwigd that serves a whole machine. */
 #define LAYOUT_SYSTEM_SOCKET "/run/ludwig/server.sock"
-/* In ~/.ssh/authorized_keys: at the end of a line that ludwigd has written there, before its id. */
+/* In ~/.ssh/authorized_keys: ludwigd's lines end with this and its id. */
 #define LAYOUT_PILOT_KEY "ludwig-pilots:"
 
 void layout_param_name(struct buf *out, int64_t param_no); /* "param_003", growing beyond 999 */
@@ -42,7 +42,7 @@ void layout_failed(struct buf *out, const char *project, const char *param_name,
                    const char *job_name, int64_t attempt);
 /* The folder of all checkpoints of a configuration. */
 void layout_checkpoints(struct buf *out, const char *project, const char *param_name);
-/* Beside the final name: ".JOBNAME.TOKEN". */
+/* A temporary name beside the final one: ".JOBNAME.TOKEN". */
 void layout_temporary(struct buf *out, const char *final_path, const struct token *token);
 
 #endif

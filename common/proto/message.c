@@ -14,7 +14,7 @@
 
 /* ---- frames ---- */
 
-/* A reader with nothing to do gives back more memory than this. */
+/* An idle reader frees its memory beyond this. */
 enum { IDLE_BYTES_MAX = 64 * 1024 };
 
 void frame_reader_free(struct frame_reader *r)
@@ -23,7 +23,7 @@ void frame_reader_free(struct frame_reader *r)
     r->used = 0;
 }
 
-/* Never moves more bytes than were handed out since it last moved any. */
+/* Drops used bytes, but only once they are at least as many as the bytes to move. */
 static void forget_used(struct frame_reader *r)
 {
     size_t left = r->in.n - r->used;
@@ -43,7 +43,8 @@ void frame_feed(struct frame_reader *r, const void *bytes, size_t n)
     buf_add(&r->in, bytes, n);
 }
 
-/* 1 with the bytes of the next frame in *n, 0 when more are needed, -1 when they are too many. */
+/* 1 with the size of the next frame in *n, 0 when more bytes are needed, -1 when it is too
+ * large. */
 static int peek(const struct frame_reader *r, size_t *n)
 {
     size_t left = r->in.n - r->used;
@@ -241,7 +242,7 @@ int64_t wire_send(struct wire *w, int type, int64_t re, const struct token *id, 
     return ++w->seq;
 }
 
-/* 1 and a message, 0 when no whole one lies in memory, -1. */
+/* 1 with a message, 0 when no whole one lies in memory, -1 with e set. */
 static int take_message(struct wire *w, struct envelope *m, struct err *e)
 {
     struct bytes frame;

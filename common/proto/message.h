@@ -3,12 +3,12 @@
  * message.h - a table of messages, and the envelope and frame each travels in
  *
  * A frame is a 4-byte big-endian length and that many bytes of msgpack.  Peers may send a frame in
- * pieces or several at once; frame_next hands back whole ones only.  A length over FRAME_MAX_BYTES
- * is refused before anything is allocated, and memory grows with what has arrived, not with what
- * was promised.
+ * pieces or several at once; frame_next gives whole frames only.  A length over FRAME_MAX_BYTES
+ * is refused before anything is allocated, and memory grows with the bytes that have arrived, not
+ * with the announced length.
  *
  * A frame holds a msgpack map: "type" (the message's name), "seq" (the sender's
- * number for it, from 1), "re" (in an answer: the seq it answers; in a push: that of
+ * number for it, from 1), "re" (in an answer: the seq of the request; in a push: of
  * the subscription), "id" (16 random bytes, on every changing request) and
  * "body" (the message's fields).
  */
@@ -21,7 +21,7 @@ enum { FRAME_MAX_BYTES = 16 * 1024 * 1024, FRAME_HEAD_BYTES = 4 };
 
 struct frame_reader {
     struct buf in;
-    size_t used;      /* bytes at the front of in that were handed out already */
+    size_t used;      /* bytes at the front of in that frame_next gave already */
     size_t max_bytes; /* 0: FRAME_MAX_BYTES */
 };
 
@@ -32,19 +32,19 @@ void frame_feed(struct frame_reader *r, const void *bytes, size_t n);
  * The frame's bytes last until the next call on r. */
 int frame_next(struct frame_reader *r, struct bytes *frame, struct err *e);
 
-/* frame_next would not answer 0. */
+/* Whether frame_next would not answer 0. */
 bool frame_is_ready(const struct frame_reader *r);
 
 /* Starts a frame in out; frame_end fills in its length.  Returns a mark for frame_end. */
 size_t frame_begin(struct buf *out);
-/* -1 and ERR_PROTOCOL when it got longer than FRAME_MAX_BYTES; out is then as before
+/* -1 and ERR_PROTOCOL when the frame is longer than FRAME_MAX_BYTES; out is then as before
  * frame_begin. */
 int frame_end(struct buf *out, size_t mark, struct err *e);
 
 struct message {
     const char *name;
     const struct schema *schema;
-    unsigned flags; /* the protocol's own: who may send it, is it changing */
+    unsigned flags; /* the protocol's own, such as enum proto_flags */
     int reply;      /* type of the answer, -1 for none */
 };
 
@@ -69,8 +69,8 @@ int message_add(struct buf *out, const struct protocol *p, int type, int64_t seq
 int message_add_encoded(struct buf *out, const struct protocol *p, int type, int64_t seq,
                         int64_t re, struct bytes body, struct err *e);
 
-/* Opens a frame: the envelope is checked, the body is still a value.  ERR_PROTOCOL for an
- * unknown type; seq and re are set as far as they could be read. */
+/* Reads a frame's envelope and checks it; the body stays a value.  ERR_PROTOCOL for an unknown
+ * type; seq and re are set as far as they could be read. */
 int message_read(struct bytes frame, const struct protocol *p, struct arena *a, struct envelope *m,
                  struct err *e);
 
@@ -78,7 +78,7 @@ int message_read(struct bytes frame, const struct protocol *p, struct arena *a, 
 int message_body(const struct protocol *p, const struct envelope *m, struct arena *a, void *to,
                  struct err *e);
 
-/* The same into memory of the arena; NULL with e set. */
+/* The same, but gives a struct in the arena; NULL with e set. */
 const void *message_take_body(const struct protocol *p, const struct envelope *m, struct arena *a,
                               struct err *e);
 
@@ -90,7 +90,7 @@ struct wire {
     const struct protocol *protocol;
     struct frame_reader reader;
     struct buf out;
-    struct arena *arena; /* what the last wire_receive handed out */
+    struct arena *arena; /* of the last received message */
     int64_t seq;
 };
 
@@ -104,7 +104,7 @@ int wire_receive(struct wire *w, struct envelope *m, struct err *e);
 /* The same without waiting for more than one read(): also 2 when no whole message is there yet.
  * For callers that poll(2) on fd; call it until it says 2. */
 int wire_poll(struct wire *w, struct envelope *m, struct err *e);
-/* A whole message lies in memory already, so poll(2) would wait in vain. */
+/* Whether a whole message lies in memory already, so that poll(2) would wait in vain. */
 bool wire_is_ready(struct wire *w);
 
 #endif

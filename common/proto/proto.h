@@ -2,7 +2,7 @@
 /*
  * proto.h - every message between clients, ludwigd and workers
  *
- * One row a message: its constant, name, struct, who sends it, its answer.
+ * One row a message: its constant, name, struct, sender, answer.
  * docs/internals/protocol.md describes the same rows for people; a test compares them.
  */
 #ifndef LUDWIG_COMMON_PROTO_PROTO_H
@@ -20,7 +20,7 @@ enum {
     TARGETS_MAX = 1000,
     REFUSED_MAX = 1000,
     HOLDS_MAX = 1000,
-    DONE_OTHERWISE_MAX = 100000, /* of so many jobs it is said in submitted */
+    DONE_OTHERWISE_MAX = 100000, /* new jobs that are looked up for done_otherwise */
     EXPECTED_MAX = 1001          /* a source and the data of a sweep */
 };
 
@@ -32,11 +32,11 @@ enum proto_flags {
 };
 
 /*
- * constant, number, name, who sends it, the answer.  The numbers lie in databases (request.type): a
- * number keeps its meaning for good, and a new row takes the next one.
+ * constant, number, name, sender, answer.  The numbers lie in databases (request.type): a number
+ * keeps its meaning for good, and a new row takes the next one.
  */
 
-/* To ludwigd: handle_NAME (server/conn/handler.h) takes it. */
+/* To ludwigd, where handle_NAME (server/conn/handler.h) takes the message. */
 #define MESSAGES_TO_SERVER(X)                                                    \
     X(MSG_HELLO, 2, hello, FROM_CLIENT | FROM_WORKER, MSG_WELCOME)               \
     X(MSG_OPEN_PROJECT, 4, open_project, FROM_CLIENT, MSG_PROJECT_OPEN)          \
@@ -124,18 +124,18 @@ struct msg_error {
     const char *text;
 };
 
-/* What a pilot's worker says of the Slurm job it runs in. */
+/* A pilot's Slurm job, as its worker reports it. */
 struct pilot_claim {
-    struct token token;    /* that ludwigd submitted it with; zero: it is no pilot */
+    struct token token;    /* from ludwigd's submit of the pilot; zero: the worker is no pilot */
     const char *slurm_job; /* "17"; of an array "17_3" */
-    int64_t ends_at_ms;    /* the end of its time, by the worker's clock; 0: not known */
+    int64_t ends_at_ms;    /* when the Slurm job's time ends, by the worker's clock; 0: not known */
 };
 
 struct msg_hello {
     int64_t version;     /* PROTO_VERSION of the sender */
     const char *program; /* "ludwig", "ludwig-worker" */
     const char *host;
-    const char *user_label; /* where people share an account; grants nothing */
+    const char *user_label; /* names a person of a shared account; grants nothing */
     struct pilot_claim pilot;
 };
 
@@ -143,31 +143,30 @@ struct msg_welcome {
     int64_t version;
     const char *server_id;
     const char *server_version;
-    const char *user; /* who the kernel says the peer is */
+    const char *user; /* the peer's account, from the kernel */
     int64_t uid;
     bool admin;
-    const char *share; /* the share as ludwigd sees it */
-    const char
-        *projects;       /* where projects lie below it, and what paths are relative to; NULL: it */
-    bool makes_projects; /* ludwigd makes the folder of a new project; else the client has to */
+    const char *share;    /* the share's path on ludwigd's machine */
+    const char *projects; /* folder below the share to which paths are relative; NULL: the share */
+    bool makes_projects;  /* ludwigd makes the folder of a new project; else the client has to */
 };
 
-/* Its numbers lie in databases (sweep.reuse). */
+/* The numbers lie in databases (sweep.reuse). */
 enum reuse { REUSE_ALL = 0, REUSE_PARAMS = 1, REUSE_NONE = 2, REUSE_COUNT };
 extern const char *const reuse_names[REUSE_COUNT];
 
-/* Makes the project's folder for the first of its sweeps, before anything is uploaded to it.  May be
- * asked again. */
+/* Makes the project's folder for its first sweep, before anything is uploaded to it.  May be sent
+ * again. */
 struct msg_open_project {
     const char *project;
     bool private_project; /* only its owner may read it */
-    bool wants_pilots;    /* a sweep comes that names partitions: Slurm may be asked what it has */
+    bool wants_pilots;    /* a sweep with partitions follows: ludwigd may ask Slurm for them */
 };
 
-/* What ludwigd cannot make itself, and leaves to the client. */
+/* A folder that the client must make, as ludwigd cannot. */
 struct folder_order {
     int64_t mode;  /* 0: nothing, the folder is there */
-    int64_t group; /* a gid; SCHEMA_NONE: whichever it gets */
+    int64_t group; /* a gid; SCHEMA_NONE: any */
 };
 
 struct msg_project_open {
@@ -191,7 +190,7 @@ struct msg_submit_begin {
 
 struct msg_submit_open {
     int64_t sweep;
-    struct folder_order folder; /* to be made before submit_end */
+    struct folder_order folder; /* the client makes it before submit_end */
 };
 
 /* chain: SHA-256 over the chain before it (zeroes at first) and the chunk's bytes */
@@ -207,7 +206,7 @@ struct msg_submit_taken {
 
 struct msg_submit_end {
     int64_t sweep;
-    int64_t configs;     /* how many were sent */
+    int64_t configs;     /* number of configurations sent */
     struct digest chain; /* after the last chunk */
 };
 
@@ -217,11 +216,11 @@ struct msg_submitted {
     int64_t configs;
     int64_t reps;
     int64_t jobs;   /* configs x reps, duplicates taken once */
-    int64_t reused; /* of these done already */
-    int64_t queued; /* of these new */
+    int64_t reused; /* of these, done already */
+    int64_t queued; /* of these, new */
     int64_t
-        done_otherwise; /* of the first new ones: done before, with other work (DONE_OTHERWISE_MAX) */
-    const char *note;   /* NULL, or why none of the workers that are connected can run them */
+        done_otherwise; /* of the first DONE_OTHERWISE_MAX new jobs, done before with other work */
+    const char *note;   /* NULL, or why no connected worker can run the new jobs */
 };
 
 /* Jobs first..last of a sweep; 0, 0: all. */
@@ -233,7 +232,7 @@ struct target {
 
 struct msg_cancel {
     struct list targets; /* struct target */
-    bool drain;          /* what runs already may finish; it is not tried again */
+    bool drain;          /* running jobs may finish, but are not tried again */
 };
 
 /* Queues jobs again that failed or were cancelled. */
@@ -242,8 +241,8 @@ struct msg_retry {
     struct list states; /* const char *: of "failed", "cancelled"; empty: both */
 };
 
-/* Jobs that wait are not handed out until they are resumed; running ones go on.  A target that is
- * a whole sweep pauses the sweep, with what may be retried later. */
+/* Waiting jobs are not handed out until they are resumed; running ones go on.  A target that is a
+ * whole sweep pauses the sweep, also for jobs that are retried later. */
 struct msg_pause {
     struct list targets;
 };
@@ -254,21 +253,22 @@ struct msg_resume {
 };
 
 struct msg_changed {
-    int64_t jobs; /* how many were changed */
+    int64_t jobs; /* number of jobs changed */
 };
 
-/* A drained node gets no more jobs; running ones finish.  Only its own user and admins may. */
+/* A drained node gets no more jobs; running ones finish.  Only the node's user and admins may
+ * drain. */
 struct msg_drain {
     struct list nodes; /* const char *: names and @groups */
     bool undo;         /* undrain */
 };
 
 struct msg_drained {
-    int64_t nodes;   /* how many were changed */
+    int64_t nodes;   /* number of nodes changed */
     int64_t running; /* jobs that still run there */
 };
 
-/* What a submit of these would find; nothing is changed.  Asked once for each chunk. */
+/* Asks what a submit of these configurations would find; changes nothing.  Sent for each chunk. */
 struct msg_preview {
     const char *project;
     int64_t reps;
@@ -278,11 +278,11 @@ struct msg_preview {
 };
 
 struct msg_previewed {
-    const char *owner; /* of the project; NULL: there is none yet */
+    const char *owner; /* of the project; NULL: the project is new */
     bool is_own;       /* the asker may submit to it */
     int64_t reused;    /* jobs of these configurations that are done already */
-    int64_t ran_jobs;  /* of this project, all sweeps: how many have ended well, */
-    int64_t ran_ms;    /* and how long they took altogether */
+    int64_t ran_jobs;  /* jobs of this project, in all sweeps, that are done */
+    int64_t ran_ms;    /* the time they took altogether */
 };
 
 struct sweep_info {
@@ -296,15 +296,15 @@ struct sweep_info {
     int64_t reps;
     int64_t reused;
     struct job_counts jobs;
-    int64_t submitted_at; /* ms since 1970, as all moments */
+    int64_t submitted_at; /* ms since 1970, like all moments */
     int64_t ended_at;
-    int64_t mean_ms; /* of its jobs that are done; 0: not known */
+    int64_t mean_ms; /* of the sweep's done jobs; 0: not known */
     struct ranking ranking;
-    const char *refused; /* why some machines will not have it: Slurm's own words; NULL: they do */
+    const char *refused; /* Slurm's reason to refuse pilots for the sweep; NULL: it does not */
 };
 
 struct msg_get_sweeps {
-    int64_t sweep;  /* this one only; 0: all, newest first */
+    int64_t sweep;  /* only this one; 0: all, newest first */
     int64_t before; /* 0: from the newest */
     int64_t limit;
 };
@@ -312,8 +312,8 @@ struct msg_get_sweeps {
 struct msg_sweep_page {
     struct list sweeps; /* struct sweep_info */
     bool more;
-    int64_t slurm_calls; /* of its commands, in the last hour; nullable: there are no pilots */
-    int64_t pilots_waiting, pilots_running; /* that Slurm has */
+    int64_t slurm_calls; /* commands of Slurm in the last hour; nullable: there are no pilots */
+    int64_t pilots_waiting, pilots_running; /* in Slurm's queue */
 };
 
 struct job_info {
@@ -347,7 +347,7 @@ struct msg_get_jobs {
 
 struct msg_job_page {
     struct list jobs; /* struct job_info */
-    int64_t next;     /* "after" for the next page; 0: that was all */
+    int64_t next;     /* "after" for the next page; 0: this is the last page */
 };
 
 struct job_result {
@@ -361,7 +361,7 @@ struct job_result {
     const char *reason;   /* why it failed */
 };
 
-/* Jobs of the sweep, and those of earlier ones that it reused. */
+/* Jobs of the sweep, and jobs of earlier sweeps that it reused. */
 struct msg_get_results {
     int64_t sweep;
     int64_t after; /* opaque; 0: from the first */
@@ -373,17 +373,17 @@ struct msg_result_page {
     int64_t next;
 };
 
-/* What a worker may call its machine: one's own, a node of the lab, inside a Slurm job. */
+/* The kind of a worker's machine: the user's own, a node of the lab, inside a Slurm job. */
 enum node_kind { NODE_LOCAL, NODE_PLAIN, NODE_SLURM, NODE_KIND_COUNT };
 extern const char *const node_kind_names[NODE_KIND_COUNT];
-/* -1 for a name that is none. */
+/* -1 for an unknown name. */
 int node_kind_parse(const char *name);
 
-/* A tree in the cache of a worker, as far as it has told. */
+/* A tree in the cache of a worker, as far as the worker has told. */
 struct held_tree {
     struct digest tree;
     int64_t bytes;
-    const char *user; /* whose jobs see it; NULL: everybody's that run there */
+    const char *user; /* the only user whose jobs see the tree; NULL: all users' jobs there do */
 };
 
 struct node_info {
@@ -392,17 +392,17 @@ struct node_info {
     const char *state; /* "up", "drained", "lost" */
     double cpus;
     int64_t gpus;
-    double gpus_free;       /* of these, as far as ludwig's jobs go */
-    struct list gpu_models; /* const char *: of each, where it is known */
+    double gpus_free;       /* GPUs that no job of ludwig's uses */
+    struct list gpu_models; /* const char *: of each GPU, where it is known */
     int64_t memory;         /* bytes */
-    double load;            /* of the last minute: processes that run or want to; nullable */
+    double load;            /* the load average of the last minute; nullable */
     int64_t running;
-    struct list jobs;  /* const char *: "7.13", the first of those that run there */
-    struct list users; /* const char *: whose they are */
+    struct list jobs;  /* const char *: "7.13", the first of the running jobs */
+    struct list users; /* const char *: users of these jobs */
     const char *user;
-    int64_t held_bytes; /* in its cache */
-    int64_t held;       /* how many trees that is */
-    struct list holds;  /* struct held_tree: the largest of them */
+    int64_t held_bytes; /* of the trees in its cache */
+    int64_t held;       /* number of these trees */
+    struct list holds;  /* struct held_tree: the largest of these */
 };
 
 struct msg_get_nodes {
@@ -411,23 +411,24 @@ struct msg_get_nodes {
 
 struct msg_node_page {
     struct list nodes;
-    int64_t asked; /* workers that are about to say how busy they are: ask again in a moment */
+    int64_t asked; /* workers whose load is on its way: ask again in a moment */
 };
 
 /* A tree that sweeps of the project have named. */
 struct dataset_info {
     const char *project;
     const char *owner; /* of the project */
-    const char *name;  /* as the newest of these sweeps calls it; NULL: its source */
+    const char *name;  /* its name in the newest of these sweeps; NULL: it is the source */
     struct dataset set;
-    int64_t added_at;   /* by the first submit that named it */
-    int64_t used_at;    /* by the newest, */
-    int64_t sweep;      /* which is this one */
-    int64_t unfinished; /* sweeps that need it and are not over, open submits included */
-    struct list nodes;  /* const char *: that hold it, as far as they have told */
+    int64_t added_at;   /* when the first sweep that names it was submitted */
+    int64_t used_at;    /* when the newest such sweep was submitted */
+    int64_t sweep;      /* the newest such sweep */
+    int64_t unfinished; /* such sweeps that are not over, open submits included */
+    struct list nodes;  /* const char *: nodes that hold it, as far as they have told */
 };
 
-/* Of projects that are the asker's, or all for admins; of one project: of whoever may read that. */
+/* The data of the asker's projects, of all for admins, or of one project that the asker may
+ * read. */
 struct msg_get_data {
     const char *project; /* NULL: all */
     int64_t after;       /* opaque; 0: from the first */
@@ -436,16 +437,16 @@ struct msg_get_data {
 
 struct msg_data_page {
     struct list data; /* struct dataset_info */
-    int64_t next;     /* "after" for the next page; 0: that was all */
+    int64_t next;     /* "after" for the next page; 0: this is the last page */
 };
 
-/* Packs what lies on the share already, for sweeps of the project.  Who asks for the same meanwhile
- * waits for the same pass. */
+/* Packs a tree that lies on the share already, for sweeps of the project.  Several requests for the
+ * same tree at once wait for the same pass. */
 struct msg_pack_share {
     const char *project;
     const char *path; /* of a folder or a file, relative to the shared drive */
-    int64_t pass;     /* as the answer before said; 0: the one there is, or a new one */
-    int64_t seen;     /* the same; it is answered when there is more to say; 0: at once */
+    int64_t pass;     /* from the last answer; 0: the present one, or a new one */
+    int64_t seen;     /* from the last answer; the next answer comes with news; 0: at once */
 };
 
 enum pass_state { PASS_WAITING, PASS_RUNNING, PASS_DONE, PASS_STATE_COUNT };
@@ -454,26 +455,26 @@ extern const char *const pass_state_names[PASS_STATE_COUNT];
 struct msg_share_packed {
     int64_t pass;
     int64_t seen;
-    int state;          /* enum pass_state; one that failed is answered by an error */
-    const char *node;   /* that packs it */
-    const char *reason; /* WAITING: what keeps it; NULL: it is about to be given to a worker */
-    int64_t files;      /* RUNNING: it has been through so many, */
-    int64_t bytes;      /* and so much */
+    int state;          /* enum pass_state; a failed pass is answered by an error */
+    const char *node;   /* the node that packs */
+    const char *reason; /* WAITING: why; NULL: it is about to be given to a worker */
+    int64_t files;      /* RUNNING: read so far */
+    int64_t bytes;      /* RUNNING: read so far */
     struct dataset set; /* DONE */
 };
 
-/* What a sweep's attempts have taken so far, those included that came to nothing. */
+/* The usage of a sweep's attempts so far, including those without a result. */
 struct usage_info {
     int64_t sweep;
     const char *project;
     const char *name;
     const char *user;
     int64_t submitted_at;
-    int64_t attempts; /* that ran and have ended */
-    double hours;     /* that they ran, added up */
-    double cpu_hours; /* hours x processors they had */
+    int64_t attempts; /* attempts that ran and have ended */
+    double hours;     /* that these attempts ran, added up */
+    double cpu_hours; /* hours x processors of the attempt, added up */
     double gpu_hours;
-    double busy_cpu_hours; /* what the processors really did */
+    double busy_cpu_hours; /* processor time really used */
 };
 
 struct msg_get_usage {
@@ -494,20 +495,20 @@ struct msg_ask_why {
 
 struct msg_why {
     struct job_info job;
-    struct list lines; /* const char *: what keeps it from running, or what became of it */
+    struct list lines; /* const char *: why the job does not run, or how it ended */
 };
 
 /* Pushes the sweep's summary and every job that changed after the cursor, now and later. */
 struct msg_subscribe {
     int64_t sweep;
-    int64_t job;    /* only this job of it; 0: all */
+    int64_t job;    /* only this job of the sweep; 0: all */
     int64_t cursor; /* 0: from the beginning; -1: from now on */
     bool jobs;      /* false: summaries only */
-    bool log;       /* with a job: how long its log is on the share, too */
+    bool log;       /* with a job: pushes the length of its log on the share, too */
 };
 
 struct msg_changes {
-    int64_t cursor; /* seen up to here */
+    int64_t cursor; /* for the next subscribe */
     bool more;      /* another page follows at once */
     struct sweep_info sweep;
     struct list jobs;  /* struct job_info */
@@ -515,7 +516,7 @@ struct msg_changes {
 };
 
 struct msg_shutdown {
-    bool workers; /* the workers of this user on this machine leave too */
+    bool workers; /* this user's workers on this machine leave, too */
 };
 
 /* An attempt that a worker holds. */
@@ -525,7 +526,7 @@ struct held {
     int64_t started_at;
 };
 
-/* None of this user's jobs can run there, for now. */
+/* The worker can run none of this user's jobs, for now. */
 struct refusal {
     const char *user;
     const char *reason;
@@ -539,12 +540,12 @@ struct msg_register {
     const char *kind;
     int64_t cpus_milli;
     int64_t gpus;
-    struct list gpu_models; /* const char *: of each there is, "" where it does not say */
+    struct list gpu_models; /* const char *: of each GPU, "" where it is not known */
     int64_t memory_bytes;
-    bool own_jobs_only;   /* it can publish as its own account alone: no share is mounted there */
-    struct list attempts; /* struct held: all of them */
+    bool own_jobs_only; /* without a mounted share, the worker publishes only as its own account */
+    struct list attempts; /* struct held: all that the worker holds */
     struct list refused;  /* struct refusal */
-    int64_t said_at;      /* by the worker's clock, to which its times are to be compared */
+    int64_t said_at;      /* now by the worker's clock, by which its other times are given */
 };
 
 struct msg_registered {
@@ -567,19 +568,19 @@ struct assignment {
     int64_t seed;
     int64_t restart;     /* LUDWIG_RESTART */
     struct bytes params; /* msgpack map */
-    struct token batch;  /* whose process works through this one too; zero: it has its own */
+    struct token batch;  /* the attempt whose process runs this one, too; zero: it has its own */
 };
 
 struct sweep_work {
     int64_t sweep;
     const char *project;
-    const char *user; /* whose job it is */
+    const char *user; /* owner of the jobs */
     struct jobspec work;
 };
 
 struct msg_hand {
     int64_t hand;
-    struct list sweeps;      /* struct sweep_work: every one that the assignments name */
+    struct list sweeps;      /* struct sweep_work: all sweeps of the assignments */
     struct list assignments; /* struct assignment */
 };
 
@@ -592,7 +593,7 @@ struct report {
     struct token token;
     int64_t seq; /* per attempt, from 1 */
     int event;   /* enum attempt_event */
-    int64_t at;  /* when it happened */
+    int64_t at;  /* moment of the event */
     int64_t started_at;
     int64_t ended_at;
     int64_t exit_code; /* nullable */
@@ -601,14 +602,14 @@ struct report {
     int64_t cpu_ms;
     int cause; /* enum cause; with fail and lose */
     const char *reason;
-    const char *run_path; /* where its files lie, relative to the share */
-    struct token winner;  /* with supersede: whose result lies there */
+    const char *run_path; /* folder of its files, relative to the share */
+    struct token winner;  /* with supersede: the attempt whose result lies there */
     struct list metrics;  /* struct metric */
 };
 
 struct msg_report {
     struct list reports; /* struct report */
-    int64_t said_at;     /* by the worker's clock, as its times are */
+    int64_t said_at;     /* now by the worker's clock, by which its other times are given */
 };
 
 struct verdict_entry {
@@ -622,7 +623,7 @@ struct msg_verdicts {
 };
 
 struct msg_stop_attempts {
-    struct list tokens; /* struct token_entry: end them, leave nothing of them */
+    struct list tokens; /* struct token_entry: attempts to end without a trace */
 };
 
 /* Gives back assigned attempts that have not started; each is answered by a report. */
@@ -630,17 +631,17 @@ struct msg_recall {
     struct list tokens;
 };
 
-/* Somebody wants to know how busy the machine is. */
+/* Asks for the machine's load. */
 struct msg_ask_load {
     bool now; /* always true */
 };
 
 struct msg_load {
-    int64_t load_milli; /* the load average of the last minute; nullable: it cannot be read */
+    int64_t load_milli; /* the load average of the last minute; nullable: not known */
 };
 
-/* Somebody follows what this attempt prints: tell how long its log is on the share, now and each
- * time it has grown there; or nobody does any more. */
+/* on: a client follows this attempt's log, so the worker sends its length on the share now and each
+ * time it has grown; off: no client does any more. */
 struct msg_follow_log {
     struct token token;
     bool on;
@@ -655,32 +656,30 @@ struct digest_entry {
     struct digest digest;
 };
 
-/* Which trees lie whole in a cache of the worker: all of them after it has registered, then what
- * has changed.  Nobody waits for it, and a tree that is named wrongly costs time and nothing else. */
+/* The trees that lie whole in a cache of the worker: all of them after it has registered, then the
+ * changes.  There is no answer, and a wrong entry costs only time. */
 struct msg_holds {
-    const char *user;  /* whose cache it is; NULL: it serves everybody's jobs */
-    bool all;          /* what was told of this cache before is over */
-    struct list trees; /* struct held_tree: there now; each one's user is not looked at */
+    const char *user;  /* owner of the cache; NULL: it serves all users' jobs */
+    bool all;          /* this message replaces all earlier ones for this cache */
+    struct list trees; /* struct held_tree: there now; their user is ignored */
     struct list gone;  /* struct digest_entry: not there any more */
 };
 
-/* A job that needs these is likely to come next: what is missing may be brought meanwhile.  Nobody waits
- * for that; what was expected before is not any more. */
+/* A job that needs these datasets is likely to come next, so the worker may fetch missing ones
+ * ahead.  There is no answer; a new message replaces the last. */
 struct msg_expect {
     const char *user;
     const char *project;
     struct list sets; /* struct dataset */
 };
 
-/* Pack this for its owner; answered by packed, several times. */
+/* Asks the worker to pack a tree for its owner; answered by packed, several times. */
 struct msg_pack {
     struct token token;
     const char *project;
     const char *path; /* relative to the shared drive */
     const char *user;
-    bool
-        only_here; /* no worker of another machine may run the user's jobs: where the drive is local, files may stay where
-                       they are */
+    bool only_here; /* only this machine runs the user's jobs: local files may stay in place */
 };
 
 struct msg_packed {
@@ -688,28 +687,29 @@ struct msg_packed {
     bool is_over;
     int64_t files; /* so far */
     int64_t bytes;
-    struct dataset set; /* when it is over, unless */
-    const char *error;  /* it failed: why */
+    struct dataset set; /* when it is over without an error */
+    const char *error;  /* when it failed: why; else NULL */
 };
 
-/* The worker ends its agent; jobs that run go on and are adopted by the next one. */
+/* The worker ends its agent; running jobs go on, and the next agent adopts them. */
 struct msg_leave {
     const char *reason;
 };
 
-/* A pilot takes nothing more, and leaves when all it has is published. */
+/* A pilot takes no more jobs, and leaves when all its results are published. */
 struct msg_retire {
     const char *reason;
 };
 
-/* A pilot takes nothing more: it is idle, its time ends, Slurm wants its place, or it was told so. */
+/* A pilot takes no more jobs: it is idle, its time ends, Slurm wants its place, or ludwigd said
+ * so. */
 struct msg_retiring {
     const char *reason;
-    bool is_over;    /* it has nothing left, and goes */
-    bool gives_back; /* its jobs are ended, too: what is not done by then comes back */
+    bool is_over;    /* the pilot has no job left, and ends */
+    bool gives_back; /* the pilot ends its jobs, and gives back those that are not done */
 };
 
-/* Said when there is nothing else to say, so that a connection which died unnoticed is known. */
+/* Sent on an idle connection, so that its unnoticed death is found. */
 struct msg_alive {
     bool well;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sbatch.c - what of a user's text sbatch may be given */
+/* sbatch.c - checks a user's text before it becomes an argument of sbatch */
 
 #include "common/proto/sbatch.h"
 
@@ -10,7 +10,7 @@
 
 enum { VALUE_MAX_BYTES = 4096 };
 
-/* What is not for extra:, and what is for it. */
+/* Options that are refused in extra:, and the key to use instead. */
 static const struct {
     const char *name; /* without the dashes */
     const char *why;
@@ -50,7 +50,7 @@ static const struct {
     { "wait", "sbatch would not come back" },
 };
 
-/* Those that sbatch takes without a value. */
+/* Options that sbatch takes without a value. */
 static const char *const flags[] = { "contiguous",    "exclusive",    "get-user-env", "hold",
                                      "ignore-pbs",    "nice",         "no-kill",      "overcommit",
                                      "oversubscribe", "propagate",    "reboot",       "spread-job",
@@ -74,7 +74,7 @@ int sbatch_check_extra(const char *option, struct err *e)
     n = strcspn(name, "= ");
     if (n == 0 || has_control(option) || name[n] == ' ' || strlen(option) > VALUE_MAX_BYTES)
         return err_set(e, ERR_USAGE, "'%.200s' is no option (write --name=value)", option);
-    /* sbatch takes the beginning of a name for it: --out for --output. */
+    /* sbatch accepts a prefix of a name: --out for --output. */
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (strncmp(reserved[i].name, name, n) == 0)
             return err_set(e, ERR_USAGE, "--%s cannot stand here: %s", reserved[i].name,

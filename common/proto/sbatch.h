@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sbatch.h - what of a user's text sbatch may be given
+ * sbatch.h - checks a user's text before it becomes an argument of sbatch
  *
- * The client refuses what is wrong in a sweep file, where it can say in which line; ludwigd does not
- * rely on that.  Each option is one argument, "--name=value": an option whose value is left out would
- * take the argument behind it, so only those that take none may stand without.
+ * The client refuses a wrong text in a sweep file, where it can name the line; ludwigd checks
+ * again.  Each option is one argument, "--name=value": an option without its value would take the
+ * next argument, so only options that take no value may stand without one.
  */
 #ifndef LUDWIG_COMMON_PROTO_SBATCH_H
 #define LUDWIG_COMMON_PROTO_SBATCH_H
@@ -13,12 +13,12 @@
 
 #include "common/base/err.h"
 
-/* A further option of sbatch, as extra: has them; e says what is wrong with it. */
+/* Checks a further option of sbatch from extra:; -1 with e set when it is refused. */
 int sbatch_check_extra(const char *option, struct err *e);
 
-/* One word for a value: not empty, no dash at its beginning, no control characters. */
+/* Whether text can be a value: not empty, no dash at its beginning, no control characters. */
 bool sbatch_is_word(const char *text);
-/* One partition: such a word, without what separates several. */
+/* Whether name is a single partition: such a word, without commas, blanks and quotes. */
 bool sbatch_is_partition(const char *name);
 
 #endif

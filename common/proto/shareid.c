@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shareid.c - the file that says whose share this is */
+/* shareid.c - the file that names the owner of a share */
 #include "common/proto/shareid.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shareid.h - <share>/.ludwig/id: whose share this is
+ * shareid.h - <share>/.ludwig/id: names the ludwigd that owns the share
  *
- * One line of JSON, written by ludwigd when it starts and when it ends.  Beside it lies the server's
- * mark, an empty file: over SFTP it takes one question to learn whether that is there, and what is in
- * a file takes two.
+ * The file is one line of JSON, written by ludwigd when it starts and when it ends.  Beside it lies
+ * the server's mark, an empty file: over SFTP one question tells whether a file exists, and reading
+ * one takes two.
  */
 #ifndef LUDWIG_COMMON_PROTO_SHAREID_H
 #define LUDWIG_COMMON_PROTO_SHAREID_H
@@ -15,21 +15,21 @@
 
 enum { SHAREID_MAX_BYTES = 4096 };
 
-/* How ludwigd learns of what is put into its inbox. */
+/* How ludwigd learns of new files in its inbox. */
 enum inbox_kind {
-    INBOX_NONE,    /* not at all: it is not open */
+    INBOX_NONE,    /* not at all: the inbox is not open */
     INBOX_WATCHED, /* at once */
-    INBOX_LISTED,  /* it looks now and then, as the file system tells it nothing */
+    INBOX_LISTED,  /* by listing it now and then, as the file system cannot be watched */
     INBOX_KIND_COUNT
 };
 
 struct shareid {
     int64_t v;
-    const char *server;      /* its id, 16 hex digits */
+    const char *server;      /* ludwigd's id, 16 hex digits */
     const char *host;        /* the machine that ludwigd runs on */
-    const char *incarnation; /* a token in hex, new with each start; NULL: it was stopped */
+    const char *incarnation; /* a token in hex, new with each start; NULL: ludwigd was stopped */
     int inbox;               /* enum inbox_kind */
-    const char *why;         /* with INBOX_NONE: what is the matter; or NULL */
+    const char *why;         /* with INBOX_NONE: the reason, or NULL */
 };
 
 void shareid_encode(const struct shareid *id, struct buf *out);

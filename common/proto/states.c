@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* states.c - the transition table of attempts, and what the tables of states.h say */
+/* states.c - the transition table of attempts, and functions over the tables of states.h */
 
 #include "common/proto/states.h"
 
@@ -39,8 +39,8 @@ static const struct {
 #define TO(state) ((state) + 1)
 
 /*
- * No live state refuses an outcome, whatever ludwigd believed: a worker that was lost and came back
- * may hold an attempt that never started.
+ * Every live state takes every outcome: a worker that was lost and came back may hold an attempt
+ * that never started.
  */
 #define OUTCOMES                                                                  \
     [EV_DONE] = TO(ATTEMPT_DONE), [EV_FAIL] = TO(ATTEMPT_FAILED),                 \
@@ -59,9 +59,9 @@ static const unsigned char next[ATTEMPT_STATE_COUNT][ATTEMPT_EVENT_COUNT] = {
                           OUTCOMES },
     [ATTEMPT_RUNNING] = { [EV_END] = TO(ATTEMPT_PUBLISHING), OUTCOMES },
     [ATTEMPT_PUBLISHING] = { OUTCOMES },
-    /* The share decides whether an attempt published, whatever ludwigd thought of the attempt.  A
-     * cancelled one may have published, and its job may have been queued again before the result
-     * was withdrawn. */
+    /* The share decides whether an attempt has published, not ludwigd's state of it.  A cancelled
+     * attempt may have published, and its job may have been queued again before the result was
+     * withdrawn. */
     [ATTEMPT_CANCELLED] = { [EV_DONE] = TO(ATTEMPT_DONE), [EV_WITHDRAW] = TO(ATTEMPT_WITHDRAWN) },
     [ATTEMPT_RECALLED] = { [EV_DONE] = TO(ATTEMPT_DONE) },
     [ATTEMPT_DONE] = { [EV_WITHDRAW] = TO(ATTEMPT_WITHDRAWN) },

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * states.h - the life of an attempt, and what it makes of its job
+ * states.h - the states of attempts, and the states of jobs that follow from them
  *
  * Each state stands in one row here.  SQL (server/db/db.h), counters, listings, messages and
  * manuals are made from the rows; CONTRIBUTING.md ("Add a job state") lists what else a new one needs.
- * One table (states.c) says which event leads from which state to which; whatever it does not list
- * is refused.  docs/internals/states.md is held against both by a test.
+ * One table (states.c) says which event leads from which state to which; other events are refused.
+ * A test compares docs/internals/states.md with both.
  *
  * The numbers lie in databases: a number keeps its meaning for good, and a new row takes the next
  * one.  tests/unit/common/proto/numbers.c pins them.
@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 enum attempt_flags {
-    ATTEMPT_IS_LIVE = 1,      /* its worker still holds it, and it counts against capacity */
-    ATTEMPT_HAS_PUBLISHED = 2 /* its results lie under runs/: it decides what its job is */
+    ATTEMPT_IS_LIVE = 1,      /* a worker still holds the attempt, and it counts against capacity */
+    ATTEMPT_HAS_PUBLISHED = 2 /* its results lie under runs/, and it decides its job's state */
 };
 
 /*
@@ -41,7 +41,7 @@ enum attempt_flags {
 
 #define ATTEMPT_LAST_LIVE ATTEMPT_PUBLISHING
 
-/* event, its name on the wire, what it says */
+/* event, its name on the wire, its meaning */
 #define ATTEMPT_EVENTS(X)                                                   \
     X(EV_STAGE, "stage", "its data are being staged")                       \
     X(EV_RUN, "run", "its process was started")                             \
@@ -61,7 +61,7 @@ enum job_flags {
     JOB_RUNS_AGAIN = 4     /* after ludwig retry */
 };
 
-/* How a listing shows a state. */
+/* The look of a state in listings. */
 enum job_look { JOB_LOOKS_PLAIN, JOB_LOOKS_DIM, JOB_LOOKS_GOOD, JOB_LOOKS_BAD };
 
 /*
@@ -82,7 +82,7 @@ enum job_look { JOB_LOOKS_PLAIN, JOB_LOOKS_DIM, JOB_LOOKS_GOOD, JOB_LOOKS_BAD };
     X(JOB_CANCELLED, 6, cancelled, JOB_IS_OVER | JOB_RUNS_AGAIN, JOB_LOOKS_DIM,                \
       "its owner said so, and has not retried it since")
 
-/* How a job was cancelled, as its row keeps it: at once, or when what runs has ended; 0: not. */
+/* A job's column for cancelling: at once, or when running attempts have ended; 0: not cancelled. */
 enum job_cancelling { CANCEL_NOW = 1, CANCEL_DRAIN = 2 };
 
 /* The state of a sweep as people see it; open ones are invisible. */
@@ -94,7 +94,7 @@ enum job_cancelling { CANCEL_NOW = 1, CANCEL_DRAIN = 2 };
     X(SWEEP_FAILED, 4, "failed")   \
     X(SWEEP_CANCELLED, 5, "cancelled")
 
-/* why an attempt came to nothing: number, the name that retry: takes, what it says */
+/* reasons why an attempt has no result: number, its name in retry:, its meaning */
 #define CAUSES(X)                                                                        \
     X(CAUSE_NONE, 0, "none", "nothing went wrong")                                       \
     X(CAUSE_FAILED, 1, "failed", "its process exited with another code than 0")          \
@@ -105,7 +105,7 @@ enum job_cancelling { CANCEL_NOW = 1, CANCEL_DRAIN = 2 };
     X(CAUSE_PREEMPTED, 6, "preempted", "its place was taken away, by Slurm or an admin") \
     X(CAUSE_WALLTIME, 7, "walltime", "it was preempted, as the time of its pilot was over")
 
-/* what ludwigd answers to a report */
+/* ludwigd's answers to a report */
 #define VERDICTS(X)                                                              \
     X(VERDICT_TAKEN, "taken", "recorded; the worker may forget the report")      \
     X(VERDICT_KNOWN, "known", "was recorded before")                             \
@@ -130,7 +130,7 @@ extern const char *const sweep_state_names[SWEEP_STATE_COUNT];
 extern const char *const cause_names[CAUSE_COUNT];
 extern const char *const verdict_names[VERDICT_COUNT];
 
-/* Jobs by their state: as members of their names, or of[state]. */
+/* Numbers of jobs by state: as members with the states' names, or of[state]. */
 struct job_counts {
     union {
         struct {
@@ -142,14 +142,14 @@ struct job_counts {
     };
 };
 
-/* Its place was taken away, for whatever reason: retry: preempted means these. */
+/* Whether the attempt's place was taken away; "preempted" in retry: means all such causes. */
 bool cause_is_preemption(enum cause cause);
 /* ATTEMPT_NO when the table does not list it. */
 enum attempt_state attempt_next(enum attempt_state state, enum attempt_event event);
 bool attempt_is_live(enum attempt_state state);
-/* The event that the state came from is the same as this one: it was made already. */
+/* Whether this event is the one that led to the state, so that it is a repetition. */
 bool attempt_was_made(enum attempt_state state, enum attempt_event event);
-/* It says that the attempt's results lie under runs/. */
+/* Whether the event says that the attempt's results lie under runs/. */
 bool event_is_publication(enum attempt_event event);
 bool attempt_has_published(enum attempt_state state);
 
@@ -158,12 +158,12 @@ bool job_has_published(enum job_state state);
 bool job_runs_again(enum job_state state); /* after ludwig retry */
 enum job_look job_look(enum job_state state);
 
-/* What a job's attempts say about it. */
+/* Facts about a job from which its state follows. */
 struct job_evidence {
-    bool cancelled; /* its owner said so, and nobody retried since */
-    bool drained;   /* the same, but what ran already may end; it is not tried again */
+    bool cancelled; /* its owner cancelled it, and has not retried it since */
+    bool drained;   /* the same, but a running attempt may end; it is not tried again */
     bool any_done;  /* an attempt published: done is its state */
-    bool any_live;  /* live is then the furthest state among them */
+    bool any_live;  /* an attempt is live: live is the furthest state of these */
     enum attempt_state done, live;
     bool failed; /* the last ended attempt failed and no retry is due */
 };

@@ -7,7 +7,7 @@
 
 #include "common/base/err.h"
 
-/* A connected descriptor; ERR_UNREACHABLE when nobody listens there. */
+/* A connected descriptor; -1 with ERR_UNREACHABLE when no process listens there. */
 int unixsocket_connect(const char *path, struct err *e);
 /* Two connected ends, close-on-exec. */
 int unixsocket_pair(int ends[2], struct err *e);

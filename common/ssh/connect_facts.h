@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connect_facts.h - the ways to ludwigd, and what is known of a connection that took one
+ * connect_facts.h - the ways to ludwigd, and facts about a connection that uses one
  */
 #ifndef LUDWIG_COMMON_SSH_CONNECT_FACTS_H
 #define LUDWIG_COMMON_SSH_CONNECT_FACTS_H
@@ -9,7 +9,7 @@
 
 #include "common/data/schema.h"
 
-/* How ludwigd is reached, the fastest first: constant, name, meaning. */
+/* The ways to reach ludwigd, the fastest first: constant, name, meaning. */
 #define WAYS(X)                                                              \
     X(WAY_UNIX, "unix", "a socket of this machine")                          \
     X(WAY_STREAM_LOCAL, "stream-local", "sshd connects to ludwigd's socket") \
@@ -33,9 +33,9 @@ struct mux_refusal {
     const char *remedy; /* what would allow it, as a line of sshd_config; NULL: nothing known */
 };
 
-/* What is known of the connection; texts that are not known are "". */
+/* Facts about the connection; unknown texts are "". */
 struct connect_facts {
-    const char *user, *host; /* after ssh's configuration */
+    const char *user, *host; /* from ssh's configuration */
     int64_t port;
     const char *address;         /* the IP address; "" behind a ProxyCommand */
     const char *proxy;           /* the ProxyCommand */
@@ -45,7 +45,7 @@ struct connect_facts {
     const char *authentication;  /* "publickey (agent)" */
     const char *cipher;          /* "aes128-gcm@openssh.com" */
     int64_t connect_ms;          /* from the start until authenticated, prompts included */
-    const char *way;             /* in use; "": none was asked for or none works */
+    const char *way;             /* the way in use; "": none was asked for or none works */
     const char *server_path;     /* of ludwigd's socket, by stream-local */
     struct list refusals;        /* struct mux_refusal, of the faster ways */
 };

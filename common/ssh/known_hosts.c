@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* known_hosts.c - what files of known hosts say of a host and its key */
+/* known_hosts.c - looks up a host and its key in files of known hosts */
 #include <ctype.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -26,7 +26,7 @@ static bool is_like(const char *pattern, size_t n, const char *text)
            is_like(pattern + 1, n - 1, text + 1);
 }
 
-/* "|1|SALT|HASH" */
+/* Whether "|1|SALT|HASH" is the hash of this host. */
 static bool is_hash_of(const char *hashed, const char *host)
 {
     const unsigned char *text = (const unsigned char *)hashed + 3;
@@ -47,7 +47,7 @@ static bool is_hash_of(const char *hashed, const char *host)
     return is;
 }
 
-/* "a,*.b,!c.b": a pattern behind ! outweighs all others. */
+/* names: "a,*.b,!c.b"; a pattern behind ! outweighs all others. */
 bool known_hosts_match(const char *names, const char *host)
 {
     bool is = false;
@@ -73,11 +73,11 @@ bool known_hosts_match(const char *names, const char *host)
 struct line {
     const char *marker; /* "@revoked", or NULL */
     const char *names, *type, *blob;
-    char *text; /* all of them */
+    char *text; /* the line, with the words above */
     size_t capacity;
 };
 
-/* Reads on to a line that says something. */
+/* Reads on to the next line with a key. */
 static bool next_line(FILE *f, struct line *l)
 {
     static const char blanks[] = " \t\r\n";

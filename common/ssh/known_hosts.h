@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * known_hosts.h - what files of known hosts say of a host and its key
+ * known_hosts.h - looks up a host and its key in files of known hosts
  *
- * As sshd(8) describes them: plain names, patterns, hashed names, @revoked.  Lines that are not
- * understood say nothing.  Host certificates (@cert-authority) are not used.
+ * The files are as in sshd(8): plain names, patterns, hashed names, @revoked.  Lines that cannot be
+ * parsed are skipped.  Host certificates (@cert-authority) are not used.
  *
- * libssh's own ssh_session_get_known_hosts_entry looks into one file of the user's and one of the
- * system's, knows no @revoked, and gives up at the first line that it does not understand; ssh takes
- * several files, and such lines are common where newer keys or markers are.
+ * libssh's own ssh_session_get_known_hosts_entry reads one file of the user's and one of the
+ * system's, knows no @revoked, and gives up at the first line that it cannot parse; ssh takes
+ * several files, and such lines are common where newer keys or markers are used.
  */
 #ifndef LUDWIG_COMMON_SSH_KNOWN_HOSTS_H
 #define LUDWIG_COMMON_SSH_KNOWN_HOSTS_H
@@ -17,11 +17,11 @@
 #include "common/base/buf.h"
 #include "common/data/schema.h"
 
-/* Of several that are said, the last in this list holds. */
+/* Where lines give several verdicts, the last in this list holds. */
 enum known_verdict {
-    KNOWN_NOT,        /* nothing about this host */
-    KNOWN_OTHER_TYPE, /* a key, of another type */
-    KNOWN_CHANGED,    /* a key of this type, and not this one */
+    KNOWN_NOT,        /* no key of this host is known */
+    KNOWN_OTHER_TYPE, /* only keys of other types are known */
+    KNOWN_CHANGED,    /* another key of this type is known */
     KNOWN_YES,
     KNOWN_REVOKED /* this key is not to be trusted, on any host */
 };
@@ -34,12 +34,12 @@ struct known_key {
 
 struct known_answer {
     enum known_verdict verdict;
-    const char *file; /* that says so; NULL for KNOWN_NOT */
+    const char *file; /* the file with the verdict; NULL for KNOWN_NOT */
 };
 
-/* files: const char *; those that cannot be read say nothing. */
+/* files: const char *; unreadable files are skipped. */
 struct known_answer known_hosts_ask(const struct list *files, const struct known_key *key);
-/* Appends the types of the keys that are known of the host, with commas between and behind. */
+/* Appends the types of the host's known keys, each followed by a comma. */
 void known_hosts_types(const struct list *files, const char *host, struct buf *out);
 
 /* Whether a line's first word means this host. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prompt.c - ask the user on the terminal */
+/* prompt.c - asks the user on the terminal */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,18 +15,18 @@
 
 enum { ANSWER_MAX_BYTES = 4096 };
 
-/* Those that end or stop a process that sits at a terminal. */
+/* Signals that end or stop a process at a terminal. */
 static const int watched[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU };
 enum { N_WATCHED = sizeof watched / sizeof watched[0] };
 
-static volatile sig_atomic_t caught; /* a handler has no other place to write to */
+static volatile sig_atomic_t caught; /* global, as a handler has no context */
 
 static void on_signal(int number)
 {
     caught = number;
 }
 
-/* Up to the end of the line, which is dropped.  Number of bytes; -1: interrupted or at the end. */
+/* Reads a line, without its end.  Gives its length; -1: interrupted, or at the end of the input. */
 static ssize_t read_line(int fd, char *line)
 {
     sigset_t blocked, before;
@@ -40,7 +40,7 @@ static ssize_t read_line(int fd, char *line)
         fd_set fds;
         char c;
 
-        /* Waits for a key.  A signal that comes just before it waits ends the waiting, too. */
+        /* Waits for a key.  A signal that comes just before pselect(2) ends it, too. */
         FD_ZERO(&fds);
         FD_SET(fd, &fds);
         if (sigprocmask(SIG_BLOCK, &blocked, &before) == 0) {
@@ -108,7 +108,7 @@ char *prompt_ask(const char *text, bool echo, struct err *e)
         number = caught;
         if (number != 0)
             (void)raise(number);
-        /* A process that was stopped asks again when it goes on. */
+        /* A process that was stopped asks again when it is continued. */
     } while (n < 0 && (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU));
     close(fd);
     if (n >= 0) {

@@ -19,10 +19,10 @@
 
 enum {
     CONNECT_MS =
-        30 * 1000, /* for all but the log-in, in which people and other servers are asked */
-    SILENCE_MS = 20 * 1000, /* then the server is asked whether it is there, */
-    DEAD_MS = 60 * 1000,    /* and then it is not */
-    PACKETS_MAX = 256       /* read in a turn, before others come to their right */
+        30 * 1000, /* for all but the log-in, which may wait for people and other servers */
+    SILENCE_MS = 20 * 1000, /* of a server before it is asked whether it lives, */
+    DEAD_MS = 60 * 1000,    /* and before it counts as dead */
+    PACKETS_MAX = 256       /* read in a turn, so that writing gets its turn */
 };
 
 /* ---- starting ---- */
@@ -34,7 +34,7 @@ static int set(struct ssh *s, enum ssh_options_e option, const void *value, stru
     return err_set(e, ERR_FAILED, "libssh: %s", ssh_words(s));
 }
 
-/* The fastest first. */
+/* The list of ciphers, the fastest on this machine first. */
 static const char *ciphers(void)
 {
     bool has_fast_aes = true;
@@ -50,7 +50,7 @@ static const char *ciphers(void)
                         : "chacha20-poly1305@openssh.com," GCM "," CTR;
 }
 
-/* Without OpenSSH's program: what libssh makes of the files. */
+/* Lets libssh read the configuration files, where there is no ssh program. */
 static int read_files(struct ssh *s, struct err *e)
 {
     struct ssh_conf *c = &s->conf;
@@ -64,7 +64,7 @@ static int read_files(struct ssh *s, struct err *e)
     };
     unsigned port = 0;
 
-    setenv("OPENSSH_PROXYJUMP", "1", 1); /* as a ProxyCommand */
+    setenv("OPENSSH_PROXYJUMP", "1", 1); /* ProxyJump becomes a ProxyCommand */
     if (ssh_options_parse_config(s->session, NULL) < 0)
         return err_set(e, ERR_USAGE, "ssh's configuration cannot be read: %s", ssh_words(s));
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -94,7 +94,7 @@ static int configure(struct ssh *s, struct err *e)
         set(s, SSH_OPTIONS_CIPHERS_C_S, ciphers(), e) < 0 ||
         set(s, SSH_OPTIONS_CIPHERS_S_C, ciphers(), e) < 0)
         return -1;
-    /* The one way to name the agent that all versions of libssh know. */
+    /* All versions of libssh take the agent's socket from this variable. */
     if (s->conf.agent != NULL)
         setenv("SSH_AUTH_SOCK", s->conf.agent, 1);
     else
@@ -110,7 +110,7 @@ static int exchange_keys(struct ssh *s, const struct ssh_patience *p, struct err
     while ((rc = ssh_connect(s->session)) == SSH_AGAIN)
         if (ssh_wait_again(s, p, &why) < 0)
             break;
-    if (rc == SSH_OK) /* libssh has made it wait, but writes only what poll(2) has room for. */
+    if (rc == SSH_OK) /* libssh has made fd blocking, but needs that only while connecting. */
         return io_set_nonblocking(ssh_get_fd(s->session), e);
     if (why.kind != ERR_NONE && why.kind != ERR_BUSY)
         return err_set(e, why.kind, "%s", why.text);
@@ -180,7 +180,7 @@ void ssh_stop(struct ssh *s)
         ssh_free(s->session);
     }
     if (s->dialed.proxy > 0)
-        (void)kill(s->dialed.proxy, SIGHUP); /* as ssh does: some do not see that we have gone */
+        (void)kill(s->dialed.proxy, SIGHUP); /* as ssh does: some proxies do not notice the end */
     if (s->conf.arena != NULL)
         ssh_conf_free(&s->conf);
     free(s->dialed.address);
@@ -190,7 +190,7 @@ void ssh_stop(struct ssh *s)
     free(s);
 }
 
-/* ---- telling ---- */
+/* ---- facts ---- */
 
 static const char *copy(struct arena *a, const char *text)
 {
@@ -229,7 +229,7 @@ int ssh_fd(const struct ssh *s)
     return ssh_get_fd(s->session);
 }
 
-/* What ssh's configuration says may make it shorter, and not longer. */
+/* ServerAliveInterval can only shorten SILENCE_MS. */
 static int64_t silence_ms_of(const struct ssh *s)
 {
     int64_t said_ms = s->conf.silence_ms;
@@ -255,8 +255,8 @@ int ssh_turn(struct ssh *s, struct err *e)
     int rc = SSH_OK;
 
 #ifdef TCP_QUICKACK
-    /* A server that has more to say often waits until what it said before is acknowledged, which
-     * this side's kernel would put off for 40 ms. */
+    /* A server with more to send often waits for the acknowledgement of its last bytes, which this
+     * side's kernel would delay by 40 ms. */
     if (s->n_opening > 0)
         (void)setsockopt(ssh_get_fd(s->session), IPPROTO_TCP, TCP_QUICKACK, &(const int){ 1 },
                          sizeof(int));
@@ -267,7 +267,7 @@ int ssh_turn(struct ssh *s, struct err *e)
         return err_set(e, ERR_UNREACHABLE, "the connection to %s was lost: %s", s->conf.alias,
                        ssh_words(s));
 
-    /* A server that has been silent is asked whether it is there; any answer will do. */
+    /* A silent server is asked for a sign of life; any answer will do. */
     now_ms = units_monotonic_ms();
     if (s->counter.in_bytes != s->heard_bytes) {
         s->heard_bytes = s->counter.in_bytes;

@@ -10,9 +10,9 @@
 #include "common/ssh/ssh_keys.h"
 
 enum {
-    LOGIN_TRIES = 3, /* of a password or passphrase that is typed */
-    AGENT_FIRST = 4, /* servers take six tries; an agent with more keys than this must wait */
-    ROUNDS_MAX = 8,  /* a server may want several things, one after the other */
+    LOGIN_TRIES = 3, /* of a typed password or passphrase */
+    AGENT_FIRST = 4, /* servers take six tries; an agent with more keys than this is asked later */
+    ROUNDS_MAX = 8,  /* a server may want several methods, one after the other */
     PUBLIC_MAX_BYTES = 64 * 1024
 };
 
@@ -25,14 +25,14 @@ struct login {
     struct buf tried;     /* "key ~/.ssh/id_rsa (refused), ..." */
     struct list in_agent; /* struct ssh_agent_key */
     const char *locked;   /* the file for whose passphrase ask_passphrase asks */
-    bool was_asked;       /* for that */
+    bool was_asked;       /* the user was asked for that passphrase */
     struct err no_answer; /* the user could not be asked, or did not answer */
     unsigned done;        /* SSH_AUTH_METHOD_... that were tried */
 };
 
-/* ---- what was tried, and what the server made of it ---- */
+/* ---- tries and their outcome ---- */
 
-/* For the message that nothing helped: WHAT (HOW). */
+/* Adds "WHAT (HOW)" to l->tried, for the message that no try succeeded. */
 static void note(struct login *l, const char *what, const char *how)
 {
     if (l->tried.n > 0)
@@ -40,12 +40,12 @@ static void note(struct login *l, const char *what, const char *how)
     buf_printf(&l->tried, "%s (%s)", what, how);
 }
 
-/* Gives what the user answers, to be wiped; NULL with l->no_answer set.  text is freed. */
+/* Gives the user's answer, to be wiped; NULL with l->no_answer set.  Frees text. */
 static char *ask_user(struct login *l, char *text, bool echo)
 {
     char *answer;
 
-    /* What the server says must not drive the terminal. */
+    /* The server's text must not control the terminal. */
     for (char *p = text; *p != '\0'; p++)
         if (((unsigned char)*p < ' ' && *p != '\n') || *p == 0x7f)
             *p = '?';
@@ -56,8 +56,8 @@ static char *ask_user(struct login *l, char *text, bool echo)
 
 enum call { CALL_NONE, CALL_OFFER, CALL_SIGN, CALL_AGENT, CALL_GSSAPI, CALL_KBDINT, CALL_PASSWORD };
 
-/* with: the key or the password.  libssh's functions say "again" until the server has answered, and
- * still when it has hung up. */
+/* Calls a libssh function; with: the key or the password.  These functions say "again" until the
+ * server has answered, and even after it has hung up. */
 static int call(struct login *l, enum call which, void *with, struct err *e)
 {
     struct ssh_patience p = ssh_patience_of(l->s);
@@ -78,7 +78,7 @@ static int call(struct login *l, enum call which, void *with, struct err *e)
     return rc;
 }
 
-/* Gives what the last answer, rc, means for what was tried, which is noted. */
+/* Gives the outcome for the server's last answer, rc, and notes the try. */
 static enum login_outcome settle(struct login *l, int rc, const char *what, struct err *e)
 {
     struct ssh *s = l->s;
@@ -101,8 +101,8 @@ static enum login_outcome settle(struct login *l, int rc, const char *what, stru
     note(l, what, "refused");
     if (is_connected && (rc != SSH_AUTH_ERROR || ssh_get_error_code(s->session) != SSH_FATAL))
         return LOGIN_REFUSED;
-    /* A server that says good-bye has had enough; one that just is no more may come back.
-     * ssh_get_disconnect_message knows of none before our own, and replaces the error. */
+    /* A server that sends a disconnect message refuses the log-in; one that just vanishes may come
+     * back.  ssh_get_disconnect_message is empty before we disconnect, and replaces the error. */
     has_said_goodbye = strstr(ssh_get_error(s->session), "SSH_MSG_DISCONNECT") != NULL;
     err_set(e, has_said_goodbye ? ERR_DENIED : ERR_UNREACHABLE,
             "the server ended the authentication (%s); tried: %s", ssh_words(s),
@@ -110,7 +110,7 @@ static enum login_outcome settle(struct login *l, int rc, const char *what, stru
     return LOGIN_FAILED;
 }
 
-/* What the server takes now, as its last refusal said; 0 before the first one. */
+/* The methods that the server takes now, from its last refusal; 0 before the first one. */
 static unsigned offered(const struct login *l)
 {
     return (unsigned)ssh_userauth_list(l->s->session, NULL);
@@ -125,7 +125,7 @@ static bool is_next_key_due(const struct login *l, enum login_outcome outcome)
            (offered(l) == 0 || (offered(l) & SSH_AUTH_METHOD_PUBLICKEY) != 0);
 }
 
-/* libssh's own prompt does not say for which key. */
+/* Callback for a passphrase; libssh's own prompt would not name the key. */
 static int ask_passphrase(const char *prompt, char *to, size_t n, int echo, int verify,
                           void *context)
 {
@@ -162,7 +162,7 @@ static int give_none(const char *prompt, char *to, size_t n, int echo, int verif
     return -1;
 }
 
-/* NULL: a passphrase would be needed. */
+/* Loads a private key that has no passphrase; else NULL. */
 static ssh_key load_open(const char *file)
 {
     ssh_key key = NULL;
@@ -194,9 +194,9 @@ static bool is_in_agent(const struct login *l, ssh_key key)
     return is;
 }
 
-/* public: the key, or the certificate of it in that file (otherwise NULL).  Nobody is asked for a
- * passphrase before the server has said that it takes the key; with others that would only be one
- * round trip more. */
+/* public: the key, or its certificate, read from the file certificate (which is otherwise NULL).
+ * The user is asked for a passphrase only after the server has said that it takes the key; for a
+ * key without passphrase that question would only cost a round trip. */
 static enum login_outcome try_pair(struct login *l, const char *file, ssh_key public,
                                    const char *certificate, struct err *e)
 {
@@ -208,7 +208,7 @@ static enum login_outcome try_pair(struct login *l, const char *file, ssh_key pu
     if (secret == NULL) {
         int rc = call(l, CALL_OFFER, public, e);
 
-        /* What looks like a success is the invitation to sign. */
+        /* SSH_AUTH_SUCCESS only means that the server invites us to sign. */
         if (rc != SSH_AUTH_SUCCESS) {
             outcome = settle(l, rc, what, e);
             goto out;
@@ -230,7 +230,8 @@ out:
     return outcome;
 }
 
-/* Without the key's public half the server is to say. */
+/* Whether the certificate may be the key's: true without the key's public half, as the server
+ * tells. */
 static bool may_belong(const char *certificate, const char *file)
 {
     char *path = mem_printf("%s.pub", file);
@@ -245,7 +246,7 @@ static bool may_belong(const char *certificate, const char *file)
     return may;
 }
 
-/* The one beside the key, then those that the configuration names. */
+/* Tries the certificate beside the key, then those that the configuration names. */
 static enum login_outcome try_certificates(struct login *l, const char *file, struct err *e)
 {
     const char *const *named = l->s->conf.certificates.items;
@@ -266,7 +267,7 @@ static enum login_outcome try_certificates(struct login *l, const char *file, st
     return outcome;
 }
 
-/* A file without its public half must be opened to know what to offer. */
+/* Tries a private key without its public half, which must be decrypted before it can be offered. */
 static enum login_outcome try_unknown(struct login *l, const char *file, struct err *e)
 {
     char *what = mem_printf("key %s", file);
@@ -310,7 +311,7 @@ static enum login_outcome try_files(struct login *l, struct err *e)
 
 /* ---- the agent ---- */
 
-/* With IdentitiesOnly it may be asked for keys that are named; libssh offers all it has. */
+/* With IdentitiesOnly the agent must hold a key that the configuration names; libssh offers all. */
 static bool may_use_agent(struct login *l)
 {
     const char *const *files = l->s->conf.identities.items;
@@ -342,7 +343,7 @@ static enum login_outcome try_agent(struct login *l, struct err *e)
     return outcome;
 }
 
-/* One after the other, until the server takes one or wants no more keys. */
+/* Tries the keys one after the other, until the server takes one or wants no more. */
 static enum login_outcome try_keys(struct login *l, struct err *e)
 {
     bool agent_first = l->in_agent.n <= AGENT_FIRST;
@@ -353,7 +354,7 @@ static enum login_outcome try_keys(struct login *l, struct err *e)
     return agent_first ? try_files(l, e) : try_agent(l, e);
 }
 
-/* Whether keys can be shown without anybody being asked for anything.  libssh shows all of an
+/* Whether keys can be offered without asking the user for a passphrase.  libssh offers all of an
  * agent's keys or none; a server that takes no keys counts each as a try. */
 static bool do_keys_lie_open(struct login *l)
 {
@@ -382,7 +383,7 @@ static bool do_keys_lie_open(struct login *l)
     return n > 0;
 }
 
-/* ---- what is typed, and tickets ---- */
+/* ---- typed answers, and tickets ---- */
 
 static char *prompt_text(const struct login *l, const char *before, const char *text)
 {
@@ -415,7 +416,7 @@ static enum login_outcome try_password(struct login *l, struct err *e)
     return outcome;
 }
 
-/* Answers all of one round's questions, and says how many there were. */
+/* Answers all questions of one round, and gives their number. */
 static int answer_questions(struct login *l)
 {
     ssh_session session = l->s->session;
@@ -465,7 +466,7 @@ static enum login_outcome try_gssapi(struct login *l, struct err *e)
     return settle(l, call(l, CALL_GSSAPI, NULL, e), "gssapi-with-mic", e);
 }
 
-/* ---- all of them ---- */
+/* ---- all methods ---- */
 
 static const struct method {
     unsigned bit;
@@ -530,8 +531,8 @@ static int log_in(struct login *l, struct err *e)
     enum login_outcome outcome = LOGIN_REFUSED;
     int rc;
 
-    /* Nearly every server takes keys: it is not asked first what it takes.  One that takes none yet
-     * may want one later, after a password. */
+    /* Nearly every server takes keys, so keys are tried without asking for its methods first.  A
+     * server that takes no key yet may want one later, after a password. */
     if (l->s->conf.may_use_keys && do_keys_lie_open(l)) {
         outcome = try_keys(l, e);
         if (outcome == LOGIN_REFUSED && (offered(l) & SSH_AUTH_METHOD_PUBLICKEY) != 0)
@@ -543,7 +544,7 @@ static int log_in(struct login *l, struct err *e)
         outcome = LOGIN_PARTIAL;
     } else if (outcome == LOGIN_REFUSED) {
         rc = call(l, CALL_NONE, NULL, e);
-        /* A server that takes nothing says what it would take. */
+        /* A server that refuses "none" names the methods that it takes. */
         outcome = rc == SSH_AUTH_DENIED ? LOGIN_PARTIAL : settle(l, rc, "none", e);
     }
     for (int i = 0; outcome == LOGIN_PARTIAL && i < ROUNDS_MAX; i++)

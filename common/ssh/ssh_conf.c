@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ssh_conf.c - what ssh's own configuration says of a host */
+/* ssh_conf.c - ssh's own configuration for a host */
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -26,7 +26,7 @@ enum {
     READ_BYTES = 4096,
     LIST_MAX = 100,
     SSH_PORT = 22,
-    OWN_CONNECT_MS = 10 * 1000 /* there are other ways to try */
+    OWN_CONNECT_MS = 10 * 1000 /* for ludwigd's pilots, which have other ways to try */
 };
 
 #ifndef __linux__
@@ -104,7 +104,7 @@ static const char *expand_tokens(struct ssh_conf *c, const char *text)
     return buf_to_arena(&out, c->arena);
 }
 
-/* ssh itself knows the account's home only, and has put that there already. */
+/* Replaces the account's home, which `ssh -G` has put in for "~", by $HOME. */
 static const char *expand_file(struct ssh_conf *c, const char *text)
 {
     const char *path = expand_tokens(c, text);
@@ -128,7 +128,7 @@ static void expand_list(struct ssh_conf *c, struct list *list)
         items[i] = expand_file(c, items[i]);
 }
 
-/* ---- reading what ssh -G prints: "key value" in each line ---- */
+/* ---- output of ssh -G: "key value" in each line ---- */
 
 struct raw {
     const char *proxy_command, *proxy_jump, *agent;
@@ -142,7 +142,7 @@ static const char *unless_none(const char *value)
 
 static void take_setting(struct ssh_conf *c, struct raw *raw, const char *key, char *value)
 {
-    /* Each has one place: for the text, for yes or no, for a file, for several in one line. */
+    /* A row has one target: for a text, for yes or no, for a file, for several words. */
     const struct {
         const char *key;
         const char **text;
@@ -195,7 +195,8 @@ static void take_setting(struct ssh_conf *c, struct raw *raw, const char *key, c
         c->n_questions = atoi(value);
 }
 
-/* The configuration below $HOME where ssh would look elsewhere; caller frees.  NULL: ssh's own. */
+/* The configuration file below $HOME where ssh would read another; caller frees.  NULL: ssh's
+ * own. */
 static char *own_file(void)
 {
     char *home = own_home(), *account = account_home(), *file = NULL;
@@ -214,8 +215,8 @@ static char *own_file(void)
 }
 
 /*
- * As ssh does it: through the last hop, and to that through those before it.  Where $HOME has an
- * ssh configuration of its own, ssh is told of it.
+ * Turns a ProxyJump into a ProxyCommand as ssh does it: ssh to the last hop, with the hops before
+ * it as its own -J.  Where $HOME has its own ssh configuration, ssh gets it with -F.
  */
 static int take_jump(struct ssh_conf *c, const char *jump, struct err *e)
 {
@@ -223,7 +224,7 @@ static int take_jump(struct ssh_conf *c, const char *jump, struct err *e)
     const char *before = "", *own = "", *at, *host, *user = "", *port = "", *colon;
     char *file;
 
-    /* Quotes within quotes would be somebody's command. */
+    /* A quote could end the command line's own quotes and begin another command. */
     if (jump[0] == '-' || strpbrk(jump, "'\"\\$`;&|<>() \t\n") != NULL)
         return err_set(e, ERR_USAGE, "ssh's configuration: '%s' is no ProxyJump", jump);
     if (strncmp(last, "ssh://", 6) == 0)
@@ -323,7 +324,7 @@ int ssh_conf_parse(struct ssh_conf *c, const struct endpoint *to, const char *sa
     return -1;
 }
 
-/* ---- running it ---- */
+/* ---- running ssh -G ---- */
 
 int ssh_spawn(const char *const *argv, const int fds[3], pid_t *pid)
 {
@@ -343,7 +344,7 @@ int ssh_spawn(const char *const *argv, const int fds[3], pid_t *pid)
     return rc;
 }
 
-/* Up to its end: 0, or -1 when that does not come in time. */
+/* Reads to the end of file: 0, or -1 when that does not come in time. */
 static int read_all(int fd, struct buf *out, int64_t until_ms)
 {
     struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -379,7 +380,7 @@ static int refuse(const struct buf *said, struct err *e)
     return -1;
 }
 
-/* Appends what it says.  1: there is no ssh here. */
+/* Appends the output of `ssh -G`.  1: there is no ssh here. */
 static int ask_ssh(const struct endpoint *to, struct buf *out, int64_t max_ms, struct err *e)
 {
     int64_t until_ms = units_monotonic_ms() + max_ms;
@@ -437,7 +438,7 @@ int ssh_conf_read(struct ssh_conf *c, const struct endpoint *to, int64_t max_ms,
     struct buf text = { 0 };
     int missing, rc = -1;
 
-    if (to->keys != NULL) { /* made for this server alone */
+    if (to->keys != NULL) { /* ludwigd's keys for its pilots */
         set_defaults(c, to);
         add(&c->identities, c->arena, arena_printf(c->arena, "%s/key", to->keys));
         add(&c->known_hosts, c->arena, arena_printf(c->arena, "%s/known_hosts", to->keys));
@@ -450,7 +451,7 @@ int ssh_conf_read(struct ssh_conf *c, const struct endpoint *to, int64_t max_ms,
     missing = ask_ssh(to, &text, max_ms, e);
     if (missing >= 0)
         rc = ssh_conf_parse(c, to, buf_text(&text), e);
-    if (rc == 0 && missing) { /* where ssh would look without being told */
+    if (rc == 0 && missing) { /* ssh's default files of keys */
         for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
             add(&c->identities, c->arena, expand_file(c, keys[i]));
         c->kept_in = expand_file(c, "~/.ssh/known_hosts");

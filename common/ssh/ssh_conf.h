@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ssh_conf.h - what ssh's own configuration says of a host
+ * ssh_conf.h - ssh's own configuration for a host
  *
- * OpenSSH's `ssh -G` is asked, so that Host, Match, Include, tokens and defaults mean what they mean
- * for ssh itself; on a machine without it libssh reads the files as far as it can.  Files below "~"
- * are those of $HOME where that is not the account's home.
+ * OpenSSH's `ssh -G` is asked, so that Host, Match, Include, tokens and defaults mean the same as
+ * for ssh itself; on a machine without ssh libssh reads the files as far as it can.  "~" means
+ * $HOME where that is not the account's home.
  */
 #ifndef LUDWIG_COMMON_SSH_SSH_CONF_H
 #define LUDWIG_COMMON_SSH_SSH_CONF_H
@@ -22,33 +22,34 @@ struct ssh_conf {
     const char *user;
     int port;
     int family;                /* AF_UNSPEC, AF_INET, AF_INET6 */
-    int64_t connect_ms;        /* 0: nothing said */
-    int64_t silence_ms;        /* ServerAliveInterval; 0: nothing said */
+    int64_t connect_ms;        /* ConnectTimeout; 0: not set */
+    int64_t silence_ms;        /* ServerAliveInterval; 0: not set */
     int n_questions;           /* ServerAliveCountMax */
     const char *known_as;      /* HostKeyAlias, or NULL */
     const char *proxy_command; /* for sh, tokens replaced; NULL: connect directly */
-    const char *agent;         /* its socket; NULL: none */
+    const char *agent;         /* socket of the agent; NULL: none */
     struct list identities;    /* const char *: files of private keys */
     struct list certificates;  /* const char *: files */
     struct list known_hosts;   /* const char *: the user's files, then the machine's */
-    const char *kept_in;       /* where ssh keeps a host key that is accepted; NULL: nowhere */
-    const char *said; /* what `ssh -G` printed; NULL: it was not asked, or has much to say */
-    bool is_guess;    /* there is no ssh to ask: libssh reads the configuration itself */
+    const char *kept_in;       /* file to which ssh adds accepted host keys; NULL: none */
+    const char *said;          /* output of `ssh -G`; NULL: it was not run, or printed too much */
+    bool is_guess;             /* there is no ssh: libssh reads the configuration itself */
     bool identities_only;
     bool may_use_keys, may_use_gssapi, may_use_kbdint, may_use_password;
 };
 
-/* A command that it runs (Match exec) may take that long. */
+/* `ssh -G` may run commands (Match exec), which may take that long. */
 enum { SSH_CONF_MAX_MS = 20 * 1000, SSH_CONF_SAID_MAX_BYTES = 64 * 1024 };
 
-/* One with keys of its own asks nobody.  -1 with e set: ssh's configuration has an error, or cannot be read within max_ms. */
+/* An endpoint with keys uses no configuration of ssh's.  -1 with e set: ssh's configuration has an
+ * error, or cannot be read within max_ms. */
 int ssh_conf_read(struct ssh_conf *c, const struct endpoint *to, int64_t max_ms, struct err *e);
-/* The same from what `ssh -G` prints. */
+/* The same from the output of `ssh -G`. */
 int ssh_conf_parse(struct ssh_conf *c, const struct endpoint *to, const char *said, struct err *e);
 void ssh_conf_free(struct ssh_conf *c);
 
-/* Starts a program with these descriptors as its standard ones, -1: /dev/null for input, its parent's
- * for others.  0, or errno's number. */
+/* Starts a program with fds as its standard descriptors; -1: /dev/null for input, the parent's for
+ * others.  0, or an errno number. */
 int ssh_spawn(const char *const *argv, const int fds[3], pid_t *pid);
 /* "[host]:port" or "host", as in known_hosts; caller frees. */
 char *ssh_conf_host_port(const char *host, int port);

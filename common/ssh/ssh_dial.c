@@ -20,7 +20,7 @@
 #include "common/ssh/ssh_internal.h"
 
 enum {
-    CONNECT_MAX_MS = 10 * 1000, /* one address, where there are several */
+    CONNECT_MAX_MS = 10 * 1000, /* for one of several addresses */
     IDLE_S = 20,
     PROBE_EVERY_S = 10,
     PROBES = 4,
@@ -30,10 +30,10 @@ enum {
     STILL_MS = 500,
     FIRST_PAUSE_MS = 200,
     LONGEST_PAUSE_MS = 3000,
-    STEP_MAX_MS = 60 * 1000 /* of a log-in: servers may ask others, and may rest after an error */
+    STEP_MAX_MS = 60 * 1000 /* of a log-in: a server may ask others, and may pause after an error */
 };
 
-/* ---- waiting for the server, and for what libssh waits for ---- */
+/* ---- waiting ---- */
 
 int ssh_wait(int fd, short events, const struct ssh_patience *p, struct err *e)
 {
@@ -84,7 +84,7 @@ const char *ssh_words(const struct ssh *s)
     return words[0] != '\0' ? words : "no reason given";
 }
 
-/* Rests, unless nobody waits for us any more. */
+/* Pauses; -1 when the caller has given up meanwhile. */
 static int pause_for(int64_t ms, const struct ssh_patience *p, struct err *e)
 {
     struct ssh_patience rest = { units_monotonic_ms() + ms, p->watch_fd };
@@ -117,7 +117,7 @@ int ssh_dial_wrap(const struct ssh_conf *c, const char *address, struct err *e)
 
 static int open_socket(const struct addrinfo *at, struct err *e)
 {
-    /* A peer that is gone is noticed within a minute, and no packet waits for another. */
+    /* A lost peer is noticed within a minute, and no packet waits for another. */
     static const struct {
         int level, name, value;
     } options[] = {
@@ -142,7 +142,7 @@ static int open_socket(const struct addrinfo *at, struct err *e)
         close(fd);
         return -1;
     }
-    /* None is indispensable. */
+    /* Errors are ignored, as no option is indispensable. */
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
         (void)setsockopt(fd, options[i].level, options[i].name, &options[i].value,
                          sizeof options[i].value);
@@ -248,16 +248,16 @@ out:
     return rc;
 }
 
-/* ---- the server's first words ---- */
+/* ---- greeting ---- */
 
-/* ERR_BUSY: worth another try. */
+/* Words why the connection was dropped.  ERR_BUSY: another try may succeed. */
 static int say_dropped(const struct ssh_conf *c, struct ssh_dialed *d, const char *said,
                        struct err *e)
 {
     int status = 0;
 
     if (d->proxy > 0) {
-        /* It has closed its output, so it is about to end. */
+        /* The proxy has closed its output, so it is about to end. */
         while (waitpid(d->proxy, &status, 0) < 0 && errno == EINTR)
             ;
         d->proxy = 0;
@@ -266,7 +266,7 @@ static int say_dropped(const struct ssh_conf *c, struct ssh_dialed *d, const cha
                        WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
                        c->proxy_command);
     }
-    /* OpenSSH 9.8 and newer say the same for both (sshd.c, drop_connection). */
+    /* OpenSSH 9.8 and newer give the same text for both causes (sshd.c, drop_connection). */
     if (strstr(said, "Not allowed at this time") != NULL)
         err_set(e, ERR_BUSY,
                 "sshd lets nobody in at this time: too many log in at once (MaxStartups in "
@@ -280,7 +280,8 @@ static int say_dropped(const struct ssh_conf *c, struct ssh_dialed *d, const cha
     return ssh_dial_wrap(c, d->address, e);
 }
 
-/* Looks without taking: libssh reads it again.  What is said once and not gone on with was all. */
+/* Waits for the server's greeting and leaves it unread for libssh.  Text that is no greeting and
+ * does not go on for STILL_MS is refused. */
 static int await_greeting(const struct ssh_conf *c, const struct ssh_patience *p,
                           struct ssh_dialed *d, struct err *e)
 {
@@ -303,7 +304,7 @@ static int await_greeting(const struct ssh_conf *c, const struct ssh_patience *p
         if (pause_for(LOOK_EVERY_MS, p, e) < 0)
             return -1;
     } while (n < GREETING_BYTES && still_ms < STILL_MS);
-    /* The first line, without what a terminal would not show. */
+    /* The message shows the first line, without control characters. */
     said[strcspn(said, "\r\n")] = '\0';
     for (char *at = said; *at != '\0'; at++)
         if ((unsigned char)*at < ' ' || (unsigned char)*at >= 0x7f)
@@ -325,7 +326,7 @@ static int dial_once(const struct ssh_conf *c, const struct ssh_patience *all, s
     struct ssh_patience p = *all;
     int rc;
 
-    /* What the user calls a time-out holds for each try. */
+    /* The user's ConnectTimeout is for each try. */
     if (c->connect_ms > 0 && deadline_ms < p.deadline_ms)
         p.deadline_ms = deadline_ms;
     *d = (struct ssh_dialed){ .fd = -1, .round_trip_ms = SCHEMA_NONE };
@@ -352,7 +353,7 @@ int ssh_dial(const struct ssh_conf *c, const struct ssh_patience *p, struct ssh_
         struct token random;
         int64_t rest_ms;
 
-        /* Those that were dropped together do not come back together. */
+        /* The pause is random, so that clients dropped together do not come back together. */
         token_make(&random);
         rest_ms = pause_ms / 2 + random.bytes[0] * pause_ms / 256;
         pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;

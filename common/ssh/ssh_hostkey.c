@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* ssh_hostkey.c - is it the host it should be? */
+/* ssh_hostkey.c - checks the server's host key */
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/ssh/known_hosts.h"
 #include "common/ssh/ssh_internal.h"
 
-/* All that libssh knows, the usual ones first. */
+/* All types that libssh knows, the usual ones first. */
 #define KEY_TYPES \
     "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256"
 
@@ -18,8 +18,8 @@ static char *known_name(const struct ssh *s)
     return ssh_conf_host_port(s->conf.host, s->conf.port);
 }
 
-/* The server is asked for a key of a type that is known, if one is.  libssh is to look into no
- * files itself: it gives up at the first line that it does not understand. */
+/* Asks the server for a key of a type that is known, if one is.  libssh must not read files of
+ * known hosts itself, as it gives up at the first line that it cannot parse. */
 int ssh_hostkey_prepare(struct ssh *s, struct err *e)
 {
     char *name = known_name(s), *known, *save = NULL;
@@ -28,7 +28,7 @@ int ssh_hostkey_prepare(struct ssh *s, struct err *e)
 
     known_hosts_types(&s->conf.known_hosts, name, &types);
     known = buf_take(&types);
-    /* "ssh-rsa" is a kind of key, and how it signs is another matter. */
+    /* "ssh-rsa" is a type of key; a host key algorithm names the signature as well. */
     for (char *t = strtok_r(known, ",", &save); t != NULL; t = strtok_r(NULL, ",", &save))
         buf_printf(&wanted, "%s,", strcmp(t, "ssh-rsa") == 0 ? "rsa-sha2-512,rsa-sha2-256" : t);
     buf_add_str(&wanted, KEY_TYPES);
@@ -58,8 +58,8 @@ static char *ssh_command(const struct ssh *s)
 }
 
 /*
- * As ssh does it, a host that is known without its port is known.  ssh's StrictHostKeyChecking is not
- * asked: neither "no" nor "accept-new" makes an unknown host one that may be given jobs and data.
+ * As for ssh, a host that is known without its port is known.  ssh's StrictHostKeyChecking is
+ * ignored: neither "no" nor "accept-new" makes an unknown host one that may get jobs and data.
  */
 static int judge(const struct ssh *s, const char *blob, struct err *e)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ssh_keys.c - what keys ssh-agent holds, and whose certificate one is */
+/* ssh_keys.c - lists the keys of ssh-agent, and tells to which key a certificate belongs */
 #include <openssl/evp.h>
 #include <poll.h>
 #include <string.h>
@@ -73,7 +73,7 @@ out:
 
 /* ---- certificates ---- */
 
-/* The line's second word, from base64. */
+/* Decodes the line's second word from base64. */
 static bool decode(const char *line, struct buf *out)
 {
     const char *text = line + strcspn(line, " \t");
@@ -92,7 +92,7 @@ static bool decode(const char *line, struct buf *out)
     return true;
 }
 
-/* Key: type, numbers.  Certificate: type, nonce, the key's numbers, and more. */
+/* A key is type, numbers; a certificate is type, nonce, the key's numbers, and more. */
 bool ssh_keys_is_certificate_of(const char *certificate, const char *key)
 {
     struct buf of_certificate = { 0 }, of_key = { 0 };

@@ -17,7 +17,7 @@
 
 enum {
     OPEN_MAX_MS = 30 * 1000,
-    PACKET_BYTES = 32758, /* what fits into one packet of sshd's */
+    PACKET_BYTES = 32758, /* that fit into one packet of sshd's */
     PIECE_BYTES = 8 * PACKET_BYTES,
     SOCKET_BYTES = 1024 * 1024,
     HEARD_MAX_BYTES = 256 * 1024,
@@ -38,15 +38,15 @@ struct ssh_pump {
     int64_t deadline_ms;
 
     int fd;                /* our end; -1: not connected, or gone */
-    struct buf heard;      /* from the other side: before it is connected, or did not fit */
+    struct buf heard;      /* from the other side, before ssh_pump_connect or not taken by fd yet */
     struct buf unsent;     /* for the other side */
-    size_t kept;           /* bytes that libssh keeps for us */
-    struct buf complaints; /* on standard error */
+    size_t kept;           /* bytes that libssh keeps for this pump */
+    struct buf complaints; /* from standard error */
     int exit_status;
     bool is_connected;
-    bool is_closed;        /* the channel, by the other side */
-    bool has_remote_ended; /* no more from the other side */
-    bool has_local_ended;  /* no more from our user */
+    bool is_closed;        /* the other side has closed the channel */
+    bool has_remote_ended; /* the other side sends no more */
+    bool has_local_ended;  /* the pump's user sends no more */
     bool has_passed_on_remote_end;
     bool has_passed_on_local_end;
     bool is_broken; /* one side is gone */
@@ -54,7 +54,7 @@ struct ssh_pump {
 
 /* ---- from the other side ---- */
 
-/* To our user, as much as fits. */
+/* Writes to the pump's user as much as fits; gives that number. */
 static size_t deliver(struct ssh_pump *l, struct bytes b)
 {
     size_t done = 0;
@@ -72,7 +72,7 @@ static size_t deliver(struct ssh_pump *l, struct bytes b)
     return l->is_broken ? b.n : done;
 }
 
-/* Returns how many bytes were taken.  libssh keeps the rest, and shows it again with more. */
+/* Returns the number of bytes taken.  libssh keeps the rest, and passes it again with more. */
 static int on_bytes(ssh_session session, ssh_channel channel, void *data, uint32_t n, int is_stderr,
                     void *userdata)
 {
@@ -120,7 +120,7 @@ static void on_status(ssh_session session, ssh_channel channel, int status, void
     l->exit_status = status;
 }
 
-/* What was heard and not delivered, then what libssh has kept. */
+/* Delivers the bytes of heard, then those that libssh has kept. */
 static void deliver_kept(struct ssh_pump *l)
 {
     size_t sent;
@@ -143,7 +143,7 @@ static void deliver_kept(struct ssh_pump *l)
 
 /* ---- to the other side ---- */
 
-/* Fewer bytes are taken when the window is smaller, or keys are being exchanged anew. */
+/* libssh takes fewer bytes when the window is smaller, or keys are being exchanged anew. */
 static void send_unsent(struct ssh_pump *l)
 {
     int n;
@@ -277,7 +277,7 @@ void ssh_pump_close(struct ssh_pump *l)
     free(l);
 }
 
-/* ---- before it is connected ---- */
+/* ---- before ssh_pump_connect ---- */
 
 int ssh_pump_say(struct ssh_pump *l, struct bytes bytes, struct err *e)
 {
@@ -321,7 +321,7 @@ int ssh_pump_connect(struct ssh_pump *l, struct err *e)
     if (unixsocket_pair(ends, e) < 0)
         return -1;
     for (int i = 0; i < 2; i++) {
-        /* Larger buffers are faster, that is all. */
+        /* Errors are ignored, as larger buffers are only faster. */
         (void)setsockopt(ends[i], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
         (void)setsockopt(ends[i], SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
     }
@@ -330,7 +330,7 @@ int ssh_pump_connect(struct ssh_pump *l, struct err *e)
     return ends[1];
 }
 
-/* While sshd has no room, our user's end is not looked at: it would be told of again and again. */
+/* While sshd has no room, fd is not polled, as poll(2) would return at once again and again. */
 struct pollfd ssh_pump_poll(const struct ssh_pump *l)
 {
     struct pollfd p = { .fd = l->fd };
@@ -357,7 +357,7 @@ void ssh_pump_pump(struct ssh_pump *l, short revents)
     if (ssh_may_write(l->s))
         send_unsent(l);
     if ((revents & (POLLIN | POLLHUP | POLLERR)) != 0 && may_read(l)) {
-        /* One piece; it is as large as sshd has room for. */
+        /* Reads one piece, as large as sshd has room for. */
         size_t window = ssh_channel_window_size(l->channel);
         size_t most = window < PIECE_BYTES ? window : PIECE_BYTES;
         ssize_t n = recv(l->fd, buf_reserve(&l->unsent, most), most, MSG_DONTWAIT);
@@ -371,11 +371,11 @@ void ssh_pump_pump(struct ssh_pump *l, short revents)
     deliver_kept(l);
     if (l->has_local_ended && !l->has_passed_on_local_end && l->unsent.n == 0) {
         l->has_passed_on_local_end = true;
-        (void)ssh_channel_send_eof(l->channel); /* a channel that is closed needs none */
+        (void)ssh_channel_send_eof(l->channel); /* fails only where it is not needed any more */
     }
     if (l->has_remote_ended && !l->has_passed_on_remote_end && l->heard.n == 0 && l->kept == 0) {
         l->has_passed_on_remote_end = true;
-        (void)shutdown(l->fd, SHUT_WR); /* our user may be gone already */
+        (void)shutdown(l->fd, SHUT_WR); /* the pump's user may be gone already */
     }
 }
 
