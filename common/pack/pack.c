@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pack.c - names of what datasets consist of, and paths in them */
+/* pack.c - names of a dataset's objects, and paths in its tree */
 #include <string.h>
 
 #include "common/base/path.h"
@@ -72,7 +72,7 @@ bool pack_ending_is_part(const char *ending)
 
 /* ---- paths ---- */
 
-/* The end before all, and the slash before all bytes. */
+/* Orders the end of a path before all bytes, and the slash before all other bytes. */
 static unsigned rank(char c)
 {
     return c == '\0' ? 0 : c == '/' ? 1 : (unsigned)(unsigned char)c + 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pack.h - trees as they travel: what a dataset consists of on the share
+ * pack.h - trees as they travel: the parts of a dataset on the share
  *
  * Content is cut into pieces of PACK_PIECE_BYTES (only a file's last is smaller), known by their
  * SHA-256.  A part is a file of pieces; its list says which.  Blocks name the entries of a tree
@@ -23,7 +23,7 @@
 enum {
     PACK_VERSION = 1,
     PACK_PIECE_BYTES = 8 * 1024 * 1024,
-    PACK_PART_BYTES = 64 * 1024 * 1024, /* of a part before compression, tar's headers included */
+    PACK_PART_BYTES = 64 * 1024 * 1024, /* a part before compression, tar's headers included */
     PACK_STORED_BYTES_MAX = PACK_PART_BYTES + PACK_PART_BYTES / 128, /* zstd may add a little */
     PACK_PIECES_MAX = 64 * 1024,                                     /* in a part */
     PACK_PARTS_MAX = 512 * 1024,                                     /* in a manifest */
@@ -39,14 +39,14 @@ enum {
 #define PACK_BYTES_MAX      ((uint64_t)1 << 60) /* of a tree */
 #define PACK_FILE_BYTES_MAX ((uint64_t)1 << 42)
 
-/* ---- what lies on the share ---- */
+/* ---- objects on the share ---- */
 
-/* form, its name in lists and (of what is stored) what a part's file name ends in */
-#define PACK_FORMS(X)                                                                 \
-    X(PACK_TAR, "tar.zst")       /* pieces as files of a tar, compressed */           \
-    X(PACK_ZST, "zst")           /* pieces one behind the other, compressed */        \
-    X(PACK_RAW, "raw")           /* pieces one behind the other */                    \
-    X(PACK_IN_PLACE, "in-place") /* somebody's own file on the share, never copied */ \
+/* form, its name in lists and, for stored forms, the ending of a part's file name */
+#define PACK_FORMS(X)                                                               \
+    X(PACK_TAR, "tar.zst")       /* pieces as files of a tar, compressed */         \
+    X(PACK_ZST, "zst")           /* pieces one behind the other, compressed */      \
+    X(PACK_RAW, "raw")           /* pieces one behind the other */                  \
+    X(PACK_IN_PLACE, "in-place") /* a user's own file on the share, never copied */ \
     X(PACK_FILES, "files")       /* the same of many files of one piece each, below a folder */
 
 enum pack_form {
@@ -59,10 +59,10 @@ enum pack_form {
 /* Small files whose name is the SHA-256 of their bytes. */
 enum pack_object { PACK_MANIFEST, PACK_BLOCK, PACK_LIST, PACK_OBJECT_COUNT };
 
-/* A part, as manifests name it. */
+/* A part, as in manifests. */
 struct pack_part {
-    struct digest list;    /* of its list: names both */
-    uint64_t stored_bytes; /* of what is not stored: of its pieces */
+    struct digest list;    /* of its list: the name of both */
+    uint64_t stored_bytes; /* of its file; of a form that is not stored: of its pieces */
     enum pack_form form;
 };
 
@@ -74,19 +74,20 @@ struct pack_piece {
 /* Paths below the packs folder (layout_packs): "ID.manifest", "blocks/DIGEST.block",
  * "parts/DIGEST.list" and "parts/DIGEST.tar.zst". */
 void pack_object_path(struct buf *out, enum pack_object kind, const struct digest *name);
-/* Whether a part of that form is a file among the packs; else it is what somebody has on the share. */
+/* Whether a part of that form is a file among the packs; else it is a user's own files on the
+ * share. */
 bool pack_is_stored(enum pack_form form);
-/* Of a part that is stored. */
+/* Appends the path of a part that is stored. */
 void pack_part_path(struct buf *out, const struct pack_part *part);
-/* The other way round, of a name without its folder: how "DIGEST.ENDING" ends, from the dot on; NULL if
- * it is no such name. */
+/* Parses "DIGEST.ENDING", a name without its folder: gives the ending, from the dot on, and sets
+ * *d; NULL if the name is not of this form. */
 const char *pack_name_ending(const char *name, struct digest *d);
 bool pack_ending_is_of(const char *ending, enum pack_object kind);
 bool pack_ending_is_part(const char *ending);
 size_t pack_object_max(enum pack_object kind); /* bytes */
 extern const char *const pack_form_names[PACK_FORM_COUNT];
 
-/* ---- what a tree consists of ---- */
+/* ---- trees ---- */
 
 enum pack_kind {
     PACK_FOLDER,
@@ -101,14 +102,14 @@ enum pack_kind {
 struct pack_totals {
     int64_t folders, files, links; /* files: hard links, too; links: symlinks */
     int64_t bytes;                 /* of all files; hard links add nothing */
-    int64_t hole_bytes;            /* of these; they take no space */
+    int64_t hole_bytes;            /* of bytes, those in holes, which take no space */
 };
 
 enum { PACK_HOLE = UINT32_MAX };
 
 /* Pieces that lie one behind the other in a part, or a hole. */
 struct pack_run {
-    uint32_t part; /* which of the manifest's, or PACK_HOLE */
+    uint32_t part; /* index in the manifest's parts, or PACK_HOLE */
     uint32_t first;
     uint32_t n;
     uint64_t bytes;
@@ -123,46 +124,47 @@ struct pack_entry {
     enum pack_kind kind;
 };
 
-/* ---- paths in it ---- */
+/* ---- paths in a tree ---- */
 
 /* Paths are bytes of any encoding, relative to the tree's top, without NUL, empty names, "." and
  * "..", at most PACK_PATH_MAX long and PACK_NAME_MAX between slashes.  They are ordered by bytes
- * with the slash before all others, so that what is in a folder follows it at once: a, a/b, a.txt. */
+ * with the slash before all others, so that a folder's entries follow it at once: a, a/b, a.txt. */
 
 /* <0, 0, >0.  Names without slashes are in the order of strcmp. */
 int pack_path_compare(const char *x, const char *y);
-/* -1 with ERR_PROTOCOL when it breaks the rules. */
+/* -1 with ERR_PROTOCOL when the path breaks the rules. */
 int pack_path_check(const char *path, size_t n, struct err *e);
 
-/* ---- where what is packed goes ---- */
+/* ---- output of packing ---- */
 
-enum { PACK_SLOTS = 2 }; /* so many parts are written at a time: one of small files, one of large */
+enum { PACK_SLOTS = 2 }; /* parts written at a time: one of small files, one of large */
 
-/* Where a piece lies already. */
+/* The place of a piece in an older part. */
 struct pack_place {
     const struct pack_part *part;
     uint32_t entry;
 };
 
-/* Who stores what arises.  All but known may fail (-1 with e set), which ends the packing. */
+/* Stores the output.  All functions but known may fail (-1 with e set), which ends the packing. */
 struct pack_sink {
     void *context;
-    /* The bytes of a part follow; its name is known when it is whole. */
+    /* Begins a part, whose bytes follow and whose name is known only when it is whole. */
     int (*part_begin)(void *context, unsigned slot, struct err *e);
     int (*part_write)(void *context, unsigned slot, struct bytes bytes, struct err *e);
-    /* It is whole.  The list must not be found under its name before the part can be.  Not called
-     * for a part that was begun when packing fails. */
+    /* Ends a part that is whole.  The list must not be found under its name before the part can be.
+     * Not called for an open part when packing fails. */
     int (*part_end)(void *context, unsigned slot, const struct pack_part *part, struct bytes list,
                     struct err *e);
-    /* A block, the list of a part in place or, last, the manifest.  It must not be found under its
-     * name before all that came earlier can be. */
+    /* Stores a block, the list of a part in place or, last, the manifest.  An object must not be
+     * found under its name before all earlier output can be. */
     int (*object)(void *context, enum pack_object kind, const struct digest *name,
                   struct bytes bytes, struct err *e);
-    /* Whether an older part holds the piece; where->part must stay valid during the call.  What is
-     * better sent again (little else of its part is wanted) is not known.  May be NULL. */
+    /* Whether an older part holds the piece; where->part must stay valid during the call.  Says
+     * false for a piece that is better sent again, as little else of its part is wanted.  May be
+     * NULL. */
     bool (*known)(void *context, const struct digest *piece, struct pack_place *where);
-    /* A part that has so many bytes before compression is full; 0: PACK_PART_BYTES, which is the most.
-     * At least one piece goes into each. */
+    /* A part with this many bytes before compression is full; 0: PACK_PART_BYTES, which is the
+     * most.  Each part takes at least one piece. */
     uint64_t part_bytes;
 };
 

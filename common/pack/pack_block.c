@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pack_block.c - some thousand entries of a tree, to bytes and from bytes that anybody may have written */
+/* pack_block.c - some thousand entries of a tree, to bytes and from bytes that are not trusted */
 
 #include "common/pack/pack_block.h"
 
@@ -18,10 +18,10 @@ enum {
     CUT_MAX_BYTES = 256 * 1024,
     FOLDERS_PER_CUT = 2,
     ENTRIES_PER_CUT = 1024,
-    LEVEL = 3 /* of compression: fast enough, as there are few bytes of names */
+    LEVEL = 3 /* of compression: fast enough, as names are few bytes */
 };
 
-/* Which of the block's parts a part is, if that was said in this block. */
+/* The index of a part among the block's parts, valid while block is the current one. */
 struct local {
     size_t block;
     uint32_t index;
@@ -36,7 +36,7 @@ struct block_writer {
     size_t n_parts, parts_capacity;
     struct local *locals; /* by part */
     size_t n_locals;
-    size_t block; /* which one this is, from 1 on */
+    size_t block; /* number of the current block, from 1 on */
     bool has_named;
     uint32_t part, next_piece;
 };
@@ -66,7 +66,7 @@ size_t block_writer_count(const struct block_writer *b)
     return b->n;
 }
 
-/* ---- where it ends ---- */
+/* ---- boundaries between blocks ---- */
 
 bool block_writer_is_cut_before(const struct block_writer *b, const char *path, enum pack_kind kind)
 {
@@ -150,7 +150,7 @@ int block_writer_add(struct block_writer *b, const struct pack_entry *entry, str
     return 0;
 }
 
-/* ---- the end ---- */
+/* ---- end of a block ---- */
 
 void block_writer_end(struct block_writer *b, struct block_closed *closed)
 {
@@ -162,12 +162,12 @@ void block_writer_end(struct block_writer *b, struct block_closed *closed)
     *closed = (struct block_closed){ .body_bytes = body.n, .first = b->first, .n = b->n };
     room = ZSTD_compressBound(body.n);
     n = ZSTD_compress(buf_reserve(&closed->body, room), room, body.bytes, body.n, LEVEL);
-    if (ZSTD_isError(n)) { /* with that room, memory alone can be missing */
+    if (ZSTD_isError(n)) { /* with so much room, only a lack of memory can be the cause */
         fprintf(stderr, "ludwig: zstd: %s\n", ZSTD_getErrorName(n));
         abort();
     }
     buf_added(&closed->body, n);
-    /* It may wait long, and is much smaller than the room made for it. */
+    /* The body may wait long, and is much smaller than its buffer. */
     closed->body.bytes = mem_resize(closed->body.bytes, closed->body.n + 1, 1);
     closed->body.capacity = closed->body.n + 1;
     closed->parts = mem_copy(b->parts, b->n_parts * sizeof *b->parts);
@@ -318,7 +318,7 @@ static int take_run(struct block_reader *b, const struct value *items, struct pa
     return 0;
 }
 
-/* Where the file at hand lies; v NULL: behind what was named before. */
+/* Reads the runs of a file; v NULL: they begin behind the piece named last. */
 static int take_runs(struct block_reader *b, const struct value *v, struct pack_entry *entry,
                      struct err *e)
 {

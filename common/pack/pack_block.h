@@ -2,9 +2,9 @@
 /*
  * pack_block.h - some thousand entries of a tree, to and from bytes
  *
- * A block refers to parts.  While it is written they have numbers, as some of them are not whole
- * yet; their lists' digests are put in when they are.  In one that was read, runs name its own
- * parts, and how many bytes a run has is known of holes only.
+ * A block refers to parts.  While it is written parts have numbers, as some are not whole yet; the
+ * digests of their lists are put in when all are.  In a block that was read, runs name the block's
+ * own parts, and only holes have their number of bytes.
  */
 #ifndef LUDWIG_COMMON_PACK_PACK_BLOCK_H
 #define LUDWIG_COMMON_PACK_PACK_BLOCK_H
@@ -14,7 +14,7 @@
 #include "common/data/value.h"
 #include "common/pack/pack.h"
 
-/* ---- as it is stored ---- */
+/* ---- stored form ---- */
 
 enum {
     BLOCK_BODY_BYTES_MAX = 4 * 1024 * 1024,
@@ -45,7 +45,7 @@ bool block_writer_is_cut_before(const struct block_writer *b, const char *path,
 /* -1 when there are too many runs. */
 int block_writer_add(struct block_writer *b, const struct pack_entry *entry, struct err *e);
 
-/* A block that has ended: parts are numbers still. */
+/* A block that has ended, whose parts are still numbers. */
 struct block_closed {
     struct buf body; /* compressed */
     size_t body_bytes;
@@ -55,15 +55,15 @@ struct block_closed {
     size_t n;
 };
 
-/* And starts anew. */
+/* Ends the block and begins the next. */
 void block_writer_end(struct block_writer *b, struct block_closed *closed);
 void block_closed_free(struct block_closed *c);
-/* Appends what is stored.  lists: n_parts digests. */
+/* Appends the stored form.  lists: n_parts digests. */
 int block_encode(const struct block_closed *c, struct bytes lists, struct buf *out, struct err *e);
 
 /* ---- reading ---- */
 
-/* Zero-initialised is one that has ended. */
+/* A zero-initialised reader is at its end. */
 struct block_reader {
     struct arena *arena;
     const struct digest *lists;
@@ -74,13 +74,13 @@ struct block_reader {
     struct buf path;
     struct pack_run *runs;
     size_t capacity;
-    bool has_named; /* a piece: the one behind it is next_piece of part */
+    bool has_named; /* an entry named a piece; the piece behind it is next_piece of part */
     uint32_t part, next_piece;
 };
 
 int block_open(struct block_reader *b, const struct digest *name, struct bytes stored,
                struct err *e);
-/* 1 with an entry, valid until the next call; 0; -1. */
+/* 1 with an entry, valid until the next call; 0 at the end; -1 with e set. */
 int block_next(struct block_reader *b, struct pack_entry *entry, struct err *e);
 void block_close(struct block_reader *b);
 

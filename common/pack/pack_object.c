@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pack_object.c - lists and manifests, to and from bytes that anybody may have written */
+/* pack_object.c - lists and manifests, to bytes and from bytes that are not trusted */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static uint64_t number_at(const uint8_t *numbers, size_t i, size_t width)
     return number;
 }
 
-/* ---- what a part holds ---- */
+/* ---- lists ---- */
 
 struct stored_list {
     int64_t v;
@@ -162,7 +162,7 @@ void pack_list_destroy(struct pack_list *l)
     free(l);
 }
 
-/* ---- what names the blocks and parts of a dataset ---- */
+/* ---- manifests ---- */
 
 enum { BYTES_WIDTH = 8 };
 

@@ -9,32 +9,32 @@
 #include "common/data/schema.h"
 #include "common/pack/pack.h"
 
-/* -1 with ERR_PROTOCOL if it is too large for its kind, or its bytes do not have that digest. */
+/* -1 with ERR_PROTOCOL if the object is too large for its kind, or does not have that digest. */
 int pack_check_digest(const struct digest *name, struct bytes stored, enum pack_object kind,
                       struct err *e);
 
-/* What a part holds. */
+/* The list of a part's pieces. */
 struct pack_list {
     struct pack_part part;
-    /* Relative to the share.  PACK_IN_PLACE: of the file; PACK_FILES: where the tree's top lies, and a
-     * piece is the file at its entry's path below that; else NULL */
+    /* Relative to the share.  PACK_IN_PLACE: path of the file; PACK_FILES: of the tree's top, where
+     * each piece is the file at its entry's path below it; else NULL */
     const char *path;
-    uint64_t offset; /* PACK_IN_PLACE: where in it the first piece lies */
+    uint64_t offset; /* PACK_IN_PLACE: of the first piece in the file */
     struct pack_piece *pieces;
     uint32_t n;
 };
 
-/* Appends it as it is stored, and sets part.list. */
+/* Appends the stored form, and sets l->part.list. */
 void pack_list_encode(struct pack_list *l, struct buf *out);
 
-/* From bytes as they are stored, which must have the digest name.  NULL with e set. */
+/* Reads the stored form, which must have the digest name.  NULL with e set. */
 struct pack_list *pack_list_decode(const struct digest *name, struct bytes stored, struct err *e);
 void pack_list_destroy(struct pack_list *l); /* NULL is fine */
 
 /* A row of the manifest's blocks. */
 struct manifest_block {
     struct digest name;
-    struct bytes first; /* path in it */
+    struct bytes first; /* the block's first path */
     int64_t entries;
 };
 
@@ -47,9 +47,9 @@ struct pack_manifest {
     size_t n_blocks;
 };
 
-/* Appends what is stored. */
+/* Appends the stored form. */
 void manifest_encode(const struct pack_manifest *m, struct buf *out);
-/* From bytes whose digest must be id; what m points to is in a. */
+/* Reads the stored form, whose digest must be id; all that m points to lives in a. */
 int manifest_decode(const struct digest *id, struct bytes stored, struct arena *a,
                     struct pack_manifest *m, struct err *e);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pack_part.c - a part: pieces become its bytes, and its bytes pieces that were checked */
+/* pack_part.c - a part: pieces to its bytes, and its bytes to checked pieces */
 
 #include "common/pack/pack_part.h"
 
@@ -13,11 +13,11 @@
 #include "common/pack/pack_tar.h"
 
 enum {
-    TRIAL_BYTES = 128 * 1024, /* whether it shrinks is tried with so much of a part */
-    TRIAL_GAIN = 32,          /* it does, if 1 in so many bytes is saved */
+    TRIAL_BYTES = 128 * 1024, /* beginning of a part that is compressed as a trial */
+    TRIAL_GAIN = 32,          /* the part shrinks if the trial saves 1 in this many bytes */
     LEVEL = 1,
-    THREADS = 2,             /* that compress while files are read, */
-    JOB_BYTES = 1024 * 1024, /* each so much at once: of that several are in memory */
+    THREADS = 2,             /* that compress while files are read */
+    JOB_BYTES = 1024 * 1024, /* compressed at once by a thread; memory holds several of them */
     OUT_BYTES = 256 * 1024
 };
 
@@ -29,8 +29,8 @@ struct part_writer {
     struct pack_list list;
     size_t capacity;
     uint64_t raw_bytes;
-    bool decided;      /* how it is stored */
-    struct buf trial;  /* its first bytes, until that is decided */
+    bool decided;      /* whether the form is chosen */
+    struct buf trial;  /* the part's first bytes, until its form is chosen */
     struct buf header; /* of the tar's current entry */
     ZSTD_CCtx *zstd;
     uint8_t *out;
@@ -89,7 +89,7 @@ static int store_out(struct part_writer *w, struct err *e)
 
 /* ---- compressing ---- */
 
-/* At the end of the frame with ZSTD_e_end. */
+/* Compresses bytes into the sink; ZSTD_e_end ends the frame. */
 static int compress(struct part_writer *w, const void *bytes, size_t n, ZSTD_EndDirective how,
                     struct err *e)
 {
@@ -121,8 +121,8 @@ static int begin_frame(struct part_writer *w, int level, struct err *e)
     return 0;
 }
 
-/* The bytes do not depend on how many there are, nor on which is faster.  They start with the first
- * call, be it for nothing: where the library has none, or a limit forbids them, this one compresses. */
+/* Begins a frame that threads compress; the result does not depend on their number or speed.  zstd
+ * starts them with its first call, here an empty one; where it cannot, this thread compresses. */
 static int begin_frame_beside(struct part_writer *w, struct err *e)
 {
     ZSTD_inBuffer nothing = { NULL, 0, 0 };
@@ -162,7 +162,7 @@ static int decide(struct part_writer *w, struct err *e)
     return result < 0 ? -1 : add_stored(w, w->trial.bytes, n, e);
 }
 
-/* What the part has before it is compressed. */
+/* Adds bytes to the part, before compression. */
 static int add_raw(struct part_writer *w, const uint8_t *bytes, size_t n, struct err *e)
 {
     w->raw_bytes += n;
@@ -241,10 +241,10 @@ struct part_reader {
     const struct pack_list *list;
     part_read_fn read;
     void *context;
-    uint32_t next;       /* piece */
-    uint64_t taken;      /* bytes of what is stored */
-    uint8_t *in;         /* of what is stored, IN_BYTES */
-    ZSTD_inBuffer stock; /* what of in was not unpacked yet */
+    uint32_t next;       /* index of the next piece */
+    uint64_t taken;      /* stored bytes read so far */
+    uint8_t *in;         /* stored bytes, IN_BYTES of them */
+    ZSTD_inBuffer stock; /* the bytes of in that are not unpacked yet */
     ZSTD_DCtx *zstd;
     bool frame_ended;
     struct buf piece;
@@ -282,7 +282,7 @@ void part_begin(struct part_reader *r, const struct pack_list *list, part_read_f
         ZSTD_DCtx_reset(r->zstd, ZSTD_reset_session_only);
 }
 
-/* Names the part; -1. */
+/* Sets e to an error that names the part; -1. */
 static int refuse(const struct part_reader *r, struct err *e, const char *what)
 {
     char hex[DIGEST_HEX];
@@ -294,10 +294,10 @@ static int refuse(const struct part_reader *r, struct err *e, const char *what)
                    pack_form_names[r->list->part.form], r->next, what);
 }
 
-/* ---- bytes as they are stored ---- */
+/* ---- stored bytes ---- */
 
-/* How many of n bytes there are; less than 1 at the end, or -1.  Not more than are declared, but for
- * one, by which a longer part shows. */
+/* Reads up to n stored bytes; gives their number, 0 at the end, or -1.  Reads at most one byte more
+ * than declared, by which a longer part shows. */
 static ssize_t take_stored(struct part_reader *r, void *bytes, size_t n, struct err *e)
 {
     uint64_t left = r->list->part.stored_bytes - r->taken;
@@ -338,7 +338,7 @@ static int unpack(struct part_reader *r, ZSTD_outBuffer *out, struct err *e)
             if (more > 0)
                 r->stock = (ZSTD_inBuffer){ r->in, (size_t)more, 0 };
         }
-        /* What it has still in its own buffer needs no more bytes. */
+        /* zstd may give more from its own buffer without new bytes. */
         left = ZSTD_decompressStream(r->zstd, out, &r->stock);
         if (ZSTD_isError(left))
             return refuse(r, e, ZSTD_getErrorName(left));

@@ -4,10 +4,9 @@
  *
  * Writing: pieces become parts, one after the other, in one slot of a sink.
  *
- * Reading: a part is read from its first byte to its last, and may be as hostile as it likes.  A
- * piece that is handed out has the size and SHA-256 that the list says; nothing is read or unpacked
- * beyond that, and names in the part are ignored.  A reader belongs to one thread; several readers
- * may share a list.
+ * Reading: a part is read from its first byte to its last, and is not trusted.  Each piece given
+ * has the size and SHA-256 of the list; nothing is read or unpacked beyond that, and names in the
+ * part are ignored.  A reader belongs to one thread; several readers may share a list.
  */
 #ifndef LUDWIG_COMMON_PACK_PACK_PART_H
 #define LUDWIG_COMMON_PACK_PACK_PART_H
@@ -20,16 +19,17 @@
 
 struct part_writer;
 
-/* is_tar: of whole files; else of pieces of large ones.  The sink must live as long. */
+/* is_tar: parts of whole files; else of pieces of large files.  The sink must outlive the
+ * writer. */
 struct part_writer *part_writer_create(const struct pack_sink *sink, unsigned slot, bool is_tar);
 void part_writer_destroy(struct part_writer *w); /* NULL is fine */
 
-/* How many pieces the current part has; 0: none is begun. */
+/* Pieces in the current part; 0: no part is begun. */
 uint32_t part_writer_count(const struct part_writer *w);
-/* Whether a piece of so many bytes goes into the current part. */
+/* Whether a piece of this size fits into the current part. */
 bool part_writer_has_room(const struct part_writer *w, size_t size);
 
-/* Where a piece comes from. */
+/* A piece and its file. */
 struct part_piece {
     const char *path;
     bool executable;
@@ -38,27 +38,27 @@ struct part_piece {
 };
 
 int part_writer_add(struct part_writer *w, const struct part_piece *piece, struct err *e);
-/* Ends the current part, which is not empty.  *list_bytes: what its list takes. */
+/* Ends the current part, which is not empty.  *list_bytes: the size of its stored list. */
 int part_writer_end(struct part_writer *w, struct pack_part *part, size_t *list_bytes,
                     struct err *e);
 
 /* ---- reading ---- */
 
-/* Up to n bytes of what is stored; 0 at the end, -1 with e set.  Of a part in place: of the file
- * from list->offset on. */
+/* Reads up to n bytes of the stored part; 0 at the end, -1 with e set.  Of a part in place: of the
+ * file from list->offset on. */
 typedef ssize_t (*part_read_fn)(void *context, void *bytes, size_t n, struct err *e);
 
 struct part_reader;
 
-/* The list must live as long.  One reader can read many parts, one after the other. */
+/* One reader can read many parts, one after the other; a part's list must live until its end. */
 struct part_reader *part_reader_create(void);
 void part_reader_destroy(struct part_reader *r); /* NULL is fine */
 void part_begin(struct part_reader *r, const struct pack_list *list, part_read_fn read,
                 void *context);
 
-/* The next piece: 1 with all of its content, valid until the next call; 0 after the last, when the
- * part ended as it should; -1, with ERR_PROTOCOL when the part is not what it should be.  content
- * NULL: nobody wants that piece, and its digest is not looked at. */
+/* Reads the next piece: 1 with all of its content, valid until the next call; 0 after the last,
+ * when the part ended as it should; -1, with ERR_PROTOCOL when the part is damaged.  content NULL:
+ * skips the piece without checking its digest. */
 int part_next(struct part_reader *r, struct bytes *content, struct err *e);
 
 #endif

@@ -15,11 +15,11 @@ struct pack_reader {
     struct pack_source source;
     struct arena *arena;
     struct pack_manifest manifest;
-    struct hash_table *by_list; /* which of the parts has that list */
+    struct hash_table *by_list; /* index of the part with a list's digest */
     struct pack_list **lists;   /* by part; NULL: not read yet */
     size_t next_block;
     struct block_reader block;
-    uint32_t *parts;           /* which of the manifest's parts those of the block are */
+    uint32_t *parts;           /* the manifest's index of each part of the block */
     struct pack_totals totals; /* so far */
     struct pack_tree *tree;
     struct buf stored;
@@ -137,7 +137,8 @@ static int enter_block(struct pack_reader *r, struct err *e)
 
 /* ---- entries ---- */
 
-/* What its pieces have, and that no hole or piece is in it that does not end where one may. */
+/* Turns a run's part into the manifest's index, sets its bytes, and refuses a piece that is too
+ * small for its place. */
 static int resolve_run(struct pack_reader *r, struct pack_run *run, bool is_last, bool is_all,
                        struct err *e)
 {
@@ -170,7 +171,8 @@ static int resolve_run(struct pack_reader *r, struct pack_run *run, bool is_last
 
 static int resolve_runs(struct pack_reader *r, struct pack_entry *entry, struct err *e)
 {
-    /* They are the block's, and it gives them anew with the next entry. */
+    /* The runs are the block reader's, which fills them anew for each entry, and so may be
+     * changed. */
     struct pack_run *runs = r->block.runs;
 
     for (size_t i = 0; i < entry->n_runs; i++) {

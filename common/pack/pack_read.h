@@ -2,12 +2,12 @@
 /*
  * pack_read.h - the entries of a packed tree, each checked
  *
- * Whoever wrote it is not trusted.  What pack_next hands out keeps the rules of pack.h:
- * nothing leads out of the tree, comes twice, or lies below what is no folder.  At the end the
- * totals and the tree's digest were right; an entry that goes beyond the totals is refused when it
- * comes.  Who makes the tree makes its symlinks last, and never opens a path through one.
+ * The pack's writer is not trusted.  Entries from pack_next keep the rules of pack.h: none leads
+ * out of the tree, comes twice, or lies below a path that is no folder.  At the end the totals and
+ * the tree's digest were right; an entry that goes beyond the totals is refused when it comes.  A
+ * caller that makes the tree makes its symlinks last, and never opens a path through one.
  *
- * In memory are one block and the lists of the parts met so far, 36 bytes a piece.
+ * Memory holds one block and the lists of the parts met so far, 36 bytes a piece.
  */
 #ifndef LUDWIG_COMMON_PACK_PACK_READ_H
 #define LUDWIG_COMMON_PACK_PACK_READ_H
@@ -24,7 +24,7 @@ struct pack_source {
 
 struct pack_reader;
 
-/* NULL with e set; ERR_PROTOCOL: it is there, but not as it should be. */
+/* NULL with e set; ERR_PROTOCOL: the pack is damaged. */
 struct pack_reader *pack_open(const struct pack_source *source, const struct digest *id,
                               struct err *e);
 void pack_close(struct pack_reader *r); /* NULL is fine */
@@ -33,13 +33,13 @@ const struct pack_totals *pack_totals(const struct pack_reader *r);
 const struct digest *pack_tree(const struct pack_reader *r);
 const struct pack_part *pack_parts(const struct pack_reader *r, size_t *n);
 
-/* 1 with the next entry, in order, valid until the next call; 0 when all came; -1.  */
+/* 1 with the next entry, in order, valid until the next call; 0 at the end; -1 with e set. */
 int pack_next(struct pack_reader *r, struct pack_entry *entry, struct err *e);
 
-/* The list of a part, read if need be, kept until pack_close. */
+/* The list of a part, read if need be, kept until pack_close.  NULL with e set. */
 const struct pack_list *pack_list_of(struct pack_reader *r, size_t part, struct err *e);
-/* The same of a part that an entry of pack_next has named, whose list was read then: never NULL, and
- * several threads may ask at once. */
+/* The same for a part of an entry that pack_next gave, whose list is read already: never NULL, and
+ * several threads may call it at once. */
 const struct pack_list *pack_list_read(const struct pack_reader *r, size_t part);
 
 #endif

@@ -74,7 +74,7 @@ static void add_header(struct buf *out, struct header *h, char type, unsigned mo
     buf_add(out, h, sizeof *h);
 }
 
-/* Into name and prefix, which another slash joins; false if it does not go. */
+/* Splits the path at a slash into prefix and name; false if it does not fit. */
 static bool put_path(struct header *h, const char *path)
 {
     size_t n = strlen(path);

@@ -13,19 +13,19 @@
 enum {
     TAR_BLOCK_BYTES = 512,
     TAR_END_BYTES = 2 * TAR_BLOCK_BYTES,
-    TAR_LONG_NAME_MAX = 8 * 1024 /* what a pax header may hold */
+    TAR_LONG_NAME_MAX = 8 * 1024 /* content of a pax header */
 };
 
-/* Appends what comes before the content: a header, and one for the name if it is a long one. */
+/* Appends an entry's header, after a pax header for the name if it is long. */
 void tar_add_header(struct buf *out, const char *path, bool executable, size_t size);
 
-/* How many zeros come behind so much content. */
+/* The number of zeros behind content of this size. */
 size_t tar_padding(uint64_t size);
-/* What an entry takes, without a header for a long name. */
+/* The size of an entry in the tar, without a header for a long name. */
 uint64_t tar_entry_bytes(uint64_t size);
 
-/* A header's type, '0' for a file, 'x' for a long name, and size; -1 with ERR_PROTOCOL if it is
- * none of these, or damaged. */
+/* Reads a header's type, '0' for a file, 'x' for a long name, and size; -1 with ERR_PROTOCOL for
+ * other types and damaged headers. */
 int tar_read_header(const uint8_t header[TAR_BLOCK_BYTES], char *type, uint64_t *size,
                     struct err *e);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pack_tree.c - the order of the entries of a tree, and the digest of what is in it */
+/* pack_tree.c - the order of the entries of a tree, and the digest of its content */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,13 +10,13 @@
 
 struct pack_tree {
     struct hasher *tree, *file;
-    struct digest first; /* piece of the file, while it is the only one */
+    struct digest first; /* the file's first piece, while it is the only one */
     size_t n;            /* pieces and holes of the file so far */
-    bool hashed;         /* they went to file */
+    bool hashed;         /* the pieces were added to the hasher file */
 
-    struct buf last;   /* the path before */
+    struct buf last;   /* path of the last entry */
     struct buf folder; /* the innermost folder open */
-    size_t *ends;      /* where in it the folders end that are open */
+    size_t *ends;      /* the length of each open folder's path in it */
     size_t n_open, capacity;
     bool begun;
     bool is_file; /* the tree is one file, "" */

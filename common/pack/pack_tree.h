@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pack_tree.h - the order of the entries of a tree, and the digest of what is in it, wherever it is
- * stored (docs/internals/packs.md)
+ * pack_tree.h - the order of the entries of a tree, and the digest of its content, which does not
+ * depend on where that is stored (docs/internals/packs.md)
  */
 #ifndef LUDWIG_COMMON_PACK_PACK_TREE_H
 #define LUDWIG_COMMON_PACK_PACK_TREE_H
@@ -13,12 +13,14 @@ struct pack_tree;
 struct pack_tree *pack_tree_create(void);
 void pack_tree_destroy(struct pack_tree *t); /* NULL is fine */
 
-/* Whether an entry may come next: in order, once, and in a folder that came before. */
+/* 0 if the entry may come next: in order, once, and in a folder that came before; else -1 with e
+ * set. */
 int pack_tree_check(struct pack_tree *t, const char *path, enum pack_kind kind, struct err *e);
-/* Of the file that comes next, in order.  Two holes never follow each other. */
+/* Add a piece or hole of the file that pack_tree_entry adds next, in order.  Two holes never follow
+ * each other. */
 void pack_tree_piece(struct pack_tree *t, const struct digest *piece);
 void pack_tree_hole(struct pack_tree *t, uint64_t n_pieces);
-/* The entry, which was checked; of its runs nothing is looked at. */
+/* Adds an entry that pack_tree_check took; its runs are ignored. */
 void pack_tree_entry(struct pack_tree *t, const struct pack_entry *entry);
 void pack_tree_end(struct pack_tree *t, struct digest *tree);
 

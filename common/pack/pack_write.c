@@ -22,23 +22,23 @@ struct pack_writer {
     struct pack_tree *tree;
     struct pack_summary summary; /* so far */
 
-    /* The manifest's parts; of those that are not whole yet nothing is known. */
+    /* The manifest's parts; an item is filled when its part is whole. */
     struct pack_part *parts;
     bool *part_done;
     size_t n_parts, parts_capacity;
-    struct hash_table *by_list; /* which of them has that list */
-    struct hash_table *seen;    /* where pieces went that this tree had already */
+    struct hash_table *by_list; /* index of the part with a list's digest */
+    struct hash_table *seen;    /* part and place of pieces that this tree had already */
     struct part_writer *slots[PACK_SLOTS];
-    uint32_t open[PACK_SLOTS]; /* which part a slot writes */
-    struct pack_list files; /* PACK_FILES: those that stay where they are, and are not listed yet */
+    uint32_t open[PACK_SLOTS]; /* index of the part that a slot writes */
+    struct pack_list files;    /* PACK_FILES: files that stay in place, in a list not stored yet */
     size_t files_capacity;
     uint32_t files_part;
 
-    /* Blocks that ended and wait for the parts they refer to. */
+    /* The current block, and ended blocks that wait for their parts. */
     struct block_writer *block;
     struct block_closed *pending;
     size_t n_pending, pending_capacity, pending_bytes;
-    struct manifest_block *blocks; /* those that were written */
+    struct manifest_block *blocks; /* blocks that were written */
     size_t n_blocks, blocks_capacity;
 
     /* The file at hand. */
@@ -55,7 +55,7 @@ enum {
     LARGE,
     PENDING_MAX_BYTES = 8 * 1024 * 1024,
     SEEN_MAX = 768 * 1024, /* pieces of this tree that are remembered: 16 MiB */
-    SEEN_ENTRY_BITS = 16,  /* of what is remembered of one; the rest is its part */
+    SEEN_ENTRY_BITS = 16,  /* of a number in seen, for the place in the part; the rest: the part */
     SEEN_PARTS_MAX = UINT16_MAX
 };
 
@@ -164,7 +164,7 @@ static int store_piece(struct pack_writer *w, bool is_whole_file, const struct p
     return 0;
 }
 
-/* ---- what need not be stored ---- */
+/* ---- pieces that are stored already ---- */
 
 static bool find_piece(struct pack_writer *w, const struct digest *piece, struct pack_run *run)
 {
@@ -179,7 +179,7 @@ static bool find_piece(struct pack_writer *w, const struct digest *piece, struct
     }
     if (w->sink.known == NULL || !w->sink.known(w->sink.context, piece, &where))
         return false;
-    /* An older part becomes one of the manifest's when something of it is used. */
+    /* An older part becomes one of the manifest's when a piece of it is used. */
     if (!hash_table_find(w->by_list, &where.part->list, &part)) {
         if (new_part(w, &part, NULL) < 0)
             return false;
@@ -218,7 +218,7 @@ static int write_block(struct pack_writer *w, struct block_closed *c, struct err
     if (result == 0) {
         digest_of(stored.bytes, stored.n, &name);
         w->summary.manifest_bytes += (int64_t)stored.n;
-        /* The name goes to the manifest, and with it the first path. */
+        /* The manifest gets the block's name and first path. */
         mem_grow((void **)&w->blocks, &w->blocks_capacity, w->n_blocks, sizeof *w->blocks);
         w->blocks[w->n_blocks++] = (struct manifest_block){
             name, { (const uint8_t *)c->first, strlen(c->first) }, (int64_t)c->n
@@ -259,7 +259,7 @@ static int end_parts(struct pack_writer *w, struct err *e)
     return flush_blocks(w, e);
 }
 
-/* A part that is not full yet is ended rather than that ever more blocks wait for it. */
+/* Ends the block.  Where too many blocks wait for parts, the open parts are ended early. */
 static int end_block(struct pack_writer *w, struct err *e)
 {
     if (w->n_blocks + w->n_pending == PACK_BLOCKS_MAX)
@@ -349,7 +349,7 @@ int pack_end(struct pack_writer *w, struct pack_summary *summary, struct err *e)
     return result;
 }
 
-/* ---- what the file at hand consists of ---- */
+/* ---- runs of the file at hand ---- */
 
 static void add_piece(struct pack_writer *w, const struct digest *digest,
                       const struct pack_run *run)
@@ -406,14 +406,13 @@ struct input {
     bool executable;
     int fd;
     uint64_t offset;
-    const char
-        *top; /* of a file that stays where it is: where on the share its tree lies; or NULL */
-    struct pack_list in_place; /* what is not listed yet of one of several pieces */
+    const char *top; /* of a file that stays in place: path of its tree on the share; else NULL */
+    struct pack_list in_place; /* pieces of a file of several that are not listed yet */
     size_t in_place_capacity;
     uint32_t in_place_part;
 };
 
-/* How many whole pieces from here on need not be read, as nothing was ever written there. */
+/* The number of whole pieces from here on that lie in a hole of the file and need no reading. */
 static uint64_t hole_pieces(const struct input *in)
 {
 #ifdef SEEK_DATA
@@ -434,7 +433,7 @@ static uint64_t hole_pieces(const struct input *in)
 #endif
 }
 
-/* ---- files that stay where they are ---- */
+/* ---- files that stay in place ---- */
 
 static int end_list(struct pack_writer *w, struct pack_list *l, uint32_t part, struct err *e)
 {
@@ -462,7 +461,7 @@ static char *path_on_share(const struct input *in)
     return in->path[0] == '\0' ? mem_strdup(in->top) : path_join(in->top, in->path);
 }
 
-/* Lists a piece.  is_whole_file: one piece is all of the file, and is listed with others. */
+/* Lists a piece.  is_whole_file: the piece is a whole file, and is listed with other files. */
 static int refer_to(struct input *in, const struct pack_piece *piece, bool is_whole_file,
                     struct pack_run *run, struct err *e)
 {
@@ -494,7 +493,7 @@ static int refer_to(struct input *in, const struct pack_piece *piece, bool is_wh
 
 static int take_holes(struct input *in, uint64_t n, struct err *e)
 {
-    /* What follows does not lie behind what came before. */
+    /* A list in place has consecutive pieces, so a hole ends it. */
     if (end_in_place(in, e) < 0)
         return -1;
     for (uint64_t i = 0; i < n; i++)
@@ -508,7 +507,7 @@ static int say_too_large(const struct input *in, struct err *e)
     return err_set(e, ERR_FAILED, "%s is larger than 4 TiB, which cannot be packed", in->path);
 }
 
-/* 1; 0 at the end of the file. */
+/* Takes the next holes or piece: 1; 0 at the end of the file. */
 static int take_next(struct input *in, struct err *e)
 {
     uint64_t holes = in->offset > 0 ? hole_pieces(in) : 0;
@@ -524,7 +523,7 @@ static int take_next(struct input *in, struct err *e)
         return say_too_large(in, e);
     if (holes > 0)
         return take_holes(in, holes, e) < 0 ? -1 : 1;
-    /* One more byte tells whether something follows. */
+    /* One more byte tells whether the file goes on. */
     got = io_read_all_at(in->fd, w->piece, PACK_PIECE_BYTES + 1, in->offset);
     if (got < 0)
         return err_sys(e, "read %s", in->path);

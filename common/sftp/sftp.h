@@ -2,17 +2,17 @@
 /*
  * sftp.h - an SFTP version 3 client over a connected descriptor
  *
- * Knows nothing of SSH: the other end may be an sftp channel that somebody
- * forwards, or a socket pair with an sftp-server.  Many requests are in flight
+ * Knows nothing of SSH: the other end may be a forwarded sftp channel, or a
+ * socket pair with an sftp-server.  Many requests are in flight
  * at once; the server answers one channel's requests in order.  Blocking, for
  * one thread; all waiting is done with poll(2).
  *
- * Paths are the server's: relative ones begin where its session begins.  What
- * the server sends is not trusted: what breaks the protocol ends the
- * connection and nothing more, with ERR_PROTOCOL.  A connection that broke
- * gives ERR_UNREACHABLE, from then on for every call.  What a server only calls
- * "failure" is looked into, so that an error says what it was: ERR_EXISTS,
- * ERR_NO_SPACE, ERR_DENIED, ERR_NOT_FOUND, or ERR_FAILED with what is known.
+ * Paths are the server's; a relative path begins in its session's first folder.
+ * The server is not trusted: a reply that breaks the protocol ends the
+ * connection and nothing more, with ERR_PROTOCOL.  After a lost connection every
+ * call gives ERR_UNREACHABLE.  Where a server only says "failure" the client
+ * asks further, so that the error names the cause: ERR_EXISTS, ERR_NO_SPACE,
+ * ERR_DENIED, ERR_NOT_FOUND, or ERR_FAILED with all that is known.
  */
 #ifndef LUDWIG_COMMON_SFTP_SFTP_H
 #define LUDWIG_COMMON_SFTP_SFTP_H
@@ -26,23 +26,23 @@
 #include "common/base/mem.h"
 #include "common/data/schema.h"
 
-/* The largest piece of a file in one request, should the server not say less. */
+/* The largest piece of a file in one request, unless the server's limit is lower. */
 enum { SFTP_PIECE_BYTES = 255 * 1024 };
 
 struct sftp;
 
 enum sftp_attr { SFTP_SIZE = 1, SFTP_OWNER = 2, SFTP_MODE = 4, SFTP_TIMES = 8 };
 
-/* What a server says of a file. */
+/* Attributes of a file. */
 struct sftp_attrs {
-    unsigned has; /* enum sftp_attr: which of the others hold */
+    unsigned has; /* enum sftp_attr: which members are set */
     uint64_t size_bytes;
     uint32_t uid, gid;
     mode_t mode; /* type and permissions, as in struct stat */
     uint32_t atime_s, mtime_s;
 };
 
-/* What the server offers beyond the standard. */
+/* Extensions of the server beyond the standard. */
 enum sftp_extension {
     SFTP_CAN_SYNC = 1,
     SFTP_CAN_REPLACE = 2, /* posix-rename */
@@ -51,45 +51,46 @@ enum sftp_extension {
 
 /* Owns fd, also when it fails. */
 struct sftp *sftp_open(int fd, struct err *e);
-/* The same without waiting: sftp_opens says whether it can be used. */
+/* The same without waiting: sftp_opens says whether the connection can be used. */
 struct sftp *sftp_open_later(int fd, struct err *e);
 int sftp_opens(struct sftp *s, struct err *e); /* 1, 0: not yet, -1 */
-/* What is in flight is given up: its done is called with ERR_UNREACHABLE.  NULL is fine. */
+/* Gives up operations in flight: their done is called with ERR_UNREACHABLE.  NULL is fine. */
 void sftp_close(struct sftp *s);
 bool sftp_can(const struct sftp *s, enum sftp_extension what);
-/* Nothing can be asked any more. */
+/* Whether the connection is lost, so that every request would fail. */
 bool sftp_is_broken(const struct sftp *s);
 
 /* --- one operation at a time ------------------------------------------------ */
 
 int sftp_stat(struct sftp *s, const char *path, struct sftp_attrs *attrs, struct err *e);
 int sftp_lstat(struct sftp *s, const char *path, struct sftp_attrs *attrs, struct err *e);
-/* Sets those that attrs->has names.  Of the mode the permissions count.  Follows links. */
+/* Sets the attributes that attrs->has names; of the mode only the permissions.  Follows links. */
 int sftp_setstat(struct sftp *s, const char *path, const struct sftp_attrs *attrs, struct err *e);
 
 struct sftp_entry {
     const char *name;        /* no '/', not "." or ".." */
     struct sftp_attrs attrs; /* of lstat; servers may leave some out */
 };
-/* In the arena, in no order.  Longer listings are refused. */
+/* Lists a folder, in the arena, in no order.  Longer listings are refused. */
 enum { SFTP_LIST_MAX = 2000000 };
 int sftp_list(struct sftp *s, const char *path, struct arena *a,
               struct list *entries /* struct sftp_entry */, struct err *e);
 
 char *sftp_read_link(struct sftp *s, const char *path, struct err *e); /* caller frees */
-/* The link at path will point to target. */
+/* Makes a link at path to target. */
 int sftp_symlink(struct sftp *s, const char *target, const char *path, struct err *e);
-/* With exactly this mode, whatever the server's umask; ERR_EXISTS claims are exclusive. */
+/* Makes a folder with exactly this mode, whatever the server's umask; of several callers at most
+ * one succeeds, others get ERR_EXISTS. */
 int sftp_mkdir(struct sftp *s, const char *path, mode_t mode, struct err *e);
 int sftp_rmdir(struct sftp *s, const char *path, struct err *e);
 int sftp_remove(struct sftp *s, const char *path, struct err *e); /* no folders */
-/* Refuses a target that is there, a folder too: ERR_EXISTS. */
+/* Refuses an existing target, also a folder: ERR_EXISTS. */
 int sftp_rename(struct sftp *s, const char *from, const char *to, struct err *e);
 /* As rename(2): replaces a file. */
 int sftp_replace(struct sftp *s, const char *from, const char *to, struct err *e);
 
 struct sftp_space {
-    uint64_t free_bytes; /* for whoever is logged in */
+    uint64_t free_bytes; /* for the account that is logged in */
     uint64_t total_bytes;
     uint64_t free_files; /* UINT64_MAX: no limit */
     bool read_only;
@@ -112,24 +113,24 @@ enum sftp_flags { /* as on the wire */
 
 struct sftp_file;
 
-/* flags: enum sftp_flags.  mode counts for a file that is made: it gets exactly these permissions. */
+/* flags: enum sftp_flags.  mode: a new file gets exactly these permissions. */
 struct sftp_file *sftp_file_open(struct sftp *s, const char *path, unsigned flags, mode_t mode,
                                  struct err *e);
-/* Waits for all that was written; the first error there was.  Frees f in any case; NULL is fine. */
+/* Waits for all writes and gives their first error.  Frees f in any case; NULL is fine. */
 int sftp_file_close(struct sftp_file *f, struct err *e);
 int sftp_file_stat(struct sftp_file *f, struct sftp_attrs *attrs, struct err *e);
-/* Fewer than n bytes at the end of the file only.  Whoever reads on where the last call ended finds
- * that more is under way already; a file that grew since is read on. */
+/* Reads n bytes, fewer only at the end of the file.  A sequential reader finds the next bytes under
+ * way already; a file that has grown is read on. */
 ssize_t sftp_file_read(struct sftp_file *f, uint64_t offset, void *bytes, size_t n, struct err *e);
-/* Returns before the server has answered; a later call tells of an error. */
+/* Returns before the server has answered; a later call reports an error. */
 int sftp_file_write(struct sftp_file *f, uint64_t offset, const void *bytes, size_t n,
                     struct err *e);
-/* Whether it would not wait, with SFTP_PIECE_BYTES: for those who write several files, over several
- * connections (see sftp_wait_any). */
+/* Whether sftp_file_write would take SFTP_PIECE_BYTES without waiting, for a caller that writes
+ * several files over several connections (see sftp_wait_any). */
 bool sftp_file_has_room(const struct sftp_file *f);
-/* Waits until all that was written is there, and on the server's disk where SFTP_CAN_SYNC. */
+/* Waits until all writes are done, and on the server's disk where SFTP_CAN_SYNC. */
 int sftp_file_sync(struct sftp_file *f, struct err *e);
-/* Asks for a sync and goes on. */
+/* Asks for a sync without waiting for it. */
 int sftp_file_sync_later(struct sftp_file *f, struct err *e);
 
 /* --- many operations in flight -------------------------------------------------- */
@@ -139,7 +140,7 @@ enum sftp_op_kind {
     SFTP_OP_LSTAT,
     SFTP_OP_SETSTAT,   /* attrs */
     SFTP_OP_READ_LINK, /* answer: text */
-    SFTP_OP_SYMLINK,   /* to: what path will point to */
+    SFTP_OP_SYMLINK,   /* to: the target of the link at path */
     SFTP_OP_MKDIR,     /* mode */
     SFTP_OP_RMDIR,
     SFTP_OP_REMOVE,
@@ -147,7 +148,7 @@ enum sftp_op_kind {
     SFTP_OP_REPLACE, /* to */
     SFTP_OP_LIST,    /* arena; answer: entries */
     SFTP_OP_PUT,     /* content, mode, flags (SFTP_EXCLUSIVE or not), sync: a whole small file */
-    SFTP_OP_SYNC,    /* of a file or folder: what was written is on the server's disk */
+    SFTP_OP_SYNC,    /* a file or folder, to the server's disk */
     SFTP_OP_GET,     /* max_bytes; answer: content of a whole small file */
     SFTP_OP_SPACE    /* answer: space */
 };
@@ -161,34 +162,34 @@ struct sftp_op {
     unsigned flags;
     bool sync;
     size_t max_bytes;
-    struct arena *arena;  /* where entries are kept */
+    struct arena *arena;  /* for entries */
     struct bytes content; /* stays the caller's and must be there until done; strings are copied */
 };
 
 struct sftp_answer {
-    const struct err *error; /* NULL: it was done */
-    struct sftp_attrs attrs; /* STAT, LSTAT; of GET what is known */
+    const struct err *error; /* NULL: the operation succeeded */
+    struct sftp_attrs attrs; /* of STAT and LSTAT; of GET those that are known */
     const char *text;
     struct bytes content;
     struct list entries; /* struct sftp_entry */
     struct sftp_space space;
 };
 
-/* All in answer lasts until it returns.  It may start operations, but not wait for any. */
+/* The answer lasts until the function returns.  The function may start operations, but not wait. */
 typedef void sftp_done(void *context, const struct sftp_answer *answer);
 
-/* Queues the operation; waits only while too many are in flight, during which done may be called
- * for those.  Operations under way at once are done in no order that can be relied on.  -1:
- * nothing was queued, and done will not be called. */
+/* Queues the operation; waits only while too many are in flight, during which the done of others
+ * may be called.  The order of operations under way at once is undefined.  -1: the operation was
+ * not queued, and done will not be called. */
 int sftp_start(struct sftp *s, const struct sftp_op *what, sftp_done *done, void *context,
                struct err *e);
-/* Sends what waits to be sent and waits until a server says something: for those who wait for one of
+/* Sends all queued requests and waits for bytes from the server, for a caller that waits for one of
  * several operations.  -1 when the connection is broken. */
 int sftp_wait(struct sftp *s, struct err *e);
-/* sftp_wait for several at once; -1 when one of them is broken. */
+/* sftp_wait for several connections at once; -1 when one of them is broken. */
 enum { SFTP_ANY_MAX = 16 };
 int sftp_wait_any(struct sftp *const *all, size_t n, struct err *e);
-/* Waits until done was called for all.  -1 only when the connection is broken. */
+/* Waits until done was called for all operations.  -1 only when the connection is broken. */
 int sftp_finish(struct sftp *s, struct err *e);
 
 #endif

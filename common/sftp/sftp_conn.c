@@ -12,8 +12,8 @@
 #include "common/sftp/sftp_conn.h"
 
 enum {
-    PACKET_MAX_BYTES = 1024 * 1024, /* larger ones of the server are refused */
-    MODEST_PIECE_BYTES = 32 * 1024, /* what every server takes */
+    PACKET_MAX_BYTES = 1024 * 1024, /* larger packets of the server are refused */
+    MODEST_PIECE_BYTES = 32 * 1024, /* every server takes this */
     LEAST_PIECE_BYTES = 4096,
     MODEST_HANDLES = 64,
     OWN_HANDLES = 12, /* left for files that are open longer */
@@ -21,7 +21,7 @@ enum {
     LENGTH_BYTES = 4,
     READ_BYTES = 64 * 1024,
     PUSH_BYTES = 32 * 1024,
-    DROP_BYTES = 1024 * 1024, /* so much that was sent is worth moving the rest */
+    DROP_BYTES = 1024 * 1024, /* sent bytes that are worth moving the rest to the front */
     SLOT_BITS = 16
 };
 
@@ -149,7 +149,7 @@ void sftp_ask_sync(struct sftp *s, const struct sftp_handle *h, struct sftp_wait
     sftp_end(s);
 }
 
-/* --- the end of a connection --------------------------------------------------- */
+/* --- broken connections --------------------------------------------------------- */
 
 int sftp_check(const struct sftp *s, struct err *e)
 {
@@ -193,7 +193,7 @@ void sftp_break(struct sftp *s, enum err_kind kind, const char *format, ...)
 
 /* --- replies ------------------------------------------------------------------- */
 
-/* Also of names and attributes, which are taken later. */
+/* Whether all fields of the reply are whole, also names and attributes that are read later. */
 static bool is_reply_sound(struct sftp_reply *r, const struct sftp_waiter *waiter)
 {
     struct packet body = r->body;
@@ -241,7 +241,7 @@ static void take_reply(struct sftp *s, struct packet body)
         call(s, slot, &reply);
 }
 
-/* --- the beginning -------------------------------------------------------------- */
+/* --- greeting ------------------------------------------------------------------- */
 
 static const struct {
     const char *name, *version;
@@ -257,7 +257,7 @@ static size_t clamp(uint64_t n, size_t least, size_t most)
     return n < least ? least : n > most ? most : (size_t)n;
 }
 
-/* Zero: the server has no limit, or does not know it. */
+/* A limit of 0 means that the server has none, or does not know it. */
 static void on_limits(void *context, const struct sftp_reply *r)
 {
     struct sftp *s = context;
@@ -281,7 +281,7 @@ static void on_limits(void *context, const struct sftp_reply *r)
             handles <= 2 * OWN_HANDLES ? 1 : clamp(handles - OWN_HANDLES, 1, MOST_HANDLES);
 }
 
-/* The server's first packet, which answers no request. */
+/* Reads the server's first packet, which answers no request. */
 static void take_greeting(struct sftp *s, struct packet p)
 {
     uint8_t type = packet_u8(&p);
@@ -301,7 +301,7 @@ static void take_greeting(struct sftp *s, struct packet p)
         has_limits |= !p.bad && packet_is(name, "limits@openssh.com") && packet_is(value, "1");
     }
     s->is_greeted = true;
-    /* Nobody waits for them: until they are here the server is asked modestly. */
+    /* Until the limits come requests stay small, so that nothing waits for them. */
     if (has_limits) {
         sftp_begin_extended(s, "limits@openssh.com",
                             sftp_waiter(FXP_EXTENDED_REPLY, on_limits, s, NULL));
@@ -311,7 +311,7 @@ static void take_greeting(struct sftp *s, struct packet p)
 
 /* --- bytes --------------------------------------------------------------------- */
 
-/* Servers whose shell prints something at log-in send that first. */
+/* A wrong length is often text that the account's shell prints at log-in. */
 static void refuse_length(struct sftp *s, uint32_t n)
 {
     const uint8_t *bytes = s->in.bytes + s->in_at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sftp_conn.h - requests to an SFTP server and its replies: what the files of the client share
+ * sftp_conn.h - requests to an SFTP server and its replies, for the files of the client alone
  *
  * A request is written between sftp_begin and sftp_end:
  *
@@ -8,7 +8,7 @@
  *     packet_add_str(out, path);
  *     sftp_end(s);
  *
- * on_reply is called exactly once for each, from within sftp_wait or sftp_close.
+ * on_reply is called exactly once for each request, from within sftp_wait or sftp_close.
  */
 #ifndef LUDWIG_COMMON_SFTP_SFTP_CONN_H
 #define LUDWIG_COMMON_SFTP_SFTP_CONN_H
@@ -21,23 +21,23 @@
 enum { SFTP_UNSENT_MAX_BYTES = 4 * 1024 * 1024 };
 
 struct sftp_reply {
-    int type;           /* FXP_STATUS, what was expected, or 0: the connection is broken */
+    int type;           /* FXP_STATUS, the waiter's type, or 0: the connection is broken */
     uint32_t status;    /* enum sftp_status */
-    struct bytes text;  /* of a status: what the server says about it; a handle; data */
-    struct packet body; /* what else there is, sound except in an FXP_EXTENDED_REPLY */
+    struct bytes text;  /* a status's message; a handle; data */
+    struct packet body; /* the rest, checked except in an FXP_EXTENDED_REPLY */
     const char *verb;   /* of the request: see struct sftp_waiter */
     uint64_t tag;
 };
 
 typedef void sftp_on_reply(void *context, const struct sftp_reply *r);
 
-/* Who waits for a reply, and for which. */
+/* The callback for a reply, and the type of reply it expects. */
 struct sftp_waiter {
-    int type; /* FXP_STATUS: nothing but a status */
+    int type; /* of the reply; FXP_STATUS: only a status */
     sftp_on_reply *on_reply;
     void *context;
-    const char *verb;      /* what the request is to do: "write" */
-    uint64_t tag;          /* for the one who waits */
+    const char *verb;      /* the deed of the request: "write" */
+    uint64_t tag;          /* given to on_reply */
     size_t data_max_bytes; /* of FXP_DATA; sftp_ask_read sets it */
 };
 
@@ -47,18 +47,18 @@ struct sftp_request {
     struct sftp_waiter waiter;
     uint32_t id;
     bool is_waiting;
-    uint32_t next_free; /* of those that are not */
+    uint32_t next_free; /* the next free slot, while this one is free */
 };
 
 struct sftp {
     int fd;
     unsigned can; /* enum sftp_extension */
     size_t read_max_bytes, write_max_bytes;
-    size_t handles_max; /* open at once */
-    struct buf out;     /* not sent: from out_at on */
+    size_t handles_max; /* handles open at once */
+    struct buf out;     /* not sent from out_at on */
     size_t out_at;
-    size_t request_at; /* in out: the one that is being written */
-    struct buf in;     /* not handed out: from in_at on */
+    size_t request_at; /* offset in out of the request being written */
+    struct buf in;     /* not handed out from in_at on */
     size_t in_at;
     struct sftp_request *requests;
     size_t n_requests, requests_capacity; /* slots ever used */
@@ -72,20 +72,20 @@ struct sftp {
 
 struct buf *sftp_begin(struct sftp *s, int type, struct sftp_waiter waiter);
 void sftp_end(struct sftp *s);
-/* The same of an extension. */
+/* The same for a request of an extension. */
 struct buf *sftp_begin_extended(struct sftp *s, const char *name, struct sftp_waiter waiter);
 
-/* What a server calls a file that is open. */
+/* The server's name for an open file. */
 struct sftp_handle {
     uint8_t bytes[SFTP_HANDLE_MAX_BYTES];
     size_t n;
 };
 
 void sftp_take_handle(struct sftp_handle *h, const struct sftp_reply *r);
-/* Whole requests.  mode counts with SFTP_CREATE. */
+/* Whole requests.  mode is used with SFTP_CREATE only. */
 void sftp_ask_open(struct sftp *s, const char *path, unsigned flags, mode_t mode,
                    struct sftp_waiter waiter);
-/* FXP_CLOSE, FXP_FSTAT or FXP_READDIR: nothing but the handle. */
+/* A request that has only a handle: FXP_CLOSE, FXP_FSTAT or FXP_READDIR. */
 void sftp_ask_of(struct sftp *s, int type, const struct sftp_handle *h, struct sftp_waiter waiter);
 void sftp_ask_read(struct sftp *s, const struct sftp_handle *h, uint64_t offset, size_t n,
                    struct sftp_waiter waiter);
@@ -93,15 +93,16 @@ void sftp_ask_write(struct sftp *s, const struct sftp_handle *h, uint64_t offset
                     struct sftp_waiter waiter);
 void sftp_ask_mode(struct sftp *s, const struct sftp_handle *h, mode_t mode,
                    struct sftp_waiter waiter);
-/* Of a server with SFTP_CAN_SYNC. */
+/* Only for a server with SFTP_CAN_SYNC. */
 void sftp_ask_sync(struct sftp *s, const struct sftp_handle *h, struct sftp_waiter waiter);
 
-/* sftp_wait_any that waits for other descriptors, too, at most SFTP_ANY_MAX; timeout_ms -1: none. */
+/* As sftp_wait_any, but waits for other descriptors, too, at most SFTP_ANY_MAX; timeout_ms -1:
+ * none. */
 int sftp_wait_beside(struct sftp *const *all, size_t n, const struct pollfd *others,
                      size_t n_others, int timeout_ms, struct err *e);
-/* Sends what can be sent at once once there is a lot. */
+/* Sends queued bytes without waiting, once there are many. */
 void sftp_push(struct sftp *s);
-/* Ends the connection: whoever waits is told. */
+/* Ends the connection: each waiter's on_reply is called with type 0. */
 void sftp_break(struct sftp *s, enum err_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* -1 with e set when the connection is broken. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sftp_explain.c - what a failed request means, in words */
+/* sftp_explain.c - words the cause of a failed request */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include "common/base/units.h"
 #include "common/sftp/sftp_explain.h"
 
-/* With less than that free beyond what was needed, a disk counts as full. */
+/* A disk with less than this free beyond the needed bytes counts as full. */
 enum { SLACK_BYTES = 1024 * 1024 };
 
 enum { STATVFS_READ_ONLY = 1 };
@@ -20,8 +20,8 @@ struct explanation {
     sftp_explained *done;
     void *context;
     int n_waiting;
-    bool is_there;           /* what was to be made */
-    struct sftp_attrs attrs; /* of it */
+    bool is_there;           /* the path to make exists */
+    struct sftp_attrs attrs; /* of that path */
     bool knows_space;
     struct sftp_space space;
 };
@@ -49,12 +49,12 @@ bool sftp_read_space(struct packet body, struct sftp_space *space)
     if (body.bad)
         return false;
     unit_bytes = n[1];
-    /* Blocks beyond all disks: whoever sent that knows nothing. */
+    /* No disk has that many blocks, so the numbers are not used. */
     if (unit_bytes == 0 || n[2] > UINT64_MAX / unit_bytes || n[4] > UINT64_MAX / unit_bytes)
         return false;
     *space = (struct sftp_space){ .total_bytes = n[2] * unit_bytes,
                                   .free_bytes = n[4] * unit_bytes,
-                                  /* btrfs and others count none */
+                                  /* btrfs and others count no files */
                                   .free_files = n[5] == 0 ? UINT64_MAX : n[7],
                                   .read_only = (n[9] & STATVFS_READ_ONLY) != 0 };
     return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sftp_explain.h - what a failed request means, in words
+ * sftp_explain.h - words the cause of a failed request
  */
 #ifndef LUDWIG_COMMON_SFTP_SFTP_EXPLAIN_H
 #define LUDWIG_COMMON_SFTP_SFTP_EXPLAIN_H
@@ -8,40 +8,40 @@
 #include "common/sftp/sftp_conn.h"
 
 enum sftp_deed_flag {
-    DEED_CLAIMS = 1,  /* fails where the path is there already */
+    DEED_CLAIMS = 1,  /* fails where the path exists */
     DEED_MAKES = 2,   /* needs space */
     DEED_OF_FILE = 4, /* fails on a folder */
     DEED_EMPTIES = 8  /* fails on a folder that is not empty */
 };
 
-/* What was tried. */
+/* The operation that was tried. */
 struct sftp_deed {
     const char *path;
-    const char *to;      /* "rename PATH to TO": then this is what was to be made; or NULL */
+    const char *to;      /* "rename PATH to TO": the path to make instead of path; or NULL */
     unsigned flags;      /* enum sftp_deed_flag */
     size_t needed_bytes; /* of space */
 };
 
-/* The first request that failed, and what the server said to it. */
+/* The first request that failed, and the server's answer. */
 struct sftp_failure {
     const char *verb; /* "make folder"; NULL: none failed */
     uint32_t status;  /* enum sftp_status */
     char text[160];   /* printable */
 };
 
-/* Unless there is one already, or the reply is no failure of this request. */
+/* Keeps the reply if it is a failure and f holds none yet. */
 void sftp_failure_keep(struct sftp_failure *f, const struct sftp_reply *r);
 
-/* Calls done with the words, at once or when the server has answered what they need.  The
- * strings of the deed must last until then. */
+/* Calls done with the error, at once or when the server has answered the questions that this takes.
+ * The strings of the deed must last until then. */
 typedef void sftp_explained(void *context, const struct err *why);
 void sftp_explain(struct sftp *s, const struct sftp_deed *deed, const struct sftp_failure *f,
                   sftp_explained *done, void *context);
-/* The same, waited for.  -1. */
+/* The same, but waits and sets e.  Always -1. */
 int sftp_explain_now(struct sftp *s, const struct sftp_deed *deed, const struct sftp_failure *f,
                      struct err *e);
 
-/* Of a reply to statvfs@openssh.com; false when it is damaged. */
+/* Reads a reply to statvfs@openssh.com; false when it is damaged. */
 bool sftp_read_space(struct packet body, struct sftp_space *space);
 
 #endif

@@ -7,12 +7,12 @@
 
 enum {
     AHEAD_MAX = 32, /* pieces asked for ahead of the reader */
-    BEHIND_MAX = 64 /* pieces written whose replies are due */
+    BEHIND_MAX = 64 /* written pieces whose replies are due */
 };
 
-/* A piece that was asked for. */
+/* A piece that was asked for ahead. */
 struct piece {
-    struct sftp_file *file; /* NULL: nobody wants it any more */
+    struct sftp_file *file; /* NULL: the piece is no longer wanted */
     uint64_t offset;
     size_t asked;
     struct buf bytes;
@@ -30,9 +30,9 @@ struct sftp_file {
     /* reading */
     struct piece *first, *last; /* in order, without gaps */
     size_t n_pieces;
-    size_t ahead;       /* so many may be */
-    uint64_t read_end;  /* where the reader is */
-    uint64_t asked_end; /* where the last piece ends */
+    size_t ahead;       /* how many pieces may be asked for */
+    uint64_t read_end;  /* the reader's offset */
+    uint64_t asked_end; /* the end of the last piece */
     /* writing */
     size_t n_writing, n_syncing;
     struct sftp_failure failure;
@@ -146,7 +146,7 @@ static void ask_rest(struct piece *p)
                   sftp_waiter(FXP_DATA, on_data, p, "read"));
 }
 
-/* A piece that is cut short is asked on for, until the server says that the file ends. */
+/* The rest of a piece that is cut short is asked for again, until the server says end of file. */
 static void on_data(void *context, const struct sftp_reply *r)
 {
     struct piece *p = context;
@@ -201,7 +201,7 @@ static void forget_pieces(struct sftp_file *f, uint64_t offset)
     f->ahead = 1;
 }
 
-/* Bytes of the first piece; 0 at the end of the file. */
+/* Takes bytes of the first piece; 0 at the end of the file. */
 static ssize_t take_some(struct sftp_file *f, uint8_t *to, size_t n, struct err *e)
 {
     struct piece *p;
@@ -268,7 +268,7 @@ static void on_written(void *context, const struct sftp_reply *r)
     sftp_failure_keep(&f->failure, r);
 }
 
-/* -1 for what failed before, once all that is in flight has been answered. */
+/* -1 if a request failed, once all requests in flight have been answered. */
 static int check_written(struct sftp_file *f, struct err *e)
 {
     struct sftp_deed deed = deed_of(f, f->s->write_max_bytes);
@@ -316,7 +316,7 @@ static void on_synced(void *context, const struct sftp_reply *r)
     sftp_failure_keep(&f->failure, r);
 }
 
-/* Requests about one file are obeyed in the order they are sent: this one covers the writes before. */
+/* The server obeys requests about one file in order, so this one covers the writes before. */
 int sftp_file_sync_later(struct sftp_file *f, struct err *e)
 {
     if (check_written(f, e) < 0)

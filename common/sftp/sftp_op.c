@@ -19,11 +19,11 @@ enum handle_state { HANDLE_NONE, HANDLE_OPEN, HANDLE_CLOSED, HANDLE_LATE };
 struct op;
 typedef void op_step(struct op *op);
 
-/* What an operation is called, what kind of failure it meets, and how it begins and goes on. */
+/* A kind of operation: its name, its steps, and the failures it can meet. */
 struct kind {
     const char *verb;
     op_step *begin;
-    op_step *next;  /* when all its requests are answered; NULL: then it is done */
+    op_step *next;  /* called when all its requests are answered; NULL: it is done then */
     unsigned flags; /* enum sftp_deed_flag */
     bool has_handle;
 };
@@ -79,7 +79,7 @@ static struct sftp_waiter wait_for(struct op *op, int type, sftp_on_reply *take)
 
 static void on_reply(void *context, const struct sftp_reply *r);
 
-/* For a part of it that has a verb of its own. */
+/* A waiter for a request of the operation that has a verb of its own. */
 static struct sftp_waiter wait_to(struct op *op, const char *verb)
 {
     op->n_waiting++;
@@ -115,7 +115,7 @@ static void step(struct op *op)
 
 /* --- requests and replies ------------------------------------------------------------ */
 
-/* Every reply comes by here; the last one leads on. */
+/* Takes every reply of an operation; the last one due begins the next step. */
 static void on_reply(void *context, const struct sftp_reply *r)
 {
     struct op *op = context;
@@ -125,7 +125,7 @@ static void on_reply(void *context, const struct sftp_reply *r)
         step(op);
 }
 
-/* In place of one that says that a file or folder ends: that is no failure. */
+/* Stands for a reply that says end of file, which is no failure. */
 static const struct sftp_reply no_reply;
 
 static void on_attrs(void *context, const struct sftp_reply *r)
@@ -157,16 +157,17 @@ static void on_closed(void *context, const struct sftp_reply *r)
     s->n_handles--;
 }
 
-/* After reading nothing depends on it: it outlives the operation. */
+/* Closes the handle without waiting: after reading, the answer does not matter, and the request may
+ * outlive the operation. */
 static void close_late(struct op *op)
 {
     op->handle_state = HANDLE_LATE;
     sftp_ask_of(op->s, FXP_CLOSE, &op->handle, sftp_waiter(FXP_STATUS, on_closed, op->s, NULL));
 }
 
-/* --- those of one request --------------------------------------------------------------- */
+/* --- operations of one request ---------------------------------------------------------- */
 
-/* A path, and another one or attributes; NULL: none. */
+/* Asks about a path, with another path or attributes; NULL: none. */
 static void ask_about(struct op *op, int type, struct sftp_waiter waiter, const char *path,
                       const char *other, const struct sftp_attrs *attrs)
 {
@@ -205,7 +206,7 @@ static void begin_setstat(struct op *op)
     ask_about(op, FXP_SETSTAT, wait_for(op, FXP_STATUS, on_reply), op->path, NULL, &op->what.attrs);
 }
 
-/* OpenSSH has the two in the opposite order of the standard, and so has everybody else. */
+/* OpenSSH, and so all other servers, take the two paths in the opposite order of the standard. */
 static void begin_symlink(struct op *op)
 {
     ask_about(op, FXP_SYMLINK, wait_for(op, FXP_STATUS, on_reply), op->to, op->path, NULL);
@@ -279,7 +280,7 @@ static void begin_read_link(struct op *op)
 
 /* --- a folder with exactly this mode ------------------------------------------------------- */
 
-/* Looked at behind that: where it fails the answer does not matter. */
+/* Asks for the folder's mode at once, too; that answer does not matter where mkdir fails. */
 static void begin_mkdir(struct op *op)
 {
     struct sftp_attrs attrs = { .has = SFTP_MODE, .mode = op->what.mode };
@@ -288,9 +289,9 @@ static void begin_mkdir(struct op *op)
     begin_lstat(op);
 }
 
-/* The server's umask took bits off the mode, and mkdir(2) never sets the group's.  One that came
- * out right is left alone: whoever sets the mode of a folder of a foreign group takes the group's
- * bit off it. */
+/* The server's umask may have cleared bits of the mode, and mkdir(2) never sets the setgid bit.  A
+ * mode that came out right is left alone, as setting it would clear the setgid bit of a folder
+ * whose group the account is not in. */
 static void next_mkdir(struct op *op)
 {
     struct sftp_attrs attrs = { .has = SFTP_MODE, .mode = op->what.mode };
@@ -302,7 +303,7 @@ static void next_mkdir(struct op *op)
         ask_about(op, FXP_SETSTAT, wait_to(op, "set the mode of"), op->path, NULL, &attrs);
 }
 
-/* --- a whole file there ---------------------------------------------------------------------- */
+/* --- writing a whole file -------------------------------------------------------------------- */
 
 static void begin_put(struct op *op)
 {
@@ -312,7 +313,7 @@ static void begin_put(struct op *op)
                   wait_for(op, FXP_HANDLE, on_handle));
 }
 
-/* Requests about one file are obeyed in the order they are sent. */
+/* The server obeys requests about one file in order, so all are sent at once. */
 static void next_put(struct op *op)
 {
     struct bytes content = op->what.content;
@@ -334,9 +335,9 @@ static void next_put(struct op *op)
     close_handle(op);
 }
 
-/* --- what lies there, on its disk ----------------------------------------------------------- */
+/* --- syncing -------------------------------------------------------------------------------- */
 
-/* Also of a whole file that is read. */
+/* Begins to sync, and also to read a whole file. */
 static void begin_reading(struct op *op)
 {
     sftp_ask_open(op->s, op->path, SFTP_READ, 0, wait_for(op, FXP_HANDLE, on_handle));
@@ -352,21 +353,21 @@ static void next_sync(struct op *op)
     close_handle(op);
 }
 
-/* --- a whole file here ---------------------------------------------------------------------- */
+/* --- reading a whole file ------------------------------------------------------------------- */
 
 static void on_data(void *context, const struct sftp_reply *r)
 {
     struct op *op = context;
     bool is_end = r->type == FXP_STATUS && r->status == FX_EOF;
 
-    /* What lies behind a gap is asked for again. */
+    /* Data behind a gap is dropped and asked for again. */
     if (r->type == FXP_DATA && r->tag == op->content.n)
         buf_add(&op->content, r->text.data, r->text.n);
     op->at_end |= is_end;
     on_reply(op, is_end ? &no_reply : r);
 }
 
-/* One byte more than wanted tells that there is more. */
+/* Asks for one byte more than wanted, which shows a file that is too large. */
 static void next_get(struct op *op)
 {
     const struct sftp_attrs *attrs = &op->answer.attrs;
@@ -433,7 +434,7 @@ static void on_names(void *context, const struct sftp_reply *r)
     uint32_t n = r->type == FXP_NAME ? packet_u32(&names) : 0;
     bool is_end = r->type == FXP_STATUS && r->status == FX_EOF;
 
-    /* A listing of nothing at a time would never end. */
+    /* Empty replies are refused, as a listing of them would never end. */
     if (r->type == FXP_NAME && n == 0)
         sftp_break(op->s, ERR_PROTOCOL, "the SFTP server lists nothing in %s, without end",
                    op->path);
@@ -447,8 +448,8 @@ static void on_names(void *context, const struct sftp_reply *r)
     on_reply(op, is_end ? &no_reply : r);
 }
 
-/* A large folder comes a hundred names at a time: more and more of them are asked for at once, and
- * at first two, of which the second learns that a small one has no more. */
+/* A large folder comes a hundred names at a time, so more and more requests are sent at once; the
+ * first round has two, of which the second finds the end of a small folder. */
 static void next_list(struct op *op)
 {
     int n = 2 << (op->round < 3 ? op->round : 3);
@@ -536,7 +537,7 @@ int sftp_finish(struct sftp *s, struct err *e)
 
 /* --- one operation ------------------------------------------------------------------ */
 
-/* Where the answer goes; NULL: nowhere. */
+/* Receives the answer; a pointer that is NULL receives nothing. */
 struct one {
     bool is_done;
     int result;

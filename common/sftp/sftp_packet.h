@@ -2,8 +2,8 @@
 /*
  * sftp_packet.h - the bytes of SFTP version 3
  *
- * Reading goes past no end: what is not there reads as zero or empty and is
- * remembered, so that one look at "bad" behind the last field is enough.
+ * Reading stops at the end: a missing field reads as zero or empty and sets "bad",
+ * so that one look at it behind the last field is enough.
  */
 #ifndef LUDWIG_COMMON_SFTP_SFTP_PACKET_H
 #define LUDWIG_COMMON_SFTP_SFTP_PACKET_H
@@ -68,7 +68,7 @@ uint32_t packet_u32(struct packet *p);
 uint64_t packet_u64(struct packet *p);
 struct bytes packet_string(struct packet *p);
 struct sftp_attrs packet_attrs(struct packet *p);
-/* The name alone; what "ls -l" would say is skipped. */
+/* The name alone; the line of "ls -l" is skipped. */
 struct bytes packet_name(struct packet *p, struct sftp_attrs *attrs);
 bool packet_is(struct bytes s, const char *text);
 

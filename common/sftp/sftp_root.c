@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sftp_root.c - where a server's SFTP shows the shared drive */
+/* sftp_root.c - finds the shared drive's path in a server's SFTP */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { TOP_MAX = 1000 };
 
-/* A folder that may be the drive, and what it turned out to be. */
+/* A folder that may be the drive, and the finding. */
 struct candidate {
     const char *server_id;
     const char *path;
@@ -33,7 +33,7 @@ static void add(struct search *search, const char *path)
         (struct candidate){ .server_id = search->server_id, .path = path };
 }
 
-/* "/srv/x": "/srv/x", "/x" and "". */
+/* Adds a path and its ends: for "/srv/x" these are "/srv/x", "/x" and "". */
 static void add_ends(struct search *search, const char *share)
 {
     char *path = arena_strdup(search->a, share);
@@ -46,7 +46,7 @@ static void add_ends(struct search *search, const char *share)
     add(search, "");
 }
 
-/* Where a jail shows the drive under a name of its own: the folders at its top. */
+/* Adds the folders at the top, as a jail may show the drive there under another name. */
 static int add_top(struct search *search)
 {
     struct list entries;
@@ -86,7 +86,7 @@ static void on_id(void *context, const struct sftp_answer *answer)
     arena_destroy(a);
 }
 
-/* Asks for that name in all candidates' folders, and waits. */
+/* Starts op for this name in all candidates' folders, and waits for the answers. */
 static int ask(const struct search *search, const char *name, struct sftp_op op, sftp_done *done,
                struct err *e)
 {
@@ -98,7 +98,7 @@ static int ask(const struct search *search, const char *name, struct sftp_op op,
         op.path = arena_printf(search->a, "%s/" LAYOUT_SERVER_DIR "/%s", c->path, name);
         result = sftp_start(search->s, &op, done, c, e);
     }
-    /* Nobody may be called who finds the search gone. */
+    /* No callback may run after the search is gone. */
     return sftp_finish(search->s, result == 0 ? e : NULL) < 0 ? -1 : result;
 }
 
@@ -156,7 +156,7 @@ const char *sftp_root_find(struct sftp *s, const char *share, const char *server
     if (right != NULL)
         path = right->path;
     else if (sftp_is_broken(s))
-        (void)sftp_wait(s, e); /* which says why */
+        (void)sftp_wait(s, e); /* sets e to the reason */
     else
         say_not_found(&usual, share, e);
     free(usual.candidates);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sftp_root.h - where a server's SFTP shows the shared drive
+ * sftp_root.h - finds the shared drive's path in a server's SFTP
  *
  * A user jailed to the drive, or to a folder above it, sees another path than ludwigd does.
  */
@@ -11,9 +11,10 @@
 #include "common/sftp/sftp.h"
 
 /*
- * share: the drive as ludwigd sees it, an absolute path.  Of it and each of its ends ("" is the
- * last: a jail that is the drive) the longest with the mark of server_id (see shareid.h), else whose
- * .ludwig/id names it, or else a folder at the top.  In a; NULL with e set: ERR_NOT_FOUND when there is none.
+ * share: the drive's absolute path for ludwigd.  Candidates are this path and each of its ends (""
+ * is the last: a jail that is the drive).  Gives the longest with the mark of server_id (see
+ * shareid.h), else the longest whose .ludwig/id has server_id, else such a folder at the top.  In
+ * a; NULL with e set: ERR_NOT_FOUND when there is none.
  */
 const char *sftp_root_find(struct sftp *s, const char *share, const char *server_id,
                            struct arena *a, struct err *e);

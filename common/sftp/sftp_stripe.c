@@ -7,9 +7,9 @@
 #include "common/sftp/sftp_stripe.h"
 
 enum {
-    WINDOW_BYTES = 2 * 1024 * 1024, /* what OpenSSH lets be under way on a channel */
-    /* More costs small uploads more than it gives large ones: what its SFTP servers have not taken
-     * yet sshd keeps, and copies all of that for each 32 KiB that come to it. */
+    WINDOW_BYTES = 2 * 1024 * 1024, /* OpenSSH's window of a channel */
+    /* More costs small uploads more than it gives large ones: sshd buffers the bytes that its SFTP
+     * servers have not taken yet, and copies the whole buffer for each 32 KiB that arrive. */
     ALL_LANES_BYTES = 12 * 1024 * 1024
 };
 
@@ -20,7 +20,7 @@ struct part {
     struct sftp_stripe *stripe;
     size_t lane;
     enum handle_state state;
-    bool follows; /* it was asked for when the first lane had the file */
+    bool follows; /* this lane was asked when the first already had the file */
     bool has_written;
     struct sftp_handle handle;
 };
@@ -30,9 +30,9 @@ struct sftp_stripe {
     char *path;
     mode_t mode;
     struct part parts[SFTP_LANES_MAX];
-    uint8_t *piece; /* the next one */
+    uint8_t *piece; /* the next piece */
     size_t n_piece, piece_bytes;
-    uint64_t offset;  /* of it */
+    uint64_t offset;  /* of the next piece */
     size_t n_waiting; /* requests without answer */
     bool has_ended, is_closing, is_dropped;
     struct sftp_failure failure;
@@ -42,7 +42,7 @@ struct sftp_stripe {
 
 /* ---- lanes ---- */
 
-/* Not one that never came: whoever is there already carries what it would have carried. */
+/* A broken lane; one that never got its greeting does not count, as the others carry its share. */
 static const struct sftp *broken_lane(const struct sftp_lanes *lanes)
 {
     for (size_t i = 0; i < lanes->n; i++)
@@ -51,7 +51,7 @@ static const struct sftp *broken_lane(const struct sftp_lanes *lanes)
     return NULL;
 }
 
-/* Those that stand: of others all has been answered, with nothing. */
+/* The lanes that are not broken; on a broken one nothing is left to wait for. */
 static size_t find_standing(const struct sftp_lanes *lanes, struct sftp **standing)
 {
     size_t n = 0;
@@ -141,7 +141,7 @@ static void on_opened(void *context, const struct sftp_reply *r)
     struct part *p = context;
     struct sftp_stripe *st = p->stripe;
 
-    /* What the first lane asked for before, such as the file's folder, was not done yet. */
+    /* Earlier requests of the first lane, such as for the file's folder, were not done yet. */
     if (p->lane > 0 && !p->follows && r->type == FXP_STATUS && r->status == FX_NO_SUCH_FILE) {
         p->state = EARLY;
         r = &none;
@@ -179,7 +179,7 @@ static void on_written(void *context, const struct sftp_reply *r)
     on_answer(p, r);
 }
 
-/* ---- the end ---- */
+/* ---- closing ---- */
 
 static void destroy(struct sftp_stripe *st)
 {
@@ -206,7 +206,8 @@ static struct sftp_deed deed_of(const struct sftp_stripe *st)
                                .needed_bytes = st->piece_bytes };
 }
 
-/* What a server is asked on one lane it does in order: nothing need be waited for. */
+/* Closes all lanes' files; the server obeys a lane's requests in order, so nothing is waited
+ * for. */
 static void close_all(struct sftp_stripe *st, bool each_syncs)
 {
     st->is_closing = true;
@@ -222,7 +223,7 @@ static void close_all(struct sftp_stripe *st, bool each_syncs)
     }
 }
 
-/* All that was asked is answered. */
+/* Begins the next step when all requests are answered. */
 static void go_on(struct sftp_stripe *st)
 {
     const struct sftp *broken = broken_lane(st->lanes);
@@ -242,7 +243,7 @@ static void go_on(struct sftp_stripe *st)
         finish(st, NULL);
 }
 
-/* ---- what callers see ---- */
+/* ---- interface ---- */
 
 struct sftp_stripe *sftp_stripe_open(struct sftp_lanes *lanes, const char *path, mode_t mode)
 {
@@ -269,7 +270,7 @@ static int check(struct sftp_stripe *st, struct err *e)
     return sftp_explain_now(st->lanes->all[0], &deed, &st->failure, e);
 }
 
-/* The lane with least to do. */
+/* The lane with the fewest unanswered bytes. */
 static struct part *find_lane(struct sftp_stripe *st)
 {
     const size_t *unanswered = st->lanes->unanswered_bytes;
@@ -295,7 +296,7 @@ static int wait_for_room(struct sftp_lanes *lanes, struct err *e)
     struct pollfd coming[SFTP_LANES_MAX];
     size_t n_before = lanes->n, n = lanes->join != NULL ? lanes->join(lanes->context, coming) : 0;
 
-    /* One that has joined has room. */
+    /* A lane that has just joined has room. */
     return turn(lanes, coming, n, lanes->n > n_before ? 0 : -1, e);
 }
 
@@ -372,7 +373,7 @@ static void wait_for_answers(const struct sftp_stripe *st)
         sftp_lanes_wait_standing(st->lanes);
 }
 
-/* No lane may make it again behind the request that takes it away. */
+/* All lanes are waited for, so that none makes the file again after its removal. */
 void sftp_stripe_drop(struct sftp_stripe *st)
 {
     if (st == NULL)
@@ -393,10 +394,10 @@ void sftp_stripe_drop(struct sftp_stripe *st)
 struct sftp_folder {
     struct sftp *s;
     char *path;
-    sftp_folder_done *done; /* NULL: nobody is told any more */
+    sftp_folder_done *done; /* NULL: the folder was closed by its user */
     void *context;
-    struct sftp_handle handle; /* of no bytes: there is none yet, or will be none */
-    size_t n_wanted;           /* syncs that wait for it */
+    struct sftp_handle handle; /* of no bytes: not open (yet) */
+    size_t n_wanted;           /* syncs that wait for the handle */
     size_t n_waiting;          /* requests without answer */
 };
 
@@ -409,7 +410,7 @@ static void on_folder_closed(void *context, const struct sftp_reply *r)
     free(f);
 }
 
-/* When nobody wants it any more, and no answer is under way. */
+/* Frees the folder once its user has closed it and no answer is under way. */
 static void go(struct sftp_folder *f)
 {
     if (f->done != NULL || f->n_waiting > 0)
@@ -484,7 +485,7 @@ struct sftp_folder *sftp_folder_open(struct sftp *s, const char *path, sftp_fold
     return f;
 }
 
-/* One that could not be opened is asked for again, so that there is an answer to give. */
+/* A folder that could not be opened is asked for again, so that done gets an answer. */
 int sftp_folder_sync(struct sftp_folder *f, struct err *e)
 {
     if (sftp_check(f->s, e) < 0)

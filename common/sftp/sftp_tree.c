@@ -6,10 +6,10 @@
 
 #include "common/sftp/sftp.h"
 
-/* Deeper trees than any path can name are nobody's. */
+/* No path can name a deeper tree. */
 enum { DEPTH_MAX = 2048 };
 
-/* Folders in the order they were found, so that each lies behind the one it is in. */
+/* Folders in the order they were found, so that each comes after its parent. */
 struct removal {
     struct sftp *s;
     struct arena *arena;
@@ -54,7 +54,7 @@ static int start(struct removal *r, enum sftp_op_kind kind, const char *path, st
     return sftp_start(r->s, &(struct sftp_op){ .kind = kind, .path = path }, on_removed, r, e);
 }
 
-/* Of what is in a folder: files go, folders are noted for later. */
+/* Removes a file at once, and notes a folder for later. */
 static int remove_entry(struct removal *r, const char *folder, const struct sftp_entry *entry,
                         struct err *e)
 {
@@ -93,7 +93,7 @@ static int empty_level(struct removal *r, size_t begin, size_t end, struct err *
 
 static int remove_level_by_level(struct removal *r, struct err *e)
 {
-    size_t levels[DEPTH_MAX + 1] = { 0 }, n_levels = 0; /* where each begins in folders */
+    size_t levels[DEPTH_MAX + 1] = { 0 }, n_levels = 0; /* first folder of each level */
 
     while (levels[n_levels] < r->n) {
         if (n_levels + 1 >= DEPTH_MAX)
@@ -127,7 +127,7 @@ int sftp_remove_tree(struct sftp *s, const char *path, struct err *e)
     r.arena = arena_create();
     add_folder(&r, path);
     result = remove_level_by_level(&r, e);
-    /* Nobody may be called who finds r gone. */
+    /* No callback may run after r is gone. */
     if (result < 0)
         (void)sftp_finish(s, NULL);
     free(r.folders);

@@ -39,7 +39,7 @@ struct shares {
 
 /* ---- errors ---- */
 
-/* To callers ERR_PROTOCOL means that a file is damaged, not that a server is. */
+/* ERR_PROTOCOL becomes another kind, as callers would take it for a damaged file. */
 static enum err_kind kind_of_sftp(enum err_kind kind)
 {
     return kind == ERR_PROTOCOL ? ERR_UNREACHABLE : kind;
@@ -65,7 +65,7 @@ int share_check_path(const struct share_dir *at, const char *path, struct err *e
     return err_set(e, ERR_PROTOCOL, "'%s' is no path below the shared drive", path);
 }
 
-/* "WHAT PATH: " and the reason that errno tells; -1. */
+/* Sets e to "WHAT PATH: " and the text of errno; -1. */
 static int fail_at(const struct share_dir *at, const char *what, const char *path, struct err *e)
 {
     int number = errno;
@@ -89,7 +89,7 @@ bool share_is_mounted(const char *name)
     return strncmp(name, SCHEME, strlen(SCHEME)) != 0;
 }
 
-/* Of the folder where projects lie, on the server. */
+/* The path of the folder where projects lie, on the server. */
 static char *find_projects(struct sftp *s, const char *name, struct err *e)
 {
     const char *server_id = name + strlen(SCHEME);
@@ -128,8 +128,8 @@ static void leave_line(struct share_line *line)
     free(line);
 }
 
-/* A refused login is no missing right to a file, for which callers would take it: all errors become
- * ERR_UNREACHABLE. */
+/* All errors become ERR_UNREACHABLE, as callers would take a refused login for a missing right to a
+ * file. */
 static struct share_line *connect_line(const struct share_source *source, const char *name,
                                        struct err *e)
 {
@@ -205,7 +205,7 @@ static bool is_usable(const struct shares *s, const char *name)
 
 /* ---- folders ---- */
 
-/* A mounted one where line is NULL.  Takes path. */
+/* A folder of a mount where line is NULL, else over SFTP.  Takes path. */
 static struct share_dir *new_dir(int fd, struct share_line *line, char *path, bool is_client)
 {
     struct share_dir *d = mem_alloc(sizeof *d);
@@ -378,7 +378,7 @@ static int compare_entries(const void *x, const void *y)
     return strcmp(a->name, b->name);
 }
 
-/* What is removed meanwhile is left out. */
+/* Entries removed meanwhile are left out. */
 static int read_entries(DIR *dir, enum share_detail detail, struct arena *a, struct list *entries)
 {
     struct share_entry *items = NULL;
@@ -441,7 +441,7 @@ static int list_sftp(const struct share_dir *at, const char *path, enum share_de
     for (size_t i = 0; result >= 0 && i < found.n; i++) {
         struct sftp_attrs *attrs = &items[i].attrs;
 
-        /* Some servers list names without saying what they are. */
+        /* Some servers list names without attributes. */
         if (detail == SHARE_STATS && !(attrs->has & SFTP_MODE)) {
             char *one = path_join(full, items[i].name);
             bool is_gone = sftp_lstat(at->line->sftp, one, attrs, NULL) < 0;
@@ -570,8 +570,8 @@ int share_make_dir(const struct share_dir *at, const char *path, mode_t mode, st
         return fail_at(at, "create", path, e);
     if (!at->is_client)
         return 0;
-    /* A client has a umask.  A mode that is right, with the group's bit from the folder above, is left
-     * alone: who is no member of that group would take the bit away. */
+    /* A client has a umask, so the mode may be wrong.  A mode that is right is left alone: chmod by
+     * a user outside the folder's group would take away the setgid bit from the folder above. */
     fd = io_open_dir_at(at->fd, path, e);
     if (fd < 0)
         return -1;
@@ -690,7 +690,7 @@ static bool lies_there(struct sftp *s, const char *path, bool *is_folder)
     return is_there;
 }
 
-/* The standard's own rename replaces nothing, not even a file. */
+/* Renames with the standard's own request, which replaces nothing, not even a file. */
 static int rename_plainly(struct sftp *s, const char *from, const char *to, struct err *why)
 {
     bool from_folder, to_folder;
@@ -717,7 +717,7 @@ int share_rename(const struct share_dir *at, const char *path, const struct shar
     if (at->fd >= 0) {
         if (renameat(at->fd, path, to->fd, to_path) == 0)
             return 0;
-        /* Where a folder is to go and a file lies there the kernel says ENOTDIR. */
+        /* The kernel says ENOTDIR where a folder would replace a file. */
         if (errno == ENOTDIR)
             errno = EEXIST;
         return err_sys(e, "rename %s to %s", path, to_path);
@@ -726,8 +726,8 @@ int share_rename(const struct share_dir *at, const char *path, const struct shar
     from = share_sftp_path(at, path);
     dest = share_sftp_path(to, to_path);
     result = (sftp_can(s, SFTP_CAN_REPLACE) ? sftp_replace : rename_plainly)(s, from, dest, &why);
-    /* Not every server says more than that it failed, and some say that a folder is not there when
-     * a file lies in its way. */
+    /* Some servers only say that the rename failed, and some call a folder missing when a file lies
+     * in its way. */
     if (result < 0 && (why.kind == ERR_FAILED || why.kind == ERR_NOT_FOUND) &&
         lies_there(s, from, &from_folder) && lies_there(s, dest, &to_folder))
         err_set(&why, ERR_EXISTS, "rename %s to %s: something is there already", from, dest);

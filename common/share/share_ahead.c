@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* share_ahead.c - answers of an SFTP server that were asked for before they are needed */
+/* share_ahead.c - asks an SFTP server for answers before they are needed */
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,20 +9,20 @@
 
 enum {
     ANSWERS_MAX = 4096,
-    CONTENT_MAX_BYTES = 64 * 1024 * 1024, /* of all */
+    CONTENT_MAX_BYTES = 64 * 1024 * 1024, /* of all answers */
     FILE_MAX_BYTES = 1024 * 1024,         /* larger ones come fast enough by themselves */
     SLOTS = 1024
 };
 
-/* What is known, or asked, of a path. */
+/* The server's answers about a path, here or on their way. */
 struct answer {
     struct share_ahead *h;
     char *path; /* on the server */
-    size_t top; /* where the part of it begins that wanted is asked about */
+    size_t top; /* offset of the part of path that wanted is called with */
     share_wanted *wanted;
     void *context;
-    bool is_due;       /* a reply */
-    bool is_forgotten; /* the answer goes when its reply has come */
+    bool is_due;       /* a reply is due */
+    bool is_forgotten; /* the answer is dropped when its reply has come */
     bool has_attrs, has_list, has_content;
     struct sftp_attrs attrs;
     struct arena *arena; /* of the entries; NULL until they are asked for */
@@ -55,7 +55,7 @@ static struct answer **find_answer(struct share_ahead *h, const char *path)
     return at;
 }
 
-/* Takes path.  NULL: it is there already, or there are too many. */
+/* Adds an answer; takes path.  NULL: the path has one already, or there are too many. */
 static struct answer *add_answer(struct share_ahead *h, char *path, const struct answer *like)
 {
     struct answer **at = find_answer(h, path), *a;
@@ -88,14 +88,14 @@ static void drop_answer(struct answer *a)
 
 /* ---- asking ---- */
 
-/* What cannot be asked ahead is asked when it is needed. */
+/* Where starting fails, the question is asked when it is needed. */
 static void start_answer(struct answer *a, struct sftp_op *op, sftp_done *done)
 {
     op->path = a->path;
     a->is_due = sftp_start(a->h->s, op, done, a, NULL) == 0;
 }
 
-/* Notes that the reply has come; false: it was an error, or nobody wants the answer any more. */
+/* Notes that the reply has come; false: the reply was an error, or the answer was forgotten. */
 static bool has_arrived(struct answer *a, const struct err *error)
 {
     a->is_due = false;
@@ -110,7 +110,7 @@ static bool has_arrived(struct answer *a, const struct err *error)
 static void on_content(void *context, const struct sftp_answer *reply)
 {
     struct answer *a = context;
-    /* One that has grown too large meanwhile comes in the usual way. */
+    /* A file that has grown too large meanwhile is read in the usual way. */
     bool is_large = reply->error != NULL && reply->error->kind == ERR_USAGE;
 
     if (!has_arrived(a, is_large ? NULL : reply->error) || is_large)
@@ -131,7 +131,7 @@ static bool is_wanted(const struct answer *a, const char *path, const struct sft
     return st.type != SHARE_FILE || a->wanted == NULL || a->wanted(a->context, path + a->top, &st);
 }
 
-/* When it is known what a path is. */
+/* Asks for the content of a path whose attributes have come. */
 static void ask_on(struct answer *a)
 {
     struct share_ahead *h = a->h;
@@ -208,10 +208,9 @@ void share_ahead(const struct share_dir *at, const char *path, share_wanted *wan
         start_answer(a, &(struct sftp_op){ .kind = SFTP_OP_LSTAT }, on_attrs);
 }
 
-/* ---- handing out ---- */
+/* ---- giving answers ---- */
 
-/* The answer when nothing more of it is due, or its attributes are known where they do; NULL: there is
- * none. */
+/* Waits for the answer's replies, or with attrs_do only for its attributes; NULL: there is none. */
 static struct answer *await_answer(const struct share_dir *at, const char *path, bool attrs_do)
 {
     struct share_ahead *h = at->line->ahead;
@@ -221,7 +220,7 @@ static struct answer *await_answer(const struct share_dir *at, const char *path,
     if (h == NULL || h->n == 0)
         return NULL;
     full = share_sftp_path(at, path);
-    /* One that was forgotten goes while it is waited for. */
+    /* A forgotten answer vanishes when its reply comes, so each turn looks it up. */
     while ((a = *find_answer(h, full)) != NULL && a->is_due && !(attrs_do && a->has_attrs))
         (void)sftp_wait(h->s, NULL);
     free(full);

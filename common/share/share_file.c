@@ -19,10 +19,10 @@
 
 enum {
     PIECE_BYTES = SFTP_PIECE_BYTES,
-    /* Of a large file at once: between them others get their turn, however slow the line is. */
+    /* The most of a large file at once, so that others get their turn even on a slow line. */
     PUT_MAX_BYTES = 4 * PIECE_BYTES,
-    /* Over SFTP what was written is synced as it comes: the sync of another file need not wait for
-     * all of this one. */
+    /* Over SFTP a large file is synced as it grows, so that the sync of another file need not wait
+     * for all of it. */
     SYNC_EVERY_BYTES = 8 * 1024 * 1024,
     /* On a mount: see hand_to_disk. */
     WAITED_FOR_BYTES = 1024 * 1024
@@ -50,8 +50,9 @@ static int open_plain(const struct share_dir *at, const char *path, struct err *
     return refuse_no_file(at, path, e);
 }
 
-/* SFTP can neither refuse links nor open without waiting for a fifo's writer, so the file is looked at
- * before.  Who may write there can outwit that; it harms only those who then read what they may. */
+/* SFTP can neither refuse links nor open without waiting for a fifo's writer, so the file's type is
+ * asked first.  A user with write access can swap the file meanwhile, but the reader then reads
+ * only files that it may read anyway. */
 static struct sftp_file *open_over_sftp(const struct share_dir *at, const char *full,
                                         bool follows_link, struct err *why)
 {
@@ -290,7 +291,7 @@ struct share_file {
     struct sftp_file *to; /* over SFTP */
     char *name;
     uint64_t n_bytes;
-    uint64_t synced_bytes; /* asked for, over SFTP */
+    uint64_t synced_bytes; /* over SFTP: bytes for which a sync was asked */
 };
 
 struct share_file *share_create(const struct share_dir *at, const char *path, mode_t mode,
@@ -315,8 +316,8 @@ struct share_file *share_create(const struct share_dir *at, const char *path, mo
     return mem_copy(&file, sizeof file);
 }
 
-/* Another process that syncs the share for a small result must not wait for all of a large file: the
- * disk writes one piece while the next is copied, and the pieces before are waited for. */
+/* Another process that syncs the share for a small result must not wait for all of a large file: so
+ * the disk writes one piece while the next is copied, and this waits for the pieces before. */
 static int hand_to_disk(const struct share_file *f, uint64_t waited_bytes, struct err *e)
 {
 #ifdef __linux__
@@ -378,8 +379,8 @@ int share_end(struct share_file *f, struct err *e)
 
 struct share_input {
     int fd;                 /* mounted */
-    struct sftp_file *from; /* over SFTP; NULL: all of it came ahead */
-    struct buf content;     /* that came ahead */
+    struct sftp_file *from; /* over SFTP; NULL: all content was read ahead */
+    struct buf content;     /* read ahead */
     uint64_t offset;
     char *name;
 };

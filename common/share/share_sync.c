@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* share_sync.c - makes files on the shared drive durable */
 
-/* On a local file system one syncfs does for all (Linux 5.8 and later say in its answer what could
- * not be written); elsewhere each file is synced, several at a time. */
+/* On a local file system one syncfs syncs all files (Linux 5.8 and later report write errors by
+ * it); elsewhere each file is synced, several at a time. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 /* ---- mounted ---- */
 
-/* Each waits for a disk or a network, not for a processor. */
+/* Threads for files to sync; each waits for a disk or a network, not for a processor. */
 enum { SYNC_THREADS = 8, SYNC_ALONE_MAX = 4 };
 
 int share_sync_fd(int fd)
@@ -51,7 +51,7 @@ static void *sync_some(void *context)
     return NULL;
 }
 
-/* Threads that cannot be had are done without. */
+/* Fewer threads do the work where pthread_create fails. */
 static void sync_mounted_files(struct share_sync *files, size_t n)
 {
     struct syncing w = { .files = files, .n = n };
@@ -117,7 +117,7 @@ static void sync_files_over_sftp(struct share_sync *files, size_t n)
         char *full = share_sftp_path(f->dir, f->path);
         struct sftp_attrs attrs;
 
-        /* Servers that open no folders keep those durable themselves, or nobody can. */
+        /* A server that opens no folders syncs them itself, or nothing can. */
         if ((f->error == EIO || f->error == EACCES) &&
             sftp_stat(f->dir->line->sftp, full, &attrs, NULL) == 0 && S_ISDIR(attrs.mode))
             f->error = 0;
@@ -134,7 +134,7 @@ bool share_is_synced_whole(const struct share_dir *d)
     struct utsname name;
     int major, minor;
 
-    /* Before 5.8 syncfs kept quiet about what could not be written. */
+    /* Before 5.8 syncfs did not report write errors. */
     return (kind == FS_LOCAL || kind == FS_MEMORY) && uname(&name) == 0 &&
            sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
            (major > 5 || (major == 5 && minor >= 8));

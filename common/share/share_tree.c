@@ -17,15 +17,15 @@
 
 enum {
     THREADS = 8,       /* each waits for a network, not for a processor */
-    LOCAL_THREADS = 2, /* that is a disk's matter, and jobs want the processors */
+    LOCAL_THREADS = 2, /* a local disk is fast, and jobs need the processors */
     ALONE_MAX = 4,
-    /* Each thread takes some that lie together: in one folder only one file at a time is made. */
+    /* Each thread takes some items that lie together, as a folder makes one file at a time. */
     TAKEN_FRACTION = 8 * THREADS,
     TAKEN_MAX = 1024,
     PIECE_BYTES = 256 * 1024,
     /* Over SFTP larger files go one after the other, in pieces. */
     SMALL_MAX_BYTES = 1024 * 1024,
-    /* What answers of a server may bring at once. */
+    /* Bytes of files that may be asked for at once. */
     ASKED_MAX_BYTES = 32 * 1024 * 1024
 };
 #define DEEPEST SIZE_MAX
@@ -42,7 +42,7 @@ static int create_file(int to_fd, const struct share_item *x, struct err *e)
     return fd < 0 ? err_sys(e, "create %s", x->to) : fd;
 }
 
-/* What a full or lost share says may only come when the file is closed. */
+/* Closes the file; the error of a full or lost share may only come then. */
 static int close_file(int fd, const struct share_item *x, int result, struct err *e)
 {
     return close(fd) < 0 && result == 0 && errno != EINTR ? err_sys(e, "write %s", x->to) : result;
@@ -63,7 +63,7 @@ static bool is_it(const struct share_item *x, int64_t size_bytes, const struct d
     return size_bytes == x->size_bytes && (x->digest == NULL || digest_equal(d, x->digest));
 }
 
-/* Of folders; of what lies in them: DEEPEST. */
+/* The depth of a folder; DEEPEST for other items, which are copied after all folders. */
 static size_t depth_of(const struct share_item *x)
 {
     size_t depth = 0;
@@ -75,7 +75,7 @@ static size_t depth_of(const struct share_item *x)
     return depth;
 }
 
-/* *next: that of the next deeper ones. */
+/* The number of items at this depth; *next: the next larger depth of an item. */
 static size_t count_at(const struct share_item *items, size_t n, size_t depth, size_t *next)
 {
     size_t count = 0;
@@ -93,17 +93,17 @@ static size_t count_at(const struct share_item *items, size_t n, size_t depth, s
 
 /* ---- mounted, in ---- */
 
-/* What the threads share. */
+/* State shared by the threads. */
 struct copying {
     struct share_item *items;
     size_t n;
     int from_fd, to_fd;
     bool syncs;
-    size_t depth; /* of what is made now */
+    size_t depth; /* of the items being made */
     atomic_size_t next;
     atomic_bool has_failed;
     pthread_mutex_t lock;
-    struct err why; /* the first time */
+    struct err why; /* the first error */
 };
 
 struct copier {
@@ -128,7 +128,7 @@ static int copy_content(struct copier *c, int in, int out, const struct share_it
     if (n < 0)
         return err_sys(e, "read %s", x->from);
     hasher_end(c->hasher, &d);
-    /* It may be changed at this moment, by what escaped of a job. */
+    /* A process that escaped from the job may be changing the file at this moment. */
     if (!is_it(x, copied_bytes, &d))
         return changed(x, e);
     if (c->all->syncs && (errno = share_sync_fd(out)) != 0)
@@ -211,7 +211,7 @@ static void *copy_some(void *context)
     return NULL;
 }
 
-/* Threads that cannot be had are done without. */
+/* Fewer threads do the work where pthread_create fails. */
 static void copy_level(struct copying *a, size_t depth, size_t n)
 {
     pthread_t threads[THREADS];
@@ -299,11 +299,11 @@ struct trip {
     const struct share_dir *there;
     int here_fd;
     uint64_t asked_bytes;
-    const struct share_item *damaged; /* not what it should be; NULL: none is known */
-    struct err why;                   /* the first failure; after that nothing new is begun */
+    const struct share_item *damaged; /* an item without its size or digest; NULL: none is known */
+    struct err why;                   /* the first failure, after which nothing new is begun */
 };
 
-/* An operation of it. */
+/* One operation of a trip. */
 struct step {
     struct trip *trip;
     const struct share_item *item;
@@ -315,7 +315,7 @@ static bool is_over(const struct trip *t)
     return t->why.kind != ERR_NONE || t->damaged != NULL;
 }
 
-/* path is one there.  Takes what is in content. */
+/* path: on the server.  Takes the bytes of content. */
 static void begin_step(struct trip *t, const struct share_item *x, const char *path,
                        struct sftp_op op, struct buf content, sftp_done *done)
 {
@@ -343,7 +343,7 @@ static void finish(struct trip *t)
     t->asked_bytes = 0;
 }
 
-/* Also when it failed: what is in flight still points to what belongs to us. */
+/* Waits for all operations, also after a failure, as they still point to the trip and its items. */
 static int end_trip(struct trip *t, struct err *e)
 {
     finish(t);
@@ -440,7 +440,7 @@ static int put_item(struct trip *t, struct share_item *x, struct err *why)
     return result;
 }
 
-/* Folders a level at a time, and then what lies in them. */
+/* Makes folders a level at a time, and then the files and links in them. */
 static int sftp_copy_in(const struct share_dir *to, int from_fd, struct share_item *items, size_t n,
                         struct err *e)
 {
@@ -467,14 +467,14 @@ static void end_step(struct step *step, const struct err *error, bool is_it)
 {
     struct trip *t = step->trip;
 
-    if (error != NULL && error->kind != ERR_USAGE) /* that is: larger */
+    if (error != NULL && error->kind != ERR_USAGE) /* ERR_USAGE: the file is larger */
         err_keep(&t->why, error);
     else if ((error != NULL || !is_it) && t->damaged == NULL)
         t->damaged = step->item;
     free(step);
 }
 
-/* What is no file is not opened: a server would wait for who writes to a fifo. */
+/* Opens only plain files: a server would wait for a fifo's writer. */
 static void on_looked(void *context, const struct sftp_answer *answer)
 {
     struct step *step = context;
@@ -579,7 +579,7 @@ static int sftp_copy_out(const struct share_dir *from, int to_fd, const struct s
     return end_trip(&t, e);
 }
 
-/* ---- either ---- */
+/* ---- mounted and over SFTP ---- */
 
 int share_copy_in(const struct share_dir *to, int from_fd, struct share_item *items, size_t n,
                   struct err *e)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* share_upload.c - new files for a project, which get their names in the order they were added */
+/* share_upload.c - new files for a project, which get their names in the order of being added */
 
 #include "common/share/share_upload.h"
 
@@ -17,7 +17,7 @@
 
 enum {
     PENDING_MAX = 32,                  /* on a mount: small files that are synced in one go */
-    WRITE_BACK_BYTES = 8 * 1024 * 1024 /* on a mount: the disk begins with so much */
+    WRITE_BACK_BYTES = 8 * 1024 * 1024 /* on a mount: bytes handed to the disk at a time */
 };
 
 /* A file that has no final name yet. */
@@ -29,11 +29,11 @@ struct item {
     enum share_upload_kind kind;
     /* on a mount */
     int fd;
-    uint64_t handed_on; /* so many bytes are on their way to the disk */
+    uint64_t handed_on; /* bytes on their way to the disk */
     /* over SFTP */
-    uint8_t *content;           /* of a small one */
-    struct sftp_stripe *stripe; /* that brings a large one; or NULL */
-    bool is_whole;              /* and on the server's disk */
+    uint8_t *content;           /* of a small file */
+    struct sftp_stripe *stripe; /* that writes a large file; or NULL */
+    bool is_whole;              /* the file is whole and on the server's disk */
     struct item *next;          /* in the order of their names */
 };
 
@@ -41,7 +41,7 @@ struct folder {
     char *path;
     int fd;                   /* on a mount */
     struct sftp_folder *sync; /* over SFTP; NULL: the server cannot sync */
-    bool is_dirty;            /* a rename was asked for, and no sync behind that */
+    bool is_dirty;            /* a rename was asked for, and no sync after it */
 };
 
 struct share_upload {
@@ -49,8 +49,8 @@ struct share_upload {
     struct share_modes modes;
     struct folder folders[SHARE_UPLOAD_FOLDERS];
     unsigned n_folders;
-    uint64_t settled_bytes; /* of files that would not be sent again */
-    bool has_named; /* a name was asked for of such a file, whether or not that was answered */
+    uint64_t settled_bytes; /* of new files with a durable name */
+    bool has_named; /* the rename of a new file was asked for, whether or not it was answered */
     struct item *slots[SHARE_UPLOAD_SLOTS]; /* large files that are being written; NULL: none */
 
     /* on a mount */
@@ -58,19 +58,19 @@ struct share_upload {
     size_t n_pending;
 
     /* over SFTP */
-    struct sftp *first_lane; /* all but the bytes of large files goes over it */
+    struct sftp *first_lane; /* carries all but the bytes of large files */
     struct sftp_lanes lanes;
-    bool is_lane_settled[SHARE_UPLOAD_LANES]; /* it has joined, or will not */
+    bool is_lane_settled[SHARE_UPLOAD_LANES]; /* the lane has joined, or never will */
     size_t wanted_lanes;
     share_lane *lane;
     void *lane_context;
     struct item *first, **end;
     size_t n_busy;      /* operations, and large files that are ending */
-    size_t n_unsettled; /* renames, and files that are touched */
+    size_t n_unsettled; /* renames and touches without answer */
     size_t n_syncing, n_making;
     bool is_ending;       /* nothing more will be added */
-    struct err why;       /* the first error of what goes on behind */
-    struct err later_why; /* the same of what may have failed because a folder could not be made */
+    struct err why;       /* the first error of requests in flight */
+    struct err later_why; /* the first error that a missing folder may have caused */
 };
 
 static int say_gone(const char *path, struct err *e)
@@ -104,7 +104,7 @@ static void free_item(struct item *it)
     free(it);
 }
 
-/* Takes away what there is of it. */
+/* Removes the temporary file and frees the item. */
 static void drop_item(struct item *it)
 {
     if (it->fd >= 0) {
@@ -145,7 +145,7 @@ static int mount_write(struct item *it, struct bytes bytes, struct err *e)
     return 0;
 }
 
-/* Frees it, also when it fails. */
+/* Gives the file its final name.  Frees the item, also when it fails. */
 static int mount_name(struct item *it, struct err *e)
 {
     struct folder *f = it->folder;
@@ -224,7 +224,7 @@ static int check(const struct share_upload *u, struct err *e)
     return u->why.kind == ERR_NONE ? 0 : share_sftp_fail(&u->why, e);
 }
 
-/* Without the folders no file can be made, and it is the folders' error that tells why. */
+/* Waits for the folders: where one could not be made, its error is the reason why files failed. */
 static int fail(struct share_upload *u, const struct err *why, struct err *e)
 {
     while (u->n_making > 0 && sftp_lanes_wait(&u->lanes, NULL) == 0)
@@ -271,7 +271,7 @@ static void on_renamed(void *context, const struct sftp_answer *a)
 
     u->n_busy--;
     u->n_unsettled--;
-    /* What is there already is the same: its name is a digest. */
+    /* An existing file of a new file's name is the same, as the name is a digest. */
     if (a->error == NULL || (a->error->kind == ERR_EXISTS && it->kind != SHARE_UPLOAD_REPLACE))
         u->settled_bytes += it->kind == SHARE_UPLOAD_REPLACE ? 0 : it->bytes;
     else
@@ -309,7 +309,7 @@ static void on_folder_synced(void *context, const struct err *error)
 {
     struct share_upload *u = context;
 
-    /* Servers that cannot sync a folder call that a failure. */
+    /* Servers that cannot sync a folder answer with a failure, which is ignored. */
     if (error != NULL && error->kind == ERR_UNREACHABLE)
         note_error(u, error);
     u->n_busy--;
@@ -317,7 +317,7 @@ static void on_folder_synced(void *context, const struct err *error)
     advance(u);
 }
 
-/* Whether all that was renamed before has its name for good. */
+/* Asks for a sync of each folder with new renames; whether all earlier renames are durable. */
 static bool sync_folders(struct share_upload *u)
 {
     for (unsigned i = 0; i < u->n_folders; i++) {
@@ -332,7 +332,7 @@ static bool sync_folders(struct share_upload *u)
     return u->n_unsettled == 0 && u->n_syncing == 0;
 }
 
-/* Renames and syncs what can be. */
+/* Asks for the renames and syncs that are possible now. */
 static void advance(struct share_upload *u)
 {
     while (u->why.kind == ERR_NONE && u->first != NULL && u->first->is_whole &&
@@ -342,7 +342,7 @@ static void advance(struct share_upload *u)
         (void)sync_folders(u);
 }
 
-/* A file is on the server's disk, or could not be brought there. */
+/* Called when a file is on the server's disk, or has failed. */
 static void on_whole(void *context, const struct err *error)
 {
     struct item *it = context;
@@ -379,8 +379,8 @@ static void on_folder_made(void *context, const struct sftp_answer *a)
 
 /* ---- over SFTP: lanes ---- */
 
-/* Those that are wanted are made at once, and join when they are there.  How many are not there yet,
- * of which descriptors will tell. */
+/* Asks for all wanted lanes at once; each joins when it is connected.  Gives the number of lanes
+ * that are not connected yet, and in coming their descriptors to poll. */
 static size_t join_lanes(void *context, struct pollfd coming[SFTP_LANES_MAX])
 {
     struct share_upload *u = context;
@@ -445,7 +445,7 @@ static int sftp_put(struct share_upload *u, unsigned folder, const char *name, s
     it->bytes = bytes.n;
     it->kind = kind;
     op.content = (struct bytes){ it->content, bytes.n };
-    /* No large file comes any more: what is ending need leave no room for others. */
+    /* No large file follows, so the ending ones may use all lanes. */
     for (struct item *x = u->first; kind == SHARE_UPLOAD_LAST && x != NULL; x = x->next)
         if (x->stripe != NULL)
             sftp_stripe_hurry(x->stripe);
@@ -456,7 +456,7 @@ static int sftp_put(struct share_upload *u, unsigned folder, const char *name, s
     return -1;
 }
 
-/* ---- over SFTP: what is relied on ---- */
+/* ---- over SFTP: touches ---- */
 
 struct touching {
     struct share_upload *u;
@@ -483,7 +483,7 @@ static void on_touched(void *context, const struct sftp_answer *a)
     advance(u);
 }
 
-/* By the clock here: the server's is told by nothing that costs no time. */
+/* Sets the time by this machine's clock, as asking for the server's would cost a round trip. */
 static int sftp_touch(struct share_upload *u, const char *path, struct err *e)
 {
     uint32_t now_s = (uint32_t)(units_now_ms() / 1000);
@@ -507,7 +507,7 @@ static int sftp_touch(struct share_upload *u, const char *path, struct err *e)
     return check(u, e);
 }
 
-/* ---- either ---- */
+/* ---- on a mount and over SFTP ---- */
 
 struct share_upload *share_upload_open(const struct share_dir *root,
                                        const struct share_modes *modes)
@@ -536,7 +536,7 @@ void share_upload_close(struct share_upload *u)
             drop_item(u->slots[i]);
     for (size_t i = 0; i < u->n_pending; i++)
         drop_item(u->pending[i]);
-    /* What is under way comes to its end: it points to what is freed here. */
+    /* Operations under way must end first, as they point to structs freed here. */
     while (u->n_busy > 0)
         sftp_lanes_wait_standing(&u->lanes);
     while (u->first != NULL) {
@@ -576,7 +576,7 @@ int share_upload_add_folder(struct share_upload *u, const char *path, bool is_th
         return f->fd < 0 ? -1 : 0;
     }
     full = share_sftp_path(u->root, path);
-    /* What is asked for behind the folder on the same connection finds it. */
+    /* Later requests on the same connection find the folder, so its answer is not waited for. */
     if (!is_there) {
         struct sftp_op op = { .kind = SFTP_OP_MKDIR, .path = full, .mode = u->modes.dir };
 
@@ -669,7 +669,7 @@ int share_upload_arrive(struct share_upload *u, struct err *e)
             return -1;
     if (check(u, e) < 0)
         return -1;
-    /* The drive's connection is about to be made anew: what arrived gets no name over this one. */
+    /* Over a broken connection the arrived files cannot get their names. */
     return sftp_is_broken(u->first_lane)
                ? err_set(e, ERR_UNREACHABLE, "the connection for files is lost")
                : 0;
