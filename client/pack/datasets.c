@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasets.c - the sources and data of sweeps: as the server knows them, in packs, and what can go */
+/* datasets.c - the sources and data of sweeps: in the server's list, in packs, and as waste */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ enum { KEPT_DAYS = 30, LEAST_ID = 6 };
 
 static const int64_t DAY_S = 24 * 3600;
 
-/* ---- what the server says ---- */
+/* ---- the server's list ---- */
 
 struct dataset_info *datasets_add(struct datasets *d)
 {
@@ -37,7 +37,7 @@ static struct dataset_info copy_row(const struct dataset_info *from, struct aren
     return row;
 }
 
-/* A project that data were sent to, and no sweep yet, is none to the server. */
+/* The server does not know a project to which data were sent, but no sweep yet. */
 int datasets_fetch(struct datasets *d, struct err *e)
 {
     struct msg_get_data request = { .project = d->project, .limit = PAGE_MAX };
@@ -108,7 +108,7 @@ struct datasets_project *datasets_projects(const struct datasets *d, bool own, s
     return all;
 }
 
-/* ---- what sweeps make of a set ---- */
+/* ---- use by sweeps ---- */
 
 struct dataset_use datasets_use(const struct datasets *d, const char *project,
                                 const struct packed *set, const char *name)
@@ -135,7 +135,7 @@ struct dataset_use datasets_use(const struct datasets *d, const char *project,
     return use;
 }
 
-/* ---- what is in the packs ---- */
+/* ---- packs ---- */
 
 struct coming {
     struct arena *arena;
@@ -200,7 +200,7 @@ void datasets_stored_close(struct datasets_stored *p)
     *p = (struct datasets_stored){ 0 };
 }
 
-/* ---- what can go ---- */
+/* ---- waste ---- */
 
 static void add_waste(struct datasets_stored *p, const char *path, int64_t bytes, int64_t mtime_s)
 {
@@ -209,7 +209,7 @@ static void add_waste(struct datasets_stored *p, const char *path, int64_t bytes
     p->waste_bytes += bytes;
 }
 
-/* By the names of their files. */
+/* The digests in the names of files that the staying, or else the other, sets need. */
 static struct hash_table *find_needed(const struct datasets_stored *p, bool stays)
 {
     struct hash_table *needed = hash_table_create(SIZE_MAX);
@@ -243,11 +243,11 @@ static void waste_folder(struct datasets_stored *p, enum store_folder folder,
 
         if (ending == NULL)
             continue;
-        /* What was set aside has its digest in its name, too. */
+        /* Files set aside have their digest in the name, too. */
         is_pack = pack_ending_is_of(ending, PACK_BLOCK) || pack_ending_is_of(ending, PACK_LIST) ||
                   pack_ending_is_part(ending);
-        /* A young file may belong to an upload that has no manifest yet; one of a set that goes does
-         * not, unless it was touched later than the set's manifest. */
+        /* A young file may belong to an upload that has no manifest yet; one of a set to remove
+         * does not, unless it was touched later than the set's manifest. */
         is_old = (mtime_s <= p->dropped_at_s && hash_table_find(dropped, &d, &number)) ||
                  (mtime_s > 0 && mtime_s <= now_s - DATASETS_STORED_YOUNG_S);
         if (!is_old || (is_pack && hash_table_find(needed, &d, &number)))
@@ -294,7 +294,7 @@ int datasets_stored_remove_waste(struct datasets_stored *p, int64_t now_s, struc
     size_t n = 0;
     bool is_kept = false;
 
-    /* The manifests come first; where one was touched since it was listed, less can go. */
+    /* The manifests come first in waste; where one was touched since the listing, its set stays. */
     for (size_t i = 0; i < p->n_sets; i++) {
         const struct waste *w;
         int rc;
@@ -326,25 +326,25 @@ int datasets_stored_remove_waste(struct datasets_stored *p, int64_t now_s, struc
     return 0;
 }
 
-/* ---- which go ---- */
+/* ---- choice of sets ---- */
 
-/* What a word turned out to name. */
+/* A word, and the set that it names. */
 struct pick {
     const char *word;
-    const char *project; /* NULL: nothing yet */
-    struct digest id;    /* if the word is the begin of one; else zero */
+    const char *project; /* NULL: no set found yet */
+    struct digest id;    /* if the word begins an id; else zero */
 };
 
-/* What a tidying goes by. */
+/* The arguments of a tidying. */
 struct tidying {
     struct datasets *sets;
-    struct pick *picks; /* NULL: what is old goes */
+    struct pick *picks; /* NULL: old sets are chosen */
     size_t n_picks;
     bool removes;
     int64_t now_s;
 };
 
-/* 1: the set is meant; 0; -1. */
+/* 1: the word means this set; 0: it does not; -1 with e set. */
 static int compare(struct pick *p, const struct datasets *d, const char *project,
                    const struct packed *set, struct err *e)
 {
@@ -371,7 +371,7 @@ static int compare(struct pick *p, const struct datasets *d, const char *project
                    use.unfinished, use.unfinished == 1 ? " that is" : "s that are");
 }
 
-/* Says of each set whether it stays. */
+/* Sets "stays" of each set. */
 static int choose(const struct tidying *t, const char *project, struct datasets_stored *p,
                   struct err *e)
 {
@@ -398,7 +398,7 @@ static int choose(const struct tidying *t, const char *project, struct datasets_
     return 0;
 }
 
-/* ---- one project after the other ---- */
+/* ---- tidying, project by project ---- */
 
 static void say_waste(const struct datasets_stored *p, const char *project, bool removed)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* file_index.c - what the files of a tree were when they were read last */
+/* file_index.c - size, times and pieces of a tree's files when they were last read */
 
 /*
- * A record: how many bytes of the path are those of the one before (2 bytes), how many follow (2)
- * and these; size, times of change of content and inode in ns, inode (8 each); the digest of each
- * piece.  Behind the last, their number.  Only this machine reads it: its byte order is right.
+ * A record: how many bytes of the path are the same as in the record before (2 bytes), how many
+ * follow (2) and these; size, times of change of content and inode in ns, inode (8 each); the
+ * digest of each piece.  The number of records follows the last.  All is in this machine's byte
+ * order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ enum { SURE_AFTER_S = 2 };
 
 static const char magic[] = "ludwig index 1\n";
 
-/* What tells whether a file is the same. */
+/* Marks by which a file counts as unchanged. */
 struct marks {
     uint64_t size;
     int64_t mtime_ns, ctime_ns;

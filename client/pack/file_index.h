@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file_index.h - what the files of a tree were when they were read last
+ * file_index.h - size, times and pieces of a tree's files when they were last read
  *
- * In the order of the walk, so that walk and index are read beside each other, whatever their size.
+ * Files are in the order of the walk, so that walk and index are read side by side in little
+ * memory.
  */
 #ifndef LUDWIG_CLIENT_PACK_FILE_INDEX_H
 #define LUDWIG_CLIENT_PACK_FILE_INDEX_H
@@ -14,23 +15,24 @@
 struct file_index_reader;
 struct file_index_writer;
 
-/* path: see cache_dir_path.  NULL: there is none. */
+/* path: see cache_dir_path.  NULL: there is no index. */
 struct file_index_reader *file_index_open(const char *path);
 void file_index_close(struct file_index_reader *r); /* NULL is fine */
-/* How many files it has. */
+/* The number of files. */
 int64_t file_index_count(const struct file_index_reader *r);
 
-/* Asked in the order of pack_path.h.  1: the file is what it was, *file, valid until the next call;
- * 0: it must be read. */
+/* Call it in the order of pack_path_compare.  true: the file is unchanged, and *file, valid until
+ * the next call, has its content; false: the file must be read. */
 bool file_index_find(struct file_index_reader *r, const char *path, const struct stat *st,
                      struct pack_added *file);
 
-struct file_index_writer *file_index_create(const char *path); /* NULL: it cannot be written */
-/* began_at: before the file was read (CLOCK_REALTIME).  What was changed so shortly before that
- * another change would not show is not noted.  NULL: it was found. */
+struct file_index_writer *file_index_create(const char *path); /* NULL: the cache is not writable */
+/* began_at: time before the file was read (CLOCK_REALTIME); NULL: file_index_find has found it.  A
+ * file changed so shortly before that another change would not show in its times is not added. */
 void file_index_add(struct file_index_writer *w, const char *path, const struct stat *st,
                     const struct pack_added *file, const struct timespec *began_at);
-/* rest: what is behind the last path that it was asked for is taken over; or NULL.  w: NULL is fine. */
+/* Writes the index and frees w, which may be NULL.  rest: its entries behind the last added path
+ * are taken over; or NULL. */
 void file_index_commit(struct file_index_writer *w, struct file_index_reader *rest);
 
 #endif

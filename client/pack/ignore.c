@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ignore.c - which files of a source tree are no part of the program */
+/* ignore.c - rules for files that are left out of a source tree */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,31 +23,31 @@
 struct ignore_scope {
     struct ignore *of;
     char *folder;
-    char *top;          /* from there on such files hold */
-    char *repository;   /* whose rules hold: where it begins; NULL: none's do */
-    const char *prefix; /* of the folder in it; lies in real */
+    char *top;          /* the topmost folder whose files of rules count */
+    char *repository;   /* top of the repository whose rules count; NULL: none */
+    const char *prefix; /* the folder's path below the repository; points into real */
     char *real;         /* the folder's path without links */
     struct buf links;   /* submodules: each path below the repository with its NUL */
-    char *rules;        /* the first such file that was met; NULL: none was */
+    char *rules;        /* the first file of rules that was met; NULL: none */
     bool is_read;
-    struct buf text; /* what paths point into */
-    char **paths;    /* ignored: below the folder, sorted */
+    struct buf text; /* of paths */
+    char **paths;    /* ignored paths below the folder, sorted */
     size_t n, capacity;
 };
 
 struct ignore {
-    const char *file_name; /* of the rules */
-    bool is_checked;       /* whether there is a git that can be asked */
-    struct err git_why;    /* ERR_NONE: there is */
-    char **skipped;        /* folders that nothing is asked about */
+    const char *file_name; /* of files of rules */
+    bool is_checked;       /* git_why is set */
+    struct err git_why;    /* why git cannot be asked; ERR_NONE: it can */
+    char **skipped;        /* folders about which nothing will be asked */
     size_t n_skipped, skipped_capacity;
     struct ignore_scope **scopes;
     size_t n, capacity;
 };
 
-/* ---- what no program needs ---- */
+/* ---- names that no program needs ---- */
 
-/* With a / they are folders; a * stands for anything. */
+/* A pattern with a / at its end is for folders; a * stands for anything. */
 static const char *const built_in[] = {
     ".git",         ".hg/",
     ".svn/",        GIT_RULES,
@@ -78,7 +78,7 @@ static bool is_built_in(const char *name, bool is_folder)
 
 /* ---- running git ---- */
 
-/* The folder says which repository it is, and not our environment, which may be that of a hook of git's. */
+/* git must find the repository by the folder, not by variables of ours, which git sets in hooks. */
 #define GIT                                                                                        \
     "env", "-u", "GIT_DIR", "-u", "GIT_WORK_TREE", "-u", "GIT_COMMON_DIR", "-u", "GIT_INDEX_FILE", \
         "-u", "GIT_OBJECT_DIRECTORY", "-u", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "-u",              \
@@ -90,14 +90,15 @@ static bool is_built_in(const char *name, bool is_folder)
         "core.precomposeUnicode=false"
 #define LIST "ls-files", "-z", "--others", "--ignored", "--directory"
 
-/* In an index it makes git go into that folder, although a repository of its own begins there. */
+/* An index entry that makes git go into a folder, although another repository begins there. */
 #define ENTRY_NAME ".ludwig-goes-in-here"
 #define ENTRY      "100644,e69de29bb2d1d6434b8b29ae775ad8c2e48c5391" /* an empty file */
 
 #define NO_REPOSITORY "not a git repository"
 
-/* Its exit status up to status_max; above that it failed, and advice says what can be done.  ERR_NOT_FOUND:
- * what begins in the folder is no repository to git, such as a copied submodule. */
+/* Runs git and gives its exit status up to status_max; a higher one is a failure, and advice says
+ * what can be done.  ERR_NOT_FOUND: git sees no repository in the folder, such as in a copied
+ * submodule. */
 static int run(const char *const *argv, int status_max, const char *folder, const char *advice,
                struct buf *out, struct err *e)
 {
@@ -119,8 +120,8 @@ static int run(const char *const *argv, int status_max, const char *folder, cons
                     (int)strcspn(why, "\n"), why, advice);
         status = -1;
     } else if (status >= 0 && status_max == 0 && warning != NULL) {
-        /* git goes on without rules that it cannot read.  A question with two answers is not the last
-         * one. */
+        /* git goes on without rules that it cannot read.  The warning is noted only for the last
+         * question, which has status_max 0. */
         output_note("note: git, asked what is ignored: %.*s", (int)strcspn(warning, "\n"), warning);
     }
     buf_free(&said);
@@ -140,7 +141,7 @@ static int run_in_repository(const char *const *argv, int status_max, const char
     return status;
 }
 
-/* Older ones do not look for what is ignored in folders in which they track nothing. */
+/* An older git does not list ignored files in folders without tracked ones. */
 enum { MAJOR_MIN = 2, MINOR_MIN = 32 };
 
 int ignore_check_git(struct err *e)
@@ -189,8 +190,8 @@ static bool is_top(const char *folder)
     return is;
 }
 
-/* Where the repository begins that a folder (absolute, without links) lies in, as git looks for it;
- * NULL: it lies in none.  Caller frees. */
+/* The top of the repository that contains a folder (absolute, without links), as git searches for
+ * it; NULL: there is none.  Caller frees. */
 static char *find_top(const char *folder)
 {
     bool stays = getenv("GIT_DISCOVERY_ACROSS_FILESYSTEM") == NULL;
@@ -212,7 +213,7 @@ static char *find_top(const char *folder)
     return at;
 }
 
-/* Where the scope's repository has others' commits: "160000 COMMIT 0\tPATH" is one; other files have
+/* Lists the submodules of the scope's repository: "160000 COMMIT 0\tPATH" is one; other files have
  * other modes. */
 static int list_links(struct ignore_scope *s, struct err *e)
 {
@@ -245,7 +246,7 @@ static bool is_in_links(const struct ignore_scope *s, const char *path)
     return false;
 }
 
-/* git does not go into it, and has no rules for what is in it. */
+/* Whether the folder is a submodule, which git does not go into and has no rules for. */
 static bool is_bare_link(const struct ignore_scope *s, const char *folder)
 {
     char *path;
@@ -259,7 +260,7 @@ static bool is_bare_link(const struct ignore_scope *s, const char *folder)
     return is_one;
 }
 
-/* ---- which rules hold in a folder ---- */
+/* ---- rules of a folder ---- */
 
 static bool has(const char *folder, const char *name)
 {
@@ -271,7 +272,8 @@ static bool has(const char *folder, const char *name)
     return found;
 }
 
-/* NULL: there is none.  git only warns of one that it cannot read, and takes everything. */
+/* Finds a folder's file of rules; *path NULL: there is none.  A file that git cannot read is an
+ * error, as git would only warn, and leave out nothing. */
 static int find_rules(const char *folder, const char *name, char **path, struct err *e)
 {
     struct stat st;
@@ -300,7 +302,7 @@ static bool is_link(const char *path)
     return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-/* In a folder above, up to the top. */
+/* Finds a file of rules in a folder above, up to the repository's top. */
 static int find_rules_above(struct ignore_scope *s, struct err *e)
 {
     char *at = mem_strdup(s->real);
@@ -317,7 +319,7 @@ static int find_rules_above(struct ignore_scope *s, struct err *e)
     return result;
 }
 
-/* What holds besides the files that will be met. */
+/* Finds the repository whose rules count besides the files of rules in the tree. */
 static int look_at_repository(struct ignore_scope *s, struct err *e)
 {
     struct err why = { 0 };
@@ -389,7 +391,7 @@ int ignore_enter(struct ignore *ig, struct ignore_scope *above, const char *fold
     int result;
 
     *scope = above;
-    /* Where git itself would not go on, rules begin anew. */
+    /* A folder that git itself would not enter begins a new scope. */
     if (above == NULL || is_top(folder) || is_link(folder) || is_bare_link(above, folder)) {
         *scope = NULL;
         for (size_t i = 0; i < ig->n && *scope == NULL; i++)
@@ -408,7 +410,7 @@ int ignore_enter(struct ignore *ig, struct ignore_scope *above, const char *fold
     return result;
 }
 
-/* ---- what git says ---- */
+/* ---- git's answers ---- */
 
 static int compare(const void *x, const void *y)
 {
@@ -424,8 +426,8 @@ static void sort_paths(struct ignore_scope *s)
         char *next = at + n + 1;
         bool is_folder = n > 0 && at[n - 1] == '/';
 
-        /* git names a folder, too, when all that is in it is ignored, and then that; such a folder
-         * stays, as what the program comes upon would else change with what lies about in it. */
+        /* git also lists a folder whose content is all ignored, followed by that content; such a
+         * folder stays, else it would come and go with the ignored files in it. */
         if (n > 0 && !(is_folder && next < end && strncmp(at, next, n) == 0)) {
             if (is_folder)
                 at[n - 1] = '\0';
@@ -451,8 +453,8 @@ static int say_no_git(const struct ignore_scope *s, struct err *e)
                    s->rules);
 }
 
-/* argv with what git need not look into in the scope's folder, which is that below where paths begin.  A
- * pattern is the path alone, whatever is in its name. */
+/* Gives argv with options to skip the skipped folders.  below: path of the scope's folder from the
+ * place where patterns begin.  A pattern matches only its path, whatever characters that has. */
 static const char **skipping(const struct ignore_scope *s, const char *below,
                              const char *const *argv, struct arena *a)
 {
@@ -486,8 +488,8 @@ static const char **skipping(const struct ignore_scope *s, const char *below,
     return all;
 }
 
-/* 1; 0: it has no rules for the folder, or ignores it; -1.  The work tree is told, as a repository's
- * configuration may name another. */
+/* 1: listed; 0: the repository has no rules for the folder, or ignores it; -1 with e set.  The work
+ * tree is given, as a repository's configuration may name another. */
 static int list_in_repository(struct ignore_scope *s, struct arena *a, struct err *e)
 {
     const char *const check[] = { GIT,          "--work-tree", s->repository,
@@ -498,7 +500,7 @@ static int list_in_repository(struct ignore_scope *s, struct arena *a, struct er
                                  s->folder, LIST,          "--exclude-standard", NULL };
     struct buf nothing = { 0 };
     struct err why = { 0 };
-    int status = 1; /* it does not ignore the folder itself */
+    int status = 1; /* 1: the repository does not ignore the folder itself */
 
     if (!is_top(s->folder))
         status = run_in_repository(check, 1, s->folder, &nothing, &why);
@@ -517,8 +519,8 @@ static int run_ours(const struct ignore_scope *s, const char *const *argv, struc
     return run(argv, 0, s->folder, "see whether `git init` works here", out, e);
 }
 
-/* What the scope's files leave out, which hold from its top on: asked in a repository of ours, which is
- * empty, so that no other has a part in it. */
+/* Lists the paths that the files of rules from the scope's top on leave out.  git is asked in an
+ * empty repository, so that no other's rules count. */
 static int list_by_files(struct ignore_scope *s, const char *repository, struct arena *a,
                          struct err *e)
 {
@@ -541,7 +543,7 @@ static int list_by_files(struct ignore_scope *s, const char *repository, struct 
     return result < 0 ? -1 : run_ours(s, skipping(s, below, list, a), &s->text, e);
 }
 
-/* Ctrl-C ends git as well; what we made goes before we do. */
+/* Signals are blocked until the empty repository is removed; Ctrl-C ends git as well. */
 static int list_in_new(struct ignore_scope *s, struct arena *a, struct err *e)
 {
     char *repository = path_join(temp_file_folder(), "ludwig-XXXXXX");
@@ -563,7 +565,7 @@ static int list_in_new(struct ignore_scope *s, struct arena *a, struct err *e)
     return result;
 }
 
-/* Asks git once, when it is first needed. */
+/* Asks git for the scope's ignored paths, once. */
 static int read_scope(struct ignore_scope *s, struct err *e)
 {
     bool is_needed = s->rules != NULL || (s->repository != NULL && has_git(s->of));

@@ -16,21 +16,21 @@
 #include "common/data/yaml.h"
 #include "common/proto/layout.h"
 
-/* Every job gets a copy of its source, so that a large one is seldom meant. */
+/* Every job gets a copy of its source, so a larger one is seldom intended. */
 enum { SOURCE_USUAL_BYTES = 100 * 1024 * 1024 };
 
-/* Larger files are not looked into. */
+/* A larger file is not taken for a sweep file. */
 enum { SWEEP_FILE_MAX_BYTES = 1024 * 1024 };
 
 enum { SHOWN_LEFT_OUT = 8 };
 
-/* So many tries may end without having brought anything to the share. */
+/* Tries in a row that may bring nothing to the share. */
 enum { VAIN_TRIES = 3 };
 
-/* After a connection that did not last for a part: the size of the parts that follow. */
+/* The size of parts after a connection that did not last for one part. */
 enum { SMALL_PART_BYTES = PACK_PIECE_BYTES };
 
-/* What everything is without. */
+/* Paths left out of a source without source:. */
 struct left_out {
     const char **paths;
     size_t n, capacity;
@@ -49,7 +49,7 @@ static void leave_out(struct left_out *out, struct arena *a, const char *path)
     free(real);
 }
 
-/* With command: and no key that a sweep file has not: else it may be something of the program's. */
+/* Whether a map has command: and only keys of sweep files; else the file may be the program's. */
 static bool is_sweep_map(const struct yaml_node *root)
 {
     if (root->type != VALUE_MAP || yaml_get(root, "command") == NULL)
@@ -113,7 +113,7 @@ static int compare_left(const void *x, const void *y)
     return strcmp(((const struct inputs_left *)x)->path, ((const struct inputs_left *)y)->path);
 }
 
-/* What source: names; "." is everything. */
+/* Sets the plan's names to those of source:; "." is everything. */
 static void name_paths(struct walk_plan *plan, const struct spec *s, struct arena *a)
 {
     const char *const *paths = s->source.items;
@@ -170,7 +170,7 @@ static void plan_source(struct inputs *c, const struct spec *s)
     leave_out_all(c, s, c->has_place ? c->to.drive->mount : NULL);
     if (plan->everything || plan->n_named > 0)
         c->trees[c->n_trees++] = &c->source;
-    /* The rules need not say anything of a folder that is left out with all that is in it. */
+    /* git need not look into folders that are left out whole. */
     n = strlen(plan->top);
     for (size_t i = 0; i < plan->n_left_out; i++) {
         const char *path = plan->left_out[i];
@@ -201,7 +201,7 @@ uint64_t inputs_glance(const struct spec *s)
     return bytes;
 }
 
-/* path: NULL: it does not lie here. */
+/* path: NULL: the data lie on the share. */
 static void add_data(struct inputs *c, const char *path)
 {
     struct tree *t = &c->data[c->n_data++];
@@ -260,10 +260,10 @@ void inputs_free(struct inputs *c)
     *c = (struct inputs){ 0 };
 }
 
-/* ---- what is said of them ---- */
+/* ---- notes ---- */
 
-/* A step is the inputs themselves: the type says how far they have come, and only the functions here make
- * one from the one before. */
+/* A step is the inputs themselves: its type says how far they have come, and only the functions
+ * here make a step from the one before. */
 static struct inputs *of_step(const void *step)
 {
     return (struct inputs *)(uintptr_t)step;
@@ -414,7 +414,7 @@ const struct inputs_settled *inputs_settle(const struct inputs_arrived *arrived,
 int inputs_try_again(struct inputs *c, const struct err *why, struct err *e)
 {
     uint64_t settled_bytes = c->store != NULL ? store_settled_bytes(c->store) : 0;
-    /* The connection broke, or something was removed that was there. */
+    /* The connection broke, or a file that was found on the share was removed. */
     bool can_go_on = why->kind == ERR_UNREACHABLE || why->kind == ERR_BUSY;
 
     c->has_come = c->has_come || (c->store != NULL && store_may_have_settled(c->store));

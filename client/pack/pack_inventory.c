@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pack_inventory.c - what lies in a project's packs already */
+/* pack_inventory.c - the content of a project's packs when they were listed */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,31 +15,31 @@
 
 enum { FRESH_MAX = 192 * 1024 };
 
-/* A part that came while this runs; its pieces have the numbers from first on. */
+/* A part learned of in this run; its pieces have the numbers from first on. */
 struct fresh {
     struct pack_part part;
     uint32_t first;
-    bool was_there; /* and was only learned of while this runs */
+    bool was_there; /* the part is old, and only its list was learned in this run */
     bool is_used;
 };
 
-/* An object that was there and is relied on. */
+/* An object that was there and that the next manifest needs. */
 struct relied {
     enum pack_object kind;
     struct digest name;
 };
 
-enum { WAS_THERE, IS_NEW }; /* what is noted of objects */
+enum { WAS_THERE, IS_NEW }; /* numbers in the table there */
 
 struct pack_inventory {
     struct store *store;
     struct hash_table *there[PACK_OBJECT_COUNT];
-    struct hash_table *parts;        /* by what they are named */
+    struct hash_table *parts;        /* by their names' digests */
     char *known_path, *lists_folder; /* in the cache */
     struct piece_index *known;       /* NULL: there is no store */
-    struct digest *missing;          /* lists that are there, and not known */
+    struct digest *missing;          /* lists on the share that are not known */
     size_t n_missing, missing_capacity;
-    struct piece_index_update *update; /* while it is learned */
+    struct piece_index_update *update; /* while lists are learned */
     struct hash_table *fresh;          /* pieces */
     struct fresh *fresh_parts;
     size_t n_fresh, fresh_capacity;
@@ -79,7 +79,7 @@ static int look(struct pack_inventory *s, struct err *e)
     return result;
 }
 
-/* ---- what parts hold ---- */
+/* ---- lists of parts ---- */
 
 static bool has_part(const struct pack_inventory *s, const struct pack_part *part)
 {
@@ -89,7 +89,7 @@ static bool has_part(const struct pack_inventory *s, const struct pack_part *par
            (!pack_is_stored(part->form) || hash_table_find(s->parts, &part->list, &number));
 }
 
-/* Those that are gone count no more. */
+/* Marks the known parts that are still there. */
 static void look_at_parts(struct pack_inventory *s)
 {
     size_t n;
@@ -109,7 +109,7 @@ static void add_fresh(struct pack_inventory *s, const struct pack_list *l, bool 
     s->next_fresh += l->n;
 }
 
-/* Of a part that is not stored it is only noted that its list need not be fetched again. */
+/* Learns a list; of a part that is not stored, only that its list need not be fetched again. */
 static bool take_list(struct pack_inventory *s, const struct digest *name, struct bytes stored)
 {
     struct pack_list *l = pack_list_decode(name, stored, NULL);
@@ -128,7 +128,7 @@ static bool take_list(struct pack_inventory *s, const struct digest *name, struc
     return true;
 }
 
-/* A list that comes. */
+/* A list on its way. */
 struct coming {
     struct pack_inventory *inventory;
     const struct digest *name;
@@ -162,7 +162,7 @@ static int get_missing(struct pack_inventory *s, struct err *e)
 
         coming[i] = (struct coming){ s, name };
         pack_object_path(&path, PACK_LIST, name);
-        /* Those of parts that were sent from here need not come back. */
+        /* Lists of parts that were sent from here lie in the cache. */
         if (io_read_file(kept, PACK_LIST_BYTES_MAX, &stored, NULL) < 0 ||
             !take_list(s, name, buf_bytes(&stored)))
             result =
@@ -171,14 +171,14 @@ static int get_missing(struct pack_inventory *s, struct err *e)
         buf_free(&stored);
         free(kept);
     }
-    /* Nothing may come when the inventory is gone. */
+    /* No callback may run after the inventory is gone. */
     if (store_fetch_all(s->store, result == 0 ? e : NULL) < 0)
         result = -1;
     free(coming);
     return result;
 }
 
-/* Where the cache cannot be written, as much is learned as memory takes. */
+/* Learns the missing lists; where the cache is not writable, as many as memory takes. */
 static int learn_missing(struct pack_inventory *s, struct err *e)
 {
     struct piece_index *learned;
@@ -245,7 +245,7 @@ void pack_inventory_close(struct pack_inventory *s)
     free(s);
 }
 
-/* ---- what is relied on ---- */
+/* ---- older files that a manifest needs ---- */
 
 static int touch_object(struct send_queue *queue, enum pack_object kind, const struct digest *name,
                         struct err *e)
@@ -274,7 +274,7 @@ static int touch_part(struct send_queue *queue, const struct pack_part *part, st
     return result;
 }
 
-/* Touches what is relied on since the last time, and forgets it; queue NULL: forgets it only. */
+/* Touches the older files used since the last call, and forgets them; queue NULL: only forgets. */
 static int hold(struct pack_inventory *s, struct send_queue *queue, struct err *e)
 {
     size_t n = 0;

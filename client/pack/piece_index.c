@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* piece_index.c - where the pieces lie that a project's packs hold */
+/* piece_index.c - an index of the pieces in a project's packs */
 
 /*
- * The file: records in the order of their keys; the parts; where the records begin whose keys begin
- * with the same two bytes; the numbers of records and parts.  Only this machine reads it.
+ * The file: records in the order of their keys; the parts; for each value of a key's first two
+ * bytes the index of its first record; the numbers of records and parts.  Only this machine reads
+ * it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,9 @@
 enum {
     KEY_BYTES = 16, /* of a digest */
     FANS = 64 * 1024,
-    AT_ONCE = 64,           /* records that are read */
-    ALL_MAX = 256 * 1024,   /* so few are read all */
-    BATCH_MAX = 256 * 1024, /* new ones in memory */
+    AT_ONCE = 64,           /* records read at once */
+    ALL_MAX = 256 * 1024,   /* a table of at most this many records is read whole */
+    BATCH_MAX = 256 * 1024, /* new records in memory */
     MAGIC_BYTES = 16
 };
 
@@ -30,7 +31,7 @@ struct record {
     uint32_t part, entry, size;
 };
 
-/* A part as it is written. */
+/* The stored form of a part. */
 struct stored_part {
     struct digest list;
     uint64_t stored_bytes, bytes;
@@ -42,16 +43,16 @@ struct counts {
 };
 
 struct piece_index {
-    FILE *file; /* NULL: there is none */
+    FILE *file; /* NULL: the index is empty */
     uint64_t n_records;
-    uint32_t *fans; /* FANS + 1: where the records begin, by their first two bytes */
+    uint32_t *fans; /* FANS + 1: first record by a key's first two bytes */
     struct piece_index_part *parts;
     size_t n_parts;
     struct hash_table *by_list;
     uint8_t *counted; /* a bit for each record */
     struct record *some;
     size_t at_once;
-    uint64_t some_first; /* those in memory */
+    uint64_t some_first; /* index of the first record of some */
     size_t n_some;
 };
 
@@ -159,7 +160,7 @@ static const struct record *record_at(struct piece_index *k, uint64_t i)
     return &k->some[i - k->some_first];
 }
 
-/* Where the records of the piece would begin, and where those end that begin as it does. */
+/* The first index at which the piece may have a record; *end: behind the last. */
 static uint64_t find_first(struct piece_index *k, const struct digest *piece, uint64_t *end)
 {
     size_t fan = (size_t)piece->bytes[0] << 8 | piece->bytes[1];
@@ -179,7 +180,7 @@ static uint64_t find_first(struct piece_index *k, const struct digest *piece, ui
     return low;
 }
 
-/* The next record of the piece from *i on, which then is behind it; NULL: there is none. */
+/* The next record of the piece from *i on; sets *i behind it.  NULL: there is none. */
 static const struct record *next_record(struct piece_index *k, const struct digest *piece,
                                         uint64_t *i, uint64_t end)
 {
@@ -212,7 +213,7 @@ bool piece_index_want(struct piece_index *k, const struct digest *piece)
     return found;
 }
 
-/* Of which a larger share is wanted. */
+/* Whether a larger share of p is wanted. */
 static bool is_better(const struct piece_index_part *p, const struct piece_index_part *than)
 {
     double wanted = (double)p->wanted_bytes * (double)than->bytes;
@@ -245,13 +246,13 @@ bool piece_index_find(struct piece_index *k, const struct digest *piece, bool al
 struct piece_index_update {
     char *path;
     struct piece_index *old;
-    struct piece_index_part *parts; /* all of the new table */
+    struct piece_index_part *parts; /* all parts of the new table */
     size_t n_parts, capacity;
     uint32_t *numbers; /* of old's parts, in the new table */
     struct record *batch;
     size_t n_batch, batch_capacity;
     bool has_failed;
-    bool is_written; /* at least once */
+    bool is_written; /* a new table was written */
 };
 
 static void keep_old_parts(struct piece_index_update *u)
@@ -353,7 +354,7 @@ static int write_table(struct piece_index_update *u)
     return -1;
 }
 
-/* What is in memory goes into the table. */
+/* Merges the batch in memory into the table. */
 static void flush(struct piece_index_update *u)
 {
     struct piece_index *next;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * piece_index.h - where the pieces lie that a project's packs hold, as this machine has learned
+ * piece_index.h - an index of the pieces in a project's packs, as far as this machine knows
  *
- * A sorted table in the cache, so that memory does not grow with it: what was learned before is
- * merged with what is new and written anew.
+ * The index is a sorted table in the cache, so that memory does not grow with it: an update merges
+ * the old table with new records into a new file.
  */
 #ifndef LUDWIG_CLIENT_PACK_PIECE_INDEX_H
 #define LUDWIG_CLIENT_PACK_PIECE_INDEX_H
@@ -16,22 +16,23 @@ struct piece_index;
 struct piece_index_part {
     struct pack_part part;
     uint64_t bytes;        /* of its pieces */
-    uint64_t wanted_bytes; /* of those that piece_index_want was asked for */
+    uint64_t wanted_bytes; /* of its pieces that piece_index_want was called for */
     bool is_there;         /* set by the caller; at first false */
-    bool is_good;          /* the same: what piece_index_find may name */
-    bool is_used;          /* piece_index_find named it */
+    bool is_good;          /* set by the caller: piece_index_find may name the part */
+    bool is_used;          /* piece_index_find has named the part */
 };
 
-/* path: see cache_dir_path.  What is not there, or cannot be read, is empty. */
+/* path: see cache_dir_path.  A missing or unreadable file gives an empty index. */
 struct piece_index *piece_index_open(const char *path);
 void piece_index_close(struct piece_index *k); /* NULL is fine */
 
 struct piece_index_part *piece_index_parts(struct piece_index *k, size_t *n);
 bool piece_index_has_list(const struct piece_index *k, const struct digest *list);
 
-/* The piece counts as wanted in all parts that hold it, once.  false: none that is there does. */
+/* Counts the piece as wanted, once, in all parts that hold it.  false: no part that is there
+ * does. */
 bool piece_index_want(struct piece_index *k, const struct digest *piece);
-/* In the part that is good and of which most is wanted; or, if all shall count, that is there.
+/* Finds the piece in the good part (all: in any part that is there) of which most is wanted.
  * where->part is valid until piece_index_close. */
 bool piece_index_find(struct piece_index *k, const struct digest *piece, bool all,
                       struct pack_place *where);
@@ -40,8 +41,8 @@ bool piece_index_find(struct piece_index *k, const struct digest *piece, bool al
 struct piece_index_update;
 struct piece_index_update *piece_index_update_begin(const char *path, struct piece_index *old);
 void piece_index_update_add(struct piece_index_update *u, const struct pack_list *list);
-/* The new table, with as much as could be written; NULL: nothing could, and old is as it was.  Else
- * old is closed. */
+/* The new table, with all that could be written, and old is closed; NULL: nothing could be written,
+ * and old is unchanged. */
 struct piece_index *piece_index_update_end(struct piece_index_update *u);
 
 #endif

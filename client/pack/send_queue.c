@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* send_queue.c - what was packed and is not sent yet */
+/* send_queue.c - a queue of packed data between two threads */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ int send_queue_add(struct send_queue *q, const struct send_record *record, struc
     return err_set(e, ERR_FAILED, "nothing more is sent");
 }
 
-/* The record that waits last takes it, if there is one. */
+/* The last waiting record, if there is one, takes the numbers. */
 int send_queue_progress(struct send_queue *q, uint64_t files, uint64_t bytes, struct err *e)
 {
     bool is_noted;

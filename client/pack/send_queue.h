@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send_queue.h - what was packed and is not sent yet, between the thread that packs and the one that sends
+ * send_queue.h - a queue of packed data between the thread that packs and the thread that sends
  *
- * It holds a bounded number of bytes: the thread that packs waits while it is full, the one that sends
- * while it is empty.
+ * The queue holds a bounded number of bytes: the packing thread waits while it is full, the sending
+ * thread while it is empty.
  */
 #ifndef LUDWIG_CLIENT_PACK_SEND_QUEUE_H
 #define LUDWIG_CLIENT_PACK_SEND_QUEUE_H
 
 #include "common/pack/pack.h"
 
-/* In memory; the record that does not fit any more comes on top. */
+/* Bytes in memory; the last record may exceed the limit. */
 enum { SEND_QUEUE_MAX_BYTES = 24 * 1024 * 1024 };
 
-/* What a pack_sink is given; a file among the packs that is relied on (bytes: its path with its NUL, as
- * store_touch takes it); only figures. */
+/* The calls of a pack_sink; SEND_TOUCH: a file of the packs to touch (bytes: its path with its NUL,
+ * for store_touch); SEND_PROGRESS: only figures. */
 enum send_kind {
     SEND_PART_BEGIN,
     SEND_PART_WRITE,
@@ -32,32 +32,32 @@ struct send_record {
     enum pack_object object;
     struct digest name;
     struct bytes bytes;
-    uint64_t files, file_bytes; /* so much was packed to its end, beside what came before */
+    uint64_t files, file_bytes; /* packed since the record before */
 };
 
 struct send_queue;
 
 struct send_queue *send_queue_create(void);
-/* NULL is fine.  Neither thread may use it any more. */
+/* NULL is fine.  Call it when neither thread uses the queue any more. */
 void send_queue_destroy(struct send_queue *q);
 
-/* ---- for the thread that packs: -1 with e set once the other one has called send_queue_stop ---- */
+/* ---- for the packing thread: -1 with e set once the other has called send_queue_stop ---- */
 
 /* Copies the record and its bytes. */
 int send_queue_add(struct send_queue *q, const struct send_record *record, struct err *e);
-/* So many files were packed to their ends, and so many bytes of files, since the last call. */
+/* Adds numbers of files and bytes of files that were packed since the last call. */
 int send_queue_progress(struct send_queue *q, uint64_t files, uint64_t bytes, struct err *e);
-/* Nothing more comes; why: what went wrong, NULL: nothing did. */
+/* Says that no more records come; why: the error of packing, or NULL. */
 void send_queue_end(struct send_queue *q, const struct err *why);
 
-/* ---- for the thread that sends ---- */
+/* ---- for the sending thread ---- */
 
-/* The next record, which the caller frees; NULL: nothing more comes or, unless waits is set, there is
- * none at the moment. */
+/* The next record, which the caller frees; NULL: no more come or, unless waits is set, the queue is
+ * empty at the moment. */
 struct send_record *send_queue_take(struct send_queue *q, bool waits);
-/* Once nothing more comes: 0, or -1 with what send_queue_end was given. */
+/* Once no more records come: 0, or -1 with the error given to send_queue_end. */
 int send_queue_check(const struct send_queue *q, struct err *e);
-/* What comes is not wanted any more. */
+/* Says that no more records are wanted. */
 void send_queue_stop(struct send_queue *q);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* share_pack.c - packs what lies on the share already, for a worker */
+/* share_pack.c - packs files that lie on the share already, for a worker */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,14 +54,14 @@ static int pack(struct tree *t, const struct place *place, struct err *e)
     return result < 0 ? -1 : say_done(&t->set, e);
 }
 
-/* The words behind the option. */
+/* The arguments behind the option. */
 struct words {
     const char *projects, *project, *drive, *path;
     bool is_only_reader;
 };
 
-/* A file that is read here alone, and as fast as a pack would be, need not be copied into one.  Readers
- * of a file that stays follow no symlinks below the drive. */
+/* Whether small files may stay in place: only this machine reads them, as fast as it would a pack.
+ * Readers of a file in place follow no symlinks below the drive. */
 static bool may_stay(const struct words *x, const char *top)
 {
     enum fs_kind kind = fs_type_of(top).kind;
@@ -103,7 +103,7 @@ int share_pack_main(int argc, char **argv)
         err_set(&e, ERR_USAGE, SHARE_PACK_OPTION WORDS);
     else if (run(&(struct words){ argv[2], argv[3], argv[4], argv[5], is_only_reader }, &e) == 0)
         return EXIT_WELL;
-    (void)safe_text_make_harmless(&e); /* it is read line by line */
+    (void)safe_text_make_harmless(&e); /* the worker reads line by line */
     fprintf(stderr, "%s\n", e.text);
     return (int)err_exit_code(e.kind);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * share_pack.h - packs what lies on the share already, for a worker
+ * share_pack.h - packs files that lie on the share already, for a worker
  *
  *     ludwig --pack-share PROJECTS PROJECT DRIVE PATH [only-here]
  *
- * DRIVE is where the shared drive is mounted, PATH relative to it, PROJECTS the folder on it where
- * projects lie.  Files as large as a part stay where they are; with only-here (no other machine
+ * DRIVE is the mount of the shared drive, PATH relative to it, PROJECTS the folder on it where
+ * projects lie.  Files as large as a part stay in place; with only-here (no other machine
  * reads them) all files do, if they lie on a file system of this machine.
- * On stdout, a line each second while that changes, then the last one:
+ * Prints on stdout a line each second in which the numbers changed, then the last one:
  *
  *     at FILES BYTES
  *     done TREE ID FILES BYTES
@@ -17,7 +17,7 @@
 
 #define SHARE_PACK_OPTION "--pack-share"
 
-/* Its exit code; argv[1] is the option. */
+/* The whole program; gives its exit code.  argv[1] is the option. */
 int share_pack_main(int argc, char **argv);
 
 #endif

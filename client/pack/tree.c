@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tree.c - source or data as they lie here, on their way into packs */
+/* tree.c - packs and sends a source or data tree */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,10 +18,10 @@
 
 /* ---- counting ---- */
 
-/* A short look. */
+/* Entries of a short look. */
 enum { GLANCE_ENTRIES = 10000 };
 
-/* What is remembered of files with several names, and what one takes beside its path. */
+/* Memory for files with several names, and of one beside its path. */
 enum { LINKS_BYTES_MAX = 8 * 1024 * 1024, LINK_BYTES = 56 };
 
 static char *index_path(const struct walk_plan *plan)
@@ -113,24 +113,24 @@ uint64_t tree_glance(const char *path, uint64_t enough_bytes)
     return bytes;
 }
 
-/* ---- what arises ---- */
+/* ---- output of packing ---- */
 
 enum { WRITE_BYTES = 512 * 1024 };
 
 struct packing {
     const struct tree_target *to;
-    struct send_queue *queue; /* NULL: nowhere, as only the figures are wanted */
+    struct send_queue *queue; /* NULL: only the figures are wanted */
     struct tree *tree;
     struct pack_writer *writer;
-    struct hash_table *links; /* which of the paths a file with several names had first */
+    struct hash_table *links; /* index in paths of the first name of a file with several */
     struct arena *paths_arena;
     const char **paths;
     size_t n_paths, paths_capacity, paths_bytes;
     struct file_index_reader *before; /* NULL: none */
     struct file_index_writer *after;  /* NULL: none */
-    /* of the file at hand: not read yet, and read and not written yet, as far as is known */
+    /* of the file at hand: not read yet; read and not written yet, as far as is known */
     uint64_t unread_bytes, unwritten_bytes;
-    bool has_new; /* it has content that was not on the share */
+    bool has_new; /* the file at hand has content that was not on the share */
 };
 
 static int on_part_begin(void *context, unsigned slot, struct err *e)
@@ -141,7 +141,7 @@ static int on_part_begin(void *context, unsigned slot, struct err *e)
     return p->queue == NULL ? 0 : send_queue_add(p->queue, &r, e);
 }
 
-/* In pieces, so that it shows how far a large file is. */
+/* Writes in pieces, so that the progress of a large file shows. */
 static int on_part_write(void *context, unsigned slot, struct bytes bytes, struct err *e)
 {
     struct packing *p = context;
@@ -218,7 +218,7 @@ static const struct timespec *changed_at(const struct stat *st)
 #endif
 }
 
-/* Another file in its place counts as a change, too. */
+/* Refuses a file that has changed since it was seen; another file in its place counts, too. */
 static int check_same(const struct walk_entry *entry, int fd, struct err *e)
 {
     const struct stat *x = &entry->stat;
@@ -280,7 +280,7 @@ static int add_file(struct packing *p, const struct walk_entry *entry, struct er
 {
     bool is_program = entry->kind == PACK_PROGRAM;
     struct pack_added file;
-    int rc = 0; /* 0: it must be read */
+    int rc = 0; /* 0: the file must be read */
 
     if (p->before != NULL && file_index_find(p->before, entry->path, &entry->stat, &file))
         rc = stays_in_place(p->tree, entry)
@@ -294,8 +294,8 @@ static int add_file(struct packing *p, const struct walk_entry *entry, struct er
     return rc < 0 ? -1 : 0;
 }
 
-/* The path under which a file with several names came before; NULL: this one is remembered, as long as
- * there is room, and else the file is one of its own under each name. */
+/* The earlier path of a file with several names; NULL: this path is the first and is remembered, as
+ * far as there is room, beyond which each name is a file of its own. */
 static const char *find_other_name(struct packing *p, const struct walk_entry *entry)
 {
     const uint64_t identity[] = { (uint64_t)entry->stat.st_dev, (uint64_t)entry->stat.st_ino };
@@ -398,7 +398,7 @@ int tree_blame(const struct tree *t, struct err *e)
 
 /* ---- sending ---- */
 
-/* What the thread works with. */
+/* The packing thread's work. */
 struct work {
     struct tree *const *trees;
     size_t n;
@@ -457,7 +457,7 @@ int tree_send(struct tree *const *trees, size_t n, const struct tree_target *to,
         struct send_record *r = send_queue_take(w.queue, false);
 
         if (r == NULL) {
-            store_push(to->store); /* it may go out while more is waited for */
+            store_push(to->store); /* written bytes go out while the thread packs on */
             r = send_queue_take(w.queue, true);
         }
         if (r == NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree.h - source or data as they lie here, on their way into packs
+ * tree.h - packs and sends a source or data tree
  *
  *     thread: files ──▶ pack_writer ──▶ send_queue ──▶ caller: store
  */
@@ -14,51 +14,51 @@
 
 struct tree {
     struct walk_plan plan;
-    const char *on_share;  /* where its top lies there already, so that files may stay; or NULL */
-    bool stays;            /* all of them do; else those as large as a part */
+    const char *on_share;  /* path of its top on the share, where files may stay; else NULL */
+    bool stays;            /* all files stay there; else those as large as a part */
     const char *what;      /* "data", for errors */
-    bool is_none_if_empty; /* without entries it is no tree */
-    /* As tree_count found them; hard links are files with bytes here. */
+    bool is_none_if_empty; /* a tree without entries is left out */
+    /* Set by tree_count; hard links count as files with bytes here. */
     struct pack_totals totals;
     int64_t unknown_files, unknown_bytes; /* not known to lie on the share */
     bool is_unchanged;                    /* since it was packed last */
-    /* As tree_look or tree_send found them. */
+    /* Set by tree_look or tree_send. */
     struct dataset set;
     int64_t new_files, new_bytes; /* with content that was not on the share */
 };
 
-/* Counts what is in it, finds what cannot be sent, and tells the inventory which pieces are wanted.
- * Reads no file. */
+/* Counts the entries, refuses those that cannot be sent, and tells the inventory which pieces are
+ * wanted.  Reads no file. */
 int tree_count(struct tree *t, struct pack_inventory *inventory, struct err *e);
 /* Files and links of a tree that was counted. */
 int64_t tree_count_files(const struct tree *t);
 
-/* How many bytes of the file or folder were not read at its last submit, as far as a short look
- * tells; enough_bytes: more than that need not be found. */
+/* Bytes of the file or folder that were not read at its last submit, estimated by a short look,
+ * which ends at enough_bytes. */
 uint64_t tree_glance(const char *path, uint64_t enough_bytes);
 
-/* Where trees go. */
+/* The target of trees. */
 struct tree_target {
     struct pack_inventory *inventory; /* of the store */
     struct store *store;
     struct uploadbar *bar;
-    uint64_t part_bytes; /* as struct pack_sink has it */
+    uint64_t part_bytes; /* see struct pack_sink */
 };
 
 /*
- * Packs and sends trees, one after the other; those without entries that are none then are left out.
- * Reads what is not known.  Returns when all is on its way (store_settle waits for it) and each tree's
- * set says what is in it.  Of what was read a note is kept, also when it fails.
+ * Packs and sends trees, one after the other; empty ones with is_none_if_empty are left out.  Reads
+ * files that are not known, and keeps their index, also when it fails.  Returns when all is on its
+ * way (store_settle waits for it) and each tree's set is filled.
  *
- * A thread packs and alone uses the inventory, the caller alone the store.  While it runs
- * this program must not fork without exec: all connections are begun before (see mux.h).
+ * A thread packs and alone uses the inventory, the caller alone the store.  While the thread runs
+ * the program must not fork without exec: all connections are begun before (see mux.h).
  */
 int tree_send(struct tree *const *trees, size_t n, const struct tree_target *to, struct err *e);
-/* Instead, of one: finds out what would be sent, and sends nothing. */
+/* Instead of tree_send, for one tree: finds out what would be sent, and sends nothing. */
 int tree_look(struct tree *t, struct pack_inventory *inventory, struct err *e);
 
-/* Adds to an error of this tree that it is the source's or the data's, in one line, whatever names
- * files have; -1. */
+/* Adds to an error of this tree whether it is the source's or the data's, in one line, whatever
+ * names files have; -1. */
 int tree_blame(const struct tree *t, struct err *e);
 
 #endif

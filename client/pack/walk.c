@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* walk.c - what is in a folder, one entry after the other */
+/* walk.c - gives the entries of a tree one after the other */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,20 +12,20 @@
 #include "common/base/mem.h"
 
 enum {
-    DESCRIPTORS_MAX = 64, /* folders deeper down are reached by their paths */
+    DESCRIPTORS_MAX = 64, /* deeper folders are reached by their paths */
     LINK_FIRST_BYTES = 4096
 };
 
 /* A folder that is open. */
 struct level {
     struct dir_names names;
-    int fd; /* -1: deep down */
+    int fd; /* -1: the folder is deeper than DESCRIPTORS_MAX */
     size_t n_path, n_from;
-    struct ignore_scope *rules; /* NULL: those that always hold, or none */
-    bool takes;                 /* what is in it; else only what is named */
-    bool is_named;              /* or it lies in what is */
-    bool is_ignored;            /* by a rule, it or a folder above */
-    bool is_above;              /* something below is named */
+    struct ignore_scope *rules; /* NULL: only the built-in rules, or none */
+    bool takes;                 /* all entries of the folder; else only named ones */
+    bool is_named;              /* the folder or one above is named */
+    bool is_ignored;            /* a rule ignores the folder or one above */
+    bool is_above;              /* a path below the folder is named */
 };
 
 struct walk {
@@ -33,11 +33,11 @@ struct walk {
     struct level *levels;
     size_t n, capacity;
     struct buf path, from, target;
-    struct stat top; /* a file, which comes next */
+    struct stat top; /* of a top that is a file, which comes next */
     bool is_file;
 };
 
-/* How a path stands to what is named. */
+/* Whether a path is named, or a path below it. */
 struct standing {
     bool is_named, is_above;
 };
@@ -67,7 +67,7 @@ bool walk_leads_to_named(const struct walk_plan *plan, const char *path)
 
 static int list_folder(struct level *l, const char *from, struct err *e)
 {
-    /* The stream has a descriptor of its own, as that goes with it. */
+    /* closedir(3) closes the stream's descriptor, so it is a copy. */
     int fd = fcntl(l->fd, F_DUPFD_CLOEXEC, 0), result = 0;
     DIR *stream = fd < 0 ? NULL : fdopendir(fd);
 
@@ -93,7 +93,7 @@ static int list_folder(struct level *l, const char *from, struct err *e)
     return result;
 }
 
-/* The names in this folder that lead to what is named. */
+/* Adds the names in this folder that lead to named paths. */
 static int add_named(const struct walk *w, struct level *l, struct err *e)
 {
     const char *path = buf_text(&w->path);
@@ -116,7 +116,7 @@ static int add_named(const struct walk *w, struct level *l, struct err *e)
     return 0;
 }
 
-/* A folder that a link to another one has replaced meanwhile is refused. */
+/* Opens a folder; refuses one that a link has replaced since it was seen. */
 static int open_folder(const char *from, const struct stat *seen, struct err *e)
 {
     int fd = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -181,7 +181,7 @@ static void set_end(struct buf *b, size_t n, const char *name)
     buf_add_str(b, name);
 }
 
-/* 0: it is gone since the folder was read. */
+/* Fills *st: 1; 0: the entry has been removed since the folder was read; -1 with e set. */
 static int look(const struct walk *w, const struct level *l, const struct standing *s,
                 const char *name, struct stat *st, struct err *e)
 {
@@ -209,13 +209,13 @@ static bool is_left_out(const struct walk *w, const struct level *l, bool is_fol
            plan->leaves_out(plan->context, from, buf_text(&w->path), is_folder);
 }
 
-/* Whether it is taken, or something below may be, and how: 1, 0, -1. */
+/* 1 if the entry is taken, or one below it may be, with *how filled; 0: left out; -1 with e set. */
 static int judge(const struct walk *w, const struct level *above, const struct standing *s,
                  bool is_folder, struct level *how, struct err *e)
 {
     int ignored = 0;
 
-    /* A file that is named is taken, whatever the rules say. */
+    /* A named file is taken even where the rules leave it out. */
     if (w->plan->rules != NULL && (!s->is_named || is_folder))
         ignored = ignore_matches(above->is_ignored ? NULL : above->rules, buf_text(&w->from),
                                  is_folder, e);
@@ -275,7 +275,7 @@ static int take(struct walk *w, const struct level *how, struct walk_entry *entr
     return 1;
 }
 
-/* 1 with an entry, 0: it is left out. */
+/* 1 with an entry, 0: the entry is left out, -1 with e set. */
 static int visit(struct walk *w, const char *name, struct walk_entry *entry, struct err *e)
 {
     const struct level *l = &w->levels[w->n - 1];
