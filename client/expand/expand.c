@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* expand.c - the configurations of a sweep, one after the other */
+/* expand.c - gives the configurations of a sweep one after the other */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "common/data/msgpack.h"
 #include "common/proto/jobspec.h"
 
-/* ---- what is up ---- */
+/* ---- the current configuration ---- */
 
 static bool passes(const struct test *t)
 {
@@ -44,7 +44,7 @@ static void touch(struct expand *x, const struct slot *s)
         x->changed = number;
 }
 
-/* After wheels turned: which slots are there now? */
+/* Updates the presence of slots after wheels have turned. */
 static void settle(struct expand *x)
 {
     for (size_t i = 0; i < x->n_conditioned; i++) {
@@ -61,7 +61,8 @@ static void settle(struct expand *x)
 
 enum { KEPT = -1 };
 
-/* Whether exclude: leaves it out; if so, how many wheels, from the slowest on, are enough for that. */
+/* KEPT unless exclude: leaves the configuration out; then the number of wheels, from the slowest
+ * on, that decide so. */
 static int64_t excluded(struct expand *x)
 {
     int64_t depth = KEPT;
@@ -79,8 +80,8 @@ static int64_t excluded(struct expand *x)
 }
 
 struct tally {
-    int64_t points, kept; /* with and without those that exclude: leaves out */
-    bool is_exact;        /* else there are more */
+    int64_t points, kept; /* with and without the ones that exclude: leaves out */
+    bool is_exact;        /* false: there are more */
 };
 
 /* ---- grids ---- */
@@ -91,8 +92,8 @@ static bool stands_still(const struct wheel *w)
 }
 
 /*
- * On to the next of what wheels begin to end - 1 can show, the others behind them standing at their
- * beginning.  False when that was the last, and then they are at their beginning, too.
+ * Turns wheels begin to end - 1 to their next combination; the wheels behind them are at their
+ * beginning.  False after the last combination, and then these are at their beginning, too.
  */
 static bool turn(struct expand *x, size_t begin, size_t end, bool only_entangled)
 {
@@ -112,7 +113,7 @@ static bool turn(struct expand *x, size_t begin, size_t end, bool only_entangled
     return is_turned;
 }
 
-/* Stays at the largest number. */
+/* x + y, or INT64_MAX if that overflows. */
 static int64_t add(int64_t x, int64_t y)
 {
     int64_t sum;
@@ -121,8 +122,8 @@ static int64_t add(int64_t x, int64_t y)
 }
 
 /*
- * Counts what the wheels from begin on can show, which stand at their beginning.  Only those that have
- * to do with conditions or exclude: must turn for that; the others multiply.
+ * Counts the combinations of the wheels from begin on, which are at their beginning.  Only
+ * entangled wheels must turn for that; the others multiply.
  */
 static struct tally count_from(struct expand *x, size_t begin, int64_t states_max)
 {
@@ -143,14 +144,14 @@ static struct tally count_from(struct expand *x, size_t begin, int64_t states_ma
     return t;
 }
 
-/* Turns wheel i to where number *index is, which then counts from there. */
+/* Turns wheel i to the place that contains number *index, which then counts from that place. */
 static void seek_wheel(struct expand *x, size_t i, int64_t *index)
 {
     struct wheel *w = x->turning[i];
     int64_t n = count_from(x, i + 1, INT64_MAX).kept;
 
     if (!w->is_entangled) {
-        assert(n > 0); /* as there is a configuration of that number */
+        assert(n > 0); /* as the number exists */
         w->at = (size_t)(*index / n);
         *index %= n;
         return;
@@ -175,7 +176,7 @@ static void seek_grid(struct expand *x, int64_t index)
 
 /* ---- samples ---- */
 
-/* First those wheels that say whether it is left out, and when it is not, the others. */
+/* Draws the entangled wheels, which decide whether a sample is left out, or the others. */
 static void draw(struct expand *x, bool is_entangled)
 {
     for (size_t i = 0; i < x->n_wheels; i++) {
@@ -241,7 +242,7 @@ static void open_part(struct expand *x, size_t part)
         if (!w->is_held) {
             x->turning[x->n_turning++] = w;
         } else if (w->group != NULL) {
-            /* Of a group that is named in part, the others stand where those that are named do. */
+            /* The members of a group that the entry does not name follow the named ones. */
             w->at = plan_find_position(x->plan, w->group, entry);
             if (w->at == SIZE_MAX)
                 w->at = 0;
@@ -271,7 +272,8 @@ static struct tally count_part(struct expand *x, size_t part, int64_t points_max
     return t;
 }
 
-/* The first that is kept, with all wheels at their beginning; false when there is none. */
+/* Goes to the first configuration that is kept; all wheels are at their beginning.  False when
+ * there is none. */
 static bool begin_grid(struct expand *x, int64_t tries_max)
 {
     int64_t end = excluded(x);
@@ -285,8 +287,8 @@ static bool begin_grid(struct expand *x, int64_t tries_max)
     return true;
 }
 
-/* To the first of the part that was opened; false: it has none, or (x->is_given_up) none was found among
- * the first POINTS_MAX. */
+/* Goes to the first configuration of the open part; false: the part has none, or (x->is_given_up)
+ * none of the first POINTS_MAX is kept. */
 static bool begin_part(struct expand *x)
 {
     if (is_grid(x))
@@ -302,12 +304,12 @@ static bool begin_part(struct expand *x)
     return false;
 }
 
-/* To number index of the part that was opened, which has it.  Those of include: have the numbers behind
- * the samples. */
+/* Goes to number index of the open part, which exists.  Configurations of include: have the numbers
+ * behind the samples. */
 static void seek_part(struct expand *x, int64_t index)
 {
     if (is_grid(x) && index == 0) {
-        begin_grid(x, INT64_MAX); /* there is one, and to count all of them is not needed */
+        begin_grid(x, INT64_MAX); /* number 0 exists, and needs no counting */
     } else if (is_grid(x)) {
         seek_grid(x, index);
     } else if (x->part > 0) {
@@ -321,7 +323,7 @@ static void seek_part(struct expand *x, int64_t index)
     }
 }
 
-/* To the next of the part; when that was its last one, nothing but x->left changes. */
+/* Goes to the next configuration of the part; after the last, only x->left changes. */
 static void advance(struct expand *x)
 {
     int64_t end = (int64_t)x->n_turning;
@@ -337,9 +339,9 @@ static void advance(struct expand *x)
         end = excluded(x);
 }
 
-/* ---- one after the other ---- */
+/* ---- encoding ---- */
 
-/* Encodes anew only what changed since the last time: mostly a few fast wheels at the end. */
+/* Encodes only the slots that changed since the last time: mostly a few fast wheels at the end. */
 static void encode(struct expand *x)
 {
     if (x->n_present != x->n_encoded || x->changed == 0 || x->point.n == 0) {
@@ -396,7 +398,7 @@ void expand_seek(struct expand *x, int64_t index)
         seek_part(x, index);
 }
 
-/* ---- making it ---- */
+/* ---- creating ---- */
 
 enum { NUMBER_BYTES = 9 }; /* no number takes more */
 
@@ -413,7 +415,7 @@ static size_t value_bytes(const struct value *v)
     return n;
 }
 
-/* The largest of what measure says about all values that the parameter may take. */
+/* The largest result of measure over all values that the parameter may take. */
 static size_t largest(const struct expand *x, const struct slot *s,
                       size_t (*measure)(const struct value *v))
 {
@@ -462,7 +464,7 @@ static int check_size(const struct expand *x, const char *file, struct err *e)
                    file, PARAM2VAL_MAX_BYTES);
 }
 
-/* Counts each part, until there are more than points_max, and of all. */
+/* Counts each part, and all together, until there are more than points_max. */
 static struct tally tally(struct expand *x, int64_t points_max)
 {
     struct tally all = { .is_exact = true };
@@ -482,7 +484,7 @@ static struct tally tally(struct expand *x, int64_t points_max)
 static int count_all(struct expand *x, const char *file, int64_t points_max, struct err *e)
 {
     const struct plan *plan = x->plan;
-    /* What says how many there are. */
+    /* The key that decides the number of points. */
     struct spot at = plan->method == METHOD_GRID ? plan->params_at : plan->samples_at;
     const char *what = points_max > POINTS_MAX ? "are too many" : "need --yes";
     const struct pins *first = plan->exclude.items;
@@ -508,7 +510,7 @@ static int count_all(struct expand *x, const char *file, int64_t points_max, str
     return -1;
 }
 
-/* Finds the first, and calls it all there is. */
+/* Finds the first configuration, and sets the count to 1. */
 static int take_first(struct expand *x, const char *file, struct err *e)
 {
     const struct pins *first = x->plan->exclude.items;
@@ -557,7 +559,7 @@ int64_t expand_count(struct expand *x)
     return x->count;
 }
 
-/* ---- what of when:, exclude: and include: comes to nothing ---- */
+/* ---- entries without effect ---- */
 
 static void add_pin(struct buf *out, const struct pin *pin)
 {

@@ -67,7 +67,7 @@ static void make_wheels(struct expand *x, const size_t *order)
     x->turning = arena_alloc(x->arena, x->n_wheels * sizeof *x->turning);
 }
 
-/* In the order of the file: conditions may come and go without changing the dimensions. */
+/* Dimensions follow the order of the file, so that conditions do not change them. */
 static void make_samplers(struct expand *x)
 {
     unsigned dimension = 0;
@@ -84,7 +84,7 @@ static void make_samplers(struct expand *x)
     }
 }
 
-/* ---- what pins name ---- */
+/* ---- values that pins name ---- */
 
 int expand_number_of(const struct slot *s, const struct value *v)
 {
@@ -181,7 +181,7 @@ static void make_rule(struct expand *x, struct rule *rule, const struct pins *pi
     }
 }
 
-/* In order, so that the slots that a condition names have their depth already. */
+/* Goes in order, so that the slots that a condition names have their depth already. */
 static void make_conditions(struct expand *x, const size_t *order)
 {
     const struct condition *conditions = x->plan->when.items;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * expand_make.h - a plan as wheels that turn, rules that leave out, and slots that show where they are
+ * expand_make.h - makes from a plan wheels that turn, rules for leaving out, and slots with the
+ * values of parameters
  *
- * A wheel is a parameter that takes several values, or a zip group.  The configurations
- * come in parts: part 0 is the grid or the samples, part i what entry i - 1 of include: adds.
+ * A wheel is a parameter that takes several values, or a zip group.  The configurations come in
+ * parts: part 0 is the grid or the samples, part i the additions of entry i - 1 of include:.
  */
 #ifndef LUDWIG_CLIENT_EXPAND_EXPAND_MAKE_H
 #define LUDWIG_CLIENT_EXPAND_EXPAND_MAKE_H
@@ -12,23 +13,23 @@
 #include "common/base/buf.h"
 #include "common/base/hash_table.h"
 
-/* A parameter. */
+/* The state of a parameter. */
 struct slot {
     const struct param *param;
-    struct bytes piece;  /* in msgpack: its name, and behind that its value if it is fixed */
-    size_t n_key;        /* of the bytes of piece: the name alone */
-    struct wheel *wheel; /* NULL: it has one value */
-    const struct rule *condition; /* NULL: always there */
+    struct bytes piece;           /* in msgpack: its name, followed by its value if that is fixed */
+    size_t n_key;                 /* bytes of the name in piece */
+    struct wheel *wheel;          /* NULL: the parameter has one value */
+    const struct rule *condition; /* NULL: the parameter is always present */
     bool is_present;
-    const struct value *given; /* by include:, in this part; NULL: not */
+    const struct value *given; /* by include:, in this part; or NULL */
     struct value drawn;        /* from a distribution */
     struct hash_table
         *named;         /* numbers of the values that pins of when: and exclude: name; or NULL */
-    const int *numbers; /* of each of param->values; NULL: no pin names it */
-    int number;         /* the same of given or drawn */
-    bool *is_possible;  /* of each number: does it ever take that value? */
-    size_t depth;       /* so many wheels, from the slowest on, say whether and what it is */
-    size_t begin;       /* in the point */
+    const int *numbers; /* number of each of param->values; NULL: no pin names the parameter */
+    int number;         /* of given or drawn */
+    bool *is_possible;  /* whether the parameter can take the value with each number */
+    size_t depth;       /* wheels, from the slowest on, that decide presence and value */
+    size_t begin;       /* offset in the point */
 };
 
 struct wheel {
@@ -36,26 +37,26 @@ struct wheel {
     struct slot **slots;           /* the first in the file first */
     size_t n_slots;
     size_t n;          /* places; 0: a distribution, which has none */
-    size_t at;         /* the place that is up */
-    bool is_held;      /* in this part: include: says what its parameters are */
-    bool is_entangled; /* conditions or exclude: have to do with it */
+    size_t at;         /* the current place */
+    bool is_held;      /* include: fixes its parameters in this part */
+    bool is_entangled; /* a condition or exclude: names one of its parameters */
     struct sampler sampler;
 };
 
 /* A pin: the slot has one of these values. */
 struct test {
     const struct slot *slot;
-    const int *numbers; /* as slot->named has them */
+    const int *numbers; /* from slot->named */
     size_t n;
 };
 
-/* All of these together. */
+/* A rule is met when all tests are. */
 struct rule {
     const struct pins *pins;
     struct test *tests;
     size_t n;
-    size_t depth; /* so many wheels, from the slowest on, decide */
-    bool is_met;  /* by some configuration */
+    size_t depth; /* wheels, from the slowest on, that decide */
+    bool is_met;  /* some configuration meets the rule */
 };
 
 struct expand {
@@ -63,7 +64,7 @@ struct expand {
     struct arena *arena;
     struct slot *slots;
     size_t n_slots;
-    struct slot **conditioned; /* each behind those that its condition names */
+    struct slot **conditioned; /* slots with a condition, each behind those that it names */
     size_t n_conditioned;
     struct wheel *wheels; /* the slowest first */
     size_t n_wheels;
@@ -74,18 +75,17 @@ struct expand {
     size_t n_parts;
     int64_t *counts; /* of each part */
     int64_t count;
-    bool is_given_up;       /* so many were left out that no first one was found */
-    struct wheel **turning; /* those that turn in this part of a grid */
+    bool is_given_up;       /* none of the first POINTS_MAX configurations is kept */
+    struct wheel **turning; /* the wheels that turn in this part of a grid */
     size_t n_turning;
-    int64_t sample; /* number of the sample that is up */
-    int64_t left;   /* in this part, with the one that is up */
-
-    struct buf point; /* the last one that was handed out */
+    int64_t sample;   /* number of the current sample */
+    int64_t left;     /* configurations left in this part, with the current one */
+    struct buf point; /* the last configuration given */
     size_t n_present, n_encoded;
-    size_t changed; /* number of the first slot that may differ from the one in point */
+    size_t changed; /* number of the first slot that may differ from point */
 };
 
-/* Slots, wheels and rules; all else is zero. */
+/* Makes slots, wheels and rules; all other members are zero. */
 struct expand *expand_make(const struct plan *plan);
 
 /* Two values have the same number when they make the same configuration: 1 and 1.0. */

@@ -17,7 +17,7 @@
 #include "common/data/template.h"
 #include "common/proto/jobspec.h"
 
-/* Of every so many configurations the place is kept. */
+/* The place of every STRIDE-th configuration is kept. */
 enum { STRIDE = 64 };
 enum { SHOWN_ERRORS = 8 };
 
@@ -27,7 +27,7 @@ struct param2vals {
     int64_t count;
     uint64_t *places; /* of configurations 0, STRIDE, 2 * STRIDE ... */
     size_t n_places, capacity;
-    size_t at; /* of the line that is next */
+    size_t at; /* offset of the next line */
 };
 
 /* ---- lines ---- */
@@ -46,7 +46,7 @@ static bool is_blank(const struct line *l)
     return true;
 }
 
-/* The line at *at, which then is behind it; false at the end. */
+/* Reads the line at *at, and moves *at behind it; false at the end. */
 static bool next_line(struct bytes text, size_t *at, struct line *l)
 {
     const uint8_t *end;
@@ -60,7 +60,7 @@ static bool next_line(struct bytes text, size_t *at, struct line *l)
     return true;
 }
 
-/* Where the first line begins. */
+/* The offset of the first line, behind a byte order mark. */
 static size_t first_place(struct bytes text)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -79,10 +79,10 @@ struct check {
     struct hash_table *seen;
     struct yaml_keys_reader errors;
     size_t n_errors;
-    unsigned line; /* that is being looked at */
+    unsigned line; /* the current one */
 };
 
-/* At the line's byte offset; later ones are only counted. */
+/* Adds an error at an offset of the line; after SHOWN_ERRORS they are only counted. */
 static int add_error(struct check *c, const struct line *l, size_t offset, char *what)
 {
     size_t n = offset < l->n ? offset : l->n;
@@ -172,7 +172,7 @@ static int check_extent(struct check *c, const struct line *l, const struct valu
                                 PARAM2VAL_MAX_BYTES));
 }
 
-/* The number of the line before this one with that configuration; 0: there is none. */
+/* The number of an earlier line with that configuration; 0: there is none. */
 static unsigned find_twin(struct check *c, const struct digest *wanted)
 {
     struct bytes text = c->list->spool.text;
@@ -193,7 +193,8 @@ static unsigned find_twin(struct check *c, const struct digest *wanted)
     return 0;
 }
 
-/* What is seen twice may only look so in 64 bits. */
+/* Refuses a configuration that an earlier line has; the table keeps only a part of the digest, so a
+ * hit is looked up in the text. */
 static int check_new(struct check *c, const struct line *l, const struct value *config)
 {
     struct digest digest;
@@ -211,7 +212,7 @@ static int check_new(struct check *c, const struct line *l, const struct value *
                                 twin));
 }
 
-/* ---- all of them ---- */
+/* ---- reading all lines ---- */
 
 static int take_lines(struct check *c, int64_t points_max, struct err *e)
 {
@@ -301,7 +302,7 @@ void param2vals_destroy(struct param2vals *p)
     free(p);
 }
 
-/* ---- one after the other ---- */
+/* ---- giving configurations ---- */
 
 int64_t param2vals_count(const struct param2vals *p)
 {
@@ -313,7 +314,7 @@ struct bytes param2vals_text(const struct param2vals *p)
     return p->spool.text;
 }
 
-/* Reads the next one, of a text that was read before without an error; config: NULL: passes it over. */
+/* Reads the next configuration, of a text that was checked before; config: NULL: skips it. */
 static bool next_value(struct param2vals *p, struct arena *a, struct value *config)
 {
     size_t offset;

@@ -2,10 +2,11 @@
 /*
  * param2vals.h - configurations made by another program, one JSON object a line
  *
- * Read and checked as a whole before anything else happens: each line is a configuration by
- * itself, has a value for every {placeholder} of the command, and is there once.  Blank lines are passed
- * over, and a byte order mark.  Types stay as JSON has them: 1, 1.0 and "1".  Memory grows by some 20 bytes
- * a line; the text itself lies in a temporary file (client/util/spool.h).
+ * The file is read and checked as a whole before anything else happens: each line is a
+ * configuration by itself, has a value for every {placeholder} of the command, and occurs once.
+ * Blank lines are skipped, and a byte order mark.  Types stay as in JSON: 1, 1.0 and "1" differ.
+ * Memory grows by some 20 bytes a line; the text itself lies in a temporary file
+ * (client/util/spool.h).
  */
 #ifndef LUDWIG_CLIENT_EXPAND_PARAM2VALS_H
 #define LUDWIG_CLIENT_EXPAND_PARAM2VALS_H
@@ -23,7 +24,7 @@ struct param2vals;
 
 struct param2vals_wanted {
     const char *path;    /* "-": standard input */
-    const char *command; /* whose placeholders must be there; NULL: none */
+    const char *command; /* whose placeholders need values; NULL: none */
     int64_t points_max;
 };
 
@@ -32,10 +33,10 @@ struct param2vals *param2vals_read(const struct param2vals_wanted *w, struct err
 void param2vals_destroy(struct param2vals *p); /* NULL is fine */
 
 int64_t param2vals_count(const struct param2vals *p);
-/* As expand_seek and expand_next. */
+/* See expand_seek and expand_next. */
 void param2vals_seek(struct param2vals *p, int64_t index);
 bool param2vals_next(struct param2vals *p, struct buf *out);
-/* The file as it was given. */
+/* The whole text of the file. */
 struct bytes param2vals_text(const struct param2vals *p);
 /* The first configuration as parameters, each with its one value: struct param, all in a. */
 struct list param2vals_first(struct param2vals *p, struct arena *a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points.c - the configurations of an order, wherever they come from */
+/* points.c - the configurations of a submit, from the sweep file or from --param2vals */
 #include "client/expand/points.h"
 
 void points_free(struct points *p)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* download.c - files and folders from the shared drive to this machine */
+/* download.c - copies files and folders from the shared drive to this machine */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,18 +17,18 @@
 
 enum { PIECE_BYTES = 256 * 1024, DEPTH_MAX = 200 };
 
-/* Of a file until it is whole: between them stands a token, so that no saved file has that name. */
+/* The name of a file until it is whole has a token between these, so that no saved file has it. */
 static const char part_begin[] = ".ludwig-fetch.", part_end[] = ".part";
 
 struct download {
     struct share_dir *fs;
-    int fd; /* the folder that is copied to */
+    int fd; /* the target folder */
     struct download_counts counts;
     void (*tick)(void *context);
     void (*unread)(void *context, const struct err *why);
     void *context; /* of both */
     char *part_name;
-    char *tidied; /* the folder to copy to that was last rid of what others left half-done */
+    char *tidied; /* the last target folder in which half-done files were removed */
     char *piece;
     size_t n_ahead; /* of download_ahead */
 };
@@ -59,7 +59,7 @@ struct download *download_open(struct share_dir *fs, const char *to, struct err 
         fd = io_open_dir(to, e);
     if (fd < 0)
         return NULL;
-    /* Where folders cannot be locked, as on NFS, people keep their fetches apart themselves. */
+    /* Where folders cannot be locked, as on NFS, users must keep their fetches apart themselves. */
     if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
         err_set(e, ERR_BUSY, "another fetch writes into %s", to);
         close(fd);
@@ -94,8 +94,7 @@ void download_watch(struct download *c, void (*tick)(void *context),
     c->context = context;
 }
 
-/* Of what the share does not let one read nothing is copied; the rest is, unless nothing can be
- * read any more. */
+/* Skips an unreadable entry; an error when the share cannot be read any more. */
 static int skip(struct download *c, const struct err *why, struct err *e)
 {
     if (why->kind == ERR_UNREACHABLE)
@@ -111,9 +110,9 @@ const struct download_counts *download_counts(const struct download *c)
     return &c->counts;
 }
 
-/* ---- what the folder is ---- */
+/* ---- mark of the folder ---- */
 
-/* A stream of its own over the folder; NULL with e set. */
+/* Opens a separate stream over the folder; NULL with e set. */
 static DIR *open_stream(int dir_fd, struct err *e)
 {
     int fd = io_open_dir_at(dir_fd, ".", e);
@@ -155,7 +154,7 @@ int download_mark(struct download *c, const char *name, const char *text, const 
 
 /* ---- one file ---- */
 
-/* Something on the share, and where it goes. */
+/* An entry on the share, and its target. */
 struct item {
     const char *path; /* on the share */
     const struct share_stat *st;
@@ -177,7 +176,7 @@ static int write_file(struct download *c, const struct item *it, struct share_in
 {
     int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     mode_t mode = (it->st->mode & S_IXUSR) != 0 ? 0777 : 0666;
-    /* By the time of the original the next fetch knows it. */
+    /* The next fetch recognises the file by the time of the original. */
     const struct timespec times[2] = { { .tv_nsec = UTIME_NOW },
                                        { .tv_sec = (time_t)it->st->mtime_s } };
     int fd = openat(it->to_fd, c->part_name, flags, mode), result = 0;
@@ -260,7 +259,7 @@ static int copy_link(struct download *c, const struct item *it, struct err *e)
 
 static int copy_item(struct download *c, const struct item *it, int depth, struct err *e);
 
-/* Opens a folder to copy into; one that is a link is refused. */
+/* Makes and opens a target folder; refuses a link. */
 static int make_folder(int to_fd, const char *name, struct err *e)
 {
     int fd;
@@ -271,7 +270,7 @@ static int make_folder(int to_fd, const char *name, struct err *e)
     return fd < 0 ? err_sys(e, "open folder %s", name) : fd;
 }
 
-/* Takes away what a copy that was killed had begun in the folder. */
+/* Removes half-done files of a killed copy from the folder. */
 static void tidy(int folder_fd)
 {
     DIR *dir = open_stream(folder_fd, NULL);
@@ -334,7 +333,7 @@ static int copy_item(struct download *c, const struct item *it, int depth, struc
 
 /* ---- a path ---- */
 
-/* Makes and opens the folder that the last name of the path lies in. */
+/* Makes and opens the parent folder of the path. */
 static int open_parent(struct download *c, const char *path, struct err *e)
 {
     int fd = fcntl(c->fd, F_DUPFD_CLOEXEC, 0);
@@ -380,7 +379,7 @@ int download_path(struct download *c, const char *path, size_t n, struct err *e)
         return why.kind == ERR_NOT_FOUND ? 0 : skip(c, &why, e) < 0 ? -1 : 1;
     it.to_fd = open_parent(c, path + n, e);
     if (it.to_fd >= 0) {
-        /* Once for all that comes into a folder in a row. */
+        /* A folder is tidied once for all its entries in a row. */
         char *parent = path_dirname(path);
 
         if (st.type != SHARE_FOLDER && (c->tidied == NULL || strcmp(c->tidied, parent) != 0)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* logfile.c - a job's log on its way to stdout */
+/* logfile.c - copies a job's log to stdout */
 #include "client/share/logfile.h"
 #include "client/term/output.h"
 #include "client/term/safe_text.h"

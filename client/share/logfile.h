@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * logfile.h - a job's log on its way to stdout
+ * logfile.h - copies a job's log to stdout
  */
 #ifndef LUDWIG_CLIENT_SHARE_LOGFILE_H
 #define LUDWIG_CLIENT_SHARE_LOGFILE_H
@@ -12,25 +12,25 @@
 
 struct logfile {
     struct share_input *file; /* NULL: not open */
-    int64_t offset;           /* how far it was read */
+    int64_t offset;           /* bytes read */
     bool harmless;            /* control characters are written out: for a terminal */
-    struct buf rest;          /* the beginning of a character whose end is not there yet */
+    struct buf rest;          /* the beginning of a character that is not whole yet */
 };
 
-/* 1, or 0 when the file is not there yet, or -1. */
+/* Opens the file: 1; 0 when it does not exist yet; -1 with e set. */
 int logfile_open(struct logfile *l, struct share_dir *fs, const char *path, bool harmless,
                  struct err *e);
-/* Opens an open one anew, to go on from where it was read to: a network file system may have kept
- * an older length for those that had it open.  One that is gone stays open. */
+/* Opens the file anew and goes on at the offset, as a network file system may keep an old length
+ * for an open file.  A file that was removed stays open. */
 int logfile_reopen(struct logfile *l, struct share_dir *fs, const char *path, struct err *e);
-/* Closes the file; logfile_reopen goes on from where it was read to. */
+/* Closes the file; logfile_reopen goes on at the offset. */
 void logfile_pause(struct logfile *l);
-void logfile_close(struct logfile *l); /* also one that is not open */
-/* Moves to where the last n lines begin. */
+void logfile_close(struct logfile *l); /* a log that is not open is fine */
+/* Moves to the beginning of the last n lines. */
 int logfile_seek_lines(struct logfile *l, int64_t n, struct err *e);
-/* Writes all there is now to stdout; the next call goes on from there. */
+/* Writes all new bytes to stdout. */
 int logfile_copy(struct logfile *l, struct err *e);
-/* Nothing follows: a character whose end never came is written too. */
+/* Call it at the end of the log: writes a character that never became whole, too. */
 int logfile_finish(struct logfile *l, struct err *e);
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* share_connection.c - the shared drive, as this machine reaches it */
+/* share_connection.c - this machine's connection to the shared drive */
 #include "client/share/share_connection.h"
 
 enum {
     LANE_BYTES = SHARE_CONNECTION_BYTES_ENOUGH /
-                 SHARE_CONNECTION_LANES_MAX, /* so much is worth one more connection */
-    NEAR_LANES = 4,                          /* which carry what two processors can encrypt */
-    FAR_MS =
-        30 /* from here on sshd's window of 2 MiB in a round trip is what limits each of them */
+                 SHARE_CONNECTION_LANES_MAX, /* bytes that are worth one more connection */
+    NEAR_LANES = 4,                          /* enough for all that two processors can encrypt */
+    FAR_MS = 30 /* round trip from which on sshd's window of 2 MiB limits each connection */
 };
 
 struct share_dir *share_connection_read(const struct share_connection *d, struct err *e)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * share_connection.h - the shared drive, as this machine reaches it
+ * share_connection.h - this machine's connection to the shared drive
  *
- * Where it is mounted here it is a folder; else files go through SFTP, on the session's connection.
+ * A drive that is mounted here is a folder; else files go over SFTP, on the session's connection.
  */
 #ifndef LUDWIG_CLIENT_SHARE_SHARE_CONNECTION_H
 #define LUDWIG_CLIENT_SHARE_SHARE_CONNECTION_H
@@ -10,30 +10,29 @@
 #include "common/share/share.h"
 #include "common/sftp/sftp.h"
 
-/* Connections for files, at most; with so many bytes there are no more. */
+/* The most connections for files, and the bytes from which on all are used. */
 enum { SHARE_CONNECTION_LANES_MAX = 8, SHARE_CONNECTION_BYTES_ENOUGH = 64 * 1024 * 1024 };
 
 struct share_connection {
-    const char *mount; /* where projects lie on this machine; NULL: over SFTP */
+    const char *mount; /* folder of projects on this machine; NULL: over SFTP */
     /* over SFTP */
-    const char *root; /* where they lie as the server's SFTP shows it: "" or an absolute path */
-    const char *server_id; /* whose drive it is */
+    const char *root;      /* folder of projects in the server's SFTP: "" or an absolute path */
+    const char *server_id; /* of the ludwigd that owns the drive */
     struct sftp *sftp;
     int64_t round_trip_ms;
-    /* A descriptor that speaks SFTP, another each time. */
+    /* Gives a new descriptor that speaks SFTP. */
     int (*connect)(void *context, struct err *e);
-    /* The same on connections of their own, with numbers from 1 on: 1 with *fd; 0: it is being made,
-     * ask again when *fd, which is not the caller's, can be read from; -1: there will be none.  NULL:
-     * there are none. */
+    /* The same over a further connection, with numbers from 1 on, see share_lane.  NULL: there are
+     * none. */
     int (*lane)(void *context, size_t number, int *fd, struct err *e);
     void *context;
 };
 
-/* To read from.  The drive must last as long. */
+/* Opens the folder of projects for reading.  The connection must outlive it. */
 struct share_dir *share_connection_read(const struct share_connection *d, struct err *e);
 /* Over SFTP: connects again if the connection broke. */
 int share_connection_mend(struct share_connection *d, struct err *e);
-/* Over how many connections, the first included, so much should go. */
+/* The number of connections, the first included, to use for this many bytes. */
 size_t share_connection_lanes(const struct share_connection *d, uint64_t bytes);
 
 #endif

@@ -12,11 +12,11 @@
 
 _Static_assert((int)PACK_SLOTS <= (int)SHARE_UPLOAD_SLOTS, "each part that is written has a slot");
 
-enum { LEFTOVER_AGE_S = 7 * 24 * 3600 }; /* older temporary files are of a try that is given up */
+enum { LEFTOVER_AGE_S = 7 * 24 * 3600 }; /* older temporary files belong to no living try */
 
 const char *const store_folder_names[STORE_FOLDER_COUNT] = { "", "parts", "blocks" };
 
-/* A temporary file that was listed. */
+/* A temporary file found by store_list. */
 struct leftover {
     char *path;
     struct share_stat stat;
@@ -24,15 +24,15 @@ struct leftover {
 
 struct store {
     const struct place *to;
-    struct share_dir *root;               /* of projects; NULL: not opened yet */
+    struct share_dir *root;               /* the folder of projects; NULL: not opened yet */
     struct share_upload *upload;          /* NULL: nothing was written or touched yet */
     unsigned numbers[STORE_FOLDER_COUNT]; /* of the folders, once is_prepared */
-    bool is_prepared;                     /* the folders are there, or on their way */
+    bool is_prepared;                     /* the folders exist, or were asked for */
     bool is_there[STORE_FOLDER_COUNT];
     struct share_stat project;
-    struct err project_why; /* why that is not known; ERR_NONE: it is, once is_looked_at */
+    struct err project_why; /* why project is not known; ERR_NONE: it is, once is_looked_at */
     bool is_looked_at;
-    size_t n_lanes; /* that are worth it */
+    size_t n_lanes; /* connections that are worth it */
     struct leftover *leftovers;
     size_t n_leftovers, leftovers_capacity;
 };
@@ -48,7 +48,8 @@ struct store *store_open(const struct place *to, struct err *e)
     return s;
 }
 
-/* A drive that is not there yet has no packs, which is no error until something is written. */
+/* Opens the folder of projects.  A drive that is not there yet has no packs, which is no error
+ * before the first write. */
 static int open_root(struct store *s, struct err *e)
 {
     if (s->root == NULL)
@@ -113,7 +114,8 @@ static char *path_of(const struct store *s, const char *below)
 
 /* ---- looking ---- */
 
-/* Of parts and blocks, which may be very many, it suffices that they are there. */
+/* Whether an entry needs its size and time; of parts and blocks, which may be many, the name is
+ * enough. */
 static bool is_known_by_more_than_name(const char *name)
 {
     return share_is_temporary(name) || strstr(name, ".manifest") != NULL;
@@ -209,7 +211,7 @@ int store_remove_untouched(struct store *s, const char *path, int64_t mtime_s, s
     return why.kind == ERR_NOT_FOUND ? 1 : err_set(e, why.kind, "%s", why.text);
 }
 
-/* Whose files are made there, and what the clock there says: of a file that is made for it. */
+/* Makes a file to learn the server's clock and the owner of new files. */
 static int ask_owner_and_clock(struct store *s, struct share_stat *st)
 {
     char *name = share_temporary_name(), *whole = path_of(s, name);
@@ -245,7 +247,7 @@ void store_sweep(struct store *s)
 
 /* ---- writing ---- */
 
-/* What is made gets its mode from the project's folder, which is no symlink. */
+/* Begins the upload; modes follow the project's folder, which must not be a symlink. */
 static int open_upload(struct store *s, struct err *e)
 {
     struct share_modes modes;
@@ -254,7 +256,7 @@ static int open_upload(struct store *s, struct err *e)
         return 0;
     if (open_root(s, e) < 0)
         return -1;
-    /* A project that was not there may have been made meanwhile. */
+    /* A project that was missing may have been made meanwhile. */
     if (!s->is_looked_at || s->project_why.kind != ERR_NONE) {
         s->project_why = (struct err){ 0 };
         (void)share_stat(s->root, s->to->project, &s->project, &s->project_why);
@@ -272,7 +274,7 @@ static int open_upload(struct store *s, struct err *e)
     return 0;
 }
 
-/* The folder that the folder lies in and, if need be, that are made. */
+/* Adds a folder of packs to the upload, made after its parents if need be. */
 static int add_folders(struct store *s, const char *folder, bool is_there, unsigned *number,
                        struct err *e)
 {

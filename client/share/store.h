@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store.h - a project's folder on the shared drive: its packs, to be looked at and added to, and its sweeps
+ * store.h - reads and writes the packs and sweeps in a project's folder on the shared drive
  *
- * Paths are relative to the folder of packs, as pack_object_path gives them.  What is added gets its
- * final name when it is whole and on the disk, and after all that was added before it.  Functions may
- * return before that; then a later one tells of an error.  store_settle waits for all.
+ * Paths are relative to the folder of packs, as from pack_object_path.  An added file gets its
+ * final name when it is whole and on the disk, and after all files added before it.  Functions may
+ * return before that; then a later call reports an error.  store_settle waits for all.
  *
- * What is made gets its mode from the project's folder, whatever the umask: below 2770 files are 0660
- * and folders 2770, below 0755 they are 0644 and 0755.
+ * Modes follow the project's folder, whatever the umask: below 2770 files are 0660 and folders
+ * 2770, below 0755 they are 0644 and 0755.
  */
 #ifndef LUDWIG_CLIENT_SHARE_STORE_H
 #define LUDWIG_CLIENT_SHARE_STORE_H
@@ -16,42 +16,45 @@
 #include "common/pack/pack_write.h"
 #include "common/proto/proto.h"
 
-/* Where files go. */
+/* The target of files. */
 struct place {
     struct share_connection *drive;
     const char *project;
 };
 
-/* Makes the project's folder, as ludwigd orders where it cannot do so itself. */
+/* Makes the project's folder by ludwigd's order, where ludwigd cannot do so itself. */
 int store_make_project(const struct place *to, const struct folder_order *order, struct err *e);
 
 struct store;
 
-/* Nothing is made there before something is written. */
+/* Makes nothing on the share before the first write. */
 struct store *store_open(const struct place *to, struct err *e);
-/* What is not whole is taken away, as far as the drive can be reached.  NULL is fine. */
+/* Removes files that are not whole, as far as the drive can be reached.  NULL is fine. */
 void store_close(struct store *s);
-/* "mount /srv/share p" or "sftp SERVER-ID p": the same for the same packs, whenever.  Caller frees. */
+/* "mount /srv/share p" or "sftp SERVER-ID p": always the same for the same packs.  Caller frees. */
 char *store_key(const struct store *s);
 
 enum store_folder { STORE_PACKS, STORE_PARTS, STORE_BLOCKS, STORE_FOLDER_COUNT };
 extern const char *const store_folder_names[STORE_FOLDER_COUNT]; /* "", "parts", "blocks" */
 
-/* What is in the folders but folders and links, in the arena, in no order; nothing where the folders
- * are not.  Without details size and time are known of manifests and temporary files alone. */
+/* Lists the files in the folders, in the arena, in no order; a missing folder has none.  Without
+ * details only manifests and temporary files have size and time. */
 int store_list(struct store *s, bool has_details, struct arena *a,
                struct list entries[STORE_FOLDER_COUNT] /* struct share_entry */, struct err *e);
-/* A small file; got is called with it, or with what went wrong, by store_fetch_all at the latest. */
+/* Asks for a small file; got is called with its content or an error, by store_fetch_all at the
+ * latest. */
 int store_fetch(struct store *s, const char *path, size_t max_bytes, share_got *got, void *context,
                 struct err *e);
 int store_fetch_all(struct store *s, struct err *e);
-/* Removes a file unless its time has changed.  1, also if it is not there; 0: it has changed. */
+/* Removes a file unless its time has changed.  1, also if it is missing; 0: its time has changed;
+ * -1 with e set. */
 int store_remove_untouched(struct store *s, const char *path, int64_t mtime_s, struct err *e);
-/* A file's time becomes now, so that it is not tidied up while an upload relies on it.  ERR_BUSY, by
- * store_settle at the latest: it is gone; then no manifest gets its name that is added later. */
+/* Sets a file's time to now, so that it is not removed as waste while an upload relies on it.
+ * ERR_BUSY, by store_settle at the latest: the file is gone; then no manifest added later gets its
+ * name. */
 int store_touch(struct store *s, const char *path, struct err *e);
 
-/* As struct pack_sink has them. */
+/* See struct pack_sink. */
 int store_part_begin(struct store *s, unsigned slot, struct err *e);
 int store_part_write(struct store *s, unsigned slot, struct bytes bytes, struct err *e);
 int store_part_end(struct store *s, unsigned slot, const struct pack_part *part, struct bytes list,
@@ -68,20 +71,19 @@ int store_add_sweep(struct store *s, int64_t sweep, const struct store_text *fil
                     struct err *e);
 
 int store_settle(struct store *s, struct err *e);
-/* Before: until all that was added is on the disk, be it without its name. */
+/* Waits until all added files are on the disk, perhaps still without their names. */
 int store_arrive(struct store *s, struct err *e);
-/* What was written leaves this program, so that it may do something else for a while. */
+/* Hands all written bytes to the kernel, so that the program may do other work for a while. */
 void store_push(struct store *s);
-/* What was written before it settles is lost if the connection breaks: so many bytes of packs are
- * safe. */
+/* Bytes of packs with a durable name, which need not be sent again after a broken connection. */
 uint64_t store_settled_bytes(const struct store *s);
-/* Some may be, although the answer that says so is lost. */
+/* Whether a file may have its name, although the answer that would say so is lost. */
 bool store_may_have_settled(const struct store *s);
 
-/* So much is coming: connections for it may be made. */
+/* Announces this many bytes, for which further connections may be made. */
 void store_expect(struct store *s, uint64_t bytes);
 
-/* Removes what tries of this user left that ended long ago, as it was listed. */
+/* Removes temporary files, found by store_list, that this user's old tries left. */
 void store_sweep(struct store *s);
 
 #endif

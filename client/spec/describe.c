@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* describe.c - what was understood of a sweep file, in words */
+/* describe.c - words the content of a sweep file */
 #include <inttypes.h>
 
 #include "client/spec/describe.h"
@@ -104,7 +104,7 @@ void describe_checkpoint(struct buf *out, const struct checkpoint *c)
 
 void describe_time(struct buf *out, double hours, const char *of)
 {
-    static const double sensible = 0.001; /* fewer hours than that say nothing */
+    static const double sensible = 0.001; /* the fewest hours worth printing */
 
     if (hours >= 100) {
         buf_printf(out, "about %.0f %s-hours", hours, of);

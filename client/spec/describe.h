@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * describe.h - what was understood of a sweep file, in words
+ * describe.h - words the content of a sweep file
  *
- * What a file does not say adds nothing.
+ * Keys that the file does not have add nothing.
  */
 #ifndef LUDWIG_CLIENT_SPEC_DESCRIBE_H
 #define LUDWIG_CLIENT_SPEC_DESCRIBE_H
@@ -23,7 +23,8 @@ void describe_retry(struct buf *out, const struct retry *r);
 /* "SIGUSR1, then 1 min to end; copied every 10 min" */
 void describe_checkpoint(struct buf *out, const struct checkpoint *c);
 
-/* "about 40 s of CPU time (0.011 CPU-hours)", from an hour on "about 12.5 CPU-hours": of = "CPU". */
+/* With of "CPU": "about 40 s of CPU time (0.011 CPU-hours)", from an hour on "about 12.5
+ * CPU-hours". */
 void describe_time(struct buf *out, double hours, const char *of);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* param_form.c - what a parameter's values are written as: a list, a range, a distribution */
+/* param_form.c - reads the forms of a parameter: lists, ranges, distributions */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,11 +9,11 @@
 #include "client/spec/param_form.h"
 #include "common/base/suggest.h"
 
-/* A parameter on its way from the file. */
+/* A parameter that is being read. */
 struct reading {
     struct yaml_keys_reader *r;
-    bool is_named;                      /* what errors begin with names it already */
-    const struct param_form_help *help; /* of the form that is read; NULL: the short one */
+    bool is_named;                      /* the beginning of errors names the parameter already */
+    const struct param_form_help *help; /* of the long form that is read; NULL: a short one */
     struct param *to;
 };
 
@@ -21,7 +21,7 @@ typedef int (*read_fn)(struct reading *rd, const struct yaml_node *node);
 
 /* ---- errors ---- */
 
-/* What stands there, as far as it fits into a message. */
+/* The node's text, as far as it fits into a message. */
 static const char *shown(struct arena *a, const struct yaml_node *node)
 {
     if (node->text == NULL || node->text[0] == '\0' || strlen(node->text) > PARAM_SHOWN_MAX_BYTES)
@@ -35,7 +35,7 @@ int param_form_expected(struct yaml_keys_reader *r, const struct yaml_node *at, 
     return yaml_keys_error(r, at, "%s: expected %s, found %s", where, what, shown(r->arena, at));
 }
 
-/* "lr: range: ": what errors begin with. */
+/* The beginning of errors: "lr: range: ". */
 static const char *place_of(const struct reading *rd)
 {
     const char *name = rd->is_named ? "" : arena_printf(rd->r->arena, "%s: ", rd->to->name);
@@ -54,7 +54,7 @@ static int too_many(const struct reading *rd, const struct yaml_node *node)
     return yaml_keys_error(rd->r, node, "%smore than %d values", place_of(rd), POINTS_MAX);
 }
 
-/* ---- values as they stand ---- */
+/* ---- plain values ---- */
 
 static int read_fixed(struct reading *rd, const struct yaml_node *node)
 {
@@ -128,7 +128,7 @@ static int read_numbers(struct reading *rd, const struct yaml_node *node, size_t
     return answer;
 }
 
-/* 1e3 is a whole number, too. */
+/* Reads a whole number; 1e3 is one, too. */
 static int read_whole(struct reading *rd, const struct yaml_node *node, int64_t *to)
 {
     static const double whole_max = 9007199254740992.0; /* 2^53: below it each integer is exact */
@@ -199,13 +199,13 @@ static int read_whole_range(struct reading *rd, const struct yaml_node *node)
     return 0;
 }
 
-/* Of a difference no more digits are known than of what it was made from. */
+/* Adds, and takes a result near 0 for 0, as it has no more digits than its operands. */
 static double sum(double x, double y)
 {
     return portable_round_beside(x + y, fabs(x) > fabs(y) ? x : y);
 }
 
-/* The last step may miss the end by as much as the numbers' own digits do. */
+/* The last step may miss the end by the rounding error of the numbers. */
 static int read_float_range(struct reading *rd, const struct yaml_node *node)
 {
     double ends[3] = { 0, 0, 1 }, steps, digits, tolerance;
@@ -216,7 +216,7 @@ static int read_float_range(struct reading *rd, const struct yaml_node *node)
     steps = ends[1] / ends[2] - ends[0] / ends[2];
     if (ends[2] == 0 || steps < 0)
         return refuse_step(rd, node, ends[2] == 0);
-    /* Of a step; below a half, so that the last value stays at the right end of its step. */
+    /* The tolerance, in steps, is below a half, so that the number of steps stays right. */
     digits = 4 * DBL_EPSILON * fmax(fabs(ends[0]), fabs(ends[1])) / fabs(ends[2]);
     tolerance = fmin(fmax(1e-6, digits), 0.49);
     if (!(steps + tolerance < POINTS_MAX))
@@ -361,7 +361,7 @@ static int read_int_uniform(struct reading *rd, const struct yaml_node *node)
 
 static int read_normal(struct reading *rd, const struct yaml_node *node)
 {
-    static const double reach = 10; /* standard deviations; none is ever drawn from so far out */
+    static const double reach = 10; /* standard deviations; no draw lies so far out */
     struct param *to = rd->to;
 
     if (read_bounds(rd, node, PARAM_NORMAL) < 0)
@@ -376,7 +376,7 @@ static int read_normal(struct reading *rd, const struct yaml_node *node)
 
 /* ---- forms ---- */
 
-/* name, what stands behind it, what it makes, how it is read, what the manual says */
+/* name, argument, form, reader, sentence of the manual */
 #define FORMS(X)                                                                               \
     X("values", "[A, B, ...]", PARAM_LIST, read_list, "each of them, as the list alone")       \
     X("value", "X", PARAM_FIXED, read_fixed, "X as it is, be it a list or a map")              \
@@ -403,7 +403,7 @@ const struct param_form_help param_forms[] = {
         { 0 }
 };
 
-/* In the same order. */
+/* In the order of FORMS. */
 static const struct {
     enum param_form form;
     read_fn read;

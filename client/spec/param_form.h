@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * param_form.h - what a parameter's values are written as: a list, a range, a distribution
+ * param_form.h - the forms in which a parameter's values are written: lists, ranges, distributions
  */
 #ifndef LUDWIG_CLIENT_SPEC_PARAM_FORM_H
 #define LUDWIG_CLIENT_SPEC_PARAM_FORM_H
@@ -9,12 +9,11 @@
 
 #include "common/data/yaml_keys.h"
 
-/* Computed lists of one parameter, and a whole grid without --yes, have at most this many. */
+/* The most values in a computed list of one parameter, and points in a grid without --yes. */
 enum { POINTS_MAX = 10 * 1000 * 1000 };
 
-enum { PARAM_SHOWN_MAX_BYTES = 60 }; /* of what was written, in a message */
-
-/* PARAM_LIST and those before it can be swept; all can be sampled from. */
+enum { PARAM_SHOWN_MAX_BYTES = 60 }; /* of the file's text in a message */
+/* Forms up to PARAM_LIST can be swept; all can be sampled from. */
 enum param_form {
     PARAM_FIXED,   /* one value; never drawn */
     PARAM_LIST,    /* [..], values, range, linspace, logspace: values[0..n-1] */
@@ -33,19 +32,19 @@ struct param {
     double low, high;
     int64_t first, last;
     unsigned line, column; /* of its name in the file; 0: from the command line */
-    bool was_refused;      /* what stands there, so that only its name is known */
+    bool was_refused;      /* its value was refused, so that only the name is known */
 };
 
-/* Reads what stands behind a parameter's name, a value, a list or {FORM: ...}, into to, whose name is set
- * and all else zero.  Errors begin with that name, unless is_named: the reader's file names it already.
- * -1: they were added to r, and to is to be forgotten. */
+/* Reads a parameter's value, a list or {FORM: ...}, into to, whose name is set and all else zero.
+ * Errors begin with that name, unless is_named: the reader's file names it already.  -1: errors
+ * were added to r, and to is not valid. */
 int param_form_read(struct yaml_keys_reader *r, const struct yaml_node *node, bool is_named,
                     struct param *to);
-/* The same, but every value stands for itself: a list is one value.  There are no errors. */
+/* The same, but the node is one value: a list is a value, too.  There are no errors. */
 int param_form_read_fixed(struct yaml_keys_reader *r, const struct yaml_node *node,
                           struct param *to);
 
-/* Adds the error "WHERE: expected WHAT, found 'what stands there'".  Always -1. */
+/* Adds the error "WHERE: expected WHAT, found 'the text there'".  Always -1. */
 int param_form_expected(struct yaml_keys_reader *r, const struct yaml_node *at, const char *where,
                         const char *what);
 

@@ -14,7 +14,7 @@ enum { LISTED_MAX = 8 }; /* names in a message */
 
 static const char reserved_prefix[] = "LUDWIG_";
 
-/* ---- all of them ---- */
+/* ---- lists of parameters ---- */
 
 char *params_name_problem(const char *name, size_t n)
 {
@@ -130,7 +130,8 @@ void params_overlay(struct list *params, const struct list *with)
 
 /* ---- --set ---- */
 
-/* "--set lr:1:5: what" becomes "--set lr: what", in each line: there is no file to look into. */
+/* Turns "--set lr:1:5: what" into "--set lr: what", in each line, as there is no file to look
+ * into. */
 static void drop_places(struct err *e, const char *prefix)
 {
     char *to = e->text;
@@ -155,7 +156,7 @@ static void drop_places(struct err *e, const char *prefix)
     *to = '\0';
 }
 
-/* The value after "name=", read as if it stood in a sweep file. */
+/* Reads the value after "name=" as in a sweep file. */
 static int read_text(const char *text, struct param *to, struct arena *a, struct err *e)
 {
     struct param param = { .name = to->name };
@@ -164,7 +165,7 @@ static int read_text(const char *text, struct param *to, struct arena *a, struct
     const struct yaml_node *node = yaml_parse(file, text, strlen(text), a, e);
 
     if (node == NULL && e != NULL) {
-        /* What is no YAML is shown as the shell handed it over. */
+        /* A text that is no YAML is shown as the shell passed it. */
         size_t n = safe_text_fitting(text, strlen(text), PARAM_SHOWN_MAX_BYTES);
         struct buf why = { 0 };
 
@@ -196,7 +197,7 @@ int params_set(struct list *params, const char *text, struct arena *a, struct er
         return err_set(e, ERR_USAGE, "--set takes NAME=VALUE, not '%s'", text);
     if (param != NULL)
         return read_text(text + n + 1, param, a, e);
-    /* Those there are help when none is near and they are few. */
+    /* The error lists the parameters, when there are few and none is similar. */
     unknown = params_unknown(params, name);
     known = params_listed(params);
     if (find_nearest(params, name) != NULL || params->n > LISTED_MAX)

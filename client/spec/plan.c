@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plan.c - method, zip, when, exclude and include as they stand in a sweep file, and looked up */
+/* plan.c - reads method, zip, when, exclude and include from a sweep file, and looks into a plan */
 #include <string.h>
 
 #include "client/spec/plan.h"
@@ -8,7 +8,7 @@
 
 const char *const method_names[METHOD_COUNT] = { "grid", "random", "sobol" };
 
-/* ---- looked up ---- */
+/* ---- looking up ---- */
 
 const struct param *plan_find_param(const struct plan *p, const char *name)
 {
@@ -76,7 +76,7 @@ size_t plan_find_position(const struct plan *p, const struct zip_group *group,
     return SIZE_MAX;
 }
 
-/* ---- read ---- */
+/* ---- reading ---- */
 
 static struct spot spot_of(const struct yaml_node *node)
 {
@@ -153,7 +153,7 @@ int plan_read_zip(struct yaml_keys_reader *r, const struct key *key, const struc
     return answer;
 }
 
-/* How the values of a pin are read; where is what errors begin with. */
+/* Reads the values of a pin; where: the beginning of errors. */
 typedef int (*read_pin_fn)(struct yaml_keys_reader *r, const char *where,
                            const struct yaml_node *node, struct pin *to);
 
@@ -171,7 +171,7 @@ static int read_one(struct yaml_keys_reader *r, const char *where, const struct 
     return 0;
 }
 
-/* include: gives a parameter one value. */
+/* Reads the one value of a parameter in include:. */
 static int read_value(struct yaml_keys_reader *r, const char *where, const struct yaml_node *node,
                       struct pin *to)
 {
@@ -181,7 +181,7 @@ static int read_value(struct yaml_keys_reader *r, const char *where, const struc
     return read_one(r, where, node, to);
 }
 
-/* Each of a list is a match. */
+/* Reads the values of a pin; each value of a list is a match. */
 static int read_values(struct yaml_keys_reader *r, const char *where, const struct yaml_node *node,
                        struct pin *to)
 {

@@ -2,12 +2,12 @@
 /*
  * plan.h - how parameters make configurations: method, zip, when, exclude, include
  *
- * Read from a sweep file with its places kept, so that what the command line makes
- * wrong later still has a line to be told with.
+ * A plan keeps its places in the sweep file, so that errors that the command line
+ * causes later still name a line.
  *
- * A value matches that of a pin when a configuration would be the same with either
- * (common/data/param_digest.h): 1 matches 1.0.  A pin on a parameter that is absent does not match.
- * Parameters of a zip group have no condition, so that they are there together.
+ * A value matches a pin's when a configuration would be the same with either
+ * (common/data/param_digest.h): 1 matches 1.0.  A pin on an absent parameter does not match.
+ * Parameters of a zip group have no condition, so that they are always present together.
  */
 #ifndef LUDWIG_CLIENT_SPEC_PLAN_H
 #define LUDWIG_CLIENT_SPEC_PLAN_H
@@ -22,7 +22,7 @@ struct spot {
 };
 
 /* One parameter and the values that count as a match (when, exclude), or its one value (include):
- * at least one, unless what stands there was refused. */
+ * at least one, unless the value was refused. */
 struct pin {
     const char *name;
     struct value *values;
@@ -30,19 +30,19 @@ struct pin {
     struct spot at;
 };
 
-/* All of these together: {optimizer: sgd, lr: [0.1, 0.2]} */
+/* Pins that must match together: {optimizer: sgd, lr: [0.1, 0.2]} */
 struct pins {
     struct list pins; /* struct pin */
     struct spot at;
 };
 
-/* These move together. */
+/* Parameters that move together. */
 struct zip_group {
     struct list names; /* const char * */
     struct spot at;
 };
 
-/* The parameter is there only where all pins match. */
+/* The parameter is present only where all pins match. */
 struct condition {
     const char *name;
     struct pins pins;
@@ -52,8 +52,8 @@ struct condition {
 struct plan {
     struct list params;                           /* struct param, in the order of the file */
     int method;                                   /* enum method */
-    int64_t samples;                              /* random, sobol: how many; 0: not said */
-    int64_t seed;                                 /* 0 unless said */
+    int64_t samples;                              /* random, sobol: their number; 0: not set */
+    int64_t seed;                                 /* 0 unless set */
     struct list zip;                              /* struct zip_group */
     struct list when;                             /* struct condition */
     struct list exclude;                          /* struct pins */
@@ -75,16 +75,16 @@ int plan_read_include(struct yaml_keys_reader *r, const struct key *key,
                       void *to); /* struct list of struct pins, one value each */
 
 const struct param *plan_find_param(const struct plan *p, const char *name); /* NULL: unknown */
-/* NULL when it is in none. */
+/* NULL when the parameter is in no group. */
 const struct zip_group *plan_find_group(const struct plan *p, const char *name);
 const struct pin *plan_find_pin(const struct pins *pins, const char *name);
-/* The first place in the group's lists where all members that pins name have the value it gives
- * them; SIZE_MAX when there is none. */
+/* The first place in the group's lists where all members that pins name have the pins' values;
+ * SIZE_MAX when there is none. */
 size_t plan_find_position(const struct plan *p, const struct zip_group *group,
                           const struct pins *pins);
-/* How often a group names it. */
+/* How often a group has the name. */
 size_t plan_count_name(const struct zip_group *group, const char *name);
-/* How many of a group the entry names. */
+/* How many members of a group the entry names. */
 size_t plan_count_pinned(const struct zip_group *group, const struct pins *entry);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plan_check.c - whether method, zip, when, exclude and include fit to the parameters and each other */
+/* plan_check.c - checks that the keys of a plan fit the parameters and each other */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "client/spec/plan_check.h"
 #include "client/spec/spec_when.h"
 
-/* An error of one thing that was read: WHERE: WHAT */
+/* Adds an error "WHERE: WHAT" at a place of the file. */
 static void add_error(struct yaml_keys_reader *r, struct spot at, const char *where, char *what)
 {
     struct yaml_node node = { .line = at.line > 0 ? at.line : 1,
@@ -45,7 +45,7 @@ static void check_forms(const struct plan *p, struct yaml_keys_reader *r)
             yaml_keys_error(r, &at, "%s: %s needs method: random or sobol", params[i].name, form);
             continue;
         }
-        /* Those from the command line have no place in the file. */
+        /* Parameters from the command line have no place in the file. */
         r->file = arena_printf(r->arena, "--set %s", params[i].name);
         yaml_keys_error(r, NULL, "%s needs method: random or sobol", form);
         r->file = file;
@@ -74,7 +74,7 @@ static void check_dimensions(const struct plan *p, struct yaml_keys_reader *r)
 
 /* ---- names ---- */
 
-/* Whether it is a parameter; else that is an error. */
+/* Whether the name is a parameter's; else adds an error. */
 static bool check_known(const struct plan *p, struct yaml_keys_reader *r, struct spot at,
                         const char *where, const char *name)
 {
@@ -170,7 +170,7 @@ static void tell_circle(void *context, const struct condition *first, char *way)
     add_error(context, first->at, "when", way);
 }
 
-/* Whether it is known which parameters depend on which. */
+/* Whether the conditions are sound, so that the order of parameters is known. */
 static bool check_when(const struct plan *p, struct yaml_keys_reader *r)
 {
     const struct condition *conditions = p->when.items;
@@ -224,7 +224,7 @@ static void check_included_conditions(const struct plan *p, struct yaml_keys_rea
     free(presence);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole plan ---- */
 
 int plan_check_rest(const struct plan *p, unsigned refused, struct yaml_keys_reader *r)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sample.c - the values that methods random and sobol draw */
+/* sample.c - draws values for methods random and sobol */
 #include <math.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ void sampler_init(struct sampler *s, const struct plan *plan, const struct param
     }
 }
 
-/* The middle of the one of 2^32 cells that the point falls into, in units of 2^-33. */
+/* The middle of the point's cell, of 2^32 cells, in units of 2^-33. */
 static uint64_t sobol_middle(const struct sampler *s, uint64_t index)
 {
     return (uint64_t)(sobol_at(&s->sobol, (uint32_t)index) ^ s->shift) << 1 | 1;
@@ -69,7 +69,7 @@ static double polynomial(const double c[8], double x)
 
 double sample_normal(double p)
 {
-    /* Around the middle, beside it, and in the tails. */
+    /* Coefficients for the centre, the region beside it, and the tails. */
     static const double a[8] = { 3.3871328727963666080e0,  1.3314166789178437745e+2,
                                  1.9715909503065514427e+3, 1.3731693765509461125e+4,
                                  4.5921953931549871457e+4, 6.7265770927008700853e+4,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spec.c - a sweep file, read and checked */
+/* spec.c - reads and checks a sweep file */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,7 +28,7 @@ static int read_priority(struct yaml_keys_reader *r, const struct key *key,
     return 0;
 }
 
-/* What plan.h and params.h read, and whether it went well. */
+/* Reads a key by plan.h or params.h, and notes whether it was refused. */
 static int read_plan(struct yaml_keys_reader *r, const struct key *key,
                      const struct yaml_node *node, void *to)
 {
@@ -226,12 +226,12 @@ const struct key spec_keys[] = {
 
 #undef AT
 
-/* So many values of a condition are shown. */
+/* Values of a condition in a message. */
 enum { SHOWN_VALUES = 3 };
 
 /* ---- the command ---- */
 
-/* Where text stands in the file at or behind node; node itself when it does not. */
+/* The place of text in the file, at or behind node; node itself when it is not found. */
 static struct yaml_node find_text(const struct spec *s, const struct yaml_node *node,
                                   const char *text)
 {
@@ -257,8 +257,9 @@ static struct yaml_node find_text(const struct spec *s, const struct yaml_node *
 struct placeholders {
     struct yaml_keys_reader *reader;
     const struct yaml_node *node;
-    struct buf seen;  /* their names, each between newlines */
-    bool was_refused; /* one for all that batch: makes impossible */
+    struct buf seen; /* names of placeholders, each between newlines */
+    bool
+        was_refused; /* the one error for all placeholders that batch: makes impossible was added */
 };
 
 /* "exists only where optimizer is sgd or adam" */
@@ -284,7 +285,7 @@ static void refuse_conditional(const struct placeholders *p, const struct yaml_n
     buf_free(&where);
 }
 
-/* Each name is told once, where it stands first. */
+/* Each name has one error, at its first place. */
 static int check_placeholder(void *context, const char *name, size_t offset)
 {
     struct placeholders *p = context;
@@ -323,7 +324,7 @@ static int check_placeholder(void *context, const char *name, size_t offset)
     return 0;
 }
 
-/* Whether an unknown key was told to mean this one. */
+/* Whether the error of an unknown key suggests this one. */
 static bool has_misspelt(const struct key *keys, const struct yaml_node *root, const char *name)
 {
     for (size_t i = 0; i < root->n; i++) {
@@ -391,7 +392,7 @@ void spec_check_debug(struct yaml_keys_reader *r)
     }
 }
 
-/* Of those that say what the configurations are. */
+/* With --param2vals, refuses the keys that describe configurations. */
 static void check_listed(struct yaml_keys_reader *r, const struct yaml_node *root)
 {
     static const char *const keys[] = { "params", "method", "samples", "seed",
@@ -408,8 +409,7 @@ static void check_listed(struct yaml_keys_reader *r, const struct yaml_node *roo
         }
 }
 
-/* What goes with the parameters is told now when the file is refused anyway; else it waits for
- * what the command line says. */
+/* Checks the plan now if the file is refused anyway; else after the command line was applied. */
 static void check_plan(struct yaml_keys_reader *r, const struct yaml_node *root)
 {
     const struct spec_reading *reading = r->context;
@@ -442,7 +442,7 @@ static void check_all(struct yaml_keys_reader *r, const struct yaml_node *root)
 
     check_command(r, root);
     for (size_t i = 0; i < s->setup.n; i++)
-        if (lines[i] != NULL) /* else it was refused */
+        if (lines[i] != NULL) /* NULL: the line was refused */
             buf_printf(&setup, "%s%s", i > 0 ? "\n" : "", lines[i]);
     if (setup.n > COMMAND_MAX_BYTES)
         yaml_keys_error(r, yaml_get(root, "setup"), "setup: more than %d bytes", COMMAND_MAX_BYTES);
@@ -484,8 +484,8 @@ int spec_end(struct yaml_keys_reader *r, bool with_excerpts, struct err *e)
     bool is_cut;
 
     excerpt_sort(errors, r->file);
-    /* They are cut to whole lines that fit into a struct err, with the number of those that do not; of
-     * the first line at least what fits. */
+    /* Errors are cut to the whole lines that fit into a struct err, with the number of the others;
+     * the first line is cut to its beginning. */
     if (errors->n >= ERR_TEXT_BYTES) {
         while (n > 0 && errors->bytes[n] != '\n')
             n--;
@@ -508,7 +508,7 @@ int spec_end(struct yaml_keys_reader *r, bool with_excerpts, struct err *e)
 
 /* ---- reading ---- */
 
-/* s has nothing yet but file, folder, text and list. */
+/* s has only file, folder, text and list. */
 static int parse(struct arena *a, struct spec *s, struct err *e)
 {
     struct spec_reading reading = { .spec = s, .keys = spec_keys };

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spec.h - a sweep file, read and checked
+ * spec.h - reads and checks a sweep file
  *
- * Each key is a row of spec_keys.  Every mistake is FILE:LINE:COLUMN, and all of a
- * file are found in one run, told in the order of its lines.  Everything lives in
- * the arena it was read into.
+ * Each key is a row of spec_keys.  Errors begin with FILE:LINE:COLUMN, and all errors of
+ * a file are found in one run, in the order of its lines.  Everything lives in the arena.
  */
 #ifndef LUDWIG_CLIENT_SPEC_SPEC_H
 #define LUDWIG_CLIENT_SPEC_SPEC_H
@@ -13,25 +12,25 @@
 #include "common/data/yaml_keys.h"
 #include "common/proto/jobspec.h"
 
-/* Something of data, or the container: where it lies, and its name below $LUDWIG_DATA. */
+/* An entry of data:, or the container: its path, and its name below $LUDWIG_DATA. */
 struct spec_data {
     const char *path;
     const char *name;
-    const char *share; /* it lies on the share already, there, and path is NULL; or NULL */
+    const char *share; /* path on the share, if it lies there already, and path is NULL; or NULL */
 };
 
 struct spec {
-    const char *file;   /* as it was named */
-    const char *list;   /* --param2vals: what has the configurations; NULL: this file */
-    const char *folder; /* where it lies: relative paths begin here; NULL: nowhere */
+    const char *file;   /* its name on the command line */
+    const char *list;   /* --param2vals: file with the configurations; NULL: this file */
+    const char *folder; /* the file's folder, where relative paths begin; NULL: none */
     struct bytes text;  /* all of it, as submitted */
     const char *project;
-    bool private_project; /* nobody but its owner may read it */
+    bool private_project; /* only its owner may read it */
     const char *name;     /* may be NULL */
     struct list source;   /* const char *, below folder */
-    bool has_source;      /* false: everything */
+    bool has_source;      /* false: all files of folder */
     struct list data;     /* struct spec_data; a container that is uploaded is one, too */
-    struct list setup;    /* const char *: lines, as work.setup has them */
+    struct list setup;    /* const char *: lines, of which work.setup is made */
     struct plan plan;     /* parameters, and how they make configurations */
     struct list debug;    /* struct param, one value each */
     int64_t reps;
@@ -44,13 +43,14 @@ struct spec {
     struct jobspec work; /* without digests and git's state */
 };
 
-/* What the command line says over the file. */
+/* Options of the command line that override the file. */
 struct spec_overrides {
-    struct list set;        /* const char *: name=VALUE */
-    const char *name;       /* NULL: as in the file */
-    const char *nodes;      /* names with commas between; NULL: as in the file */
-    const char *partitions; /* the same; over slurm: */
-    int64_t reps;           /* OPT_UNSET: as in the file; priority too */
+    struct list set;   /* const char *: name=VALUE */
+    const char *name;  /* NULL: as in the file */
+    const char *nodes; /* names with commas between; NULL: as in the file */
+    const char
+        *partitions; /* names with commas between, which override slurm:; NULL: as in the file */
+    int64_t reps;    /* OPT_UNSET: as in the file; priority too */
     int64_t priority;
     bool minimal; /* one job: each parameter's first value, debug: over that */
 };
@@ -65,11 +65,11 @@ int spec_parse(const char *file, const char *folder, const char *text, size_t n,
 /* For a file that goes with --param2vals LIST. */
 int spec_read_listed(const char *path, const char *list, struct arena *a, struct spec *s,
                      struct err *e);
-/* Puts the command line over the file, and checks what only then can be checked (plan_check): every
- * submit calls it, after spec_read. */
+/* Applies the command line, and does the checks that need it (plan_check): every submit calls it,
+ * after spec_read. */
 int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *a, struct err *e);
-/* What --minimal leaves of a plan: the first value of each parameter (of sampled ones, the middle),
- * and of the rest only what the conditions say. */
+/* Reduces a plan for --minimal: the first value of each parameter (of sampled ones, the middle),
+ * and of the rest only the conditions. */
 void spec_take_first(struct plan *p, struct arena *a);
 
 #endif

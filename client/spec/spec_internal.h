@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spec_internal.h - the parts of the reader of sweep files, for each other only
+ * spec_internal.h - functions for the files of the reader of sweep files alone
  *
- * spec.c has the table of keys and what goes with all of them; spec_work.c, which calls nothing of
- * spec.c, has what is within some; spec_override.c puts the command line over them.
+ * spec.c has the table of keys and the checks of the whole file; spec_work.c, which calls nothing
+ * of spec.c, reads the values of some keys; spec_override.c applies the command line.
  *
- * Readers are for rows of spec_keys; checks look at what was read, once all of the
- * file was, and add what is wrong to the reader.
+ * Readers are for rows of spec_keys; checks run once the whole file was read, and add
+ * their errors to the reader.
  */
 #ifndef LUDWIG_CLIENT_SPEC_SPEC_INTERNAL_H
 #define LUDWIG_CLIENT_SPEC_SPEC_INTERNAL_H
@@ -16,11 +16,11 @@
 
 #include "client/spec/spec.h"
 
-/* The context of the keys_reader. */
+/* The context of the yaml_keys_reader. */
 struct spec_reading {
     struct spec *spec;
     const struct key *keys; /* of the file */
-    bool has_no_params;     /* params: is no map, which was told: no name can be checked */
+    bool has_no_params;     /* params: was refused, as it is no map: no name can be checked */
     bool method_was_refused;
 };
 
@@ -41,7 +41,7 @@ static inline bool spec_has_control(const char *text)
     return *text != '\0';
 }
 
-/* Where the i-th text of a KEY_STRS stands: one text alone is the list. */
+/* The node of the i-th text of a KEY_STRS, which may be a single text. */
 static inline const struct yaml_node *spec_item_at(const struct yaml_node *node, size_t i)
 {
     return node->type == VALUE_LIST ? &node->items[i] : node;
@@ -52,7 +52,7 @@ int spec_read_source(struct yaml_keys_reader *r, const struct key *key,
                      const struct yaml_node *node, void *to);
 int spec_read_data(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                    void *to);
-/* A container that lies here goes along with the data. */
+/* Adds a container that lies here to the data. */
 void spec_check_container(struct yaml_keys_reader *r, const struct yaml_node *root);
 
 extern const struct key spec_resources_keys[], spec_checkpoint_keys[], spec_retry_keys[],
@@ -65,11 +65,12 @@ int spec_read_slurm(struct yaml_keys_reader *r, const struct key *key, const str
                     void *to);
 
 /* spec.c */
-/* Of a node, or of a group with its @. */
+/* Whether the name can be a node's, or a group's with its @. */
 bool spec_is_node_name(const char *name);
-/* Whether all names of debug: are parameters; of a list, once its first configuration is in the plan. */
+/* Checks that all names of debug: are parameters; with --param2vals, call it once the first
+ * configuration is in the plan. */
 void spec_check_debug(struct yaml_keys_reader *r);
-/* Sets e to all errors of r, in the order of the file, with its lines when excerpts. */
+/* Sets e to all errors of r, in the order of the file, with_excerpts: with its lines. */
 int spec_end(struct yaml_keys_reader *r, bool with_excerpts, struct err *e);
 
 #endif

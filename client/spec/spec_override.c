@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spec_override.c - the command line over a sweep file */
+/* spec_override.c - applies the command line to a sweep file */
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,7 +115,7 @@ static int override_pools(struct spec *s, const char *partitions, struct arena *
     for (size_t i = 0; i < names.n; i++) {
         if (!sbatch_is_partition(name[i]))
             return err_set(e, ERR_USAGE, "--partition: '%s' is no name of a partition", name[i]);
-        /* The file's pools of that partition, or else one without further wishes. */
+        /* Takes the file's pools of that partition, or else makes one without further options. */
         n_before = n;
         for (size_t k = 0; k < s->pools.n; k++)
             if (strcmp(before[k].partition, name[i]) == 0)

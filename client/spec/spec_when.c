@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* spec_when.c - when: who depends on whom, and what that makes of include: */
+/* spec_when.c - when: the dependencies between parameters, and their effect on include: */
 #include <stdlib.h>
 #include <string.h>
 
 #include "client/spec/spec_when.h"
 #include "common/data/param_digest.h"
 
-/* ---- in which order ---- */
+/* ---- order ---- */
 
-/* Parameters being put in order. */
+/* The state of ordering the parameters. */
 struct ordering {
     const struct plan *plan;
     const struct condition **conditions; /* of each parameter; NULL: none */
@@ -19,7 +19,7 @@ struct ordering {
     size_t n;
 };
 
-/* n when there is none of that name. */
+/* The parameter's number; n when there is none of that name. */
 static size_t number_of(const struct plan *p, const char *name)
 {
     const struct param *param = plan_find_param(p, name);
@@ -27,7 +27,7 @@ static size_t number_of(const struct plan *p, const char *name)
     return param == NULL ? p->params.n : (size_t)(param - (const struct param *)p->params.items);
 }
 
-/* The number of a parameter that the condition of this one waits for; n when it waits for none. */
+/* The number of a parameter that this one's condition waits for; n when it waits for none. */
 static size_t find_missing(const struct ordering *o, size_t number)
 {
     const struct condition *condition = o->conditions[number];
@@ -55,7 +55,7 @@ static void place_one(struct ordering *o, size_t number)
     o->order[o->n++] = number;
 }
 
-/* With the others of its group; whether a condition may have waited for it. */
+/* Places a parameter and the others of its group; whether a condition may have waited for it. */
 static bool place(struct ordering *o, size_t number)
 {
     const struct zip_group *group = o->groups[number];
@@ -71,7 +71,7 @@ static void place_all(struct ordering *o)
     for (size_t i = 0; i < o->plan->params.n; i++) {
         bool may_free = is_ready(o, i) && place(o, i);
 
-        /* The first of those before that waits no longer, as long as there is one. */
+        /* Then places earlier parameters that wait no longer, the first one first. */
         while (may_free && o->plan->when.n > 0) {
             size_t freed = 0;
 
@@ -86,7 +86,7 @@ static void place_all(struct ordering *o)
 
 static void ordering_begin(struct ordering *o, const struct plan *p)
 {
-    size_t n = p->params.n + 1; /* the last one takes what names no parameter */
+    size_t n = p->params.n + 1; /* the last item stands for names that are no parameters */
     struct condition *conditions = p->when.items;
     struct zip_group *groups = p->zip.items;
 
@@ -132,12 +132,12 @@ size_t spec_when_order(const struct plan *p, size_t *order)
 
 /* ---- circles ---- */
 
-/* A parameter that was not placed waits for another: following that leads into a circle.  Each is told
- * once. */
+/* A parameter that was not placed waits for another: following these leads into a circle.  Each
+ * circle is told once. */
 void spec_when_each_circle(const struct plan *p, spec_when_on_circle *tell, void *context)
 {
     const struct param *params = p->params.items;
-    size_t *walks = mem_alloc(p->params.n * sizeof *walks); /* which came by here; 0: none */
+    size_t *walks = mem_alloc(p->params.n * sizeof *walks); /* the walk that passed; 0: none */
     struct ordering o;
 
     ordering_begin(&o, p);
@@ -164,9 +164,9 @@ void spec_when_each_circle(const struct plan *p, spec_when_on_circle *tell, void
     free(walks);
 }
 
-/* ---- what include makes of conditions ---- */
+/* ---- presence in entries of include ---- */
 
-/* The one value that the entry makes it have; NULL when it does not say. */
+/* The one value that the parameter has by the entry; NULL when the entry does not name it. */
 static const struct value *value_given(const struct plan *p, const struct pins *entry,
                                        const struct param *param)
 {
@@ -203,7 +203,7 @@ static enum presence presence_by(const struct plan *p, const struct pins *entry,
     return param->n > 0 ? PRESENCE_ALWAYS : PRESENCE_VARIES;
 }
 
-/* Those it depends on were looked at before. */
+/* The presence of the parameters that the condition names is known already. */
 static enum presence presence_under(const struct plan *p, const struct pins *entry,
                                     const struct condition *c, const enum presence *presence)
 {

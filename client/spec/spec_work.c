@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spec_work.c - the keys of a sweep file that say what its jobs use, and how and where they run */
+/* spec_work.c - reads the keys of a sweep file for what its jobs use, and how and where they run */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static const int64_t AMOUNT_MAX = INT64_C(1) << 53;
 
 /* ---- source, data, container ---- */
 
-/* "./lm/" is lm, "." is the whole folder. */
+/* Turns "./lm/" into "lm"; "." is the whole folder. */
 static const char *plain_path(struct arena *a, const char *path)
 {
     size_t n;
@@ -89,7 +89,7 @@ int spec_read_source(struct yaml_keys_reader *r, const struct key *key,
     return answer;
 }
 
-/* A path that lies here, and its name on the node. */
+/* Reads a path on this machine, and its name on the node. */
 static int read_local(struct yaml_keys_reader *r, const char *key, const struct yaml_node *node,
                       const char *text, struct spec_data *to)
 {
@@ -107,7 +107,7 @@ static int read_local(struct yaml_keys_reader *r, const char *key, const struct 
     return check_exists(r, key, node, to->path);
 }
 
-/* Something that lies on the share already. */
+/* Reads a path on the share. */
 static int read_shared(struct yaml_keys_reader *r, const char *key, const struct yaml_node *node,
                        struct spec_data *to)
 {
@@ -167,7 +167,7 @@ int spec_read_data(struct yaml_keys_reader *r, const struct key *key, const stru
     return answer;
 }
 
-/* An image that lies here is one of data:, once. */
+/* Adds an image on this machine to data:, once. */
 static void add_container(struct yaml_keys_reader *r, const struct yaml_node *node)
 {
     struct spec *s = spec_of(r);
@@ -296,7 +296,7 @@ static void check_resources(struct yaml_keys_reader *r, const struct yaml_node *
                         "gpus: expected a whole number, or a fraction below 1");
     if (bytes <= 0 || bytes >= MEMORY_MIN_BYTES)
         return;
-    /* A number without a unit is meant in GiB. */
+    /* A small number without a unit is probably meant in GiB. */
     if (memory->text[strspn(memory->text, "0123456789")] == '\0' && bytes <= GIB_MEANT_MAX)
         yaml_keys_error(r, memory,
                         "memory: %" PRId64 " byte%s too little for any process; write %sGiB?",
@@ -329,7 +329,7 @@ const struct key spec_checkpoint_keys[] = {
     { .name = NULL },
 };
 
-/* Jobs run on Linux, whose numbers these are. */
+/* The numbers are those of Linux, where jobs run. */
 static const struct {
     const char *name;
     const char *number;
@@ -436,7 +436,7 @@ static void check_retry(struct yaml_keys_reader *r, const struct yaml_node *node
         retry->on = (struct list){ (void *)&cause_names[CAUSE_FAILED], 1 };
 }
 
-/* ---- slurm: pools of pilots as sbatch takes them ---- */
+/* ---- slurm: pools of pilots ---- */
 
 #define AT(member) offsetof(struct slurm_pool, member)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dryrun.c - what a submit would do */
+/* dryrun.c - shows what a submit would do */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 
 enum { SHOWN_AT_AN_END = 3, PIECE_BYTES = 64 * 1024 };
 
-/* Where configurations can be the same, duplicates among more than that are not looked for. */
+/* Duplicates are not searched for among more configurations than this. */
 enum { EXACT_MAX = 1000 * 1000 };
 
 static const double MS_PER_HOUR = 3600.0 * 1000.0;
@@ -30,15 +30,15 @@ struct dryrun {
     const struct submit_request *order;
     struct session session;
     struct err offline;              /* why no server was asked; ERR_NONE: one was */
-    struct share_connection *drive;  /* NULL: it cannot be seen */
-    struct share_connection mounted; /* without a server */
+    struct share_connection *drive;  /* NULL: the drive cannot be reached */
+    struct share_connection mounted; /* the drive, without a server */
     struct inputs cargo;
     int64_t upload_files, upload_bytes;
-    int64_t configs; /* each once */
-    bool is_exact;   /* false: there may be duplicates among them */
-    /* as a server has answered */
+    int64_t configs; /* number of distinct configurations */
+    bool is_exact;   /* false: configs may count duplicates */
+    /* a server's answers */
     int64_t reused;           /* jobs */
-    int64_t done_otherwise;   /* jobs that --reuse params would take on top of them */
+    int64_t done_otherwise;   /* jobs that --reuse params would reuse, too */
     int64_t ran_jobs, ran_ms; /* of the project */
     struct arena *arena;      /* of one configuration */
 };
@@ -48,7 +48,7 @@ static bool is_asked(const struct dryrun *d)
     return d->offline.kind == ERR_NONE;
 }
 
-/* ---- whether configurations can be the same ---- */
+/* ---- duplicates ---- */
 
 static bool has_repeated(const struct param *p)
 {
@@ -63,7 +63,8 @@ static bool has_repeated(const struct param *p)
     return i < p->n;
 }
 
-/* A grid of lists without duplicates has none itself, and --param2vals none at all. */
+/* Whether configurations may repeat: not in a grid of lists without duplicates, nor
+ * --param2vals. */
 static bool may_repeat(const struct submit_request *o)
 {
     const struct plan *plan = &o->spec.plan;
@@ -79,15 +80,15 @@ static bool may_repeat(const struct submit_request *o)
     return false;
 }
 
-/* ---- looking at all of them ---- */
+/* ---- preview ---- */
 
 struct look {
     struct dryrun *dryrun;
-    struct rpc *rpc;         /* NULL: there is no server, or nothing left to ask for */
-    struct hash_table *seen; /* NULL: there are no duplicates, or too many to look for them */
+    struct rpc *rpc;         /* NULL: there is no server, or nothing left to ask */
+    struct hash_table *seen; /* NULL: duplicates are impossible, or not searched for */
     struct msg_preview request;
     struct buf left_over, chunk;
-    struct buf fresh; /* those of the chunk that are new, one behind the other */
+    struct buf fresh; /* the chunk's distinct configurations, one behind the other */
     int64_t n_fresh;
 };
 
@@ -108,7 +109,7 @@ static int take_if_new(void *context, struct bytes item, struct err *e)
     return 0;
 }
 
-/* Leaves in the chunk of n configurations what was not in one before it. */
+/* Drops from the chunk of n configurations those that occurred before. */
 static int drop_repeated(struct look *w, int64_t n, struct err *e)
 {
     buf_clear(&w->fresh);
@@ -132,16 +133,16 @@ static int ask(struct look *w, struct err *e)
     w->request.configs = buf_bytes(&w->chunk);
     if (rpc_call(w->rpc, MSG_PREVIEW, &w->request, &answer, e) < 0)
         return -1;
-    if (answer.owner != NULL && !answer.is_own) /* as the server would say it */
+    if (answer.owner != NULL && !answer.is_own) /* the server would refuse with the same words */
         return err_set(e, ERR_DENIED,
                        "project '%s' belongs to %s; choose another name with project: NAME",
                        w->request.project, answer.owner);
     d->reused += answer.reused;
     d->ran_jobs = answer.ran_jobs;
     d->ran_ms = answer.ran_ms;
-    /* Where nothing is done, nothing is found in the other chunks either. */
+    /* Where no job of the project is done, the other chunks need no questions. */
     is_last = answer.owner == NULL || answer.ran_jobs == 0 || w->request.reuse == REUSE_NONE;
-    /* How many of the chunk's jobs are done, whatever their command, source and data were. */
+    /* Asks how many of the chunk's jobs are done with any command, source and data. */
     if (w->request.reuse == REUSE_ALL && answer.ran_jobs > 0 &&
         answer.reused < w->n_fresh * w->request.reps) {
         struct msg_preview request = w->request;
@@ -181,7 +182,7 @@ static int look_at_all(struct look *w, struct err *e)
     return 0;
 }
 
-/* What would become of the sweep, as things are. */
+/* Counts the configurations, and asks the server about them. */
 static int preview(struct dryrun *d, const struct jobspec *work, struct err *e)
 {
     const struct submit_request *o = d->order;
@@ -203,9 +204,9 @@ static int preview(struct dryrun *d, const struct jobspec *work, struct err *e)
     return result;
 }
 
-/* ---- finding out ---- */
+/* ---- drive and estimate ---- */
 
-/* Without a server, only one of the user's own has its share in a known place. */
+/* The drive; without a server, only the user's own has its share in a known place. */
 static struct share_connection *find_drive(struct dryrun *d)
 {
     const struct conf *conf = &d->session.conf;
@@ -270,7 +271,7 @@ static int64_t count_queued(const struct dryrun *d)
     return queued > 0 ? queued : 0;
 }
 
-/* How long all would run, one behind the other; negative: not known. */
+/* The hours that all new jobs would run, one after the other; negative: not known. */
 static double estimate_hours(const struct dryrun *d)
 {
     if (d->ran_jobs == 0)
@@ -278,12 +279,12 @@ static double estimate_hours(const struct dryrun *d)
     return (double)d->ran_ms / (double)d->ran_jobs * (double)count_queued(d) / MS_PER_HOUR;
 }
 
-/* ---- configurations, each once ---- */
+/* ---- distinct configurations ---- */
 
-/* Those from one on.  Where the duplicates were counted they are passed over. */
+/* Gives configurations from one on, without duplicates where these were searched for. */
 struct passing {
     struct dryrun *dryrun;
-    struct hash_table *seen; /* NULL: all are shown */
+    struct hash_table *seen; /* NULL: all are given */
     int64_t left;
 };
 
@@ -297,7 +298,7 @@ static void passing_begin(struct passing *w, struct dryrun *d, int64_t first, in
     points_seek(&d->order->points, first);
 }
 
-/* Appends the next one as JSON; false when that was all. */
+/* Appends the next configuration as JSON; false at the end. */
 static bool passing_next(struct passing *w, struct buf *out)
 {
     struct arena *a = w->dryrun->arena;
@@ -362,7 +363,7 @@ static void add_json_head(struct buf *out, const struct dryrun *d)
     buf_add_char(out, '}');
 }
 
-/* In pieces: there may be more than fit into memory. */
+/* Writes in pieces, as the configurations may not fit into memory. */
 static int write_json(struct dryrun *d, struct err *e)
 {
     const char *before = "\n";
@@ -401,7 +402,7 @@ static void add_label(struct buf *out, const char *label)
     buf_printf(out, "%-10s", label);
 }
 
-/* A line. */
+/* Adds a line with a text that is made safe for a terminal. */
 static void add_harmless(struct buf *out, const char *label, const char *text)
 {
     add_label(out, label);
@@ -409,7 +410,7 @@ static void add_harmless(struct buf *out, const char *label, const char *text)
     buf_add_char(out, '\n');
 }
 
-/* n of them, from one on. */
+/* Adds lines for n configurations, from number first on. */
 static void add_configs(struct dryrun *d, const char *label, int64_t first, int64_t n,
                         struct buf *out)
 {
@@ -425,7 +426,7 @@ static void add_configs(struct dryrun *d, const char *label, int64_t first, int6
     buf_free(&config);
 }
 
-/* The last ones when some stand there several times: only the first time counts. */
+/* Adds the last distinct configurations, where there are duplicates, of which the first counts. */
 static void add_last_distinct(struct dryrun *d, struct buf *out)
 {
     struct buf last[SHOWN_AT_AN_END] = { 0 }, config = { 0 };
@@ -488,7 +489,7 @@ static void add_reused(const struct dryrun *d, struct buf *out)
     buf_add_char(out, '\n');
 }
 
-/* A line, if there is something to say. */
+/* Adds a line unless text is empty; frees it. */
 static void add_line(struct buf *out, const char *label, struct buf *text)
 {
     if (text->n > 0)
@@ -496,7 +497,7 @@ static void add_line(struct buf *out, const char *label, struct buf *text)
     buf_free(text);
 }
 
-/* What was understood of how its jobs run. */
+/* Adds how the jobs run. */
 static void add_needs(const struct dryrun *d, struct buf *out)
 {
     const struct spec *s = &d->order->spec;
@@ -523,7 +524,7 @@ static void add_files(struct buf *out, int64_t n_files, int64_t bytes)
     buf_add_char(out, '\n');
 }
 
-/* What goes along, and how much of it would be sent. */
+/* Adds source and data, and how much of them would be sent. */
 static void add_inputs(const struct dryrun *d, struct buf *out)
 {
     const struct inputs *c = &d->cargo;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* submit.c - a sweep with all that it takes along, from here to ludwigd's queue */
+/* submit.c - sends a sweep with its source and data to ludwigd's queue */
 #include "client/submit/submit.h"
 
 #include <string.h>
@@ -14,10 +14,10 @@ struct submission {
     struct session *session;
     struct place to;
     struct inputs inputs;
-    struct jobspec work;    /* as the last try has signed it */
-    const char *git_commit; /* NULL: no repository, or no git here; once git has been waited for */
-    bool git_dirty;         /* something in the folder is not as in the commit */
-    bool has_notes;         /* they were said */
+    struct jobspec work;    /* filled by the last try */
+    const char *git_commit; /* set by take_look; NULL: no repository, or no git here */
+    bool git_dirty;         /* the folder differs from the commit */
+    bool has_notes;         /* notes were printed */
 };
 
 enum { COMMIT_MAX_BYTES = 200 };
@@ -33,7 +33,7 @@ void submit_begin_look(struct git_look *look, const char *folder)
     (void)child_begin(&look->status, status, NULL);
 }
 
-/* Waits for git. */
+/* Waits for git, and sets git_commit and git_dirty. */
 static void take_look(struct submission *s)
 {
     struct git_look *look = s->request->git;
@@ -43,7 +43,7 @@ static void take_look(struct submission *s)
 
     if (is_repository && n >= 40 && strspn(buf_text(&commit), "0123456789abcdef") == n) {
         s->git_commit = arena_strndup(s->request->cli->arena, buf_text(&commit), n);
-        /* One byte is enough to know. */
+        /* One byte of `git status` means that there are changes. */
         (void)child_end(&look->status, 1, &changes);
         s->git_dirty = changes.n > 0;
     }
@@ -58,7 +58,8 @@ void submit_end_look(struct git_look *look)
     child_stop(&look->status);
 }
 
-/* ludwigd opens the project's folder, or says how it is to be made, while the drive is looked for. */
+/* Has ludwigd make the project's folder, or order the client to, and connects to the drive
+ * meanwhile. */
 static int open_project(struct submission *s, struct err *e)
 {
     const struct spec *spec = &s->request->spec;
@@ -78,8 +79,8 @@ static int open_project(struct submission *s, struct err *e)
     return answer.folder.mode == 0 ? 0 : store_make_project(&s->to, &answer.folder, e);
 }
 
-/* Has a worker pack what lies on the shared drive already, and waits for that.  Each state is said once,
- * as it may take long. */
+/* Has a worker pack a path on the shared drive, and waits for that.  Each state is printed once, as
+ * packing may take long. */
 static int pack_on_share(struct rpc *rpc, const char *project, const char *path,
                          struct dataset *set, struct err *e)
 {
@@ -111,7 +112,7 @@ static int pack_on_share(struct rpc *rpc, const char *project, const char *path,
     return 0;
 }
 
-/* All that jobs take along is read and on its way, and work says what it is. */
+/* Reads source and data, sends them on their way, and fills work. */
 static const struct inputs_packed *pack_inputs(struct submission *s, struct err *e)
 {
     const struct submit_request *o = s->request;
@@ -142,7 +143,7 @@ static const struct inputs_packed *pack_inputs(struct submission *s, struct err 
     return packed;
 }
 
-/* sweep.yaml and what else goes to sweeps/N. */
+/* Adds sweep.yaml and the other files of sweeps/N. */
 static int add_sweep_files(const struct submission *s, const struct inputs_arrived *arrived,
                            int64_t sweep, struct err *e)
 {
@@ -200,7 +201,7 @@ int submit_sweep(const struct submit_request *o, struct session *session,
     result = try_once(&s, done, &why);
     while (result < 0 && inputs_try_again(&s.inputs, &why, e) == 0) {
         err_clear(&why);
-        /* A sweep that is open ends with its connection. */
+        /* An open sweep ends with its connection. */
         result = rpc_reopen(&session->rpc, &why) < 0 || session_drive(session, &why) == NULL
                      ? -1
                      : try_once(&s, done, &why);

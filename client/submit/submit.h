@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * submit.h - a sweep with all that it takes along, from here to ludwigd's queue
+ * submit.h - sends a sweep with its source and data to ludwigd's queue
  *
  *   project's folder, shared drive ──▶ inputs_count ──▶ inputs_pack ──▶ sweep_send_begin ──▶ inputs_arrive
  *     ──▶ files of sweeps/N ──▶ sweep_send_points ──▶ inputs_settle ──▶ sweep_send_end
  *
- * Waiting overlaps: the sweep is made while packs arrive, and configurations go while packs get their
- * names.  When a connection breaks or something goes that was relied on, all steps are taken again; what
- * has its name on the share is not sent again.
+ * Waiting overlaps: the sweep is made while packs arrive, and configurations are sent while packs
+ * get their names.  When a connection breaks, or a file of an older pack that the upload needs is
+ * removed, all steps are taken again; files with a name on the share are not sent again.
  */
 #ifndef LUDWIG_CLIENT_SUBMIT_SUBMIT_H
 #define LUDWIG_CLIENT_SUBMIT_SUBMIT_H
@@ -15,7 +15,7 @@
 #include "client/session/session.h"
 #include "client/submit/submit_request.h"
 
-/* Before, and ended after it in any case. */
+/* Call submit_begin_look before submit_sweep, and submit_end_look after it in any case. */
 void submit_begin_look(struct git_look *look, const char *folder);
 void submit_end_look(struct git_look *look);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* submit_request.c - what is to be submitted, for ludwigd and for people later */
+/* submit_request.c - a submit in words for ludwigd, and for people later */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "common/base/quote.h"
 #include "common/data/json.h"
 
-/* Longer lists are not written out: they were computed. */
+/* Longer lists are not written out, as they were computed. */
 enum { WRITTEN_VALUES_MAX = 1000 };
 
 struct msg_submit_begin submit_request_begin(const struct submit_request *o,
@@ -53,7 +53,7 @@ static void add_pair(struct buf *json, struct value x, struct value y)
     json_add_value(json, &(struct value){ .type = VALUE_LIST, .list = { items, 2 } });
 }
 
-/* A list of its values, or the form that it is drawn by with what stands behind the form's name. */
+/* Adds a parameter: the list of its values, or its form with arguments. */
 static void add_param(struct buf *json, const struct param *p)
 {
     bool is_drawn = p->form != PARAM_FIXED && p->form != PARAM_LIST;

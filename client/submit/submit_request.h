@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * submit_request.h - what is to be submitted, read and checked
+ * submit_request.h - a submit, read and checked
  */
 #ifndef LUDWIG_CLIENT_SUBMIT_SUBMIT_REQUEST_H
 #define LUDWIG_CLIENT_SUBMIT_SUBMIT_REQUEST_H
@@ -11,8 +11,8 @@
 #include "client/util/child.h"
 #include "common/proto/proto.h"
 
-/* At which commit the folder is: in a large repository git takes seconds to see what has changed, so it
- * looks while something else is done. */
+/* Two runs of git for the folder's commit and changes: in a large repository git takes seconds to
+ * find changes, so it runs beside other work. */
 struct git_look {
     struct child_run head, status;
 };
@@ -22,15 +22,15 @@ struct submit_request {
     struct spec spec;
     struct points points;
     int reuse;            /* enum reuse */
-    int64_t configs;      /* how many of the points are meant: all, or the first */
-    struct git_look *git; /* while it is submitted */
+    int64_t configs;      /* number of points to submit: all, or the first ones */
+    struct git_look *git; /* valid during submit_sweep */
 };
 
-/* summary.json: what was made of the file. */
+/* Adds summary.json: the sweep as read from the file. */
 void submit_request_add_summary(const struct submit_request *o, const struct jobspec *w,
                                 int64_t sweep, struct buf *json);
 
-/* What ludwigd is told first. */
+/* Makes the first message to ludwigd. */
 struct msg_submit_begin submit_request_begin(const struct submit_request *o,
                                              const struct jobspec *w);
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* sweep_send.c - a sweep's description and its configurations on their way to ludwigd */
+/* sweep_send.c - sends a sweep's description and configurations to ludwigd */
 #include <inttypes.h>
 #include <string.h>
 
 #include "client/submit/sweep_send.h"
 #include "common/data/msgpack.h"
 
-/* The type of a step says how far this has come; only the functions here make one from the one before. */
+/* A step's type says how far the sweep has come; only functions here make a step from the last
+ * one. */
 struct sweep {
     struct rpc *rpc;
-    int64_t n_opened; /* the connection that the sweep belongs to */
+    int64_t n_opened; /* number of the sweep's connection */
     int64_t reps, number, configs;
     int64_t next, taken; /* chunks */
     struct digest chain;
@@ -55,7 +56,7 @@ int64_t sweep_send_chunk_max(int64_t reps)
 
 /* ---- begin ---- */
 
-/* The files may have gone over the connection meanwhile, found it broken and made it anew. */
+/* Fails if the sweep's connection was replaced, as by sending files that found it broken. */
 static int check_connection(const struct sweep *s, struct err *e)
 {
     if (s->rpc->n_opened == s->n_opened)
@@ -170,7 +171,7 @@ int sweep_send_end(struct sweep_sent *sent, const struct inputs_settled *settled
         if (take_answer(s, e) < 0)
             return -1;
     token_make(&id);
-    /* An answer that got lost is asked for again. */
+    /* A lost answer is asked for again. */
     for (;;) {
         if (rpc_send(r, MSG_SUBMIT_END, &id, &end, &lost, &why) >= 0 &&
             rpc_receive(r, MSG_SUBMITTED, done, &lost, &why) == 0)
@@ -181,7 +182,7 @@ int sweep_send_end(struct sweep_sent *sent, const struct inputs_settled *settled
         if (rpc_reopen(r, &why) < 0)
             break;
     }
-    /* ludwigd knows nothing of a sweep whose end had not been recorded. */
+    /* ludwigd has forgotten the sweep if its end was not recorded. */
     if (asked_again && why.kind == ERR_NOT_FOUND)
         return err_set(e, ERR_UNREACHABLE, "the connection to the server was lost");
     return err_set(e, why.kind, "%s", why.text);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sweep_send.h - a sweep's description and its configurations on their way to ludwigd
+ * sweep_send.h - sends a sweep's description and configurations to ludwigd
  *
  *   begin ──▶ chunk 0, 1, 2, ... ──▶ end
  *
- * At most SWEEP_SEND_IN_FLIGHT chunks are unanswered.  ludwigd does not show the sweep before its end,
- * and answers that when it is on disk.  A sweep that is open lasts as long as its connection: when that
- * breaks, each step fails with ERR_UNREACHABLE, and the sweep must begin anew under another number,
- * unless its end was recorded already.
+ * At most SWEEP_SEND_IN_FLIGHT chunks are unanswered.  ludwigd does not show the sweep before its
+ * end, and answers the end when the sweep is on disk.  An open sweep lasts as long as its
+ * connection: when that breaks, each step fails with ERR_UNREACHABLE, and the sweep must begin anew
+ * under another number, unless its end was recorded already.
  *
- * Each step takes what the one before gave, which lives in the arena; NULL with e set: it failed.
+ * Each step takes the result of the one before, which lives in the arena; NULL with e set: it
+ * failed.
  */
 #ifndef LUDWIG_CLIENT_SUBMIT_SWEEP_SEND_H
 #define LUDWIG_CLIENT_SUBMIT_SWEEP_SEND_H
@@ -24,16 +25,17 @@ struct sweep_asked;
 struct sweep_open;
 struct sweep_sent;
 
-/* Asks for a sweep, and waits for nothing. */
+/* Asks for a sweep without waiting. */
 struct sweep_asked *sweep_send_begin(struct rpc *r, const struct msg_submit_begin *begin,
                                      struct arena *a, struct err *e);
-/* Until ludwigd has made it. */
+/* Waits until ludwigd has made the sweep. */
 struct sweep_open *sweep_send_opened(const struct sweep_asked *asked, struct err *e);
 int64_t sweep_send_number(const struct sweep_open *open);
 /* Sends the first configs of the points. */
 struct sweep_sent *sweep_send_points(const struct sweep_open *open, const struct points *points,
                                      int64_t configs, struct err *e);
-/* Ends it; what the jobs need has settled.  The texts of done last until the next call on the rpc. */
+/* Ends the sweep, whose inputs have settled.  The texts of done last until the next call on the
+ * rpc. */
 int sweep_send_end(struct sweep_sent *sent, const struct inputs_settled *settled,
                    struct msg_submitted *done, struct err *e);
 
