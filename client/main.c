@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c - ludwig: submit sweeps, look at them, fetch what came of them */
+/* main.c - ludwig: submits sweeps, shows them, fetches their results */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -10,8 +10,8 @@
 #include "client/pack/share_pack.h"
 
 /*
- * One of 0, 1 and 2 that is closed would be given to the next file or socket, and what is printed
- * would go there.  Opened for reading only, a write to it is the error it should be.
+ * The next file or socket would get a closed descriptor of 0, 1 and 2, and output would go there.
+ * So it is opened, for reading only, so that writing to it is the error it should be.
  */
 static int fill_standard(void)
 {
@@ -25,11 +25,12 @@ int main(int argc, char **argv)
 {
     struct opt_words words = { argv + (argc > 0), argc > 0 ? (size_t)argc - 1 : 0 };
 
-    /* A pipe or a server that went away is an error of the write, with a word about it. */
+    /* A pipe or a server that went away becomes an error of the write, with its own message. */
     signal(SIGPIPE, SIG_IGN);
-    /* So is a file that may not grow (ulimit -f). */
+    /* So does a file that may not grow (ulimit -f). */
     signal(SIGXFSZ, SIG_IGN);
-    /* Who starts us may have it ignored, and then no child's end is told. */
+    /* The parent process may have SIGCHLD ignored, and then waitpid would not tell a child's
+     * end. */
     signal(SIGCHLD, SIG_DFL);
     if (fill_standard() < 0)
         return EXIT_FAILED;

@@ -6,7 +6,7 @@
 #include "client/cli/commands.h"
 #include "client/term/output.h"
 
-/* What is asked for an argument that is missing, by what usage calls the first one. */
+/* The question for a missing argument, by the name of the first one in the usage line. */
 static const char *question(const char *args)
 {
     static const struct {
@@ -50,8 +50,8 @@ static int run_command(struct cli *cli, const struct opt_words *words, struct er
     return c->run(cli, e);
 }
 
-/* An option that stands before the command, whose name is words[name], and belongs to commands: is
- * it one of the command that is named, or else of any? */
+/* Words the error of an option before the command, words[name], if that option belongs to this or
+ * another command. */
 static int refuse_early(const struct opt_words *words, size_t name, struct err *e)
 {
     const char *named = name < words->n ? words->words[name] : NULL;

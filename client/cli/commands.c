@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* commands.c - the table of commands, and what help and version say */
+/* commands.c - the table of commands, and the text of help and version */
 #include <string.h>
 
 #include "client/cli/commands.h"
@@ -27,7 +27,7 @@ const struct opt common_options[] = {
     { 0 },
 };
 
-/* How `ludwig help` divides them: a heading, and the command it stands before. */
+/* Headings in `ludwig help`, and the command that each stands before. */
 static const struct {
     const char *heading;
     const struct command *first;
@@ -36,7 +36,7 @@ static const struct {
     { "Machines", &cmd_nodes }, { "More", &cmd_report },
 };
 
-/* What people type who know other programs. */
+/* Names of commands in other programs, and ours. */
 static const struct {
     const char *word, *meant;
 } habits[] = {

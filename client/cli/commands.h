@@ -11,24 +11,25 @@ extern const struct opt common_options[];
 
 extern const struct command *const commands[]; /* ended by NULL */
 
-/* Runs the command that words (without the program's name) ask for; says what went wrong. */
+/* Runs the command in words (without the program's name), prints its error, and gives the exit
+ * code. */
 int cli_main(const struct opt_words *words);
 
 const struct command *command_find(const char *name, struct err *e);
-/* What `ludwig help` says of a command or, for NULL, of all. */
+/* Adds the output of `ludwig help` for a command or, for NULL, for all. */
 void command_add_help(struct buf *out, const struct command *c);
-/* Prints it; an exit code, or -1. */
+/* Prints the same; an exit code, or -1. */
 int command_print_help(const struct command *c, struct err *e);
 
 /*
  * The words that may come next on a command line.  The hidden command `ludwig complete -- WORD...`
  * prints them for the scripts that `ludwig completion SHELL` prints.  The last WORD, which may be
- * empty, stands at the cursor.  Each line of the answer is a word, perhaps with a tab and what the
- * word means behind it; the shell picks those that begin as the last WORD does.  A line ":files",
+ * empty, stands at the cursor.  Each line of the answer is a word, perhaps with a tab and its
+ * meaning behind it; the shell picks the words that begin like the last WORD.  A line ":files",
  * ":folders" or ":yaml" asks the shell to complete names of files by itself.
  *
- * Answers come from the tables of commands and options: what an option or argument is called
- * there ("NODE", "all|params|none", "SWEEP.yaml") says what it may be.
+ * Answers come from the tables of commands and options: the name of an option's value or an
+ * argument there ("NODE", "all|params|none", "SWEEP.yaml") says what it may be.
  */
 void complete_add_answers(struct buf *out, const struct opt_words *words);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* complete.c - which words may come next on a command line */
+/* complete.c - finds the words that may come next on a command line */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ enum { LINES_MAX = 2000 }; /* of an answer of the server */
 struct answer {
     struct buf *out;
     const char *current; /* the word at the cursor, or the value attached to its option */
-    const char *before;  /* what stands before each answer in the word at the cursor, ... */
+    const char *before;  /* part of the word at the cursor that comes before each answer, ... */
     size_t n_before;     /* ... and its length */
 };
 
@@ -37,12 +37,12 @@ static void add_commands(struct answer *a)
         add_explained(a, commands[i]->name, commands[i]->help);
 }
 
-/* ---- what the server knows ---- */
+/* ---- answers from the server ---- */
 
 /*
  * Adds the lines that `ludwig COMMAND [SWEEP] --quiet` prints, with suffix.  For jobs ("7.1")
- * what stands before the point becomes prefix.  A name that a shell would run when it is
- * accepted, or that a terminal would obey, is left out, as a server may be somebody else's.
+ * prefix replaces the part before the point.  A name that a shell would run when it is accepted,
+ * or that would control a terminal, is left out, as the server is not trusted.
  */
 static void add_live(struct answer *a, const char *command, const char *sweep, const char *prefix,
                      const char *suffix)
@@ -102,7 +102,7 @@ static void add_jobs_of(struct answer *a, bool is_several)
     free(sweep);
 }
 
-/* ---- what an option's value or an argument may be ---- */
+/* ---- values of options, and arguments ---- */
 
 static void add_jobs(struct answer *a)
 {
@@ -146,13 +146,13 @@ static void add_sweep_states(struct answer *a)
         add_word(a, sweep_state_names[i], strlen(sweep_state_names[i]));
 }
 
-/* What an argument in a usage line or of an option may be; the first row that fits counts. */
+/* Answers for an argument in a usage line or of an option; the first row that fits counts. */
 static const struct {
     const char *argument;
     const char *command; /* NULL: any */
-    const char *words;   /* "a|b": these; or ":files", or */
+    const char *words;   /* "a|b": these words; or ":files"; NULL: by add */
     void (*add)(struct answer *a);
-    bool is_list; /* several words with commas between, of which the last is completed */
+    bool is_list; /* several words with commas between, the last of which is completed */
 } rules[] = {
     { "STATE", "status", NULL, add_sweep_states, true },
     { "STATE", "retry", NULL, add_retried_states, true },
@@ -210,7 +210,8 @@ static void add_what_fits(struct answer *a, const struct command *c, const char 
     }
 }
 
-/* Of argument i, from 0, by the words of the usage line without "[OPTION]..." and brackets. */
+/* Adds the answers for argument i, from 0, by the words of the usage line without "[OPTION]..." and
+ * brackets. */
 static void add_argument(struct answer *a, const struct command *c, size_t i)
 {
     const char *word = c->args;
@@ -229,7 +230,7 @@ static void add_argument(struct answer *a, const struct command *c, size_t i)
     }
 }
 
-/* ---- where the cursor stands ---- */
+/* ---- place of the cursor ---- */
 
 static void add_options(struct answer *a, const struct opt *rows)
 {
@@ -239,7 +240,7 @@ static void add_options(struct answer *a, const struct opt *rows)
     }
 }
 
-/* The option of the command, or of all commands, that is meant by "--name", "--name=..." or "-n". */
+/* The option of the command, or of all commands, for "--name", "--name=..." or "-n". */
 static const struct opt *find_option(const struct command *c, const char *word)
 {
     const struct opt *groups[] = { c != NULL ? c->options : NULL, common_options };
@@ -269,7 +270,7 @@ void complete_add_answers(struct buf *out, const struct opt_words *words)
 
         if (row != NULL && strchr(word[i], '=') == NULL && row->type != OPT_FLAG &&
             (row->type != OPT_MAYBE || strcmp(word[i + 1], "=") == 0)) {
-            /* bash hands "--state=done" over as three words. */
+            /* bash passes "--state=done" as three words. */
             i += i + 2 < words->n && strcmp(word[i + 1], "=") == 0 ? 2 : 1;
             if (i + 1 >= words->n)
                 valued = row;

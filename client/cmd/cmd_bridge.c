@@ -15,10 +15,10 @@
 #include "common/connect/mux.h"
 #include "common/connect/routes.h"
 
-/* Where an admin's ludwigd may be found without a configuration. */
+/* The socket of an admin's ludwigd, tried without a configuration. */
 #define MACHINE_SOCKET "/run/ludwig/server.sock"
 
-/* A connected server, and what keeps the connection if it is on another host. */
+/* A connected server, and the mux of the connection if the server is on another host. */
 struct far_end {
     int fd;
     struct mux *mux;
@@ -26,7 +26,7 @@ struct far_end {
 
 static int connect_to(const struct endpoint *to, struct far_end *far, struct err *e)
 {
-    static const struct mux_options options; /* there is nobody to ask */
+    static const struct mux_options options; /* without prompts, as there is no terminal */
 
     if (to->kind == ENDPOINT_UNIX) {
         far->fd = unixsocket_connect(to->path, e);
@@ -38,7 +38,7 @@ static int connect_to(const struct endpoint *to, struct far_end *far, struct err
     return far->fd < 0 ? -1 : 0;
 }
 
-/* The user's own, then the machine's. */
+/* Connects to the user's own server, or else the machine's. */
 static int connect_found(struct cli *cli, struct far_end *far, struct err *e)
 {
     char *state = conf_state_dir();
@@ -63,8 +63,8 @@ static int connect_found(struct cli *cli, struct far_end *far, struct err *e)
 }
 
 /*
- * A mux says hello first, and is answered; others may speak at once.  What was read and is no hello
- * belongs to the stream.
+ * A mux sends ROUTES_HELLO first, and gets an answer; other clients may begin at once.  Bytes that
+ * are no hello belong to the stream.
  */
 static int greet(struct buf *first, struct err *e)
 {
@@ -95,7 +95,7 @@ static const struct opt options[] = {
     { 0 },
 };
 
-/* A key that runs this is asked for files in the same way as one that may run anything. */
+/* A client asks for SFTP in the same way whether its key may only run the bridge or any command. */
 static int run_bridge(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;

@@ -2,8 +2,8 @@
 /* cmd_change.c - ludwig cancel, pause, resume and retry */
 
 /*
- * They change jobs and say how many.  Many jobs are changed only after a question, if there is
- * somebody to be asked.
+ * The commands change jobs and print how many.  Many jobs are changed only after a question, if
+ * standard input is a terminal.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -16,10 +16,10 @@
 #include "client/term/output.h"
 #include "client/term/progress.h"
 
-/* Of how many sweeps it is said why nothing was changed. */
+/* The most sweeps for which the reason is printed why nothing was changed. */
 enum { SWEEPS_EXPLAINED = 5 };
 
-/* All four have the common options; drain is cancel's, failed and states are retry's. */
+/* Options of all four commands; drain is cancel's, failed and states are retry's. */
 struct options {
     const char *where;
     const char *user;
@@ -29,7 +29,7 @@ struct options {
     struct list states;
 };
 
-/* Each of the messages begins with its targets. */
+/* Each message begins with its targets. */
 union change_request {
     struct list targets;
     struct msg_cancel cancel;
@@ -46,10 +46,10 @@ static_assert(offsetof(struct msg_cancel, targets) == 0 &&
 struct changing {
     const struct options *options;
     enum msg_type type;
-    unsigned states;  /* bits: 1 << enum job_state of the jobs that it changes */
+    unsigned states;  /* bits: 1 << enum job_state of the jobs that the command changes */
     const char *verb; /* "cancel" */
-    const char *done; /* what was done to the jobs: "cancelled" */
-    const char *idle; /* what no job does when there is nothing to change: "waits or runs" */
+    const char *done; /* the deed's participle: "cancelled" */
+    const char *idle; /* "no job ..." when there is nothing to change: "waits or runs" */
     union change_request request;
     struct rpc *rpc;
     struct arena *arena;
@@ -58,7 +58,7 @@ struct changing {
     int64_t matched;     /* with where: jobs in targets */
 };
 
-/* ---- which jobs ---- */
+/* ---- choice of jobs ---- */
 
 static int take_matches(void *context, const struct job_info *jobs, size_t n, struct err *e)
 {
@@ -91,7 +91,7 @@ static int find_targets(struct changing *c, const struct opt_words *words, struc
     return 0;
 }
 
-/* ---- how many: only where there may be so many that a question is asked ---- */
+/* ---- number of jobs, and the question ---- */
 
 static int take_count(void *context, const struct job_info *jobs, size_t n, struct err *e)
 {
@@ -117,7 +117,7 @@ static int count_jobs(const struct changing *c, struct target *t, int64_t *n, st
     return 0;
 }
 
-/* 1 to go on, 0 when the answer was no, -1. */
+/* Asks if there are many jobs: 1 to go on, 0 when the answer was no, -1 with e set. */
 static int confirm(const struct changing *c, struct err *e)
 {
     struct target *items = c->targets.items;
@@ -147,7 +147,7 @@ static int confirm(const struct changing *c, struct err *e)
 
 /* ---- changing ---- */
 
-/* As many requests as it takes, each with an id of its own. */
+/* Sends as many requests as needed, each with its own id. */
 static int send_targets(struct changing *c, int64_t *jobs, struct err *e)
 {
     struct target *items = c->targets.items;
@@ -165,7 +165,7 @@ static int send_targets(struct changing *c, int64_t *jobs, struct err *e)
     return 0;
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 static void explain_sweep(const struct changing *c, const struct target *t,
                           const struct sweep_info *info, bool is_held_back)
@@ -183,8 +183,8 @@ static void explain_sweep(const struct changing *c, const struct target *t,
         output_note("sweep %" PRId64 ": %s %s: nothing to %s", t->sweep, whose, c->idle, c->verb);
 }
 
-/* Why nothing was changed, sweep by sweep or, where some jobs were, which may not run all the same:
- * jobs of a sweep that is paused wait for the sweep, whatever is done to them. */
+/* Prints why nothing was changed, sweep by sweep.  Where some jobs were changed, names the paused
+ * sweeps, whose jobs still do not run. */
 static int explain(const struct changing *c, bool was_changed, struct err *e)
 {
     const struct target *items = c->targets.items;
@@ -224,7 +224,7 @@ static int say_changes(const struct changing *c, int64_t jobs, struct err *e)
                             : 0;
 }
 
-/* Does to the jobs that the arguments name what c says. */
+/* Changes, as c says, the jobs that the arguments name. */
 static int change_jobs(struct cli *cli, struct changing *c, struct err *e)
 {
     struct session s;

@@ -5,7 +5,7 @@
 #include "client/term/command.h"
 #include "client/term/output.h"
 
-/* compgen -W is not used, as it expands its words. */
+/* Without compgen -W, which expands its words. */
 static const char bash_script[] =
     "# bash completion of ludwig, made by `ludwig completion bash`\n"
     "_ludwig() {\n"

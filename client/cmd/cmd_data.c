@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_data.c - ludwig data: what sources and data lie on the shared drive */
+/* cmd_data.c - ludwig data: the sources and data on the shared drive */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ struct data {
 
 /* ---- ls ---- */
 
-/* Where we may not look, what the server knows has to do. */
+/* Compares the server's rows with the packs; where the user may not read these, the rows stay. */
 static int look_at_project(struct data *d, const char *project, struct err *e)
 {
     struct place to = { .drive = session_drive(&d->session, e), .project = project };
@@ -63,7 +63,7 @@ static int look_at_project(struct data *d, const char *project, struct err *e)
         return -1;
     if (datasets_stored_open(&p, &to, &why) < 0)
         return why.kind == ERR_DENIED ? 0 : err_set(e, why.kind, "%s", why.text);
-    /* What was removed is listed only while a sweep needs it all the same. */
+    /* A removed dataset is listed only while a sweep needs it. */
     for (size_t i = 0; i < sets->n; i++) {
         const struct dataset_info *row = &sets->rows[i];
         bool stays = strcmp(row->project, project) != 0 || row->unfinished > 0;
@@ -74,7 +74,7 @@ static int look_at_project(struct data *d, const char *project, struct err *e)
             sets->rows[n++] = *row;
     }
     sets->n = n;
-    /* What was sent ahead, and no sweep has named yet. */
+    /* Adds datasets that were sent ahead and that no sweep has named yet. */
     for (size_t i = 0; i < p.n_sets; i++) {
         const struct packed *set = &p.sets[i];
         const struct pack_totals *t = &set->manifest.totals;

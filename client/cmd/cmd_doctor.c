@@ -11,7 +11,7 @@
 #include "client/term/safe_text.h"
 #include "client/term/table.h"
 
-/* What stands before a line goes on below it. */
+/* INDENT: of a text behind its verdict, also in further lines. */
 enum { INDENT = 9, WIDTH_MAX = 79 };
 
 struct options {
@@ -39,7 +39,7 @@ static void add_finding(struct buf *out, const struct finding *f)
     else
         buf_add_str(out, verdict);
     buf_printf(out, "%*s", (int)(INDENT - strlen(verdict)), "");
-    /* Long lines are hard to read on a wide terminal too. */
+    /* Long lines are hard to read on a wide terminal, too. */
     if (output_is_terminal(STDOUT_FILENO))
         opt_add_wrapped_to(out, columns < WIDTH_MAX ? columns : WIDTH_MAX, INDENT, INDENT,
                            buf_text(&line));

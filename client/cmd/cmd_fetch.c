@@ -16,7 +16,7 @@
 #include "common/base/units.h"
 #include "common/proto/layout.h"
 
-/* Files of so many jobs are on their way while those of one are written. */
+/* Jobs whose files are on their way while one's are written. */
 enum { AHEAD = 64 };
 
 struct options {
@@ -38,11 +38,11 @@ struct fetch {
     struct arena *arena;
     int64_t sweep;
     char *project;
-    size_t n_prefix; /* bytes of "PROJECT/" before what is kept of a path */
+    size_t n_prefix; /* bytes of "PROJECT/", which is dropped from paths */
     const char *to;
     struct download *copy;
-    char *param2val[2];    /* the last one that was copied, and that was sent for */
-    struct target *reused; /* jobs of earlier sweeps whose results this one took over */
+    char *param2val[2];    /* the last one copied, and the last one asked for ahead */
+    struct target *reused; /* jobs of earlier sweeps whose results this sweep reuses */
     size_t n_reused, reused_capacity;
     int64_t n_jobs, n_expected, n_missing, n_unread;
     struct status_line line;
@@ -72,8 +72,8 @@ static void note_unread(void *context, const struct err *why)
 
 /* ---- results ---- */
 
-/* Sends for what lies there, or copies it: 1, 0 when it is not there, -1.  What other projects own
- * has no place here. */
+/* Asks for the path ahead, or copies it: 1, 0 when it is missing, -1 with e set.  Paths of other
+ * projects are refused. */
 static int fetch_path(struct fetch *f, const char *path, bool is_ahead, struct err *e)
 {
     bool is_own = strncmp(path, f->project, f->n_prefix - 1) == 0 && path[f->n_prefix - 1] == '/';
@@ -86,8 +86,8 @@ static int fetch_path(struct fetch *f, const char *path, bool is_ahead, struct e
                   : err_set(e, ERR_PROTOCOL, "%s is not below the project %s", path, f->project);
 }
 
-/* Its run, and once the configuration that it shares with other runs.  1, 0 when the run is not
- * there, -1. */
+/* Fetches a run, and once the param2val that it shares with other runs.  1, 0 when the run is
+ * missing, -1 with e set. */
 static int fetch_run(struct fetch *f, const char *run_path, bool is_ahead, struct err *e)
 {
     int found = fetch_path(f, run_path, is_ahead, e), result = 0;
@@ -107,7 +107,7 @@ static bool has_run(const struct job_result *r)
     return job_has_published((enum job_state)r->state) && r->run_path != NULL;
 }
 
-/* Jobs of earlier sweeps are kept for their logs, which lie with those of their own sweep. */
+/* Remembers jobs of earlier sweeps, whose logs lie with those of their own sweep. */
 static int take_result(struct fetch *f, const struct job_result *r, struct err *e)
 {
     int64_t n_unread = download_counts(f->copy)->unread;
@@ -148,9 +148,10 @@ static int take_results(void *context, const struct job_result *results, size_t 
     return 0;
 }
 
-/* ---- logs, and what failed ---- */
+/* ---- logs and failed runs ---- */
 
-/* All attempts of a job; not every one has come so far that it left something. */
+/* Fetches the logs of all attempts of a job, with_failed also their failed/ folders; some attempts
+ * left nothing. */
 static int fetch_attempts(struct fetch *f, int64_t sweep, const struct job_info *j,
                           bool with_failed, bool is_ahead, struct err *e)
 {
@@ -192,8 +193,7 @@ static int take_jobs(void *context, const struct job_info *jobs, size_t n, struc
 static int copy_all(struct fetch *f, struct err *e)
 {
     static const struct job_filter all = { 0 };
-    /* A folder of the user's with other things in it is left as it is: it may be the source
-     * itself. */
+    /* A folder with other files in it is not marked, as it may be the source itself. */
     static const char *const own[] = { "runs", "logs", "failed", NULL };
     static const char text[] = "Results that `ludwig fetch` copied: no part of a sweep's source.\n";
     const struct download_counts *c = download_counts(f->copy);
@@ -265,7 +265,7 @@ static int fetch_to(struct fetch *f, const char *to, struct err *e)
     return result;
 }
 
-/* ---- logs, and what failed ---- */
+/* ---- logs and failed runs ---- */
 
 /* ---- the command ---- */
 

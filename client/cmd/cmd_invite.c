@@ -38,7 +38,7 @@ static const struct opt options[] = {
 
 enum { KEY_MAX_BYTES = 64 * 1024 };
 
-/* The folder of the sshd, in a. */
+/* The folder of the sshd's files, in a. */
 static const char *find_dir(const struct options *o, struct arena *a, struct err *e)
 {
     char *own = conf_state_dir();
@@ -55,7 +55,8 @@ static const char *find_dir(const struct options *o, struct arena *a, struct err
     return NULL;
 }
 
-/* The text of a key has blanks in it; so may the name of a file that is there. */
+/* Reads a key from the argument or the file that it names.  A key contains blanks, but so may the
+ * name of an existing file. */
 static int read_key(struct cli *cli, struct public_key *key, struct err *e)
 {
     const char *word = cli->args.words[0];
@@ -81,8 +82,8 @@ static int read_key(struct cli *cli, struct public_key *key, struct err *e)
     return result;
 }
 
-/* The whole name of the machine where the server runs: its state folder may be seen on several
- * login nodes. */
+/* The full name of the server's machine, which may be another login node that sees the same state
+ * folder. */
 static const char *servers_host(const struct options *o, struct arena *a)
 {
     struct addrinfo hints = { .ai_flags = AI_CANONNAME, .ai_socktype = SOCK_STREAM }, *found = NULL;

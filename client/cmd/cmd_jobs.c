@@ -34,7 +34,7 @@ static const struct opt options[] = {
     { 0 },
 };
 
-/* ---- which columns and parameters are shown ---- */
+/* ---- columns and parameters ---- */
 
 enum { JOB, STATE, REP, ATTEMPT, NODE, TIME, CONFIGURATION, PARAMETERS, REASON, N_COLUMNS };
 
@@ -44,28 +44,28 @@ static const struct column columns[N_COLUMNS] = {
     { "CONFIGURATION", false, false }, { "PARAMETERS", false, true }, { "REASON", false, true },
 };
 
-/* One of three: JSON, a table, or names alone. */
+/* The output: JSON, a table, or only names. */
 struct listing {
     const struct session *session;
     struct jsonlist *json;
     bool has_table;
-    struct table *table; /* made with the first jobs, by what they have */
+    struct table *table; /* made for the first jobs, with columns that they need */
     bool has_attempts;   /* the table has that column */
     bool for_terminal;
     struct arena *arena;     /* of same */
-    struct arena *row_arena; /* of what is shown of one job */
-    struct value same;       /* parameters that all of the first jobs have alike */
-    bool has_others;         /* and a later one has not */
+    struct arena *row_arena; /* of one row */
+    struct value same;       /* parameters that are the same in all of the first jobs */
+    bool has_others;         /* a later job has others */
     size_t n;
 };
 
-/* Of a column, in the table without those that are not there. */
+/* The index of a column in the table, which leaves out some. */
 static size_t place_of(const struct listing *l, size_t column)
 {
     return column - (column > ATTEMPT && !l->has_attempts ? 1 : 0);
 }
 
-/* A listing is printed page by page, so its first jobs decide. */
+/* Makes the table; its first jobs decide, as a listing is printed page by page. */
 static void begin_table(struct listing *l, const struct job_info *jobs, size_t n)
 {
     static const size_t may_go[] = { NODE, TIME, CONFIGURATION, REP };
@@ -102,7 +102,7 @@ static void begin_table(struct listing *l, const struct job_info *jobs, size_t n
 
 /* ---- a row ---- */
 
-/* With numbers of six digits.  As deep as values may be. */
+/* A copy of the value with numbers of six digits; recursion is as deep as the value. */
 static struct value shorter(struct arena *a, const struct value *v)
 {
     struct value copy = *v;
@@ -142,7 +142,7 @@ static void add_row(struct listing *l, const struct job_info *j, int64_t now_ms)
     jobinfo_add_time(&text, j, now_ms);
     table_add_buf(t, TONE_PLAIN, &text);
     table_add(t, TONE_PLAIN, j->param_name);
-    /* Without those that all have alike. */
+    /* Parameters that are the same in all jobs are left out. */
     if (l->for_terminal && own.type == VALUE_MAP) {
         size_t n = 0;
 
@@ -196,7 +196,7 @@ static int show_page(void *context, const struct job_info *jobs, size_t n, struc
     return output_write(&out, e);
 }
 
-/* What is not in the column of parameters, as long as the line is. */
+/* Prints the parameters that are left out of the column, as far as a line has room. */
 static int say_same(struct listing *l, struct err *e)
 {
     struct buf text = { 0 }, line = { 0 };
@@ -217,7 +217,7 @@ static int say_same(struct listing *l, struct err *e)
     return output_write(&line, e);
 }
 
-/* What the listing does not have: jobs that were done before have no row of their own. */
+/* Prints how many reused jobs there are, which have no row. */
 static int say_rest(struct rpc *rpc, const struct list *targets, const struct job_filter *filter,
                     size_t n, struct err *e)
 {

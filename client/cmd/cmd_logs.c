@@ -13,7 +13,7 @@
 #include "client/term/output.h"
 #include "common/proto/layout.h"
 
-/* Where nobody tells us that a file grew, or what we were told of cannot be seen yet. */
+/* How often to look where growth cannot be watched, or is announced but not visible yet. */
 enum { LOOK_EVERY_MS = 1000 };
 
 enum { REACH_TRIES = 3 };
@@ -41,17 +41,16 @@ struct viewer {
     struct share_dir *fs;
     int64_t sweep;
     const char *job; /* "7.13" */
-    int64_t lines;   /* OPT_UNSET: all; holds for the first file */
+    int64_t lines;   /* of the first file; OPT_UNSET: all */
     int64_t attempt; /* only this one; OPT_UNSET: the newest */
     struct logfile file;
-    char *path; /* of the attempt's log on the drive, NULL before the first */
-    int64_t
-        log_bytes; /* how long the newest attempt's log is, as the server says if it was asked */
+    char *path;        /* of the attempt's log on the drive, NULL before the first */
+    int64_t log_bytes; /* the server's length of the newest attempt's log, if it was asked for */
     int watch_fd;
     bool is_cut;    /* the connection to the drive broke, and is not made again yet */
-    bool harmless;  /* what a terminal would obey is written out */
-    bool is_newest; /* the newest attempt is the one that is shown */
-    bool ended;     /* the job, or the attempt that is shown */
+    bool harmless;  /* control characters are written out, for a terminal */
+    bool is_newest; /* the newest attempt is shown */
+    bool ended;     /* the job, or the attempt shown, has ended */
 };
 
 static void close_file(struct viewer *v)
@@ -62,13 +61,13 @@ static void close_file(struct viewer *v)
     logfile_close(&v->file);
 }
 
-/* There is more than we could see, or there may be. */
+/* Whether the log is, or may be, longer than this machine sees. */
 static bool is_short(const struct viewer *v)
 {
     return v->watch_fd < 0 && (v->ended || v->file.offset < v->log_bytes);
 }
 
-/* Opens the log once it is there, and copies what is new. */
+/* Opens the log once it exists, and copies its new bytes. */
 static int copy_new(struct viewer *v, struct err *e)
 {
     if (v->file.file == NULL && v->path != NULL) {
@@ -92,8 +91,8 @@ static int copy_new(struct viewer *v, struct err *e)
     return logfile_copy(&v->file, e);
 }
 
-/* The subscription makes a connection that is lost again; until then there is nothing to read, and
- * then the log goes on from where the last connection ended. */
+/* The subscription makes a lost connection anew; until then there is nothing to read, and then the
+ * log goes on at its last offset. */
 static int copy_or_wait(struct viewer *v, struct err *e)
 {
     for (int tries = 1;; tries++) {
@@ -120,7 +119,7 @@ static int copy_or_wait(struct viewer *v, struct err *e)
     }
 }
 
-/* Where the log of the attempt that is shown lies; all logs of a job lie in one folder. */
+/* The path of the shown attempt's log; all logs of a job lie in one folder. */
 static char *log_path(const struct viewer *v, const struct job_info *info)
 {
     const char *rest = strstr(info->log_path, "/logs/"), *next;
@@ -137,7 +136,7 @@ static char *log_path(const struct viewer *v, const struct job_info *info)
     return buf_take(&path);
 }
 
-/* What the server says about the job: another attempt has another log. */
+/* Takes news of the job from the server: another attempt has another log. */
 static int take_info(struct viewer *v, const struct job_info *info, struct err *e)
 {
     char *path;
@@ -221,7 +220,7 @@ static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool 
     if (v->attempt != OPT_UNSET && v->attempt > info.attempt && (!follows || v->ended))
         return err_set(e, ERR_NOT_FOUND, "job %s is %s and has had %" PRId64 " attempt%s", v->job,
                        state, info.attempt, info.attempt == 1 ? "" : "s");
-    /* A person may look for why it was tried again. */
+    /* A user may want to know why the job was tried again. */
     if (v->attempt == OPT_UNSET && info.attempt >= 2 && v->path != NULL &&
         output_is_terminal(STDOUT_FILENO) && output_is_terminal(STDERR_FILENO))
         output_note("attempt %" PRId64 "; ludwig logs %s --attempt %" PRId64

@@ -12,7 +12,7 @@
 #include "client/term/table.h"
 #include "common/base/units.h"
 
-/* states is of nodes alone. */
+/* states is only for ludwig nodes. */
 struct options {
     struct list states;
     bool json, quiet;
@@ -36,7 +36,7 @@ static const struct column columns[N_COLUMNS] = {
     { "USER", false, true },  { "RUNNING", true, false }, { "JOBS", false, true },
 };
 
-/* Workers that were asked how busy they are have answered by then, if they can. */
+/* How long workers have to answer for their load. */
 enum { ASK_AGAIN_MS = 20, ASK_AT_MOST_MS = 600 };
 
 enum { UP, DRAINED, LOST, N_STATES };
@@ -47,7 +47,7 @@ static const struct opt_state node_states = {
     .names = state_names, .n = N_STATES, .allowed = ~0u, .refusal = "no node is ever"
 };
 
-/* N_STATES for one that this program does not know. */
+/* N_STATES for a state that this program does not know. */
 static unsigned state_of(const struct node_info *n)
 {
     unsigned i = 0;
@@ -114,7 +114,7 @@ static int show(const struct options *o, const struct list *nodes, struct err *e
 
     if (o->json)
         return jsonlist_write("nodes", &node_info_schema, nodes, e);
-    /* A node on which several people have a worker is listed for each of them, and named once. */
+    /* A node is listed for each user with a worker there, but named once. */
     for (size_t i = 0; i < nodes->n && o->quiet; i++) {
         size_t first = 0;
 
@@ -152,7 +152,7 @@ static int list_nodes(struct cli *cli, struct err *e)
     if (opt_state_read(&node_states, &o->states, &states, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
     result = rpc_call(&s.rpc, MSG_GET_NODES, &request, &page, e);
-    /* Names are known at once; how busy the nodes are, they are asked when somebody looks. */
+    /* The server asks the workers for their load on request; names alone need not wait for that. */
     while (!o->quiet && result == 0 && page.asked > 0 && units_monotonic_ms() < deadline_ms) {
         (void)poll(NULL, 0, ASK_AGAIN_MS);
         result = rpc_call(&s.rpc, MSG_GET_NODES, &request, &page, e);
@@ -193,7 +193,7 @@ static const struct opt drain_options[] = {
 
 enum { NOT_KNOWN = -1 };
 
-/* running: jobs there, or NOT_KNOWN. */
+/* running: jobs on the node, or NOT_KNOWN. */
 static void say(const char *name, bool is_undone, bool is_news, int64_t running)
 {
     const char *drained = is_news ? "drained" : "was drained already";
@@ -210,8 +210,8 @@ static void say(const char *name, bool is_undone, bool is_news, int64_t running)
         output_note("%s: %s; %" PRId64 " jobs run on to their end", name, drained, running);
 }
 
-/* The answer counts them all together, so the nodes are asked for; who is in a group only the
- * server knows. */
+/* Prints a line for each node.  The answer has only sums, so the list of nodes is fetched; members
+ * of a group are known to the server alone. */
 static int say_each(struct cli *cli, struct rpc *rpc, bool undo, struct err *e)
 {
     struct msg_get_nodes request = { .limit = PAGE_MAX };

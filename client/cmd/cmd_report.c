@@ -18,7 +18,7 @@
 
 struct options {
     const char *job;
-    const char *failed; /* the reason; NULL: it has not */
+    const char *failed; /* the reason; NULL: not failed */
     bool done;
 };
 
@@ -52,7 +52,7 @@ static bool read_number(const char *text, struct value *v)
 
 static int add_measure(struct buf *line, const char *word, struct arena *a, struct err *e)
 {
-    /* What lines say beside measures, where several jobs share a file. */
+    /* Keys of lines beside measures, where several jobs share a file. */
     static const char *const reserved[] = { "job", "done", "failed" };
     size_t n = strcspn(word, "=");
     char *name = arena_strndup(a, word, n);
@@ -79,9 +79,9 @@ static int add_measure(struct buf *line, const char *word, struct arena *a, stru
     return 0;
 }
 
-/* ---- what is said about a job ---- */
+/* ---- jobs ---- */
 
-/* "7.13" */
+/* Whether text is a job: "7.13". */
 static bool is_job(const char *text)
 {
     size_t sweep = strspn(text, "0123456789");
@@ -91,7 +91,7 @@ static bool is_job(const char *text)
            text[sweep + 1] != '0' && text[sweep + 1 + job] == '\0';
 }
 
-/* The file with the jobs that share this process, with batch: in the sweep; NULL: there is none. */
+/* The file with the jobs that share this process by batch:; NULL: there is none. */
 static const char *chunk_path(void)
 {
     const char *path = getenv(job_envvars[ENV_CHUNK].name);
@@ -106,7 +106,7 @@ static const char *job_of(const struct value *item)
     return job != NULL && job->type == VALUE_STR ? job->str.s : "";
 }
 
-/* "chunk.json" beside "chunk.msgpack" has the jobs; an error names them. */
+/* Refuses a job that is not in chunk.json, beside chunk.msgpack; the error names the jobs there. */
 static int check_in_chunk(const char *job, struct err *e)
 {
     char *dir = path_dirname(chunk_path()), *path = path_join(dir, "chunk.json");
@@ -138,7 +138,8 @@ static int check_in_chunk(const char *job, struct err *e)
     return result;
 }
 
-/* A job that has its process to itself is done, or has failed, when that ends. */
+/* Checks --job, --done and --failed.  A job with its own process is done, or has failed, when that
+ * ends. */
 static int check_job(const struct options *o, struct err *e)
 {
     const char *own = getenv(job_envvars[ENV_JOB].name);
@@ -167,8 +168,8 @@ static int check_job(const struct options *o, struct err *e)
 
 /* ---- the command ---- */
 
-/* With --failed, a word that is no measure is the reason: "loss=0.5" is one; what has blanks in
- * it, or no number, is rather a reason: "loss = nan", "rc=SIGSEGV". */
+/* Separates measures and, with --failed, the reason: "loss=0.5" is a measure; a word with blanks or
+ * without a number is a reason: "loss = nan", "rc=SIGSEGV". */
 static int sort_words(const struct cli *cli, struct opt_words *measures, const char **reason,
                       struct err *e)
 {
@@ -207,7 +208,7 @@ static void begin_line(struct buf *line, const struct options *o)
     quote_add(line, o->job, strlen(o->job));
 }
 
-/* A line with the measures, if there are some, and one that says that the job is over, if it is. */
+/* Adds a line with the measures, if any, and a line for the job's end, if it is over. */
 static int add_lines(struct buf *lines, const struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
@@ -230,7 +231,7 @@ static int add_lines(struct buf *lines, const struct cli *cli, struct err *e)
     if (o->done) {
         buf_add_str(lines, ", \"done\": true}\n");
     } else {
-        /* Cut between characters to what a reason may have. */
+        /* The reason is cut between characters to its limit. */
         size_t n = strlen(reason);
 
         buf_add_str(lines, ", \"failed\": ");

@@ -53,8 +53,8 @@ struct results {
     int64_t sweep;
     struct sweep_info info;
     struct aggregate aggregate;
-    size_t n_configs; /* before any were left out */
-    bool has_own;     /* jobs of this sweep, not only of earlier ones */
+    size_t n_configs; /* before any was left out */
+    bool has_own;     /* there are jobs of this sweep, not only of earlier ones */
     struct results_view view;
     struct where *where; /* NULL: all */
 };
@@ -75,9 +75,10 @@ static int take_results(void *context, const struct job_result *results, size_t 
     return 0;
 }
 
-/* ---- what is shown ---- */
+/* ---- preparing ---- */
 
-/* The means, and how many jobs of the configuration came to what. */
+/* Whether --where matches the configuration: its parameters, means, and numbers of jobs by
+ * outcome. */
 static bool matches(struct results *r, const struct config_result *c)
 {
     const struct aggregate *g = &r->aggregate;
@@ -105,7 +106,7 @@ static bool matches(struct results *r, const struct config_result *c)
     return result;
 }
 
-/* Fetches everything, computes, leaves out, sorts. */
+/* Fetches all results, computes, leaves out, sorts. */
 static int prepare(struct results *r, struct err *e)
 {
     const struct options *o = r->options;
@@ -120,7 +121,7 @@ static int prepare(struct results *r, struct err *e)
         return err_set(e, ERR_USAGE, "--top: the best by which measure? (--sort names it)");
     aggregate_finish(g);
     r->n_configs = g->n;
-    v->varying = aggregate_varying(g); /* of all, also when only one is listed */
+    v->varying = aggregate_varying(g); /* over all, also when only one is listed */
     if (measures_choose(v, &o->measures, r->arena, e) < 0)
         return -1;
     if (r->where != NULL) {
@@ -140,14 +141,14 @@ static int prepare(struct results *r, struct err *e)
             "note: no job has reported a measure to rank by; these come first in the sweep");
     if (v->ranked_by < 0)
         return 0;
-    /* Only a measure that was named says in which order configurations are listed. */
+    /* Configurations are sorted only by a measure that the user named. */
     if (o->measures.sort != NULL || o->top != OPT_UNSET || r->info.ranking.metric != NULL)
         aggregate_sort(g, (size_t)v->ranked_by);
     v->best = aggregate_best(g, (size_t)v->ranked_by);
     return 0;
 }
 
-/* ---- the table and what stands below it ---- */
+/* ---- the table and the lines below ---- */
 
 static void add_ranking(struct buf *out, const struct results *r)
 {

@@ -31,16 +31,16 @@ static const struct opt options[] = {
     { 0 },
 };
 
-/* Sweeps that are over, on a terminal. */
+/* Sweeps that are over, shown on a terminal. */
 enum { OVER_SHOWN = 20 };
 
-/* ---- several: JSON, a table, or numbers alone ---- */
+/* ---- several sweeps: JSON, a table, or only numbers ---- */
 
 struct listing {
     struct jsonlist *json;
     struct table *table;
     struct buf names;
-    int64_t over_max; /* so many that are over are shown; 0: all */
+    int64_t over_max; /* sweeps that are over to show; 0: all */
     int64_t n_over;
     int64_t slurm_calls; /* SCHEMA_NONE: the server has no pilots */
 };
@@ -78,7 +78,7 @@ static int show_page(void *context, const struct msg_sweep_page *page, struct er
     return flush(l, e);
 }
 
-/* targets NULL: all there are. */
+/* targets NULL: all sweeps. */
 static int show_list(struct rpc *rpc, const struct list *targets, const struct sweep_filter *filter,
                      const struct options *o, struct err *e)
 {
@@ -118,7 +118,7 @@ static int show_list(struct rpc *rpc, const struct list *targets, const struct s
     return result;
 }
 
-/* ---- one, with all about it ---- */
+/* ---- one sweep ---- */
 
 static int show_one(struct rpc *rpc, int64_t sweep, bool json, struct err *e)
 {
@@ -144,7 +144,7 @@ static int show_one(struct rpc *rpc, int64_t sweep, bool json, struct err *e)
     return result;
 }
 
-/* ---- all of it ---- */
+/* ---- the command ---- */
 
 static int show(struct cli *cli, struct rpc *rpc, const struct sweep_filter *filter, struct err *e)
 {

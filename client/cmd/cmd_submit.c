@@ -14,7 +14,7 @@
 #include "client/term/excerpt.h"
 #include "client/term/output.h"
 
-/* With --yes there may be as many points as the protocol can count. */
+/* With --yes, as many points as the protocol can count. */
 static const int64_t POINTS_WITH_YES = INT64_C(1) << 40;
 
 struct options {
@@ -94,7 +94,7 @@ static int read_order(struct submit_request *o, const struct options *opts, stru
         if (o->points.list == NULL)
             return -1;
     }
-    /* What --minimal runs is made from the first one, as if the sweep file had it. */
+    /* --minimal takes the first configuration, as if the sweep file had it. */
     if (list != NULL && opts->over.minimal) {
         s->plan.params = param2vals_first(o->points.list, a);
         points_free(&o->points);
@@ -135,7 +135,7 @@ static int say_submitted(const struct msg_submitted *done, bool json, struct err
         output_note("note: no worker can run it, so it waits: %s", done->note);
     if (json)
         return output_write_json(&submitted_schema, done, e);
-    if (!output_is_terminal(STDOUT_FILENO)) /* on one, the line above says it */
+    if (!output_is_terminal(STDOUT_FILENO)) /* on a terminal the line above has the number */
         buf_printf(&out, "%" PRId64 "\n", done->sweep);
     return output_write(&out, e);
 }
@@ -151,7 +151,7 @@ static int submit(const struct submit_request *o, const struct options *opts, st
 
     submit_begin_look(o->git, o->spec.folder);
     result = session_start(o->cli, &s, &wants, e);
-    /* Before anything is sent: a client that waits would wait for ever. */
+    /* Checked before anything is sent, as --wait would wait for ever. */
     if (result == 0 && opts->wait && s.has_no_worker && o->spec.pools.n == 0)
         result = err_set(
             e, ERR_USAGE,

@@ -24,11 +24,11 @@ static const struct opt options[] = {
     { 0 },
 };
 
-/* ---- the sshd of its own ---- */
+/* ---- the server's own sshd ---- */
 
 /*
- * Sets what --sshd says, when that is another address than before: the server reads it when it
- * starts, and jobs go on meanwhile.  1 when the server was stopped for that, 0 or -1.
+ * Sets the address of --sshd if it differs from the last one: the server reads it when it starts,
+ * and jobs go on meanwhile.  1 when the server was stopped for that, 0, or -1 with e set.
  */
 static int change_sshd(struct cli *cli, const char *option, const char *state, const char *before,
                        struct err *e)
@@ -78,8 +78,8 @@ static void say_sshd(const struct session *s, const char *state)
     free(dir);
 }
 
-/* `up --sshd ADDRESS:PORT` means what `up --sshd=ADDRESS:PORT` says.  An sshd that cannot be shall
- * not keep the server from starting, nor end one that ran. */
+/* `up --sshd ADDRESS:PORT` is the same as `up --sshd=ADDRESS:PORT`.  An sshd that cannot start must
+ * not keep the server from starting, nor end a server that runs. */
 static int start(struct cli *cli, struct session *s, const char *state, struct err *e)
 {
     const struct options *o = cli->options;

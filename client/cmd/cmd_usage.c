@@ -52,7 +52,7 @@ struct usage {
     struct table *table; /* NULL: JSON */
 };
 
-/* For people less than an hour is told in minutes and seconds, or all of it would be 0.00. */
+/* For people less than an hour is shown in minutes and seconds, else it would often be 0.00. */
 static void add_number(struct table *t, enum tone tone, double hours)
 {
     struct buf text = { 0 };
@@ -97,7 +97,7 @@ static void add_sweep(struct table *t, const struct usage_info *row)
     add_hours(t, TONE_PLAIN, &sum);
 }
 
-/* Pages of sweeps are written as they come; a table keeps its columns. */
+/* Prints pages of sweeps as they come; a table keeps its columns. */
 static int show_sweeps(struct usage *u, struct rpc *rpc, int64_t since_ms, struct arena *a,
                        struct err *e)
 {
@@ -127,7 +127,7 @@ static int show_sweeps(struct usage *u, struct rpc *rpc, int64_t since_ms, struc
     return result;
 }
 
-/* The users, if it is by user, and the total. */
+/* Prints the sums of users, unless by_sweep, and the total. */
 static int show_sums(struct usage *u, struct err *e)
 {
     const struct usage_sums *sums = &u->sums;

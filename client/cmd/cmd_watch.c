@@ -18,28 +18,28 @@
 #include "common/base/units.h"
 
 enum {
-    WATCHED_MAX = 50,     /* a server allows somewhat more */
+    WATCHED_MAX = 50,     /* a server allows some more */
     PAINT_EVERY_MS = 100, /* at most, however much changes */
     RECENT_MAX = 5,
     RUNNING_SHOWN = 5,
-    TICK_MS = 1000 /* how long jobs have run is told anew */
+    TICK_MS = 1000 /* after which the times of running jobs are painted anew */
 };
 
-/* A job that runs, of the sweeps that are watched. */
+/* A running job of the watched sweeps. */
 struct runs {
     char *job, *node;
     int64_t started_at;
 };
 
-/* Jobs that ended while we looked, as lines; the newest last. */
+/* Lines of jobs that ended during the watch, the newest last. */
 struct recent {
     char *lines[RECENT_MAX];
     size_t n;
 };
 
 struct watched {
-    struct sweep_info info; /* user NULL: nothing is known of it yet */
-    struct buf line;        /* printed last */
+    struct sweep_info info; /* user NULL: not known yet */
+    struct buf line;        /* the last line printed */
 };
 
 struct watch {
@@ -48,15 +48,15 @@ struct watch {
     struct watched *sweeps;
     size_t n;
     struct recent recent;
-    struct runs *running; /* those that run longest first */
+    struct runs *running; /* running jobs, the longest first */
     size_t n_running, running_capacity;
-    bool has_screen; /* else lines are printed */
+    bool has_screen; /* false: lines are printed */
     struct screen screen;
-    bool is_stale; /* what is on the screen */
+    bool is_stale; /* the screen needs painting */
     int64_t painted_at_ms;
 };
 
-/* ---- what is known ---- */
+/* ---- state ---- */
 
 static bool is_known(const struct sweep_info *s)
 {
@@ -76,7 +76,7 @@ static const char *keep_text(struct arena *a, const char *text)
     return text != NULL ? arena_strdup(a, text) : "";
 }
 
-/* Its numbers change; its names do not, and are kept once. */
+/* Takes the sweep's numbers; its names do not change, and are copied once. */
 static void keep(struct watch *w, struct sweep_info *s, const struct sweep_info *news)
 {
     struct sweep_info names = *s;
@@ -112,7 +112,7 @@ static char *line_of(const struct job_info *j)
     return buf_take(&text);
 }
 
-/* Owns line.  A job that has ended may be told twice. */
+/* Owns line.  The server may tell the same end twice. */
 static void remember(struct recent *r, char *line)
 {
     bool was_told = false;
@@ -129,7 +129,7 @@ static void remember(struct recent *r, char *line)
         r->lines[r->n++] = line;
 }
 
-/* ---- what runs: on a terminal, where there is room for it ---- */
+/* ---- running jobs, on a terminal ---- */
 
 static void drop_running(struct watch *w, size_t i)
 {
@@ -138,7 +138,7 @@ static void drop_running(struct watch *w, size_t i)
     memmove(&w->running[i], &w->running[i + 1], (--w->n_running - i) * sizeof *w->running);
 }
 
-/* A job may be told twice. */
+/* The server may tell the same job twice. */
 static void note_running(struct watch *w, const struct job_info *j)
 {
     size_t i = 0;
@@ -157,8 +157,8 @@ static void note_running(struct watch *w, const struct job_info *j)
 }
 
 /*
- * The jobs that ran before we looked, of which one page is enough to show the first few.  what then
- * tells of every change after this moment.
+ * Reads the jobs that run already; one page is enough for the few shown.  Sets the cursor of what
+ * to this moment, so that a subscription gets every later change.
  */
 static int read_running(struct watch *w, struct msg_subscribe *what, struct err *e)
 {
@@ -173,7 +173,7 @@ static int read_running(struct watch *w, struct msg_subscribe *what, struct err 
     if (rpc_call(w->rpc, MSG_SUBSCRIBE, &summary, &now, e) < 0)
         return -1;
     what->cursor = now.cursor;
-    /* The subscription would go on telling. */
+    /* A new connection ends the subscription. */
     if (rpc_reopen(w->rpc, e) < 0 || rpc_call(w->rpc, MSG_GET_JOBS, &request, &page, e) < 0)
         return -1;
     for (size_t i = 0; i < page.jobs.n; i++)
@@ -183,7 +183,7 @@ static int read_running(struct watch *w, struct msg_subscribe *what, struct err 
 
 /* ---- on a terminal ---- */
 
-/* Running ones first, then the newest. */
+/* Orders running sweeps first, then by number, the newest first. */
 static int compare(const void *x, const void *y)
 {
     const struct sweep_info *a = &((const struct watched *)x)->info;
@@ -221,7 +221,7 @@ static void add_running(struct buf *out, const struct watch *w, size_t columns)
     }
 }
 
-/* f: why jobs failed, in the last picture; else NULL. */
+/* f: the reasons of failures, for the last picture; else NULL. */
 static int paint(struct watch *w, const struct failures *f, struct err *e)
 {
     size_t columns = output_columns(STDOUT_FILENO);
@@ -251,8 +251,8 @@ static int paint(struct watch *w, const struct failures *f, struct err *e)
     return result;
 }
 
-/* How long a change may still wait to be painted together with others, or what runs to be told
- * anew; -1: there is neither. */
+/* Time until the screen is due: a change waits to be painted together with others, and running
+ * times are painted every TICK_MS; -1: nothing is due. */
 static int patience_ms(const struct watch *w)
 {
     int64_t every_ms = w->is_stale ? PAINT_EVERY_MS : TICK_MS;
@@ -265,7 +265,7 @@ static int patience_ms(const struct watch *w)
 
 /* ---- changes ---- */
 
-/* Every failure, and on a terminal every end. */
+/* Shows a job's failure and, on a terminal, any end. */
 static int take_job(struct watch *w, const struct job_info *j, struct err *e)
 {
     struct buf out = { 0 };
@@ -307,7 +307,7 @@ static int take_changes(struct watch *w, const struct msg_changes *changes, stru
     buf_printf(&line, "sweep %" PRId64 " %s: ", s->sweep, sweep_state_names[s->state]);
     sweepview_add_counts(&line, s);
     buf_add_char(&line, '\n');
-    /* What is told again, as after a lost connection, is printed once. */
+    /* A repeated line, as after a lost connection, is printed once. */
     if (strcmp(buf_text(&line), buf_text(&watched->line)) == 0) {
         buf_free(&line);
         return 0;
@@ -317,7 +317,7 @@ static int take_changes(struct watch *w, const struct msg_changes *changes, stru
     return output_write(&line, e);
 }
 
-/* Until all are over: 1, or 0 when the user has seen enough. */
+/* Watches until all sweeps are over: 1; 0 when the user interrupts; -1 with e set. */
 static int follow(struct watch *w, struct subscription *sub, struct err *e)
 {
     struct msg_changes changes;
@@ -337,7 +337,7 @@ static int follow(struct watch *w, struct subscription *sub, struct err *e)
 
 /* ---- beginning and end ---- */
 
-/* Who may not see a sweep's jobs is told its numbers. */
+/* Subscribes; a user who may not see a sweep's jobs gets its summary only. */
 static int subscribe(struct watch *w, struct subscription *sub, struct err *e)
 {
     struct msg_subscribe *what = arena_alloc(w->arena, w->n * sizeof *what);
@@ -375,7 +375,7 @@ static int watch(struct watch *w, struct err *e)
         output_note("the jobs go on");
         return EXIT_FAILED;
     }
-    /* The last picture tells why jobs failed.  Anything may still lie in the old connection. */
+    /* The last picture shows why jobs failed.  The old connection may still hold pushes. */
     if (w->has_screen && w->n == 1 &&
         (rpc_reopen(w->rpc, e) < 0 ||
          failures_read(w->rpc, w->sweeps[0].info.sweep, &failures, e) < 0))

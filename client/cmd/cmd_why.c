@@ -30,7 +30,7 @@ static void add_line(struct buf *out, const char *text)
     buf_add_char(out, '\n');
 }
 
-/* Where the share is seen, paths on it are made whole. */
+/* Adds a place; its path becomes absolute where this machine sees the share. */
 static void add_place(struct buf *out, const struct session *s, const char *before, size_t n,
                       const char *path)
 {
@@ -40,7 +40,7 @@ static void add_place(struct buf *out, const struct session *s, const char *befo
     arena_destroy(a);
 }
 
-/* How much of a line of the server's answer comes before the path that it ends with; 0: none. */
+/* Bytes before the path at the end of a line of the server's answer; 0: the line has no path. */
 static size_t before_path(const struct job_info *j, const char *text)
 {
     size_t n = strlen(text), n_path = j->run_path != NULL ? strlen(j->run_path) : 0;
@@ -97,7 +97,7 @@ static int show_answer(const struct session *s, const struct msg_why *why, struc
     if (j->attempt > 0 && j->started_at != 0)
         add_times(&line, j);
     else if (j->state == JOB_QUEUED && j->attempt > 0 && j->reason != NULL && !jobinfo_is_paused(j))
-        /* A job that waits again tells of its attempt before. */
+        /* A job that waits again shows its last attempt. */
         buf_printf(&line, "attempt %" PRId64 " came to nothing: %s", j->attempt, j->reason);
     if (line.n > 0)
         add_line(&out, buf_text(&line));
@@ -107,7 +107,7 @@ static int show_answer(const struct session *s, const struct msg_why *why, struc
     return output_write(&out, e);
 }
 
-/* Not every machine gets to see the share, and that says nothing about the job. */
+/* Prints the end of the log; an unreachable share is no error, as it says nothing about the job. */
 static int show_log(struct session *s, const struct job_info *j, struct err *e)
 {
     struct share_dir *fs;
@@ -136,7 +136,7 @@ static int show_log(struct session *s, const struct job_info *j, struct err *e)
     return result;
 }
 
-/* With paths as they are below the shared drive. */
+/* Prints JSON, with paths relative to the shared drive. */
 static int show_json(const struct session *s, const struct msg_why *why, struct err *e)
 {
     struct arena *a = arena_create();

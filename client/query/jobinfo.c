@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jobinfo.c - what is shown of a job, and what --where asks about it */
+/* jobinfo.c - words about a job, and its fields for --where */
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pages.c - all the sweeps, jobs or results that a command is about, page by page */
+/* pages.c - asks the server for sweeps, jobs or results, page by page */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "client/query/pages.h"
 #include "client/term/output.h"
 
-/* One job knows most names already. */
+/* Jobs in the first page of names; one job has most names already. */
 enum { NAMES_PAGE = 20 };
 
 /* ---- sweeps ---- */
@@ -72,7 +72,7 @@ int pages_sweep(struct rpc *rpc, int64_t sweep, struct sweep_info *info, struct 
 struct walk {
     struct rpc *rpc;
     struct list states;
-    int64_t page; /* jobs in the first question */
+    int64_t page; /* jobs to ask for at first */
     struct where *where;
     jobs_fn take;
     void *context;
@@ -126,8 +126,8 @@ int pages_jobs(struct rpc *rpc, const struct list *targets, const struct job_fil
 {
     struct where *where = filter->where;
     const struct walk w = { rpc, filter->states, PAGE_MAX, where, take, context };
-    /* Names are checked before anything is shown or changed, and in jobs of all states: a parameter
-     * with a condition may be there in few of them. */
+    /* Names are checked before anything is shown or changed, and in jobs of all states, as only a
+     * few jobs may have a parameter with a condition. */
     const struct walk first = { rpc, { 0 }, NAMES_PAGE, where, stop_once_known, where };
     const char *both;
 

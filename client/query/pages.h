@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pages.h - all the sweeps, jobs or results that a command is about, page by page
+ * pages.h - asks the server for sweeps, jobs or results, page by page
  *
- * The function that takes a page answers 0 to go on, 1 to stop, -1 with e set.  What it is
- * given lasts until it returns, and it may not ask the server for anything.
+ * The function that takes a page returns 0 to go on, 1 to stop, -1 with e set.  Its arguments last
+ * until it returns, and it may not ask the server for anything.
  */
 #ifndef LUDWIG_CLIENT_QUERY_PAGES_H
 #define LUDWIG_CLIENT_QUERY_PAGES_H
@@ -11,18 +11,18 @@
 #include "client/query/where.h"
 #include "client/session/rpc.h"
 
-/* Whether the sweep of this owner ("lab/alice" for one of those who share the account lab) is the
- * user's, who is named so, or as lab, or as alice. */
+/* Whether a sweep of this owner is the user's.  An owner "lab/alice", a person of the shared
+ * account lab, is meant by "lab/alice", "lab" and "alice". */
 bool pages_is_of(const char *owner, const char *user);
 
 struct sweep_filter {
-    const char *user; /* NULL: anybody's */
+    const char *user; /* NULL: all users */
     unsigned states;  /* bits: 1 << enum sweep_state; 0: all */
-    int64_t page;     /* sweeps in the first question; 0: as many as a page may have */
+    int64_t page;     /* sweeps to ask for at first; 0: a full page */
 };
 bool pages_is_wanted(const struct sweep_filter *f, const struct sweep_info *s);
 
-/* Of page->sweeps only those that are wanted. */
+/* Takes a page, whose sweeps are only those that match the filter. */
 typedef int (*sweeps_fn)(void *context, const struct msg_sweep_page *page, struct err *e);
 /* Newest first; the last page may be empty. */
 int pages_sweeps(struct rpc *rpc, const struct sweep_filter *filter, sweeps_fn take, void *context,
@@ -31,7 +31,7 @@ int pages_sweeps(struct rpc *rpc, const struct sweep_filter *filter, sweeps_fn t
 struct job_filter {
     struct list states;  /* const char *; empty: all */
     struct where *where; /* NULL: all; names that no job of the targets has are an error */
-    bool is_quiet;       /* no note on a name that means a field and is a parameter's too */
+    bool is_quiet;       /* no note on a name that is both a field's and a parameter's */
 };
 
 typedef int (*jobs_fn)(void *context, const struct job_info *jobs, size_t n, struct err *e);
@@ -40,10 +40,10 @@ int pages_jobs(struct rpc *rpc, const struct list *targets, const struct job_fil
                jobs_fn take, void *context, struct err *e);
 
 typedef int (*results_fn)(void *context, const struct job_result *results, size_t n, struct err *e);
-/* Of all jobs of a sweep, in their order. */
+/* The results of all jobs of a sweep, in their order. */
 int pages_results(struct rpc *rpc, int64_t sweep, results_fn take, void *context, struct err *e);
 
-/* One sweep, or one job; its texts last until the next call on rpc. */
+/* Fill *info of one sweep or job; its texts last until the next call on rpc. */
 int pages_sweep(struct rpc *rpc, int64_t sweep, struct sweep_info *info, struct err *e);
 int pages_job(struct rpc *rpc, const struct target *t, struct job_info *info, struct err *e);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* selector.c - the words for sweeps and jobs */
+/* selector.c - words on the command line that name sweeps and jobs */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 
 enum { LAST_PAGE = 20 };
 
-/* ---- jobs of sweeps, each of them once ---- */
+/* ---- targets ---- */
 
-/* Takes next, which does not begin before t, into it, if they overlap or touch. */
+/* Takes next, which does not begin before t, into t, if they overlap or touch. */
 static bool take_in(struct target *t, const struct target *next)
 {
     if (t->sweep != next->sweep || (!target_is_whole(t) && next->first > t->last + 1))
@@ -66,7 +66,7 @@ void targets_merge(struct targets *t)
 
 /* ---- reading ---- */
 
-/* From 1 up, without leading zeros; nothing is moved over when there is no number. */
+/* Reads a number from 1 up, without leading zeros; *text stays when there is none. */
 static bool read_number(const char **text, int64_t *number)
 {
     static const int64_t MAX = INT64_C(1) << 53;
@@ -93,7 +93,7 @@ static bool read_word(const char **text, const char *word)
     return true;
 }
 
-/* 7, 7.1,5,9-12, last or all up to the end; what is wrong with it, or NULL. */
+/* Reads a whole word: 7, 7.1,5,9-12, last or all.  Gives the error's text, or NULL. */
 static const char *read_targets(const char *text, struct targets *targets)
 {
     struct target t = { 0 };
@@ -154,7 +154,7 @@ int selector_check(const struct opt_words *words, struct err *e)
     return result;
 }
 
-/* ---- asking which sweeps they are ---- */
+/* ---- last and all ---- */
 
 static int take_first(void *context, const struct msg_sweep_page *page, struct err *e)
 {
@@ -196,7 +196,7 @@ int selector_targets(struct rpc *rpc, const char *user, const struct opt_words *
                      struct arena *a, struct list *targets, struct err *e)
 {
     struct targets found = { .arena = a };
-    /* The welcome, where the name stands, may come anew with the next question. */
+    /* The name is copied, as the next question may replace the welcome. */
     const struct sweep_filter not_over = { .user = arena_strdup(
                                                a, user != NULL ? user : rpc->welcome.user),
                                            .states = 1u << SWEEP_RUNNING | 1u << SWEEP_PAUSED };
@@ -226,7 +226,7 @@ int selector_targets(struct rpc *rpc, const char *user, const struct opt_words *
     return 0;
 }
 
-/* ---- one alone ---- */
+/* ---- a single sweep or job ---- */
 
 static int refuse_jobs(const char *text, const struct target *t, struct err *e)
 {
@@ -287,7 +287,7 @@ int selector_job(struct rpc *rpc, const char *text, struct target *t, struct err
     return 0;
 }
 
-/* ---- jobs that are not there ---- */
+/* ---- jobs that do not exist ---- */
 
 int selector_check_jobs(struct rpc *rpc, const struct list *targets, struct err *e)
 {
@@ -304,7 +304,7 @@ int selector_check_jobs(struct rpc *rpc, const struct list *targets, struct err 
         jobs = progress_jobs(&s.jobs);
         if (t->first <= jobs)
             continue;
-        /* A job that was done before has no number in this sweep. */
+        /* A reused job has no number in this sweep. */
         if (jobs == 0 && s.reused > 0)
             return err_set(e, ERR_NOT_FOUND,
                            "there is no job %" PRId64 ".%" PRId64 ": all %" PRId64

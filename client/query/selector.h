@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * selector.h - the words for sweeps and jobs, and which they name
+ * selector.h - words on the command line that name sweeps and jobs
  *
  *     7   7.13   7.1-40   7.1,5,9-12   a sweep, and jobs of it
  *     last   last.13                   the newest of one's own sweeps
@@ -13,9 +13,9 @@
 #include "client/term/opt.h"
 #include "common/proto/proto.h"
 
-/* Jobs of sweeps, each of them once. */
+/* Jobs of sweeps, each job once. */
 struct targets {
-    struct arena *arena; /* they live here */
+    struct arena *arena; /* of items */
     struct target *items;
     size_t n, capacity;
 };
@@ -25,12 +25,12 @@ static inline bool target_is_whole(const struct target *t)
     return t->first == 0;
 }
 
-/* A job behind the last one of the same sweep makes that target longer. */
+/* Adds a target; one that follows the last of the same sweep makes that longer. */
 void targets_add(struct targets *t, const struct target *more);
-/* In order; those that overlap or touch become one, and a whole sweep takes in its jobs. */
+/* Sorts; targets that overlap or touch become one, and a whole sweep takes in its jobs. */
 void targets_merge(struct targets *t);
 
-/* In place of a sweep's number, until the server is asked. */
+/* These stand for a sweep's number until the server is asked. */
 enum { SELECTOR_LAST = 0, SELECTOR_ALL = -1 };
 
 /* For usage lines and --help. */
@@ -41,17 +41,17 @@ enum { SELECTOR_LAST = 0, SELECTOR_ALL = -1 };
 /* targets: struct target, at least one; they live in a. */
 int selector_parse(const char *text, struct arena *a, struct list *targets, struct err *e);
 
-/* Whether all words are some, so that mistakes are told before the server is asked. */
+/* Checks the spelling of all words, so that mistakes show before the server is asked. */
 int selector_check(const struct opt_words *words, struct err *e);
 
 /* Parse and, for last and all, ask the server.  One sweep, one job: */
 int selector_sweep(struct rpc *rpc, const char *text, int64_t *sweep, struct err *e);
 int selector_job(struct rpc *rpc, const char *text, struct target *t, struct err *e);
-/* Any; in order, and each job once.  None is left when all are over.  user: whose last and all
- * mean; NULL: one's own. */
+/* Any words; targets are in order, each job once.  There is none when "all" finds no unfinished
+ * sweep.  user: the user whose sweeps "last" and "all" mean; NULL: one's own. */
 int selector_targets(struct rpc *rpc, const char *user, const struct opt_words *words,
                      struct arena *a, struct list *targets, struct err *e);
-/* The same of one's own, but only whole sweeps. */
+/* The same for one's own sweeps, but only whole ones. */
 int selector_sweeps(struct rpc *rpc, const struct opt_words *words, struct arena *a,
                     struct list *targets, struct err *e);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sweepview.c - what is shown of a sweep */
+/* sweepview.c - shows a sweep */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +53,7 @@ int failures_read(struct rpc *rpc, int64_t sweep, struct failures *f, struct err
         failures_free(f);
         return err_set(e, why.kind, "%s", why.text);
     }
-    /* Frequent ones first; of those that are as frequent, the one whose job was met first stays
-     * so. */
+    /* Sorts by frequency; equally frequent reasons keep their order. */
     for (size_t i = 1; i < f->n; i++)
         for (size_t k = i; k > 0 && f->reasons[k].n > f->reasons[k - 1].n; k--) {
             struct reason other = f->reasons[k];
@@ -75,7 +74,7 @@ void failures_free(struct failures *f)
     *f = (struct failures){ 0 };
 }
 
-/* ---- what waits ---- */
+/* ---- waiting jobs ---- */
 
 int queue_read(struct rpc *rpc, const struct sweep_info *s, struct queue *q, struct err *e)
 {
@@ -97,7 +96,7 @@ int queue_read(struct rpc *rpc, const struct sweep_info *s, struct queue *q, str
         char **first = is_paused ? &q->paused : &q->first;
 
         q->n_paused += is_paused;
-        /* A job with a node is about to start. */
+        /* A job with a node does not count, as it is about to start. */
         if (*first == NULL && (is_paused || j->node == NULL || j->node[0] == '\0'))
             *first = mem_strdup(j->job);
     }
@@ -112,7 +111,7 @@ void queue_free(struct queue *q)
     *q = (struct queue){ 0 };
 }
 
-/* ---- sweeps, a row for each ---- */
+/* ---- table of sweeps ---- */
 
 enum { SWEEP, PROJECT, NAME, USER, STATE, DONE, RUNNING, QUEUED, FAILED, SUBMITTED, N_COLUMNS };
 
@@ -175,7 +174,7 @@ void sweepview_add_row(struct table *t, const struct sweep_info *s, int64_t now_
 void sweepview_add_counts(struct buf *out, const struct sweep_info *s)
 {
     buf_printf(out, "%" PRId64 " done", s->jobs.done + s->reused);
-    /* What runs, what is under way, what waits, what is over. */
+    /* By rank: running jobs, jobs under way, waiting jobs, jobs that are over. */
     for (int rank = 0; rank <= 3; rank++)
         for (int i = 0; i < JOB_STATE_COUNT; i++) {
             int its = i == JOB_RUNNING                  ? 0
@@ -195,12 +194,12 @@ int64_t sweepview_left_ms(const struct sweep_info *s)
 
     if (s->state != SWEEP_RUNNING || s->mean_ms == 0 || started == 0)
         return 0;
-    /* Those that run now are half done on average. */
+    /* Running jobs are half done on average. */
     left_ms = (double)s->mean_ms * ((double)s->jobs.queued / (double)started + 0.5);
     return left_ms > 1e12 ? 0 : left_ms < 1000 ? 1000 : (int64_t)left_ms;
 }
 
-/* A line of the view: a name, or "" below the last one, and its text, which is freed. */
+/* Adds a line of the view: a name, or "" for a further line, and its text, which is freed. */
 static void add_line(struct table *t, const char *name, enum tone tone, struct buf *text)
 {
     table_add(t, TONE_DIM, name);
@@ -295,7 +294,7 @@ void sweepview_add(struct buf *out, const struct sweep_info *s, const struct fai
         buf_add_str(&text, " left");
     }
     add_line(t, "progress", TONE_PLAIN, &text);
-    /* What of the jobs that wait needs to be told. */
+    /* Paused jobs are mentioned unless the whole sweep is paused. */
     if (q != NULL && q->n_paused > 0 && s->state != SWEEP_PAUSED) {
         buf_printf(&text, "%s%" PRId64 " of the jobs that wait ", q->is_complete ? "" : "at least ",
                    q->n_paused);

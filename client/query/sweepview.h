@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sweepview.h - what is shown of a sweep
+ * sweepview.h - shows a sweep
  */
 #ifndef LUDWIG_CLIENT_QUERY_SWEEPVIEW_H
 #define LUDWIG_CLIENT_QUERY_SWEEPVIEW_H
@@ -12,45 +12,45 @@ enum { REASONS_SHOWN = 3 };
 
 struct reason {
     char *text;
-    char *job; /* the first one */
+    char *job; /* the first job with this reason */
     int64_t n;
 };
 
-/* Why jobs of a sweep failed, the most frequent reasons first. */
+/* The reasons why jobs of a sweep failed, the most frequent first. */
 struct failures {
     struct reason *reasons;
     size_t n, capacity;
-    int64_t jobs;     /* looked at */
-    bool is_complete; /* all that failed were */
+    int64_t jobs;     /* failed jobs looked at */
+    bool is_complete; /* these are all failed jobs */
 };
 
-/* None, where they may not be seen. */
+/* Finds none where the user may not see the jobs. */
 int failures_read(struct rpc *rpc, int64_t sweep, struct failures *f, struct err *e);
 void failures_free(struct failures *f);
 
-/* The jobs of a sweep that wait, as far as one page tells. */
+/* The waiting jobs of a sweep, as far as one page tells. */
 struct queue {
-    char *first;      /* that nobody paused; NULL: none is known */
-    char *paused;     /* the first that was paused, not with its sweep */
-    int64_t n_paused; /* of these */
+    char *first;      /* the first that is not paused; NULL: none is known */
+    char *paused;     /* the first that was paused by itself, not with its sweep */
+    int64_t n_paused; /* number of jobs paused by themselves */
     bool is_complete; /* there is no further page */
 };
 
-/* None, where they may not be seen. */
+/* Finds none where the user may not see the jobs. */
 int queue_read(struct rpc *rpc, const struct sweep_info *s, struct queue *q, struct err *e);
 void queue_free(struct queue *q);
 
 enum tone sweepview_tone(int state);
 /* "14 done, 2 running, 7 queued, 1 failed" */
 void sweepview_add_counts(struct buf *out, const struct sweep_info *s);
-/* How long it will still take, by how long its jobs took and how many run; 0: not known. */
+/* Estimates the time left from the time that jobs took and the number that run; 0: not known. */
 int64_t sweepview_left_ms(const struct sweep_info *s);
 
 /* A table of sweeps, a row for each. */
 struct table *sweepview_table(size_t width, bool colour);
 void sweepview_add_row(struct table *t, const struct sweep_info *s, int64_t now_ms);
 
-/* All about one sweep, in lines that fit into width; f and q may be NULL. */
+/* Adds all about one sweep, in lines that fit into width; f and q may be NULL. */
 void sweepview_add(struct buf *out, const struct sweep_info *s, const struct failures *f,
                    const struct queue *q, int64_t now_ms, size_t width, bool colour);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* usage.c - what sweeps have taken, added up by user */
+/* usage.c - usage of sweeps, added up by user */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -66,7 +66,7 @@ void usage_free(struct usage_sums *s)
     *s = (struct usage_sums){ 0 };
 }
 
-/* ---- since when ---- */
+/* ---- --since ---- */
 
 int usage_parse_since(const char *text, int64_t now_ms, int64_t *since_ms, struct err *e)
 {
@@ -89,13 +89,14 @@ int usage_parse_since(const char *text, int64_t now_ms, int64_t *since_ms, struc
             continue;
         read = t;
         seconds = formats[i].utc ? timegm(&t) : mktime(&t);
-        /* mktime and timegm mend days there are none of: a date must come out as it went in. */
+        /* mktime and timegm turn days that do not exist into others, so the date must be
+         * unchanged. */
         if (t.tm_mday == read.tm_mday && t.tm_mon == read.tm_mon && seconds >= 0) {
             *since_ms = (int64_t)seconds * 1000;
             return 0;
         }
     }
-    /* "2026-11" would be 2026 days and 11 hours, as Slurm has them. */
+    /* units_parse_duration would read "2026-11" as Slurm does: 2026 days and 11 hours. */
     if (strchr(text, '-') != NULL || units_parse_duration(text, &back_ms, NULL) < 0)
         return err_set(e, ERR_USAGE,
                        "--since takes a time back from now, as 7d or 12h, or a date, "

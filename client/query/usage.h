@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage.h - what sweeps have taken, added up by user
+ * usage.h - usage of sweeps, added up by user
  */
 #ifndef LUDWIG_CLIENT_QUERY_USAGE_H
 #define LUDWIG_CLIENT_QUERY_USAGE_H
@@ -9,7 +9,7 @@
 
 /* Added up over sweeps (docs/json.md). */
 struct usage_sum {
-    const char *user; /* NULL: of all */
+    const char *user; /* NULL: all users */
     int64_t sweeps;
     int64_t attempts;
     double hours, cpu_hours, gpu_hours, busy_cpu_hours;
@@ -19,7 +19,7 @@ extern const struct schema usage_sum_schema;
 /* Zero-initialised is empty. */
 struct usage_sums {
     struct usage_sum total;
-    struct usage_sum *users; /* in the order they came */
+    struct usage_sum *users; /* in the order they were added */
     size_t n, capacity;
 };
 

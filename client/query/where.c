@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* where.c - what --where takes: an expression that is read, and whether a row matches it */
+/* where.c - expressions for --where: parsing, and testing rows */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -29,13 +29,13 @@ enum where_op {
 
 struct where_literal {
     struct value value;
-    struct bytes text; /* as it was written, without its quotes */
+    struct bytes text; /* the value as written, without quotes */
 };
 
 struct where_test {
     size_t name; /* index */
     enum where_op op;
-    struct where_literal *literals; /* one; with in: at least one */
+    struct where_literal *literals; /* one; with "in" at least one */
     size_t n;
 };
 
@@ -52,8 +52,8 @@ struct where_node {
 struct where_name {
     const char *text;
     bool is_seen;
-    bool is_shadowing;         /* it was a field where a parameter has the name too */
-    const struct value *value; /* in the row that is looked at; NULL: it does not have it */
+    bool is_shadowing;         /* a row had a field and a parameter of this name */
+    const struct value *value; /* in the current row; NULL: it has none */
 };
 
 struct where {
@@ -61,7 +61,7 @@ struct where {
     struct where_node *root;
     struct where_name *names;
     size_t n_names;
-    size_t n_rows;        /* looked at so far */
+    size_t n_rows;        /* rows tested so far */
     const char **learned; /* names that rows have */
     size_t n_learned;
 };
@@ -86,8 +86,8 @@ enum lexeme_type {
 struct lexeme {
     enum lexeme_type type;
     enum where_op op;
-    const char *text; /* of words and quoted ones, in the arena */
-    size_t at, n;     /* where it stands */
+    const char *text; /* of words and quoted texts, in the arena */
+    size_t at, n;     /* place in the expression */
 };
 
 struct parser {
@@ -163,7 +163,7 @@ static bool take_op(struct parser *p, struct lexeme *l)
     return false;
 }
 
-/* Between quotes; a backslash takes a quote's or a backslash's meaning away. */
+/* Reads a text in quotes; a backslash escapes a quote or a backslash. */
 static void take_quoted(struct parser *p, struct lexeme *l)
 {
     const char *begin = p->text + l->at, *at = begin + 1;
@@ -221,7 +221,7 @@ static bool accept(struct parser *p, enum lexeme_type type)
 
 /* ---- names and values ---- */
 
-/* As a sweep file reads it; what is more than a word to YAML, as an anchor, is text here. */
+/* Reads a word as in a sweep file; other YAML, such as an anchor, is text here. */
 static struct value read_scalar(const struct lexeme *l, struct arena *a)
 {
     struct yaml_node *node;
@@ -247,11 +247,11 @@ static int read_literal(struct parser *p, struct where_test *t)
     if (literal.value.type == VALUE_NULL &&
         (t->op == WHERE_CONTAINS || (t->op >= WHERE_LESS && t->op <= WHERE_AT_LEAST)))
         return fail_at(p, p->now.at, "only = and != compare with %s", p->now.text);
-    /* Numbers are told as they were written, the others in their one form: true, not True. */
+    /* Messages show numbers as written, and booleans in one form: true, not True. */
     if (literal.value.type == VALUE_BOOL)
         text = literal.value.b ? "true" : "false";
     literal.text = (struct bytes){ (const uint8_t *)text, strlen(text) };
-    if ((t->n & (t->n - 1)) == 0) { /* 0, 1, 2, 4...: there is no room for more */
+    if ((t->n & (t->n - 1)) == 0) { /* 0, 1, 2, 4...: the array is full */
         items = arena_alloc(p->arena, (t->n == 0 ? 1 : 2 * t->n) * sizeof *items);
         if (t->n > 0)
             memcpy(items, t->literals, t->n * sizeof *items);
@@ -341,7 +341,7 @@ static struct where_node *read_not(struct parser *p)
     return node;
 }
 
-/* PART between PART between PART; one alone stays what it is. */
+/* PART between PART between PART; a single PART gets no node of its own. */
 static struct where_node *read_chain(struct parser *p, enum where_node_type type,
                                      enum lexeme_type between,
                                      struct where_node *(*read_part)(struct parser *))
@@ -395,7 +395,7 @@ struct where *where_parse(const char *text, struct arena *a, struct err *e)
 
 /* ==== a row ==== */
 
-/* ---- what a name stands for in a row ---- */
+/* ---- values of names in a row ---- */
 
 static const struct value *find_field(const struct where_row *row, const char *name)
 {
@@ -405,7 +405,7 @@ static const struct value *find_field(const struct where_row *row, const char *n
     return NULL;
 }
 
-/* A key may have dots in it, so the longest one that is there counts. */
+/* A key may contain dots, so the longest key that exists is taken. */
 static const struct value *find_path(const struct value *map, const char *path)
 {
     while (map != NULL && map->type == VALUE_MAP) {
@@ -440,7 +440,7 @@ static const struct value *find_value(const struct where_row *row, const char *n
     return found != NULL ? found : find_path(row->params, name);
 }
 
-/* ---- names that were seen ---- */
+/* ---- seen names ---- */
 
 bool where_knows_names(const struct where *w)
 {
@@ -555,7 +555,8 @@ static enum order compare(const struct value *v, const struct where_literal *lit
     return x < y ? LESS : x > y ? GREATER : SAME;
 }
 
-/* v NULL: the name has no value, which is equal to null, and not comparable with anything else. */
+/* Whether the value passes the test.  v NULL: the name has no value, which equals null, and passes
+ * no other test. */
 static bool passes(const struct where_test *t, const struct value *v)
 {
     bool is_null = v == NULL || v->type == VALUE_NULL, is_equal = false, found;
@@ -590,7 +591,7 @@ static bool passes(const struct where_test *t, const struct value *v)
     }
 }
 
-/* As deep as the parentheses. */
+/* Whether the row matches the node; recursion is as deep as the parentheses. */
 static bool holds(const struct where *w, const struct where_node *node)
 {
     bool decides = node->type == WHERE_OR; /* a true part decides an or, a false one an and */
@@ -617,7 +618,7 @@ bool where_matches(struct where *w, const struct where_row *row)
         name->is_shadowing |= n_params > 0 && find_field(row, name->text) != NULL &&
                               value_get(params, name->text) != NULL;
     }
-    /* Names that rows have are learned for "did you mean". */
+    /* The row's names are remembered for "did you mean". */
     if (w->n_rows++ < ROWS_LEARNED_MAX && !where_knows_names(w))
         for (size_t i = 0; i < row->n_fields + n_params; i++) {
             const char *key = i < row->n_fields ? row->fields[i].key.str.s

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aggregate.c - what the replications of each configuration have in common */
+/* aggregate.c - statistics over the replications of each configuration */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ void stats_of(struct stats *s, double *values, size_t n)
     if (n == 0)
         return;
     qsort(values, n, sizeof *values, stats_compare);
-    /* Welford's way: no large sums, so that nothing cancels. */
+    /* Welford's method has no large sums, so that nothing cancels. */
     for (size_t i = 0; i < n; i++) {
         double distance = values[i] - mean;
 
@@ -106,7 +106,7 @@ int aggregate_find_metric(const struct aggregate *g, const char *name)
     return -1;
 }
 
-/* Of a configuration; both it and the aggregate may not know the metric yet. */
+/* Finds the measure of a configuration; adds the metric to both it and the aggregate if need be. */
 static struct measure *find_measure(struct aggregate *g, struct config_result *c, const char *name)
 {
     int found = aggregate_find_metric(g, name);
@@ -142,7 +142,7 @@ void aggregate_add(struct aggregate *g, const struct job_result *r)
     for (size_t i = 0; is_done && i < r->metrics.n; i++) {
         const struct metric *v = &metrics[i];
         struct measure *m = find_measure(g, c, v->name);
-        /* Of a job that told no range the last value is all there is. */
+        /* Without a reported range the last value stands for it. */
         bool has_range = !isnan(v->min) && !isnan(v->max) && v->n > 0;
 
         has_nan = has_nan || !isfinite(v->value);
@@ -253,7 +253,7 @@ struct list aggregate_varying(struct aggregate *g)
     return (struct list){ varying, n_varying };
 }
 
-/* ---- what is good ---- */
+/* ---- goals ---- */
 
 enum goal goal_of(const char *metric)
 {
@@ -281,7 +281,7 @@ int aggregate_main_metric(const struct aggregate *g)
     return -1;
 }
 
-/* Whether x comes before y; a mean that is no number comes last. */
+/* Whether x comes before y; a mean that is NAN comes last. */
 static bool is_better(const struct measure *x, const struct measure *y, enum goal goal)
 {
     bool x_counts = x != NULL && !isnan(x->last.mean), y_counts = y != NULL && !isnan(y->last.mean);
@@ -308,7 +308,7 @@ int64_t aggregate_best(const struct aggregate *g, size_t metric)
     return index;
 }
 
-/* Sorts by merging, which keeps the order of equals as qsort does not. */
+/* A merge sort, as qsort(3) does not keep the order of equals. */
 static void sort_configs(struct config_result *items, struct config_result *spare, size_t n,
                          size_t metric, enum goal goal)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* results_out.c - which measures of a sweep are shown, as a table, as JSON and as CSV */
+/* results_out.c - chooses the measures of a sweep to show, and prints a table, JSON or CSV */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ enum {
     NAME_COLUMNS = 24
 };
 
-/* ---- which ranks, and whether large is good ---- */
+/* ---- ranking ---- */
 
 int measures_refuse(const struct aggregate *g, enum err_kind kind, const char *option,
                     const char *name, struct err *e)
@@ -71,7 +71,7 @@ int measures_rank(struct aggregate *g, const struct measures_said *said,
             aggregate_set_goal(g, results->metric, (enum goal)results->goal);
         return 0;
     }
-    /* --goal is about the measure that ranks. */
+    /* --goal is the goal of the measure that ranks. */
     while (goal < GOAL_COUNT && strcmp(goal_names[goal], said->goal) != 0)
         goal++;
     if (goal == GOAL_COUNT)
@@ -82,7 +82,7 @@ int measures_rank(struct aggregate *g, const struct measures_said *said,
     return 0;
 }
 
-/* ---- which are shown ---- */
+/* ---- choice of measures ---- */
 
 static void show_metric(struct results_view *v, size_t metric)
 {
@@ -92,7 +92,7 @@ static void show_metric(struct results_view *v, size_t metric)
     v->metrics[v->n_metrics++] = metric;
 }
 
-/* The one that ranks comes first, as a narrow terminal may have room for that one alone. */
+/* The ranking measure comes first, as a narrow terminal may have room for only one. */
 int measures_choose(struct results_view *v, const struct measures_said *said, struct arena *a,
                     struct err *e)
 {
@@ -151,12 +151,12 @@ static const struct field measure_fields[] = {
 };
 const struct schema measure_schema = SCHEMA(struct measure, "measure", measure_fields);
 
-/* A configuration, as JSON has it. */
+/* A configuration in JSON. */
 struct result_row {
     const char *param_name;
     struct value params;
     int64_t n, left;
-    struct job_counts counts; /* JSON has those of aggregate_counts, by their names, before left */
+    struct job_counts counts; /* in JSON the states of aggregate_counts, by name, before left */
     const char *reason;
     bool best;
     struct list jobs;
@@ -270,7 +270,7 @@ int results_write_json(const struct results_view *v, struct err *e)
 
 /* ---- CSV ---- */
 
-/* CSV has the numbers of a measure up to the deviation of the best values, whose mean is "best". */
+/* CSV has the fields of a measure up to the deviation of the best values, whose mean is "best". */
 enum { N_CSV_FIELDS = 12 };
 
 static void add_csv_row(struct buf *out, const struct results_view *v,
@@ -342,7 +342,7 @@ int results_write_csv(const struct results_view *v, struct err *e)
 
 /* ---- cells ---- */
 
-/* What must be shown for a column to be there. */
+/* The kind of a column, which is made only if its kind is shown. */
 enum part { PART_ALWAYS, PART_PARAM, PART_MEAN, PART_BEST, PART_MEDIAN, PART_QUARTILES };
 
 struct place {
@@ -350,14 +350,14 @@ struct place {
     size_t index; /* of the parameter or the measure */
 };
 
-/* A table that is being filled. */
+/* A table under construction. */
 struct sheet {
     const struct results_view *view;
-    size_t n_metrics; /* so many of them, from the first */
-    size_t n_params;  /* so many of them, from the first */
+    size_t n_metrics; /* number shown, from the first */
+    size_t n_params;  /* number shown, from the first */
     bool has_median, has_quartiles, has_best, has_notes;
     size_t width;  /* SIZE_MAX: no terminal, so that parameters have all their digits */
-    int *decimals; /* of each metric that is shown: behind the point; -1: as %g says */
+    int *decimals; /* digits behind the point of each metric; -1: as %g prints */
     struct table *table;
     struct place *places; /* of its columns */
     size_t n_places;
@@ -377,8 +377,8 @@ static void end_cell(struct sheet *s, enum tone tone)
     buf_clear(&s->text);
 }
 
-/* Digits behind the point, so that the usual deviation, below which half of the configurations
- * stay, shows two. */
+/* Digits behind the point with which the median of the configurations' deviations shows two
+ * digits. */
 static int decimals_of(const struct results_view *v, size_t metric)
 {
     double *all = mem_resize(NULL, v->n, sizeof *all), usual;
@@ -472,7 +472,7 @@ static void add_row(struct sheet *s, const struct config_result *c, bool is_best
     for (size_t i = 0; i < s->n_params; i++) {
         const struct value *v = value_get(&c->params, names[i]);
 
-        /* Six digits are enough to tell values apart at a glance; other outputs have all. */
+        /* On a terminal six digits are enough; other outputs have all. */
         if (v != NULL && s->width != SIZE_MAX && v->type == VALUE_FLOAT && isfinite(v->f))
             buf_printf(&s->text, "%.6g", v->f);
         else if (v != NULL)
@@ -509,7 +509,7 @@ static void add_column(struct sheet *s, struct column *columns, enum part part, 
     s->places[s->n_places++] = (struct place){ part, index };
 }
 
-/* Whether a value may be cut: of a number that would leave another one. */
+/* Whether values may be cut: a number would become another one. */
 static bool has_text(const struct results_view *v, const char *name)
 {
     for (size_t i = 0; i < v->n; i++) {
@@ -522,8 +522,8 @@ static bool has_text(const struct results_view *v, const char *name)
     return false;
 }
 
-/* The columns of these parts of the parameters or measures from first to last may be left out
- * together. */
+/* Lets the table leave out, together, these kinds of columns of parameters or measures first to
+ * last. */
 static void may_go(struct sheet *s, unsigned parts, size_t first, size_t last)
 {
     bool is_first = true;
@@ -541,7 +541,8 @@ static void may_go(struct sheet *s, unsigned parts, size_t first, size_t last)
     }
 }
 
-/* What is least useful goes first: of what is told of a measure, of measures, of parameters. */
+/* Makes the columns, and says in which order they may be left out, the least useful first: details
+ * of a measure, measures, parameters. */
 static void make_table(struct sheet *s, bool colour)
 {
     const struct results_view *v = s->view;
@@ -560,7 +561,7 @@ static void make_table(struct sheet *s, bool colour)
         const char *name = v->aggregate->metrics[v->metrics[i]];
         size_t n = strlen(name);
 
-        /* A terminal shows a long name's beginning. */
+        /* On a terminal a long name is cut. */
         if (s->width != SIZE_MAX && safe_text_width(name, n) > NAME_COLUMNS) {
             n = safe_text_fitting(name, n, NAME_COLUMNS - 1);
             name = arena_printf(v->aggregate->arena, "%.*s…", (int)n, name);
@@ -586,7 +587,7 @@ static void make_table(struct sheet *s, bool colour)
     may_go(s, 1 << PART_QUARTILES, 0, SIZE_MAX);
 }
 
-/* Parameters and measures are left out from the last one on. */
+/* Learns from the fitted table how many parameters and measures remain; the last ones go first. */
 static void learn_what_fits(struct sheet *s)
 {
     for (size_t i = s->n_places; i-- > 0;) {
@@ -659,7 +660,7 @@ void results_add_table(struct buf *out, const struct results_view *v, size_t col
         s.decimals[i] = decimals_of(v, v->metrics[i]);
         s.has_best = s.has_best || (v->in_detail && differs(v, v->metrics[i]));
     }
-    /* First by the heads alone, so that cells are made only where they may be shown. */
+    /* First fits the heads alone, so that cells are made only for columns that may be shown. */
     make_table(&s, colour);
     table_fit(s.table);
     learn_what_fits(&s);

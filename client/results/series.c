@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* series.c - all values of a measure that jobs reported: results --series */
+/* series.c - all reported values of a measure: results --series */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -20,7 +20,7 @@
 enum {
     LINE_MAX_BYTES = 64 * 1024,
     FLUSH_BYTES = 64 * 1024,
-    AHEAD = 64 /* files of so many jobs are on their way while one is read */
+    AHEAD = 64 /* jobs whose files are on their way while one's are read */
 };
 
 static const struct field series_row_fields[] = {
@@ -37,13 +37,13 @@ const struct schema series_row_schema = SCHEMA(struct series_row, "series_row", 
 
 struct lines {
     struct share_input *file;
-    size_t begin, end; /* what is not handed out yet */
+    size_t begin, end; /* bytes that are not handed out yet */
     bool at_end;
-    bool in_long_line; /* the rest of a line that was too long comes next */
+    bool in_long_line; /* the rest of a line that is too long comes next */
     char bytes[LINE_MAX_BYTES + 1];
 };
 
-/* The next line without its end: 1, or 0 at the end, or -1.  Too long ones are left out. */
+/* Gives the next line without its end: 1, or 0 at the end, or -1.  Too long lines are skipped. */
 static int lines_next(struct lines *l, char **line, struct err *e)
 {
     for (;;) {
@@ -65,7 +65,7 @@ static int lines_next(struct lines *l, char **line, struct err *e)
         }
         if (end == NULL && l->begin == l->end)
             return 0;
-        /* A piece ends with a line, with the file, or where the memory does. */
+        /* A piece ends at the end of a line, of the file or of the memory. */
         *line = l->bytes + l->begin;
         ends_line = end != NULL || l->at_end;
         if (end == NULL)
@@ -81,7 +81,7 @@ static int lines_next(struct lines *l, char **line, struct err *e)
     }
 }
 
-/* ---- what is read, and for whom ---- */
+/* ---- reader ---- */
 
 struct reader {
     struct lines *lines;
@@ -160,7 +160,7 @@ static bool read_number(const char *text, struct value *v)
     return end > text && *end == '\0';
 }
 
-/* An index or a series without a name heads its column with nothing. */
+/* The column of an index or a series without a name has an empty head. */
 static int read_csv(struct reader *r, struct err *e)
 {
     bool is_first = true;
@@ -173,7 +173,7 @@ static int read_csv(struct reader *r, struct err *e)
         bool is_head = is_first && text != NULL && (row[0] == '\0' || text[0] == '\0');
 
         is_first = false;
-        value = value_float((double)NAN); /* which pandas writes as nothing at all */
+        value = value_float((double)NAN); /* pandas writes NaN as an empty field */
         if (text == NULL || is_head || (text[0] != '\0' && !read_number(text, &value)))
             continue;
         if (!read_number(row, &step))
@@ -186,7 +186,7 @@ static int read_csv(struct reader *r, struct err *e)
 
 /* ---- files ---- */
 
-/* 0 also when there is no such file, and with e set when it cannot be opened. */
+/* Returns 0 also when the file is missing, and 0 with e set when it cannot be opened. */
 static int read_file(struct reader *r, struct share_dir *fs, const char *path,
                      int (*read)(struct reader *, struct err *), struct err *e)
 {
@@ -207,7 +207,7 @@ static int read_file(struct reader *r, struct share_dir *fs, const char *path,
     return result;
 }
 
-/* NULL: no file can have that name. */
+/* The path of the CSV file; NULL: the metric's name cannot be a file's. */
 static char *csv_path(const char *run_path, const char *metric)
 {
     return strchr(metric, '/') == NULL ? mem_printf("%s/%s.csv", run_path, metric) : NULL;
@@ -235,21 +235,21 @@ int series_read(struct share_dir *fs, const char *run_path, const char *metric, 
     return result < 0 ? -1 : r.found;
 }
 
-/* ---- of all jobs, on their way to stdout ---- */
+/* ---- series of all jobs, to stdout ---- */
 
 struct series_out {
     const struct results_series *said;
     struct share_dir *fs;
     struct list varying;          /* names of parameters */
-    struct jsonlist list;         /* of JSON */
-    struct buf csv;               /* or this */
-    const struct job_result *job; /* whose points come */
-    int64_t n_jobs, n_missing;    /* that are done, and of these without a series */
-    char *missing;                /* the first one, and why */
+    struct jsonlist list;         /* output as JSON */
+    struct buf csv;               /* output as CSV */
+    const struct job_result *job; /* the job being read */
+    int64_t n_jobs, n_missing;    /* done jobs, and those of them without a series */
+    char *missing;                /* the first job without a series, and why */
     bool has_trouble;             /* a file could not be read */
 };
 
-/* JSON has no word for what is no number. */
+/* JSON cannot hold NAN and infinities, so they become null. */
 static struct value number_or_null(const struct value *v)
 {
     return v->type == VALUE_FLOAT && !isfinite(v->f) ? value_null() : *v;
@@ -304,7 +304,7 @@ static int add_job(struct series_out *o, const struct job_result *r, struct err 
     return 0;
 }
 
-/* Whether --where has it, and it has results. */
+/* Whether the job matches --where and has results. */
 static bool is_wanted(const struct series_out *o, const struct job_result *r)
 {
     const struct metric *metrics = r->metrics.items;
@@ -368,7 +368,7 @@ static int write_all(struct series_out *o, struct rpc *rpc, int64_t sweep,
     result = pages_results(rpc, sweep, add_page, o, e);
     if (result == 0 && said->where != NULL)
         result = where_check_names(said->where, e);
-    /* Jobs are done, and none has such a series: nothing is written yet. */
+    /* Where no done job has such a series, nothing is written yet, and the name is an error. */
     if (result == 0 && o->n_jobs > 0 && o->n_missing == o->n_jobs && !o->has_trouble &&
         aggregate_find_metric(g, said->metric) < 0)
         result = measures_refuse(g, ERR_NOT_FOUND, "series", said->metric, e);
@@ -391,7 +391,7 @@ static int add_results(void *context, const struct job_result *results, size_t n
     return 0;
 }
 
-/* A first pass learns which parameters vary, a second one streams. */
+/* A first pass finds the parameters that vary, a second one streams. */
 int results_series_show(struct session *session, int64_t sweep, const struct results_series *said,
                         struct err *e)
 {

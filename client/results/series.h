@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * series.h - all values of a measure that jobs reported, from the files of their runs
+ * series.h - all reported values of a measure, from the files of runs
  *
- * They lie in metrics.jsonl ({"accuracy": 0.9, "step": 3}) or, for a job that saved a series of its
- * own, in accuracy.csv (index, value, as pandas writes them).  Read in bounded memory.
+ * The values lie in metrics.jsonl ({"accuracy": 0.9, "step": 3}) or, for a job that saved its own
+ * series, in accuracy.csv (index, value, as written by pandas).  Reading takes bounded memory.
  */
 #ifndef LUDWIG_CLIENT_RESULTS_SERIES_H
 #define LUDWIG_CLIENT_RESULTS_SERIES_H
@@ -17,7 +17,7 @@ struct series_point {
     struct value value; /* a number */
 };
 
-/* Takes a point, which lasts for this call; -1 with e set ends the reading. */
+/* Takes a point, valid during the call; -1 with e set ends the reading. */
 typedef int (*series_fn)(void *context, const struct series_point *point, struct err *e);
 
 /*
@@ -27,7 +27,7 @@ typedef int (*series_fn)(void *context, const struct series_point *point, struct
 int series_read(struct share_dir *fs, const char *run_path, const char *metric, series_fn take,
                 void *context, struct err *e);
 
-/* A point with the job it belongs to, as `results --series --json` prints it (docs/json.md). */
+/* A point with its job, as in `results --series --json` (docs/json.md). */
 struct series_row {
     const char *job;
     const char *param_name;
@@ -40,11 +40,12 @@ extern const struct schema series_row_schema;
 
 struct results_series {
     const char *metric;
-    struct where *where; /* only of jobs that match; NULL: all */
+    struct where *where; /* only jobs that match; NULL: all */
     bool json;           /* else CSV */
 };
 
-/* Reads the series from the shared drive and writes them to stdout.  ERR_NOT_FOUND: there is none. */
+/* Reads the series from the shared drive and prints them to stdout.  ERR_NOT_FOUND: there is
+ * none. */
 int results_series_show(struct session *session, int64_t sweep, const struct results_series *said,
                         struct err *e);
 

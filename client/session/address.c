@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* address.c - where the user's own server listens, kept in the state folder */
+/* address.c - the address of the user's own server, in a file of the state folder */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -23,7 +23,7 @@ enum {
     ADDRESS_MAX_BYTES = 4096
 };
 
-/* A folder of this user's that nobody else may write. */
+/* Refuses a folder that is not this user's, or that others may write. */
 static int check_private(const char *path, struct err *e)
 {
     struct stat st;
@@ -86,7 +86,8 @@ static char *socket_below(const char *parent, const char *name, struct err *e)
 
 /*
  * The state folder comes first: a runtime folder is removed when its user logs out, while the
- * server goes on.  In folders for all of a user's servers the name says whose state it is.
+ * server goes on.  In folders for all of a user's servers the socket's name is made of the state
+ * folder's.
  */
 char *address_choose_socket(const char *state, struct err *e)
 {
@@ -136,7 +137,7 @@ int address_read(const char *state, struct endpoint *to, struct arena *a, struct
     struct stat st;
     int result;
 
-    /* It may have been started on another login node a moment ago. */
+    /* The server may have been started on another login node a moment ago. */
     (void)nfs_lookup_stat(AT_FDCWD, path, &st);
     result = io_read_file(path, ADDRESS_MAX_BYTES, &text, e);
     if (result < 0)

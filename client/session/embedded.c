@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* embedded.c - a ludwigd and a worker of the user's own, on this machine */
+/* embedded.c - the user's own ludwigd and worker, on this machine */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -77,7 +77,7 @@ static int write_conf(const char *state, const char *name, struct member *member
     return result;
 }
 
-/* "PROGRAM --config STATE/CONF", its output behind STATE/LOG. */
+/* Starts "PROGRAM --config STATE/CONF" with its output appended to STATE/LOG. */
 static pid_t start_program(const char *state, const char *program, const char *conf_name,
                            const char *log_name, struct err *e)
 {
@@ -92,7 +92,7 @@ static pid_t start_program(const char *state, const char *program, const char *c
     return pid;
 }
 
-/* It says so in the last line of its log. */
+/* Sets e to the last line of the log, where the program said why it ended. */
 static int say_why_it_ended(const char *state, const char *program, const char *log_name,
                             struct err *e)
 {
@@ -122,7 +122,7 @@ static int say_why_it_ended(const char *state, const char *program, const char *
     return -1;
 }
 
-/* Waits while another command of this user starts or stops the same. */
+/* Waits while another command of this user starts or stops the server. */
 static int lock(const char *state, struct err *e)
 {
     char *path = path_join(state, "up.lock");
@@ -174,7 +174,7 @@ static int start_server(const char *state, const struct conf *c, const char *soc
     return 0;
 }
 
-/* How many workers there are, pilots left out; those that are lost may come back. */
+/* Numbers of workers, pilots left out; lost ones may come back. */
 struct worker_counts {
     size_t local, others, lost;
 };
@@ -213,7 +213,7 @@ static int wait_for_worker(struct rpc *rpc, const char *state, pid_t pid, struct
             return -1;
         if (counts.local > 0)
             return 0;
-        /* One that was running already makes the new one end, and is back in a moment. */
+        /* A worker that runs already makes the new one end, and reconnects in a moment. */
         if (!ended && child_has_ended(pid)) {
             ended = true;
             deadline_ms = units_monotonic_ms() + 3000;
@@ -253,8 +253,8 @@ static int start_worker(struct rpc *rpc, const char *state, const struct conf *c
     return pid < 0 ? -1 : wait_for_worker(rpc, state, pid, e);
 }
 
-/* Connects to the address that is in use, as long as it is answered; else a server is started at the
- * best one.  Never while the same state is served on another host. */
+/* Connects to the address in use, if a server answers there; else starts a server at the best
+ * address, but never while the same state is served on another host. */
 static int connect_or_start(struct rpc *rpc, const char *state, const struct conf *c, bool *running,
                             struct err *e)
 {
@@ -280,8 +280,8 @@ static int connect_or_start(struct rpc *rpc, const char *state, const struct con
     return result;
 }
 
-/* A machine that was seen to be a login node stays one while its Slurm does not answer.  The mark
- * carries the machine's name, as several machines may share a home. */
+/* A machine found to be a login node stays one while its Slurm does not answer.  The mark carries
+ * the machine's name, as several machines may share a home. */
 static bool is_login_node(const char *state)
 {
     char *host = unixsocket_host();
@@ -321,10 +321,10 @@ static int start_all(struct rpc *rpc, const char *state, const struct conf *c, b
     if (result == 0 && (wants_worker || !is_login_node(state))) {
         result = start_worker(rpc, state, c, e);
     } else if (result == 0) {
-        /* People may not compute on a login node unless they say so. */
+        /* People may compute on a login node only on request. */
         output_note("no worker was started here, as this is a login node of a Slurm cluster; "
                     "--local starts one");
-        /* Workers that are connected come back within seconds after a server has started. */
+        /* After a start, lost workers reconnect within seconds. */
         *has_no_worker = counts.others == 0 && (was_running || counts.lost == 0);
     }
     if (result < 0)
@@ -360,11 +360,11 @@ static int ask_to_stop(struct rpc *rpc, bool workers, struct err *e)
     if (rpc_send(rpc, MSG_SHUTDOWN, NULL, &request, &lost, e) >= 0 &&
         rpc_receive(rpc, MSG_OK, &reply, &lost, e) == 0)
         return 0;
-    /* It may be gone before its answer is here. */
+    /* The server may be gone before its answer arrives. */
     return lost ? 0 : -1;
 }
 
-/* No other command may start the server anew while we wait for its end. */
+/* Waits for the server's end under the lock, so that no other command starts it anew meanwhile. */
 static int wait_until_gone(struct err *e)
 {
     char *state = conf_state_dir(), *path = mem_printf("%s/server/lock", state);
@@ -372,7 +372,7 @@ static int wait_until_gone(struct err *e)
     struct err why = { 0 };
 
     if (lock_fd >= 0) {
-        /* ludwigd lets go of its state last of all: then the next one may start. */
+        /* ludwigd releases its state last of all, and then the next one may start. */
         server_fd = io_lock_file_within(path, STOP_MAX_MS, &why);
         result = server_fd < 0 && why.kind == ERR_BUSY
                      ? err_set(e, ERR_BUSY, "an old ludwigd still uses %s after %d s", state,
@@ -402,7 +402,7 @@ int embedded_down(const struct conf *c, struct err *e)
     if (rpc_call(&rpc, MSG_GET_NODES, &get_nodes, &nodes, NULL) == 0)
         for (size_t i = 0; i < nodes.nodes.n; i++)
             n_running += ((const struct node_info *)nodes.nodes.items)[i].running;
-    /* What Slurm has of ours; an older server does not say. */
+    /* The numbers of pilots in Slurm; an older server does not tell them. */
     if (rpc_call(&rpc, MSG_GET_SWEEPS, &get_sweeps, &page, NULL) == 0) {
         waiting = page.pilots_waiting;
         running = page.pilots_running;

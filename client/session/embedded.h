@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * embedded.h - a ludwigd and a worker of the user's own, on this machine
+ * embedded.h - the user's own ludwigd and worker, on this machine
  *
  * $XDG_STATE_HOME/ludwig/ (0700) holds their configuration, state and logs, and
- * "address": where ludwigd listens, and the host that is on.
+ * "address" (see address.h).
  */
 #ifndef LUDWIG_CLIENT_SESSION_EMBEDDED_H
 #define LUDWIG_CLIENT_SESSION_EMBEDDED_H
@@ -18,16 +18,17 @@ int embedded_connect(struct rpc *rpc, const struct conf *c, struct err *e);
 
 /*
  * Starts the server and a worker unless they run, and connects.  On a login node (login_node.h) no
- * worker is started unless wants_worker: people may not compute there.  *has_no_worker: so it was,
- * and there is no other worker either, pilots left out.
+ * worker is started unless wants_worker, as people may not compute there.  *has_no_worker: none was
+ * started for that reason, and there is no other worker either, pilots left out.
  */
 int embedded_up(struct rpc *rpc, const struct conf *c, bool wants_worker, bool *has_no_worker,
                 struct err *e);
 
-/* Stops the server alone: its workers wait for the next one.  1, 0 when it does not run. */
+/* Stops only the server: its workers wait for the next one.  1; 0 when no server runs; -1 with e
+ * set. */
 int embedded_stop_server(const struct conf *c, struct err *e);
 
-/* Stops the server and its workers here; jobs that run go on. */
+/* Stops the server and its workers here; running jobs go on. */
 int embedded_down(const struct conf *c, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* own_sshd.c - the sshd of the user's own server: where it listens, and whose keys it lets in */
+/* own_sshd.c - the sshd of the user's own server: its address, and the keys that it lets in */
 #include "client/session/own_sshd.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ enum {
     LOCK_MAX_MS = 10 * 1000
 };
 
-/* ---- whether it is to run, and where ---- */
+/* ---- address ---- */
 
 char *own_sshd_listen(const char *state)
 {
@@ -65,13 +65,14 @@ char *own_sshd_dir(const char *state)
     return mem_printf("%s/server/sshd", state);
 }
 
-/* ---- whether it listens ---- */
+/* ---- listening processes ---- */
 
 struct listeners {
     bool own, others;
 };
 
-/* The kernel says whose they are, and is not counted as a guest. */
+/* Finds the listeners on a port by the kernel's table, as a connection would count as a guest's
+ * try. */
 static struct listeners look(const char *table, int port)
 {
     enum { LISTENING = 0x0a };
@@ -103,7 +104,8 @@ bool own_sshd_listens(int port, int timeout_ms)
     for (;;) {
         struct listeners v4 = look("/proc/net/tcp", port), v6 = look("/proc/net/tcp6", port);
 
-        /* An sshd that found the port taken for IPv4 has it for IPv6, until ludwigd ends it. */
+        /* An sshd that finds the port taken for IPv4 listens on IPv6 alone, until ludwigd ends
+         * it. */
         if (v4.own || (v6.own && !v4.others))
             return true;
         if (units_monotonic_ms() >= until_ms)
@@ -214,7 +216,7 @@ static bool is_key_type(const char *word)
     return false;
 }
 
-/* Takes the word at *at out of the text, and goes behind it. */
+/* Copies the word at *at, and moves *at behind it. */
 static const char *take_word(struct arena *a, const char **at)
 {
     const char *begin = *at + strspn(*at, " \t");
@@ -296,8 +298,8 @@ static int read_keys(const char *dir, struct buf *text, struct err *e)
     return rc;
 }
 
-/* The next line "restrict TYPE BLOB ludwig:NAME" at or behind *at, which goes behind it; false: there is
- * none. */
+/* Reads the next line "restrict TYPE BLOB ludwig:NAME" from *at on, and moves *at behind it; false:
+ * there is none. */
 static bool next_guest(const char **at, struct arena *a, struct guest *g, const char **blob)
 {
     while (**at != '\0') {
@@ -316,7 +318,7 @@ static bool next_guest(const char **at, struct arena *a, struct guest *g, const 
     return false;
 }
 
-/* Waits for its turn: two commands at once do not lose each other's key. */
+/* Waits for the lock, so that two commands at once do not lose each other's key. */
 static int lock(const char *dir, struct err *e)
 {
     char *path = path_join(dir, "keys.lock");
@@ -332,7 +334,7 @@ static int lock(const char *dir, struct err *e)
     return fd;
 }
 
-/* The line of a guest; is_in: it shall be there. */
+/* Writes, or with is_in false removes, the line of a guest. */
 static int edit_line(const char *dir, const struct guest *g, const char *blob, bool is_in,
                      struct err *e)
 {
@@ -349,8 +351,8 @@ static int edit_line(const char *dir, const struct guest *g, const char *blob, b
 
 /* ---- fingerprints ---- */
 
-/* Under the lock: it writes the key into a file for ssh-keygen, which says "256 SHA256:... comment
- * (ED25519)". */
+/* Call it under the lock: writes the key into a file for ssh-keygen, which prints "256 SHA256:...
+ * comment (ED25519)". */
 static int fingerprint_of(const char *dir, const char *type, const char *blob, struct arena *a,
                           const char **fingerprint, struct err *e)
 {

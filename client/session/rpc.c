@@ -40,7 +40,7 @@ static void drop_ssh(struct rpc *r)
     r->mux = NULL;
 }
 
-/* The one there is, or a new one. */
+/* Waits for the present mux, or a new one. */
 static int wait_for_ssh(struct rpc *r, struct err *e)
 {
     if (r->mux == NULL && begin_ssh(r, e) < 0)
@@ -51,7 +51,7 @@ static int wait_for_ssh(struct rpc *r, struct err *e)
     return -1;
 }
 
-/* A new connection, if the last one is gone; else another channel of it. */
+/* Connects to ludwigd over the present SSH connection, or a new one if that is gone. */
 static int connect_to(struct rpc *r, bool with_sftp, struct err *e)
 {
     if (r->to.kind != ENDPOINT_SSH)
@@ -63,7 +63,7 @@ static int connect_to(struct rpc *r, bool with_sftp, struct err *e)
     return with_sftp ? mux_server_and_sftp(r->mux, &r->way, e) : mux_server(r->mux, &r->way, e);
 }
 
-/* One try.  *lost: another may succeed; a key that was refused is refused again. */
+/* One try.  *lost: another try may succeed, which a refused key cannot. */
 static int send_hello(struct rpc *r, bool with_sftp, bool *lost, struct err *e)
 {
     char *host = unixsocket_host();
@@ -79,7 +79,7 @@ static int send_hello(struct rpc *r, bool with_sftp, bool *lost, struct err *e)
     } else {
         wire_init(&r->wire, fd, &proto);
         r->hello_at_ms = units_monotonic_ms();
-        /* A server that turns us away at once may be gone before we greet; its answer says why. */
+        /* A server that refuses us at once may be gone before we greet; its answer says why. */
         if (rpc_send(r, MSG_HELLO, NULL, &hello, lost, e) < 0 && !*lost) {
             wire_close(&r->wire);
             result = -1;
@@ -176,8 +176,8 @@ static int64_t longer(int64_t pause_ms)
     return pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
 }
 
-/* Sleeps; false when the user interrupts.  Clients that lost the same server do not all come back in
- * the same moment. */
+/* Sleeps; false when the user interrupts.  The time is random, so that clients that lost the same
+ * server do not all come back at once. */
 static bool rest(const struct rpc *r, int64_t pause_ms)
 {
     struct pollfd fd = { .fd = r->interrupt_fd, .events = POLLIN };
@@ -274,9 +274,9 @@ int rpc_answer(struct rpc *r, struct rpc_question *q, void *reply, struct err *e
     int64_t deadline_ms = units_monotonic_ms() + r->patience_ms;
     bool lost;
 
-    /* A server that greets and then drops the request each time gets no rush of requests. */
+    /* Pauses grow, as a server may greet and then drop the request each time. */
     for (int64_t pause_ms = FIRST_PAUSE_MS;; pause_ms = longer(pause_ms)) {
-        if (q->n_opened != r->n_opened) /* it went over a connection that is gone */
+        if (q->n_opened != r->n_opened) /* its connection is gone */
             send_question(r, q);
         lost = q->is_lost;
         if (!q->is_sent)

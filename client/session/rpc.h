@@ -2,7 +2,7 @@
 /*
  * rpc.h - questions to ludwigd, and its answers
  *
- * A connection that breaks is made again, for a while, and the question is asked
+ * When a connection breaks, a new one is tried for a while, and the question is asked
  * again; changing requests carry an id, so that asking twice changes things once.
  */
 #ifndef LUDWIG_CLIENT_SESSION_RPC_H
@@ -13,7 +13,7 @@
 #include "common/connect/mux.h"
 #include "common/proto/proto.h"
 
-/* How long a server that went away is waited for: it may just be restarted. */
+/* How long to wait for a server that went away, as it may be restarted. */
 enum { RPC_PATIENCE_MS = 10 * 1000 };
 
 struct rpc {
@@ -28,50 +28,49 @@ struct rpc {
     int64_t patience_ms;
     int64_t hello_at_ms, round_trip_ms; /* of the greeting */
     int64_t n_opened;                   /* connections so far */
-    int interrupt_fd;                   /* readable: give up waiting; -1: none */
+    int interrupt_fd;                   /* when readable, give up waiting; -1: none */
 };
 
 int rpc_open(struct rpc *r, const struct endpoint *to, const char *user_label, struct err *e);
-/* The same step by step.  After one that failed r is closed. */
+/* The same step by step.  A step that fails closes r. */
 void rpc_begin(struct rpc *r, const struct endpoint *to, const char *user_label);
-/* Over SSH: until the SSH session stands. */
+/* Over SSH: waits until the session is authenticated. */
 int rpc_wait(struct rpc *r, struct err *e);
-/* Connects to ludwigd and greets it.  with_sftp: a channel for SFTP is asked for as well, which mux_sftp
- * will give. */
+/* Connects to ludwigd and greets it.  with_sftp: also asks for a channel for SFTP, which mux_sftp
+ * then gives. */
 int rpc_hello(struct rpc *r, bool with_sftp, struct err *e);
-/* Until ludwigd has answered that. */
+/* Waits for ludwigd's answer to the greeting. */
 int rpc_welcome(struct rpc *r, struct err *e);
-void rpc_close(struct rpc *r); /* also one that is zero-initialised */
-
-/* Whether somebody listens there. */
+void rpc_close(struct rpc *r); /* a zero-initialised r is fine */
+/* Whether a process listens on that socket. */
 bool rpc_is_answered(const char *socket_path);
 
 /* Asks and waits; texts and lists of the reply last until the next call on r. */
 int rpc_call(struct rpc *r, enum msg_type type, const void *request, void *reply, struct err *e);
 
-/* The same in two, for callers that do something else meanwhile, and ask nothing: a question that is on
+/* The same in two calls, between which the caller does other work but asks nothing: a question on
  * its way. */
 struct rpc_question {
     enum msg_type type;
-    const void *request; /* there until it is answered */
+    const void *request; /* must stay valid until rpc_answer */
     struct token id;
-    int64_t n_opened; /* the connection that it went over */
+    int64_t n_opened; /* number of the connection used */
     bool is_sent, is_lost;
-    struct err why; /* it was not sent */
+    struct err why; /* why it was not sent */
 };
 
 void rpc_ask(struct rpc *r, struct rpc_question *q, enum msg_type type, const void *request);
 int rpc_answer(struct rpc *r, struct rpc_question *q, void *reply, struct err *e);
 
 /*
- * For callers that have several questions under way.  They fail with *lost set when the connection
- * broke; rpc_reopen makes a new one.
+ * For callers that have several questions under way.  These functions fail with *lost set when the
+ * connection broke; rpc_reopen makes a new one.
  */
 int64_t rpc_send(struct rpc *r, enum msg_type type, const struct token *id, const void *body,
                  bool *lost, struct err *e);
-/* One message of the type, or -1 with e set by the server's error. */
+/* Waits for one message of the type; -1 with e set, also by the server's error. */
 int rpc_receive(struct rpc *r, enum msg_type type, void *reply, bool *lost, struct err *e);
-/* Reads what the message that was received last says. */
+/* Reads the reply from the last received message. */
 int rpc_read(struct rpc *r, const struct envelope *m, enum msg_type type, void *reply,
              struct err *e);
 int rpc_reopen(struct rpc *r, struct err *e);

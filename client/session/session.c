@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session.c - what a command needs to talk to the server */
+/* session.c - a command's connection to its server and the shared drive */
 #include "client/session/session.h"
 
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "common/proto/unixsocket.h"
 #include "common/sftp/sftp_root.h"
 
-/* For tests, and only in builds with LUDWIG_TEST_HOOKS: a command whose SFTP server is used instead of
- * one behind SSH.  NULL: none. */
+/* For tests, and only in builds with LUDWIG_TEST_HOOKS: the command of an SFTP server to use
+ * instead of one behind SSH.  NULL: none. */
 static const char *test_server(void)
 {
 #ifdef LUDWIG_TEST_HOOKS
@@ -21,7 +21,7 @@ static const char *test_server(void)
 #endif
 }
 
-/* A descriptor connected to its standard input and output. */
+/* Starts it; gives a descriptor connected to its standard input and output. */
 static int start_test_server(struct err *e)
 {
     int ends[2];
@@ -43,7 +43,7 @@ static int start_test_server(struct err *e)
     return -1;
 }
 
-/* An embedded server's share is its own; elsewhere this machine may see another path. */
+/* Sets s->share: an embedded server's own path; of others, the path in the configuration. */
 static void keep_share(struct cli *cli, struct session *s)
 {
     bool is_named = s->conf.share != NULL && !s->choice.embedded;
@@ -56,7 +56,8 @@ static void keep_share(struct cli *cli, struct session *s)
     free(share);
 }
 
-/* A server of this machine has its files here; another's may be mounted here. */
+/* Whether the drive is mounted here: a server of this machine has its files here; the configuration
+ * tells it of others. */
 static bool is_mounted(const struct session *s)
 {
     bool is_here = s->choice.embedded || s->choice.endpoint.kind == ENDPOINT_UNIX;
@@ -66,8 +67,8 @@ static bool is_mounted(const struct session *s)
 
 /* ---- further connections for files ---- */
 
-/* Nothing is asked on the terminal for it: where that would be needed there is one connection, as
- * sshd may shut out users who are refused several times. */
+/* Where a connection needs questions on the terminal there is only one, as another could not ask,
+ * and sshd may shut out users after several refusals. */
 static int begin_lane(struct session *s, struct session_lane *lane, struct err *e)
 {
     const struct mux_options options = {
@@ -110,8 +111,8 @@ static int connect_lane(void *context, size_t number, int *fd, struct err *e)
     return rc;
 }
 
-/* Those that will be wanted are begun, and not waited for: the first one has logged in, so that sshd
- * hears of a key that is wrong once. */
+/* Begins the connections that will be wanted, without waiting for them.  The first one has logged
+ * in by now, so that sshd sees a wrong key only once. */
 static void begin_lanes(struct session *s, const struct session_wants *wants)
 {
     size_t n = share_connection_lanes(&s->drive, wants->files_bytes);
@@ -139,14 +140,14 @@ static int connect_server(struct session *s, const struct session_wants *wants, 
     }
     if (rpc_hello(r, with_sftp, e) < 0)
         return -1;
-    /* SFTP greets while ludwigd does. */
+    /* SFTP greets while ludwigd's answer is on its way. */
     fd = with_sftp ? mux_sftp(r->mux, NULL) : -1;
     s->drive.sftp = fd < 0 ? NULL : sftp_open_later(fd, NULL);
     if (s->drive.sftp != NULL)
         (void)sftp_opens(s->drive.sftp, NULL);
     if (rpc_welcome(r, e) < 0)
         return -1;
-    /* The round trip to sshd is not all of it where something between passes bytes on. */
+    /* The round trip to ludwigd is longer than that to sshd where a relay lies between. */
     if (r->round_trip_ms > s->drive.round_trip_ms)
         s->drive.round_trip_ms = r->round_trip_ms;
     if (with_sftp)
@@ -189,8 +190,8 @@ int session_start(struct cli *cli, struct session *s, const struct session_wants
     return begin(cli, s, wants, e);
 }
 
-/* The server's paths begin at the folder of projects, those shown to others at the shared drive's
- * own. */
+/* Turns a path relative to the folder of projects, as from the server, into one relative to the
+ * drive. */
 static const char *drive_path(const struct session *s, struct arena *a, const char *path)
 {
     if (path == NULL || path[0] == '\0' || s->projects[0] == '\0')
@@ -204,8 +205,8 @@ void session_job_paths(const struct session *s, struct arena *a, struct job_info
     j->log_path = drive_path(s, a, j->log_path);
 }
 
-/* An SFTP server's descriptor (see mux_sftp), through the connection that the questions go through;
- * made anew if that is lost and no subscription does so.  For servers over SSH only. */
+/* An SFTP server's descriptor (see mux_sftp), over the connection for questions, which is made anew
+ * if it is lost, unless a subscription does so.  For servers over SSH only. */
 static int connect_sftp(struct session *s, struct err *e)
 {
     struct err why = { 0 };
@@ -215,7 +216,7 @@ static int connect_sftp(struct session *s, struct err *e)
         return err_set(e, ERR_INTERNAL, "this server is not reached over SSH");
     if (session_is_connected(s))
         fd = mux_sftp(s->rpc.mux, &why);
-    /* That the connection is lost may have been learned only now. */
+    /* The loss of the connection may only have shown now. */
     if (fd < 0 && session_is_connected(s))
         return err_set(e, why.kind, "%s", why.text);
     if (fd < 0 && s->is_subscribed)
@@ -272,7 +273,7 @@ struct share_connection *session_drive(struct session *s, struct err *e)
         return NULL;
     if (d->root != NULL || find_root(s, &why) == 0)
         return d;
-    /* That the connection is lost may have been learned only now. */
+    /* The loss of the connection may only have shown now. */
     if (sftp_is_broken(d->sftp) && share_connection_mend(d, &why) == 0 && find_root(s, &why) == 0)
         return d;
     err_set(e, why.kind, "%s", why.text);

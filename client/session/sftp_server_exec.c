@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sftp_server_exec.c - OpenSSH's SFTP server in the place of this program */
+/* sftp_server_exec.c - replaces this program by OpenSSH's SFTP server */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

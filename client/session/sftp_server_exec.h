@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sftp_server_exec.h - OpenSSH's SFTP server in the place of this program
+ * sftp_server_exec.h - replaces this program by OpenSSH's SFTP server
  */
 #ifndef LUDWIG_CLIENT_SESSION_SFTP_SERVER_EXEC_H
 #define LUDWIG_CLIENT_SESSION_SFTP_SERVER_EXEC_H
@@ -9,10 +9,10 @@
 
 #include "common/base/err.h"
 
-/* Whether a command, as sshd tells a forced one of it, is a request for SFTP.  NULL is fine. */
+/* Whether $SSH_ORIGINAL_COMMAND of a forced command is a request for SFTP.  NULL is fine. */
 bool sftp_server_exec_is_meant(const char *original_command);
-/* Becomes it, from those places where systems have it: the request itself names none, as
- * whoever asks may write anything there.  Returns only when it cannot: -1 with e set. */
+/* Becomes the SFTP server, found in the usual places of systems; a path in the request is ignored,
+ * as the client is not trusted.  Returns only when that fails: -1 with e set. */
 int sftp_server_exec_become(struct err *e);
 
 #endif

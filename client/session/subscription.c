@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* subscription.c - told what changes, without asking again and again */
+/* subscription.c - changes of sweeps, pushed by the server */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static int ask(struct subscription *s, bool *lost, struct err *e)
     return 0;
 }
 
-/* Over a new connection, from where the last one ended. */
+/* Subscribes again over a new connection, from the last cursors. */
 static int ask_again(struct subscription *s, struct err *e)
 {
     bool lost = true;
@@ -71,7 +71,8 @@ static bool is_readable(int fd)
     return poll(&p, 1, 0) > 0;
 }
 
-/* What the connection has: changes, nothing whole yet (EVENT_TIMEOUT), or it was made anew. */
+/* Takes the next message: changes, or EVENT_TIMEOUT when none is whole yet or the connection was
+ * made anew. */
 static enum event take(struct subscription *s, struct msg_changes *changes, struct err *e)
 {
     struct err why = { 0 };

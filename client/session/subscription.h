@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * subscription.h - told what changes, without asking again and again
+ * subscription.h - changes of sweeps, pushed by the server
  *
- * Survives a server that is restarted: it goes on from the last cursor.
+ * A subscription survives a restart of the server: it goes on from the last cursor.
  */
 #ifndef LUDWIG_CLIENT_SESSION_SUBSCRIPTION_H
 #define LUDWIG_CLIENT_SESSION_SUBSCRIPTION_H
 
 #include "client/session/rpc.h"
 
-/* A server that is restarted or upgraded is waited for this long. */
+/* How long to wait for a server that is restarted or upgraded. */
 enum { SUBSCRIPTION_PATIENCE_MS = 60 * 1000 };
 
 struct subscription {
     struct rpc *rpc;
-    struct msg_subscribe *requests; /* each of another sweep; their cursors move on */
+    struct msg_subscribe *requests; /* one for each sweep; their cursors move on */
     size_t n;
     int interrupt_fd;
     int other_fd; /* also waited for; -1: none */

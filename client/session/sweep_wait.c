@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sweep_wait.c - until a sweep is over */
+/* sweep_wait.c - waits until a sweep is over */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static int follow(struct subscription *sub, struct progress *p, char **refused, 
         if (event == EVENT_CHANGES) {
             const char *why = changes.sweep.refused;
 
-            /* Some machines will not have it, which has to be changed by somebody; said once. */
+            /* Slurm refuses the sweep's pilots; each reason is printed once. */
             if (why != NULL && (*refused == NULL || strcmp(*refused, why) != 0)) {
                 free(*refused);
                 *refused = mem_strdup(why);
@@ -64,7 +64,7 @@ static int follow(struct subscription *sub, struct progress *p, char **refused, 
                 output_note("no pilots: %s (`ludwig why %" PRId64 ".1` says more)", why,
                             changes.sweep.sweep);
             }
-            last = changes.sweep; /* its texts are gone with the next message */
+            last = changes.sweep; /* without texts, which the next message overwrites */
             last.project = last.name = last.user = last.refused = last.ranking.metric = NULL;
         }
         if (last.sweep == 0)

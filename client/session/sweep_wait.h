@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sweep_wait.h - until a sweep is over
+ * sweep_wait.h - waits until a sweep is over
  */
 #ifndef LUDWIG_CLIENT_SESSION_SWEEP_WAIT_H
 #define LUDWIG_CLIENT_SESSION_SWEEP_WAIT_H
 
 #include "client/session/rpc.h"
 
-/* Says what came of a sweep that is over, on stderr.  EXIT_WELL when all jobs are done, else
+/* Prints the outcome of a sweep that is over on stderr.  EXIT_WELL when all jobs are done, else
  * EXIT_FAILED. */
 int sweep_wait_say_end(const struct sweep_info *s);
 
