@@ -2,8 +2,8 @@
 /* cmd_change.c - ludwig cancel, pause, resume and retry */
 
 /*
- * The commands change jobs and print how many.  Many jobs are changed only after a question, if
- * standard input is a terminal.
+ * The commands change jobs and print how many.  Many jobs are changed only after a question, where
+ * the user can be asked.
  */
 #include <assert.h>
 #include <inttypes.h>

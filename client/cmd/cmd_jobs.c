@@ -217,7 +217,7 @@ static int say_same(struct listing *l, struct err *e)
     return output_write(&line, e);
 }
 
-/* Prints how many reused jobs there are, which have no row. */
+/* Prints notes about jobs without a row: reused ones, or that no job matches. */
 static int say_rest(struct rpc *rpc, const struct list *targets, const struct job_filter *filter,
                     size_t n, struct err *e)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor.c - what the checks of `ludwig doctor` find */
+/* doctor.c - the findings of `ludwig doctor` */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

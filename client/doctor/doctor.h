@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * doctor.h - what `ludwig doctor` looks at, and what it finds
+ * doctor.h - the checks of `ludwig doctor`, and their findings
  *
- * A check is a row: its name, the question that it answers, and the function that says what it found,
- * once or several times: that all is well, something to know, or a problem; and what to do about it.
- * Rows run in their order.  Nothing is started or changed.
+ * A check is a row: its name, the question that it answers, and the function that adds its
+ * findings, one or more: that all is well, something to know, or a problem; and what to do about
+ * it.  Rows run in their order.  Nothing is started or changed.
  */
 #ifndef LUDWIG_CLIENT_DOCTOR_DOCTOR_H
 #define LUDWIG_CLIENT_DOCTOR_DOCTOR_H
@@ -16,7 +16,7 @@
 enum verdict_of_check { CHECK_OK, CHECK_NOTE, CHECK_PROBLEM, CHECK_VERDICTS };
 extern const char *const check_verdict_names[CHECK_VERDICTS];
 
-/* One line of the answer (docs/json.md). */
+/* One line of the output (docs/json.md). */
 struct finding {
     const char *check; /* "share" */
     int verdict;       /* enum verdict_of_check */
@@ -25,42 +25,41 @@ struct finding {
 };
 extern const struct schema finding_schema;
 
-/* What the checks know; earlier ones fill it for later ones. */
+/* The state of the checks; earlier checks fill it for later ones. */
 struct doctor {
     struct arena *arena;
     const char *server_option; /* --server, or NULL */
-    const char *check;         /* the name of the one that runs */
+    const char *check;         /* the name of the current check */
     struct finding *findings;
     size_t n, capacity;
 
     struct conf conf;
     struct server_choice choice;
     struct rpc rpc;
-    const char *share;    /* as this machine sees it, when it is known */
-    const char *projects; /* where they lie there */
+    const char *share;    /* path of the share on this machine; NULL: not known */
+    const char *projects; /* folder of projects there */
     struct sftp *sftp;    /* of a server over SSH */
-    const char *root;     /* the share as SFTP shows it, "" or absolute; NULL: not known */
+    const char *root;     /* path of the share in SFTP, "" or absolute; NULL: not known */
 
     int64_t n_gpus;          /* of the workers that are up */
-    int64_t n_local_gpus;    /* of those among them that run on the server's machine ... */
-    int64_t n_local_workers; /* ... and how many these are */
-
-    bool has_conf; /* it could be read */
+    int64_t n_local_gpus;    /* of the workers on the server's machine that are up, ... */
+    int64_t n_local_workers; /* ... and the number of these workers */
+    bool has_conf;           /* conf could be read */
     bool has_choice;
     bool is_connected;
-    bool has_all_nodes; /* else there may be more than were counted */
-    bool has_share;     /* it is there */
+    bool has_all_nodes; /* false: there may be more nodes than were counted */
+    bool has_share;     /* share exists */
 };
 
-/* advice NULL: none.  found is made by its format. */
+/* Adds a finding.  advice NULL: none.  found is a format. */
 void doctor_say(struct doctor *d, enum verdict_of_check verdict, const char *advice,
                 const char *found, ...) __attribute__((format(printf, 4, 5)));
-/* How much room there is: a problem when it is next to nothing.  suffix goes behind it. */
+/* Adds a finding of the free space, with suffix behind it; too little is a problem. */
 void doctor_say_space(struct doctor *d, const char *where, int64_t free_bytes, const char *suffix);
 
-/* Of a small file that doctor_try_file made, synced and removed. */
+/* Facts about a small file that doctor_try_file made, synced and removed. */
 struct tried_file {
-    double sync_ms;  /* how long it took to be on the disk */
+    double sync_ms;  /* time that syncing took */
     int64_t mtime_s; /* by the clock of the drive */
 };
 /* 0, or -1 with errno. */

@@ -40,7 +40,7 @@ void check_state(struct doctor *d)
         doctor_say(d, CHECK_PROBLEM, "move it away", "%s is no folder of yours", state);
     else if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         doctor_say(d, CHECK_PROBLEM, "chmod 700 it", "others may write into %s", state);
-    /* What ludwigd acknowledges is on the disk first: one sync for all that comes in together. */
+    /* ludwigd syncs before it acknowledges, once for all requests that come together. */
     else if (doctor_try_file(state, &tried) < 0)
         doctor_say(d, CHECK_PROBLEM, "see its owner, and whether the disk is full",
                    "%s: a file cannot be written there: %s", state, strerror(errno));
@@ -60,7 +60,7 @@ void check_state(struct doctor *d)
 
 /* ---- scratch ---- */
 
-/* Where a worker looks, in its order, unless scratch: says it. */
+/* The folder that a worker takes without scratch:, by the same order of places. */
 static const char *usual_scratch(void)
 {
     const char *const places[] = { getenv("SLURM_TMPDIR"), getenv("SCRATCH"), getenv("TMPDIR"),
@@ -73,7 +73,7 @@ static const char *usual_scratch(void)
     return NULL;
 }
 
-/* there: the folder, or the one that it will be made in. */
+/* there: the folder, or the existing one in which it will be made. */
 static void say_folder(struct doctor *d, const char *path, const char *there)
 {
     const char *kind = fs_is_memory(there)    ? ", in memory"
@@ -115,7 +115,7 @@ static void say_folder(struct doctor *d, const char *path, const char *there)
     buf_free(&size);
 }
 
-/* scratch: may name folders by {user}; those are the worker's to make. */
+/* scratch: may contain {user}, for folders that the worker makes. */
 void check_scratch(struct doctor *d)
 {
     const char *path = d->conf.scratch != NULL ? d->conf.scratch : usual_scratch();
@@ -129,7 +129,7 @@ void check_scratch(struct doctor *d)
                    "neither $TMPDIR nor /tmp is a folder on a disk that you can write into");
     if (path == NULL || strchr(path, '{') != NULL)
         return;
-    /* Where it is yet to be made, the nearest above it that is there. */
+    /* For a folder that is missing, the nearest existing folder above it. */
     there = mem_strdup(path);
     while (lstat(there, &st) < 0 && errno == ENOENT && strcmp(there, "/") != 0 &&
            strcmp(there, ".") != 0) {

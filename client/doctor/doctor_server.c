@@ -217,7 +217,7 @@ void check_pilots(struct doctor *d)
     free(path);
 }
 
-/* ---- what the server says of itself ---- */
+/* ---- version and identity ---- */
 
 void check_version(struct doctor *d)
 {
@@ -246,7 +246,7 @@ void check_identity(struct doctor *d)
 
 /* ---- workers ---- */
 
-/* The names of the nodes of the page in that state; says and returns how many there are. */
+/* Adds a finding with the names of the page's nodes in that state; returns their number. */
 static size_t say_nodes(struct doctor *d, const struct list *page, const char *state,
                         enum verdict_of_check verdict, const char *advice)
 {

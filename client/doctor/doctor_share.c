@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor_share.c - checks of the shared drive, over SFTP and mounted, and of what lies there */
+/* doctor_share.c - checks of the shared drive, over SFTP and mounted, and of its content */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +68,7 @@ void check_sftp(struct doctor *d)
                    "its SFTP server cannot sync files: an upload may be lost with its power");
 }
 
-/* A project of this user, below the drive as SFTP shows it; NULL: there is none.  In the arena. */
+/* A project of this user, by its path in SFTP; NULL: there is none.  In the arena. */
 static const char *find_own_project(struct doctor *d)
 {
     const char *projects = d->rpc.welcome.projects;
@@ -93,7 +93,7 @@ static const char *find_own_project(struct doctor *d)
 
 /* ---- mounted here ---- */
 
-/* The server leaves its id there: a mount of something else would lack it. */
+/* Looks for the server's id, which a mount of another file system would lack. */
 static void check_server_id(struct doctor *d)
 {
     char *path = mem_printf("%s/%s/id", d->share, LAYOUT_SERVER_DIR);
@@ -159,7 +159,7 @@ void check_share(struct doctor *d)
 
 /* ---- projects ---- */
 
-/* Calls take for each project of this user, at most PROJECTS_TRIED_MAX; how many there are. */
+/* Calls take for each project of this user, at most PROJECTS_TRIED_MAX; gives their number. */
 static size_t each_project(struct doctor *d, void (*take)(struct doctor *d, const char *path))
 {
     DIR *dir = d->has_share ? opendir(d->projects) : NULL;
@@ -220,7 +220,7 @@ static int try_to_make_project(struct doctor *d, struct err *e)
     return rc;
 }
 
-/* Where ludwigd cannot make a project's folder, the first submit has to. */
+/* Where ludwigd cannot make a project's folder, the first submit makes it, so this is tried. */
 void check_projects(struct doctor *d)
 {
     bool is_there = !d->has_share && d->share == NULL && d->root != NULL;
@@ -245,7 +245,7 @@ void check_projects(struct doctor *d)
 
 /* ---- owners of files ---- */
 
-/* Whose the server says it is; -1: it cannot be asked. */
+/* The owner's uid by SFTP; -1: it cannot be asked. */
 static int64_t owner_there(struct doctor *d, const char *path, struct err *e)
 {
     char *full = mem_printf("%s/%s", d->root, path);
@@ -306,7 +306,7 @@ static void try_mount(struct doctor *d, const char *folder, const char *name)
     int64_t uid;
 
     if (fd < 0 && number == EACCES && geteuid() == 0 && fs_is_network(d->share))
-        /* NFS has no rights for root unless it is told to; workers write as the jobs' owners. */
+        /* NFS gives root no rights by default; workers write as the jobs' owners. */
         doctor_say(
             d, CHECK_NOTE,
             "as root workers write as the jobs' owners, that is as it should be: run this as "
@@ -367,7 +367,7 @@ void check_owners(struct doctor *d)
 
 /* ---- the clock ---- */
 
-/* A file that is written to the drive gets the drive's time; one project is enough. */
+/* Compares with the time of a new file, which the drive's machine sets; one project is enough. */
 static void compare_clocks(struct doctor *d, const char *path)
 {
     bool is_said = d->n > 0 && d->findings[d->n - 1].check == d->check;
@@ -394,7 +394,7 @@ void check_clock(struct doctor *d)
 
 /* ---- leftovers ---- */
 
-/* ".JOBNAME.TOKEN", a result that was not published, for a day now. */
+/* Whether the name is ".JOBNAME.TOKEN", a result not published, and a day old. */
 static bool is_half_made(int dir_fd, const char *name)
 {
     const char *dot = strrchr(name, '.');

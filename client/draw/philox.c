@@ -59,7 +59,7 @@ uint64_t philox_multiply_high(uint64_t x, uint64_t y)
 uint64_t philox_below(const struct philox *p, uint64_t index, uint64_t n)
 {
     uint64_t bits = philox_bits(p, index, 0);
-    uint64_t surplus; /* so many of the 2^64 would make the first results likelier */
+    uint64_t surplus; /* of the 2^64 values, which would make the first results likelier */
 
     if (n == 0)
         return bits;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* portable_math.c - computed numbers that are the same on every machine */
+/* portable_math.c - mathematical functions with the same results on every machine */
 #include <assert.h>
 #include <float.h>
 #include <math.h>
@@ -71,7 +71,8 @@ static struct fixed subtract(struct fixed x, const struct fixed *y)
     return x;
 }
 
-/* Neither is below zero, and the product is below 2^63; it is cut off behind its last digit. */
+/* x and y are not below zero, and the product, which is cut off behind its last digit, is below
+ * 2^63. */
 static struct fixed multiply(const struct fixed *x, const struct fixed *y)
 {
     uint64_t all[2 * LIMBS] = { 0 };
@@ -91,7 +92,7 @@ static struct fixed multiply(const struct fixed *x, const struct fixed *y)
     return product;
 }
 
-/* x is not below zero.  Half a limb at a time is faster than to divide what is wide. */
+/* x is not below zero.  Half a limb at a time is faster than wide division. */
 static struct fixed divide_by(struct fixed x, uint32_t divisor)
 {
     uint64_t rest = 0;
@@ -130,7 +131,7 @@ static struct fixed fixed_of(double x)
     struct fixed f = zero;
     int exponent;
     uint64_t digits = (uint64_t)ldexp(frexp(fabs(x), &exponent), DBL_MANT_DIG);
-    int place = FRACTION_BITS + exponent - DBL_MANT_DIG; /* of the last of the digits */
+    int place = FRACTION_BITS + exponent - DBL_MANT_DIG; /* of the last digit */
 
     for (int i = 0; i < DBL_MANT_DIG; i++)
         if (place + i >= 0 && (digits >> i & 1) != 0)
@@ -160,7 +161,8 @@ static double nearest_double(const struct fixed *x, int exponent)
     }
     for (int i = 0; i < top - 1; i++)
         has_rest = has_rest || x->limb[i] != 0;
-    exponent += (top + 1) * LIMB_BITS - n_zeros - FRACTION_BITS; /* that above the first digit */
+    exponent +=
+        (top + 1) * LIMB_BITS - n_zeros - FRACTION_BITS; /* of the place above the first digit */
     if (exponent < DBL_MIN_EXP)
         n_digits -= DBL_MIN_EXP - exponent;
     if (n_digits < 1)
@@ -201,7 +203,7 @@ static struct power exp_of(struct fixed x)
         r = subtract(ln_2, &r);
         p.exponent = -p.exponent - 1;
     }
-    if (is_negative(&r)) /* by the digits that were cut off */
+    if (is_negative(&r)) /* because of digits that were cut off */
         r = zero;
     r = divide_by(r, 1 << DOUBLINGS);
     term = r;
@@ -308,7 +310,7 @@ void portable_logspace(double first, double last, size_t n,
 
 /* ---- rounding ---- */
 
-/* Writes x with that many digits and returns its decimal exponent.  printf and strtod round
+/* Writes x with so many digits and returns its decimal exponent.  printf and strtod round
  * correctly. */
 static int write_digits(char text[TEXT_BYTES], double x, int digits)
 {
@@ -323,7 +325,7 @@ static double read_digits(const char *text)
     return x == 0 ? 0 : x;
 }
 
-/* Halves with so few digits that products of them are exact. */
+/* Splits x into halves with so few digits that products of halves are exact. */
 static void split(double x, double *high, double *low)
 {
     double c = 0x1.0000002p27 * x;
@@ -332,8 +334,8 @@ static void split(double x, double *high, double *low)
     *low = x - *high;
 }
 
-/* What product, which is x * y, lost by being rounded: exact.  T. J. Dekker, "A floating-point
- * technique for extending the available precision", Numer. Math. 18 (1971). */
+/* The exact rounding error of product, which is x * y.  T.  J.  Dekker, "A floating-point technique
+ * for extending the available precision", Numer.  Math. 18 (1971). */
 static double lost_of(double product, double x, double y)
 {
     double x_high, x_low, y_high, y_low;
@@ -344,9 +346,9 @@ static double lost_of(double product, double x, double y)
 }
 
 /*
- * The same without the detour through text, which takes thirty times as long, for the sizes that people
- * use.  As powers of ten up to 10^22 and whole numbers below 2^53 are exact, the one division
- * rounds as strtod would (W. D. Clinger, "How to read floating point numbers accurately", PLDI 1990).
+ * Rounds numbers of usual size without the detour through text, which takes thirty times as long.
+ * As powers of ten up to 10^22 and whole numbers below 2^53 are exact, the one division rounds as
+ * strtod would (W.  D.  Clinger, "How to read floating point numbers accurately", PLDI 1990).
  */
 static bool round_quickly(double x, double *rounded)
 {

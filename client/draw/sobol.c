@@ -13,7 +13,7 @@ void sobol_init(struct sobol *s, unsigned dimension)
     unsigned degree = 0;
     uint32_t *v = s->directions;
 
-    /* The first is van der Corput's sequence: all its numbers are 1. */
+    /* Dimension 0 is van der Corput's sequence: all its numbers are 1. */
     for (unsigned i = 0; dimension == 0 && i < SOBOL_BITS; i++)
         v[i] = UINT32_C(1) << (SOBOL_BITS - 1 - i);
     if (dimension == 0)

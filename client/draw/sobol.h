@@ -21,7 +21,7 @@ struct sobol {
 };
 
 void sobol_init(struct sobol *s, unsigned dimension); /* from 0, below SOBOL_DIMENSIONS */
-/* Of point number index, as a multiple of 2^-32. */
+/* The coordinate of point number index, as a multiple of 2^-32. */
 uint32_t sobol_at(const struct sobol *s, uint32_t index);
 
 #endif

@@ -3,8 +3,8 @@
  * sobol_table.h - direction numbers of Sobol's sequence, for sobol.c alone
  *
  * The first 256 dimensions of new-joe-kuo-6.21201 by S. Joe and F. Y. Kuo
- * (https://web.maths.unsw.edu.au/~fkuo/sobol/), as Boost 1.74's sobol_table.hpp and SciPy
- * have them.  A row is a primitive polynomial, bit i for the power i of x, and as
+ * (https://web.maths.unsw.edu.au/~fkuo/sobol/), as in Boost 1.74's sobol_table.hpp and in
+ * SciPy.  A row is a primitive polynomial, bit i for the power i of x, and as
  * many odd numbers m as its degree.  Their licence (BSD-3-Clause):
  *
  *   Copyright (c) 2008, Frances Y. Kuo and Stephen Joe

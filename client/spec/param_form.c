@@ -199,7 +199,7 @@ static int read_whole_range(struct reading *rd, const struct yaml_node *node)
     return 0;
 }
 
-/* Adds, and takes a result near 0 for 0, as it has no more digits than its operands. */
+/* x + y, rounded to the digits of the larger operand, as the sum has no more. */
 static double sum(double x, double y)
 {
     return portable_round_beside(x + y, fabs(x) > fabs(y) ? x : y);

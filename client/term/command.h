@@ -11,7 +11,7 @@
 
 #include "client/term/opt.h"
 
-/* What one run of the program is about. */
+/* One run of the program. */
 struct cli {
     struct arena *arena; /* lasts until the program ends */
     const struct command *command;
@@ -24,7 +24,7 @@ struct command {
     const char *name;
     const char *args; /* for the usage line */
     const char *help; /* one line */
-    const char *more; /* what else --help says, or NULL */
+    const char *more; /* further text of --help, or NULL */
     size_t min_args, max_args;
     const struct opt *options; /* ended by a row without a name; NULL: none */
     size_t options_size;
@@ -33,7 +33,7 @@ struct command {
 
 #define ARGS_ANY SIZE_MAX
 
-/* Those of every command. */
+/* Options of every command. */
 struct common_options {
     const char *server;
     bool help;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* excerpt.c - the line of a file that an error is about */
+/* excerpt.c - sorts error lines by their place in a file, and shows the lines of the file */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,13 +26,13 @@ static bool read_place(const char *error, const char *file, struct place *at)
            at->column > 0;
 }
 
-/* ---- in the order of the file ---- */
+/* ---- sorting ---- */
 
 struct error {
     const char *text;
     size_t n;
     struct place at;
-    size_t number; /* equal places stay as they were */
+    size_t number; /* keeps the order of equal places */
 };
 
 static int compare_errors(const void *left, const void *right)
@@ -69,7 +69,7 @@ void excerpt_sort(struct buf *errors, const char *file)
     *errors = sorted;
 }
 
-/* ---- with their lines ---- */
+/* ---- lines of the file ---- */
 
 /* Adds the line of text, and below it a mark. */
 static void add_excerpt(struct buf *out, const char *text, struct place at)
@@ -109,7 +109,7 @@ void excerpt_add(struct err *e, const char *file, const char *text)
         if (read_place(line, file, &at))
             add_excerpt(&excerpt, text, at);
         line += n + (line[n] == '\n');
-        /* All mistakes matter more than the lines they are in. */
+        /* A line of the file is added only if all errors still fit. */
         if (out.n + excerpt.n + strlen(line) < ERR_TEXT_BYTES)
             buf_add(&out, excerpt.bytes, excerpt.n);
     }

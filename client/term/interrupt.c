@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* interrupt.c - Ctrl-C as a descriptor to wait for */
+/* interrupt.c - turns Ctrl-C into a descriptor to wait for */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include "client/term/interrupt.h"
 #include "common/base/io.h"
 
-/* A signal handler gets no argument, so this cannot be anywhere else. */
+/* Global, as a signal handler has no context. */
 static volatile sig_atomic_t write_fd = -1;
 
 static void on_signal(int number)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interrupt.h - Ctrl-C as a descriptor to wait for
+ * interrupt.h - turns Ctrl-C into a descriptor to wait for
  *
- * Between open and close SIGINT and SIGTERM end nothing, but make the descriptor
- * readable.  One at a time in a program.
+ * Between open and close SIGINT and SIGTERM do not end the program, but make the
+ * descriptor readable.  A program has one at a time.
  */
 #ifndef LUDWIG_CLIENT_TERM_INTERRUPT_H
 #define LUDWIG_CLIENT_TERM_INTERRUPT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jsonlist.c - {"v":1,"NAME":[...]} on stdout, however long */
+/* jsonlist.c - writes {"v":1,"NAME":[...]} to stdout, however long */
 #include <inttypes.h>
 
 #include "client/term/jsonlist.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jsonlist.h - {"v":1,"NAME":[...]} on stdout, however long
+ * jsonlist.h - writes {"v":1,"NAME":[...]} to stdout, however long
  */
 #ifndef LUDWIG_CLIENT_TERM_JSONLIST_H
 #define LUDWIG_CLIENT_TERM_JSONLIST_H
@@ -14,14 +14,15 @@ struct jsonlist {
 
 void jsonlist_begin(struct jsonlist *l, const char *name);
 void jsonlist_add(struct jsonlist *l, const struct schema *s, const void *item);
-/* Writes what has piled up; a listing calls it once a page. */
+/* Writes the items added so far; a listing calls it once a page. */
 int jsonlist_flush(struct jsonlist *l, struct err *e);
 int jsonlist_end(struct jsonlist *l, struct err *e);
 /* The same with a number beside the list. */
 int jsonlist_end_with(struct jsonlist *l, const char *name, int64_t number, struct err *e);
-/* Frees what an error has left; also after jsonlist_end, and zero-initialised. */
+/* Frees the list after an error; after jsonlist_end, or for a zero-initialised list, it does
+ * nothing. */
 void jsonlist_drop(struct jsonlist *l);
-/* A list of structs of that schema at once. */
+/* Writes a whole list of structs of that schema. */
 int jsonlist_write(const char *name, const struct schema *s, const struct list *items,
                    struct err *e);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* opt.c - command line options by a table */
+/* opt.c - parses command line options by a table */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -16,13 +16,13 @@ struct parser {
     const struct opt_group *groups;
     size_t n_groups;
     const struct opt_words *words;
-    size_t next; /* word to read */
+    size_t next; /* index of the next word */
     struct arena *arena;
     struct err *e;
 };
 
 struct found {
-    const struct opt *row; /* NULL: there is none */
+    const struct opt *row; /* NULL: not found */
     void *to;
 };
 
@@ -75,7 +75,7 @@ static struct found find(const struct parser *p, const char *name, size_t n, cha
     return f;
 }
 
-/* The value of an option: what is attached to it or else the next word. */
+/* Takes the value of an option: the attached one or else the next word. */
 static int take_value(struct parser *p, struct found f, const char *attached)
 {
     if (attached == NULL && f.row->type == OPT_MAYBE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * opt.h - command line options by a table
+ * opt.h - parses command line options by a table
  *
  * An option is a row; parsing, --help and "did you mean" all read the rows.
  * Options may stand anywhere, "--" ends them, "--name=value", "--name value",
@@ -31,7 +31,7 @@ struct opt {
     const char *name; /* without the dashes */
     char letter;      /* 0: none */
     enum opt_type type;
-    const char *argument; /* what --help calls it */
+    const char *argument; /* the value's name in --help */
     size_t offset;
     int64_t min, max;
     const char *help;
@@ -48,37 +48,37 @@ struct opt_words {
     size_t n;
 };
 
-/* Fills the groups' structs (zeroed before) from words; what is no option goes to rest. */
+/* Fills the groups' structs (zeroed before) from words; other words go to rest. */
 int opt_parse(const struct opt_group *groups, size_t n_groups, const struct opt_words *words,
               struct arena *a, struct opt_words *rest, struct err *e);
 
-/* The row of that name, which has n bytes, or for NULL the one with that letter; NULL: there is
- * none, or there are no rows. */
+/* The row with this name of n bytes or, if name is NULL, with this letter; NULL: there is none, or
+ * rows is NULL. */
 const struct opt *opt_find(const struct opt *rows, const char *name, size_t n, char letter);
 
-/* One or more lines of at most 79 columns for each row. */
+/* Adds one or more lines of at most 79 columns for each row. */
 void opt_add_help(struct buf *out, const struct opt *rows);
-/* Words wrapped at column width; later lines begin at column indent. */
+/* Adds words wrapped at column width; the first line begins at column, later ones at indent. */
 void opt_add_wrapped_to(struct buf *out, size_t width, size_t column, size_t indent,
                         const char *text);
 /* The same at column 79. */
 void opt_add_wrapped(struct buf *out, size_t column, size_t indent, const char *text);
 
-/* What --state takes: names of states, with commas between or one at a time.  Which states there
- * are, and how others are refused. */
+/* The states that --state takes, with commas between or one at a time, and the words that refuse
+ * others. */
 struct opt_state {
     const char *const *names;
     unsigned n;
     unsigned allowed;    /* bits: 1 << index of a name */
-    const char *refusal; /* "no job is ever": stands before 'nme' */
-    /* A word that people take for a name, and what they are told; NULL: none. */
+    const char *refusal; /* "no job is ever", which stands before 'nme' */
+    /* A word that people take for a state, and the hint for it; NULL: none. */
     const char *mistaken, *hint;
 };
 
-/* words: const char *; none: 0, else the bits of the states they name. */
+/* words: const char *.  *states: the bits of the states that they name; 0 without words. */
 int opt_state_read(const struct opt_state *o, const struct list *words, unsigned *states,
                    struct err *e);
-/* The names of these states; none for 0. */
+/* The names of these states; an empty list for 0. */
 struct list opt_state_names(const struct opt_state *o, unsigned states, struct arena *a);
 
 /* The answer to 'state = paused' of a job, for --state and --where. */

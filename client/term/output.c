@@ -30,7 +30,7 @@ int output_write(struct buf *b, struct err *e)
     return -1;
 }
 
-/* There is nobody to tell when stderr cannot be written. */
+/* Writes to stderr; an error cannot be reported. */
 static void say(struct buf *line)
 {
     (void)!io_write_all(STDERR_FILENO, buf_text(line), line->n);
@@ -60,7 +60,7 @@ void output_error(const struct err *e)
     while (*line != '\0') {
         size_t n = strcspn(line, "\n");
 
-        /* What stands indented belongs to the line above it. */
+        /* An indented line belongs to the line above it. */
         buf_add_str(&lines, line[0] == ' ' ? "" : "ludwig: ");
         safe_text_add_harmless(&lines, line, n, "\t");
         buf_add_char(&lines, '\n');
@@ -85,7 +85,7 @@ size_t output_columns(int fd)
     return size.ws_col;
 }
 
-/* Its cursor can be moved, and it knows colours. */
+/* Whether fd is a terminal whose cursor can be moved and that knows colours. */
 static bool is_able(int fd)
 {
     const char *term = getenv("TERM");
@@ -115,7 +115,7 @@ bool output_can_ask(void)
     return output_is_terminal(STDIN_FILENO) && output_is_terminal(STDERR_FILENO);
 }
 
-/* Reads up to the end of the line; what does not fit is dropped. */
+/* Reads to the end of the line; an overlong line is cut. */
 bool output_ask(const char *question)
 {
     char answer[ANSWER_BYTES], c;

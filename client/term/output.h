@@ -22,7 +22,7 @@ void output_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void output_error(const struct err *e);
 
 bool output_is_terminal(int fd);
-size_t output_columns(int fd); /* of a terminal; SIZE_MAX for anything else */
+size_t output_columns(int fd); /* of a terminal; else SIZE_MAX */
 bool output_has_colour(int fd);
 
 /* Writes {"v":1, and the struct's fields } to stdout, on a line. */
@@ -30,19 +30,20 @@ int output_write_json(const struct schema *s, const void *from, struct err *e);
 
 /* More jobs than these are changed only after a question. */
 enum { CONFIRM_ABOVE = 100 };
-/* Somebody sits there: both stdin and stderr are terminals.  Scripts are never asked. */
+/* Whether both stdin and stderr are terminals, so that a user can be asked.  Scripts are never
+ * asked. */
 bool output_can_ask(void);
 /* Asks "QUESTION [y/N] "; only y and yes are a yes. */
 bool output_ask(const char *question);
 
-/* Lines of a terminal that are painted anew.  Zero-initialised: nothing is painted yet. */
+/* Lines on a terminal that are painted again and again.  Zero-initialised: none is painted yet. */
 struct screen {
     size_t n_lines; /* painted, above the cursor */
 };
-/* stdout is a terminal whose cursor can be moved. */
+/* Whether stdout is a terminal whose cursor can be moved. */
 bool screen_is_there(void);
-/* Puts whole lines, each no wider than the terminal, in the place of those painted before; as many
- * of the first ones as the terminal has room for.  Empties text. */
+/* Replaces the painted lines by those of text, each no wider than the terminal; shows as many of
+ * the first ones as fit.  Empties text. */
 int screen_paint(struct screen *s, struct buf *text, struct err *e);
 
 #endif

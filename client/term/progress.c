@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* progress.c - how far something is, in one line of the terminal that is written anew */
+/* progress.c - shows progress in one line of the terminal */
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include "common/base/io.h"
 #include "common/base/units.h"
 
-/* A rate of less than SURE_MS of sending says nothing yet. */
+/* A rate over less than SURE_MS is not shown. */
 enum {
     BAR_COLUMNS = 24,
     SWEEP_BAR_NEEDS = 80,
@@ -55,7 +55,7 @@ void status_line_clear(struct status_line *l)
     l->is_there = false;
 }
 
-/* Cuts what was added since begin. */
+/* Cuts the text added since begin to so many columns. */
 static void cut_line(struct buf *out, size_t begin, size_t columns)
 {
     out->n = begin + safe_text_fitting((const char *)out->bytes + begin, out->n - begin, columns);
@@ -124,7 +124,7 @@ void progress_init(struct progress *p)
     *p = (struct progress){ .shown = output_is_terminal(STDERR_FILENO), .ended_before = -1 };
 }
 
-/* The time that is left follows from how long those took that ended since the progress began. */
+/* The time left is estimated from the jobs that ended since the progress began. */
 void progress_add_line(struct buf *out, const struct progress *p, const struct sweep_info *s,
                        int64_t now_ms, size_t columns)
 {
@@ -223,12 +223,12 @@ void uploadbar_add(struct uploadbar *b, uint64_t files, uint64_t bytes)
     now_ms = units_monotonic_ms();
     b->files += files;
     b->bytes += bytes;
-    /* Files that were not expected to be read. */
+    /* More files may be read than were expected. */
     if (b->all_files < b->files)
         b->all_files = b->files;
     if (b->all_bytes < b->bytes)
         b->all_bytes = b->bytes;
-    /* A program that is gone shows when there is something to be told that matters. */
+    /* Errors are ignored here: the loss of that program shows in a write that matters. */
     if (b->told_fd > 0 && now_ms - b->told_at_ms >= TELL_EVERY_MS) {
         b->told_at_ms = now_ms;
         buf_printf(&line, "at %" PRIu64 " %" PRIu64 "\n", b->files, b->bytes);

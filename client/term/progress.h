@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress.h - how far something is, in one line of the terminal that is written anew
+ * progress.h - shows progress in one line of the terminal
  */
 #ifndef LUDWIG_CLIENT_TERM_PROGRESS_H
 #define LUDWIG_CLIENT_TERM_PROGRESS_H
@@ -9,7 +9,7 @@
 
 /* ---- the line ---- */
 
-/* On stderr; nothing where that is no terminal.  Zero-initialised: it is not there. */
+/* A line on stderr, if that is a terminal.  Zero-initialised: not shown. */
 struct status_line {
     bool is_there;
     int64_t shown_at_ms;
@@ -17,9 +17,9 @@ struct status_line {
 
 /* Whether stderr is a terminal and 100 ms have passed since the line was shown. */
 bool status_line_is_due(struct status_line *l, int64_t now_ms);
-/* As much of text as there is room for; frees it. */
+/* Shows as much of text as fits; frees it. */
 void status_line_show(struct status_line *l, struct buf *text);
-/* Takes the line away, so that something else can be written. */
+/* Removes the line, so that other text can be written. */
 void status_line_clear(struct status_line *l);
 
 /* ---- a sweep ---- */
@@ -28,7 +28,7 @@ struct progress {
     bool shown; /* stderr is a terminal */
     struct status_line line;
     int64_t began_at_ms;
-    int64_t ended_before; /* jobs that were over when it began */
+    int64_t ended_before; /* jobs that were over when the progress began */
 };
 
 void progress_init(struct progress *p);
@@ -45,7 +45,7 @@ int64_t progress_ended(const struct job_counts *c);
 int64_t progress_jobs(const struct job_counts *c);
 /* Jobs with results. */
 int64_t progress_done(const struct job_counts *c);
-/* Jobs that count as gone through: those that were cancelled with all of their sweep do not. */
+/* Jobs for the bar: those that are over, but not those cancelled with their whole sweep. */
 int64_t progress_reached(const struct sweep_info *s);
 bool progress_is_over(const struct sweep_info *s);
 
@@ -56,12 +56,12 @@ struct uploadbar {
     uint64_t bytes, all_bytes;
     uint64_t files, all_files;
     int64_t began_at_ms, told_at_ms;
-    int told_fd; /* a program that reads "at FILES BYTES" each second; 0: none */
+    int told_fd; /* gets "at FILES BYTES" each second, for a program; 0: none */
 };
 
 /* All functions take NULL for none. */
 void uploadbar_begin(struct uploadbar *b, uint64_t files, uint64_t bytes);
-/* So many files more, and so many bytes of files, were read and went out. */
+/* Adds files, and bytes of files, that were read and sent. */
 void uploadbar_add(struct uploadbar *b, uint64_t files, uint64_t bytes);
 void uploadbar_clear(struct uploadbar *b);
 

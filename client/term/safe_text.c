@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* safe_text.c - text that others wrote, made harmless for a terminal */
+/* safe_text.c - makes foreign text harmless for a terminal */
 #include <stdint.h>
 #include <string.h>
 

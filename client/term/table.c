@@ -21,20 +21,20 @@ struct cell {
 /* A column that may be left out. */
 struct extra {
     size_t column;
-    size_t shrunk_max; /* when lines do not fit although the columns that shrink take only that */
-    bool goes_along;   /* with the one before it in the list */
+    size_t shrunk_max; /* it goes if lines do not fit although shrinking columns are this narrow */
+    bool goes_along;   /* it goes with the one before it in the list */
 };
 
 struct table {
     struct column *columns;
     size_t *widths;
-    bool *is_out; /* left out */
+    bool *is_out; /* the column is left out */
     size_t n;
     struct extra *may_go; /* the first to go at the end */
     size_t n_may_go;
     size_t width;
     bool colour;
-    bool has_head; /* it was printed */
+    bool has_head; /* the head was printed */
     struct cell *cells;
     size_t n_cells, capacity;
 };
@@ -133,7 +133,7 @@ void table_printf(struct table *t, enum tone tone, const char *format, ...)
     free(text);
 }
 
-/* Of a line in which the columns that shrink take at most so much. */
+/* The width of a line in which shrinking columns are at most shrunk_max wide. */
 static size_t line_width(const struct table *t, size_t shrunk_max)
 {
     size_t total = 0;
@@ -209,7 +209,7 @@ void table_flush(struct table *t, struct buf *out)
     bool has_heads = false;
 
     table_fit(t);
-    /* The widest column that may still lose a character loses one, until lines fit. */
+    /* The widest column that may shrink loses a character, until lines fit. */
     for (size_t widest = 0; widest < t->n && line_width(t, SIZE_MAX) > t->width;) {
         widest = t->n;
         for (size_t i = 0; i < t->n; i++)

@@ -2,10 +2,10 @@
 /*
  * table.h - aligned columns for people
  *
- * Text in heads and cells is made harmless.  On a terminal the columns that may be left out
- * are when there is too little room, and those that may shrink do so until a line
- * fits; elsewhere nothing is cut.  A long listing is printed in parts: columns stay
- * at least as wide as they were, and what was left out of the first part stays out.
+ * Text in heads and cells is made harmless.  Where a terminal has too little room, columns
+ * are left out that may be, and others shrink that may, until a line fits; elsewhere
+ * nothing is cut.  A long listing is printed in parts: columns stay at least as wide as
+ * they were, and columns left out of the first part stay out.
  */
 #ifndef LUDWIG_CLIENT_TERM_TABLE_H
 #define LUDWIG_CLIENT_TERM_TABLE_H
@@ -25,32 +25,31 @@ struct column {
 
 struct table;
 
-/* columns are copied; lines fit into width columns (SIZE_MAX: any).  No head is printed if none of
- * them has one. */
+/* columns are copied; lines fit into width columns (SIZE_MAX: any).  No head is printed if no
+ * column has one. */
 struct table *table_create(const struct column *columns, size_t n, size_t width, bool colour);
-/* The same for stdout as it is. */
+/* The same with the width and colour of stdout. */
 struct table *table_for_stdout(const struct column *columns, size_t n);
-/* When there is too little room for a column: if a line does not fit although the others have
- * shrunk to what is comfortable to read, or as far as they can. */
+/* When a column is left out: if a line does not fit although the others have shrunk to a width that
+ * is comfortable to read, or as far as they can. */
 enum table_need { NEED_COMFORT, NEED_ROOM };
-/* The column may be left out; of several the one named last is the first to go. */
+/* Allows leaving out the column; of several the one named last goes first. */
 void table_may_leave_out(struct table *t, size_t column, enum table_need need);
-/* The column goes together with the one that was named before. */
+/* The column goes together with the one named before. */
 void table_leave_out_too(struct table *t, size_t column);
-/* Which columns go is decided once: by the rows there are at the first flush, or now. */
+/* Decides which columns go, once: by the rows at the first flush, or now. */
 void table_fit(struct table *t);
 bool table_leaves_out(const struct table *t, size_t column);
 void table_destroy(struct table *t); /* NULL is fine */
 
-/* Fills the next cell; after the last one of a row comes the first of the next. */
+/* Fill the next cell; after the last cell of a row comes the first of the next. */
 void table_add(struct table *t, enum tone tone, const char *text); /* NULL: "" */
 void table_printf(struct table *t, enum tone tone, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void table_add_buf(struct table *t, enum tone tone, struct buf *text); /* which is emptied */
-
-/* Appends the rows there are, with the head the first time, and forgets them. */
+void table_add_buf(struct table *t, enum tone tone, struct buf *text); /* empties text */
+/* Appends the rows added so far, the first time with the head, and drops them. */
 void table_flush(struct table *t, struct buf *out);
-/* The same to stdout. */
+/* Prints the same to stdout. */
 int table_print(struct table *t, struct err *e);
 
 #endif

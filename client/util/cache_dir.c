@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_dir.c - files of this machine that can be made again */
+/* cache_dir.c - files that can be made again */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ FILE *cache_dir_open(const char *path, const char *magic, uint64_t *bytes)
     hasher_destroy(h);
     free(block);
     if (is_sound) {
-        /* Its time says when it was used last. */
+        /* The file's time is the time of its last use. */
         (void)futimens(fileno(file), NULL);
         return file;
     }
@@ -75,7 +75,7 @@ FILE *cache_dir_open(const char *path, const char *magic, uint64_t *bytes)
 
 /* ---- writing ---- */
 
-/* Removes what nobody has used for long. */
+/* Removes files that were not used for long. */
 static void tidy(const char *folder)
 {
     DIR *dir = opendir(folder);
@@ -135,7 +135,7 @@ void cache_dir_abandon(struct cache_dir_writer *w)
     free(w);
 }
 
-/* Not synced: what a crash of the machine leaves has another digest. */
+/* The file is not synced: after a crash of the machine a damaged one shows by its digest. */
 int cache_dir_commit(struct cache_dir_writer *w)
 {
     struct digest d;

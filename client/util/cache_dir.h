@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache_dir.h - files of this machine that can be made again: below $XDG_CACHE_HOME/ludwig
+ * cache_dir.h - files that can be made again, below $XDG_CACHE_HOME/ludwig
  *
- * Each ends with the SHA-256 of all before, and is written beside its place and renamed.  One that
- * is damaged counts as none, and whoever cannot write one does without.
+ * Each file ends with the SHA-256 of all bytes before, and is written beside its place and renamed.
+ * A damaged file counts as missing, and callers do without a file that cannot be written.
  */
 #ifndef LUDWIG_CLIENT_UTIL_CACHE_DIR_H
 #define LUDWIG_CLIENT_UTIL_CACHE_DIR_H
@@ -14,22 +14,22 @@
 #include "common/base/buf.h"
 #include "common/base/digest.h"
 
-enum { CACHE_DIR_UNUSED_DAYS = 90 }; /* then a file goes */
+enum { CACHE_DIR_UNUSED_DAYS = 90 }; /* after which a file is removed */
 
 /* "FOLDER/NAME-OF-KEY": a path in the cache, made from any text.  Caller frees. */
 char *cache_dir_path(const char *folder, const char *key);
 
-/* Reading from the begin; NULL: there is none, or it is damaged.  *bytes: without the digest. */
+/* Opens a file at its content; NULL: it is missing or damaged.  *bytes: the size of the content. */
 FILE *cache_dir_open(const char *path, const char *magic, uint64_t *bytes);
 
 struct cache_dir_writer;
 
-/* Makes the folders, too; removes from that folder what nobody used for long.  NULL: it cannot be
- * written. */
+/* Makes the folders, too; removes files from the folder that were not used for long.  NULL: the
+ * file cannot be written. */
 struct cache_dir_writer *cache_dir_create(const char *path, const char *magic);
 /* Does nothing after an error. */
 void cache_dir_add(struct cache_dir_writer *w, const void *bytes, size_t n);
-/* -1: it was not written; the one before stays. */
+/* -1: the file was not written, and the old one stays. */
 int cache_dir_commit(struct cache_dir_writer *w);
 void cache_dir_abandon(struct cache_dir_writer *w); /* NULL is fine */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* child.c - other programs, started with a list of words and never through a shell */
+/* child.c - runs other programs, with a list of words and never through a shell */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 
 enum { READ_BYTES = 64 * 1024 };
 
-/* How a child is started; descriptors are -1 for /dev/null. */
+/* The arguments for starting a child; descriptors are -1 for /dev/null. */
 struct start {
     const char *const *argv;
     int stdout_fd, stderr_fd;
@@ -163,7 +163,7 @@ int child_capture_all(const char *const *argv, struct buf *out, struct buf *erro
         close(ends[i][1]);
         fds[i] = (struct pollfd){ pid < 0 ? -1 : ends[i][0], POLLIN, 0 };
     }
-    /* Both at once, as it waits with the one when we don't read the other. */
+    /* Both pipes are read at once, as the child waits with one while the other is full. */
     while (pid > 0 && (fds[0].fd >= 0 || fds[1].fd >= 0)) {
         if (poll(fds, 2, -1) < 0 && errno != EINTR) {
             err_sys(e, "poll");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* conf.c - the client's configuration, and which server is meant */
+/* conf.c - the client's configuration, and the choice of a server */
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +75,7 @@ const struct key conf_keys[] = {
     { .name = NULL },
 };
 
-/* A missing file leaves everything as it is. */
+/* A missing file changes nothing. */
 int conf_read_file(const char *path, struct conf *c, struct arena *a, struct err *e)
 {
     struct err why = { 0 };
@@ -96,7 +96,7 @@ char *conf_home(void)
     return mem_strdup(user != NULL && user->pw_dir != NULL ? user->pw_dir : "/");
 }
 
-/* $variable/ludwig, or below the home folder when that is not set to an absolute path. */
+/* $variable/ludwig, or below_home in the home folder when the variable is no absolute path. */
 static char *xdg_dir(const char *variable, const char *below_home)
 {
     const char *dir = getenv(variable);
@@ -147,7 +147,7 @@ int conf_read(struct conf *c, struct arena *a, struct err *e)
     return result;
 }
 
-/* ---- which server ---- */
+/* ---- choice of a server ---- */
 
 int server_choice_make(struct server_choice *choice, const char *option, const struct conf *c,
                        struct arena *a, struct err *e)

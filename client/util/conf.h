@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conf.h - the client's configuration, and which server is meant
+ * conf.h - the client's configuration, and the choice of a server
  *
  * /etc/ludwig/config.yaml, then $XDG_CONFIG_HOME/ludwig/config.yaml over it.
  */
@@ -14,12 +14,12 @@
 
 struct conf {
     const char *server;       /* address, or NULL */
-    const char *share;        /* the shared drive as this machine sees it, or NULL */
-    const char *user;         /* label where people share an account, or NULL */
-    const char *scratch;      /* of the worker that runs here, or NULL */
-    int64_t cache_size_bytes; /* of the same worker; 0: not limited */
-    struct value resources;   /* the same worker's; VALUE_NULL: as the machine has */
-    struct value slurm; /* of the user's own server, as ludwigd.yaml has it; VALUE_NULL: none */
+    const char *share;        /* path of the shared drive on this machine, or NULL */
+    const char *user;         /* label of a person of a shared account, or NULL */
+    const char *scratch;      /* of the worker on this machine, or NULL */
+    int64_t cache_size_bytes; /* of that worker; 0: no limit */
+    struct value resources;   /* of that worker; VALUE_NULL: the machine's */
+    struct value slurm; /* slurm: in ludwigd.yaml of the user's own server; VALUE_NULL: none */
 };
 
 extern const struct key conf_keys[];
@@ -31,15 +31,15 @@ int conf_read_file(const char *path, struct conf *c, struct arena *a, struct err
 char *conf_home(void);
 char *conf_state_dir(void); /* $XDG_STATE_HOME/ludwig */
 char *conf_cache_dir(void); /* $XDG_CACHE_HOME/ludwig */
-/* Where results go without a server elsewhere. */
+/* The share of the embedded server. */
 char *conf_embedded_share(const struct conf *c);
 
-/* Which server is meant: --server, then $LUDWIG_SERVER, then the configuration; else the user's
- * own on this machine, which is the embedded one. */
+/* The chosen server: --server, then $LUDWIG_SERVER, then the configuration; else the user's own on
+ * this machine, which is the embedded one. */
 struct server_choice {
     bool embedded;
     struct endpoint endpoint; /* all zero when embedded: see embedded.h */
-    const char *from;         /* who named it, for messages */
+    const char *from;         /* the source of the address, for messages */
 };
 
 /* option: --server, or NULL. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dir_names.c - the names in a folder, sorted, however many there are */
+/* dir_names.c - sorts the names in a folder, however many there are */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static void sort(struct dir_names *l)
 
 /* ---- in files ---- */
 
-/* What was added so far becomes a run. */
+/* Writes the names in memory to a file as a sorted run. */
 static int spill(struct dir_names *l, struct err *e)
 {
     FILE *file = tmpfile();
@@ -66,7 +66,7 @@ static int advance(struct dir_names_run *r, struct err *e)
     return ferror(r->file) ? err_sys(e, "read a temporary file with names of a large folder") : 0;
 }
 
-/* ---- all of them ---- */
+/* ---- interface ---- */
 
 int dir_names_add(struct dir_names *l, const char *name, struct err *e)
 {

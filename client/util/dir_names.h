@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dir_names.h - the names in a folder, sorted as strcmp has it, however many there are
+ * dir_names.h - sorts the names in a folder by strcmp, however many there are
  *
- * Beyond DIR_NAMES_BYTES they are sorted in runs that lie in temporary files.
+ * Beyond DIR_NAMES_BYTES the names are sorted in runs, which lie in temporary files.
  */
 #ifndef LUDWIG_CLIENT_UTIL_DIR_NAMES_H
 #define LUDWIG_CLIENT_UTIL_DIR_NAMES_H
@@ -14,29 +14,29 @@
 
 enum { DIR_NAMES_BYTES = 4 * 1024 * 1024 };
 
-/* Sorted names in a file, and the one that comes next. */
+/* Sorted names in a file, and the next one. */
 struct dir_names_run {
     FILE *file;
-    char *next; /* NULL: there is none */
+    char *next; /* NULL: at the end */
     size_t capacity;
 };
 
 /* Zero-initialised is empty. */
 struct dir_names {
-    struct buf text; /* with their NULs */
-    size_t *begins;  /* in text */
+    struct buf text; /* names in memory, each with its NUL */
+    size_t *begins;  /* offsets in text */
     size_t n, capacity;
-    size_t at; /* the next one */
+    size_t at; /* index of the next name */
     struct dir_names_run *runs;
     size_t n_runs, runs_capacity;
-    struct buf last;  /* the one handed out */
+    struct buf last;  /* the last name given */
     size_t run_bytes; /* 0: DIR_NAMES_BYTES */
 };
 
 int dir_names_add(struct dir_names *l, const char *name, struct err *e);
-/* When all were added. */
+/* Call it when all names were added. */
 int dir_names_sort(struct dir_names *l, struct err *e);
-/* 1 with the next one, valid until the next call; equal ones come once.  0: that was all. */
+/* 1 with the next name, valid until the next call; equal names come once.  0 at the end. */
 int dir_names_next(struct dir_names *l, const char **name, struct err *e);
 void dir_names_free(struct dir_names *l);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* login_node.c - whether this machine is a login node of a Slurm cluster */
+/* login_node.c - tells whether this machine is a login node of a Slurm cluster */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pump.c - copy between two pairs of descriptors, both ways at once */
+/* pump.c - copies between a socket and a pair of descriptors, both ways at once */
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -12,16 +12,16 @@
 
 enum {
     PIECE_BYTES = 256 * 1024,
-    FAREWELL_MS = 5000 /* for what was said to somebody who listens no more */
+    FAREWELL_MS = 5000 /* to pass on the input after the output broke */
 };
 
-/* One way. */
+/* One direction. */
 struct flow {
     int from, to;
     struct buf held; /* read and not written yet */
     bool has_ended;  /* nothing more will be read */
-    bool is_done;    /* and all of it was written, or nobody takes it any more */
-    struct err why;  /* it ended before its time; kind ERR_NONE: it did not */
+    bool is_done;    /* all of it was written, or cannot be written any more */
+    struct err why;  /* why the direction broke; kind ERR_NONE: it did not */
 };
 
 static bool is_passing(int number)
@@ -38,8 +38,8 @@ static struct pollfd awaited(const struct flow *f)
     return (struct pollfd){ .fd = f->from, .events = POLLIN };
 }
 
-/* What was read before is written, or else some is read and written at once.  Before the descriptor
- * says it is ready, nothing is tried: it may be one that waits. */
+/* Writes the held bytes, or else reads some and writes them at once.  Tries nothing before poll(2)
+ * says that the descriptor is ready, as a terminal's is blocking. */
 static void step(struct flow *f, const struct pollfd *p)
 {
     ssize_t n;
@@ -60,7 +60,7 @@ static void step(struct flow *f, const struct pollfd *p)
     if (n < 0 && !is_passing(errno)) {
         if (f->why.kind == ERR_NONE)
             err_set(&f->why, ERR_UNREACHABLE, "the connection broke: %s", strerror(errno));
-        /* What the other way has to say is said all the same. */
+        /* The other direction goes on. */
         buf_clear(&f->held);
         f->has_ended = true;
     }
@@ -88,8 +88,7 @@ int pump_run(const struct pump_ends *ends, struct err *e)
     buf_add(&out.held, ends->first.data, ends->first.n);
     for (int i = 0; i < 3 && result == 0; i++)
         result = isatty(own[i]) ? 0 : io_set_nonblocking(own[i], e);
-    /* The peer ends the connection; until then it may have something to say, even if it does not
-     * listen. */
+    /* Only the peer ends the connection; until then it may send, even if it no longer reads. */
     while (result == 0 && !back.is_done) {
         struct pollfd fds[] = { awaited(&out), awaited(&back) };
 
@@ -101,11 +100,11 @@ int pump_run(const struct pump_ends *ends, struct err *e)
         step(&back, &fds[1]);
         if (out.is_done && !was_told) {
             was_told = true;
-            (void)shutdown(out.to, SHUT_WR); /* if it is closed, we are about to hear of that */
+            (void)shutdown(out.to, SHUT_WR); /* on a broken socket the next read fails */
         }
     }
     if (result == 0 && back.why.kind != ERR_NONE) {
-        /* Nobody hears us any more, but what was said to us already is passed on. */
+        /* The output broke, but input that has come already is passed on. */
         while (!out.is_done) {
             struct pollfd p = awaited(&out);
 

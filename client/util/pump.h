@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pump.h - copy between two pairs of descriptors, both ways at once
+ * pump.h - copies between a socket and a pair of descriptors, both ways at once
  */
 #ifndef LUDWIG_CLIENT_UTIL_PUMP_H
 #define LUDWIG_CLIENT_UTIL_PUMP_H
@@ -8,18 +8,18 @@
 #include "common/base/buf.h"
 #include "common/base/err.h"
 
-/* What belongs to nobody but us may be made non-blocking; a terminal is left as it is. */
+/* The descriptors are made non-blocking, except terminals, which other processes share. */
 struct pump_ends {
-    int in_fd, out_fd; /* as standard input and output */
+    int in_fd, out_fd; /* such as standard input and output */
     int socket_fd;
-    struct bytes first; /* of the input: it was read already */
+    struct bytes first; /* of the input, read already */
 };
 
 /*
- * Until the socket's peer ends the connection and all of it was written.  The end of the input is
- * passed on.  A peer that does not listen any more may still speak, and so may the input when
- * nobody reads the output.  -1 with e set: ERR_UNREACHABLE when the output, or what comes from the
- * peer, broke.  SIGPIPE is to be ignored.  Closes nothing.
+ * Copies until the socket's peer ends the connection and all its bytes are written.  The end of the
+ * input is passed on.  A peer that no longer reads may still send, and the input is still passed on
+ * when the output is closed.  -1 with e set: ERR_UNREACHABLE when the output or the peer's stream
+ * broke.  SIGPIPE must be ignored.  Closes nothing.
  */
 int pump_run(const struct pump_ends *ends, struct err *e);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spool.c - temporary files, and what was read once, to be looked at several times */
+/* spool.c - temporary files, and copies of inputs that are read several times */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 enum { PIECE_BYTES = 64 * 1024 };
 
-/* What may become large does better on a disk, and /tmp is memory on many machines. */
+/* /var/tmp comes first, as files may become large and /tmp is memory on many machines. */
 const char *temp_file_folder(void)
 {
     const char *set = getenv("TMPDIR");
@@ -41,7 +41,7 @@ int temp_file_open(struct err *e)
     return fd;
 }
 
-/* "WHAT PATH: why": what was named is wrong, whatever errno would make of it. */
+/* Sets e to "WHAT PATH: " and the text of errno, as ERR_USAGE whatever errno is; -1. */
 static int refuse(const char *what, const char *path, struct err *e)
 {
     err_sys(e, "%s %s", what, path);

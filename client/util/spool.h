@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spool.h - temporary files, and what was read once, to be looked at several times
+ * spool.h - temporary files, and copies of inputs that are read several times
  *
- * A copy without a name in $TMPDIR, mapped: standard input can be one, nobody changes it between
- * one look and the next, and memory does not grow with it.
+ * A copy is a mapped file without a name in $TMPDIR: so standard input can be read several times,
+ * no other process changes it meanwhile, and memory does not grow with it.
  */
 #ifndef LUDWIG_CLIENT_UTIL_SPOOL_H
 #define LUDWIG_CLIENT_UTIL_SPOOL_H
@@ -15,18 +15,18 @@
 
 /* $TMPDIR if that is an absolute path, else /var/tmp, else /tmp. */
 const char *temp_file_folder(void);
-/* A file without a name there, to read and write, which goes when it is closed.  -1: it cannot be
- * made. */
+/* Makes a file without a name there, to read and write, which vanishes when it is closed.  -1 with
+ * e set. */
 int temp_file_open(struct err *e);
 
 struct spool {
-    struct bytes text; /* with a NUL behind it */
+    struct bytes text; /* a NUL follows it */
 };
 
-/* Takes the file, or standard input for "-", to its end.  ERR_USAGE: it cannot be read. */
+/* Copies the file, or standard input for "-", to its end.  ERR_USAGE: it cannot be read. */
 int spool_read(struct spool *s, const char *path, struct err *e);
-void spool_free(struct spool *s); /* also zero-initialised */
-/* What messages call it. */
+void spool_free(struct spool *s); /* a zero-initialised s is fine */
+/* The path's name in messages. */
 const char *spool_name(const char *path);
 
 #endif

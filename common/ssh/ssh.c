@@ -110,7 +110,7 @@ static int exchange_keys(struct ssh *s, const struct ssh_patience *p, struct err
     while ((rc = ssh_connect(s->session)) == SSH_AGAIN)
         if (ssh_wait_again(s, p, &why) < 0)
             break;
-    if (rc == SSH_OK) /* libssh has made fd blocking, but needs that only while connecting. */
+    if (rc == SSH_OK) /* libssh has made fd blocking, but now writes only after poll(2) */
         return io_set_nonblocking(ssh_get_fd(s->session), e);
     if (why.kind != ERR_NONE && why.kind != ERR_BUSY)
         return err_set(e, why.kind, "%s", why.text);
