@@ -185,7 +185,7 @@ static void explain_sweep(const struct changing *c, const struct target *t,
 
 /* Prints why nothing was changed, sweep by sweep.  Where some jobs were changed, names the paused
  * sweeps, whose jobs still do not run. */
-static int explain(const struct changing *c, bool was_changed, struct err *e)
+static int explain_unchanged(const struct changing *c, bool was_changed, struct err *e)
 {
     const struct target *items = c->targets.items;
     struct sweep_info info;
@@ -218,7 +218,7 @@ static int say_changes(const struct changing *c, int64_t jobs, struct err *e)
     else if (!c->options->quiet && c->targets.n == 0)
         output_note("none of %s sweeps goes on any more: nothing to %s (name those that are over)",
                     c->options->user != NULL ? "these" : "your", c->verb);
-    if (!c->options->quiet && (jobs > 0 || !is_none) && explain(c, jobs > 0, e) < 0)
+    if (!c->options->quiet && (jobs > 0 || !is_none) && explain_unchanged(c, jobs > 0, e) < 0)
         return -1;
     return c->options->json ? output_write_json(proto.messages[MSG_CHANGED].schema, &changed, e)
                             : 0;

@@ -212,7 +212,7 @@ static int run_push(struct data *d, struct err *e)
 
 enum { LS, PUSH, RM, GC, N_DEEDS };
 
-static int run(struct cli *cli, struct err *e)
+static int run_data(struct cli *cli, struct err *e)
 {
     static const char *const deeds[N_DEEDS] = { "ls", "push", "rm", "gc" };
     struct data d = { .cli = cli, .options = cli->options };
@@ -266,5 +266,5 @@ const struct command cmd_data = {
     .max_args = ARGS_ANY,
     .options = options,
     .options_size = sizeof(struct options),
-    .run = run,
+    .run = run_data,
 };

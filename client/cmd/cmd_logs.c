@@ -163,7 +163,7 @@ static int take_info(struct viewer *v, const struct job_info *info, struct err *
     return 0;
 }
 
-static int follow(struct viewer *v, struct rpc *rpc, const struct target *t, struct err *e)
+static int follow_log(struct viewer *v, struct rpc *rpc, const struct target *t, struct err *e)
 {
     struct msg_subscribe what = {
         .sweep = t->sweep, .job = t->first, .jobs = true, .log = v->watch_fd < 0
@@ -229,7 +229,7 @@ static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool 
     if (copy_new(v, e) < 0)
         return -1;
     if (v->file.file != NULL || (follows && !v->ended))
-        return follows ? follow(v, rpc, t, e) : 0;
+        return follows ? follow_log(v, rpc, t, e) : 0;
     if (v->path == NULL)
         return err_set(e, ERR_NOT_FOUND, "job %s is %s and has no log yet (-f waits for it)",
                        v->job, state);

@@ -103,7 +103,7 @@ static void add_row(struct table *t, const struct node_info *n)
     table_add_buf(t, TONE_PLAIN, &text);
 }
 
-static int show(const struct options *o, const struct list *nodes, struct err *e)
+static int show_nodes(const struct options *o, const struct list *nodes, struct err *e)
 {
     static const size_t may_go[] = { RUNNING, CPUS, GPUS,  LOAD, MEMORY,
                                      DATA,    JOBS, MODEL, USER, KIND };
@@ -163,7 +163,7 @@ static int list_nodes(struct cli *cli, struct err *e)
             if (states == 0 || (states >> state_of(&nodes[i]) & 1) != 0)
                 nodes[n++] = nodes[i];
         page.nodes.n = n;
-        result = show(o, &page.nodes, e);
+        result = show_nodes(o, &page.nodes, e);
     }
     session_close(&s);
     return result < 0 ? -1 : EXIT_WELL;
@@ -194,7 +194,7 @@ static const struct opt drain_options[] = {
 enum { NOT_KNOWN = -1 };
 
 /* running: jobs on the node, or NOT_KNOWN. */
-static void say(const char *name, bool is_undone, bool is_news, int64_t running)
+static void say_drained(const char *name, bool is_undone, bool is_news, int64_t running)
 {
     const char *drained = is_news ? "drained" : "was drained already";
 
@@ -228,7 +228,7 @@ static int say_each(struct cli *cli, struct rpc *rpc, bool undo, struct err *e)
 
             running += strcmp(node->node, name) == 0 ? node->running : 0;
         }
-        say(name, undo, true, name[0] == '@' ? NOT_KNOWN : running);
+        say_drained(name, undo, true, name[0] == '@' ? NOT_KNOWN : running);
     }
     return 0;
 }
@@ -251,7 +251,7 @@ static int change(struct cli *cli, bool undo, struct err *e)
     else if (result == 0 && !o->quiet && cli->args.n > 1)
         result = say_each(cli, &s.rpc, undo, e);
     else if (result == 0 && !o->quiet)
-        say(cli->args.words[0], undo, reply.nodes > 0, reply.running);
+        say_drained(cli->args.words[0], undo, reply.nodes > 0, reply.running);
     session_close(&s);
     return result < 0 ? -1 : EXIT_WELL;
 }

@@ -79,7 +79,7 @@ static int take_results(void *context, const struct job_result *results, size_t 
 
 /* Whether --where matches the configuration: its parameters, means, and numbers of jobs by
  * outcome. */
-static bool matches(struct results *r, const struct config_result *c)
+static bool matches_config(struct results *r, const struct config_result *c)
 {
     const struct aggregate *g = &r->aggregate;
     struct member *fields = mem_resize(NULL, 4 + JOB_STATE_COUNT + g->n_metrics, sizeof *fields);
@@ -107,7 +107,7 @@ static bool matches(struct results *r, const struct config_result *c)
 }
 
 /* Fetches all results, computes, leaves out, sorts. */
-static int prepare(struct results *r, struct err *e)
+static int prepare_results(struct results *r, struct err *e)
 {
     const struct options *o = r->options;
     struct aggregate *g = &r->aggregate;
@@ -128,7 +128,7 @@ static int prepare(struct results *r, struct err *e)
         bool *keep = mem_resize(NULL, g->n, sizeof *keep);
 
         for (size_t i = 0; i < g->n; i++)
-            keep[i] = matches(r, &g->configs[i]);
+            keep[i] = matches_config(r, &g->configs[i]);
         aggregate_keep(g, keep);
         free(keep);
         if (where_check_names(r->where, e) < 0)
@@ -218,7 +218,7 @@ static int show_table(const struct results *r, struct err *e)
 
 /* ---- the command ---- */
 
-static int show(struct results *r, struct err *e)
+static int print_results(struct results *r, struct err *e)
 {
     const struct options *o = r->options;
     struct sweep_info *info = &r->info;
@@ -232,7 +232,7 @@ static int show(struct results *r, struct err *e)
     if (o->series != NULL)
         return results_series_show(&r->session, r->sweep,
                                    &(struct results_series){ o->series, r->where, o->json }, e);
-    if (prepare(r, e) < 0)
+    if (prepare_results(r, e) < 0)
         return -1;
     if (o->json)
         return results_write_json(&r->view, e);
@@ -261,7 +261,7 @@ static int show_results(struct cli *cli, struct err *e)
     aggregate_init(&r.aggregate);
     result = selector_sweep(&r.session.rpc, cli->args.words[0], &r.sweep, e);
     if (result == 0)
-        result = show(&r, e);
+        result = print_results(&r, e);
     aggregate_free(&r.aggregate);
     session_close(&r.session);
     return result < 0 ? -1 : EXIT_WELL;

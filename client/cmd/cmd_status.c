@@ -62,7 +62,7 @@ static void take_sweeps(struct listing *l, const struct sweep_info *sweeps, size
     }
 }
 
-static int flush(struct listing *l, struct err *e)
+static int flush_listing(struct listing *l, struct err *e)
 {
     if (l->json != NULL)
         return jsonlist_flush(l->json, e);
@@ -75,7 +75,7 @@ static int show_page(void *context, const struct msg_sweep_page *page, struct er
 
     l->slurm_calls = page->slurm_calls;
     take_sweeps(l, page->sweeps.items, page->sweeps.n);
-    return flush(l, e);
+    return flush_listing(l, e);
 }
 
 /* targets NULL: all sweeps. */
@@ -101,7 +101,8 @@ static int show_list(struct rpc *rpc, const struct list *targets, const struct s
             take_sweeps(&l, &info, 1);
     }
     if (result == 0)
-        result = targets != NULL ? flush(&l, e) : pages_sweeps(rpc, filter, show_page, &l, e);
+        result =
+            targets != NULL ? flush_listing(&l, e) : pages_sweeps(rpc, filter, show_page, &l, e);
     if (result == 0 && o->json)
         result = l.slurm_calls == SCHEMA_NONE
                      ? jsonlist_end(&json, e)
@@ -146,7 +147,8 @@ static int show_one(struct rpc *rpc, int64_t sweep, bool json, struct err *e)
 
 /* ---- the command ---- */
 
-static int show(struct cli *cli, struct rpc *rpc, const struct sweep_filter *filter, struct err *e)
+static int show_sweeps(struct cli *cli, struct rpc *rpc, const struct sweep_filter *filter,
+                       struct err *e)
 {
     const struct options *o = cli->options;
     bool is_filtered = filter->states != 0 || filter->user != NULL;
@@ -176,7 +178,7 @@ static int show_status(struct cli *cli, struct err *e)
         return -1;
     if (o->mine)
         filter.user = arena_strdup(cli->arena, s.rpc.welcome.user);
-    result = show(cli, &s.rpc, &filter, e);
+    result = show_sweeps(cli, &s.rpc, &filter, e);
     session_close(&s);
     return result < 0 ? -1 : EXIT_WELL;
 }

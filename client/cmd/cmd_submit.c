@@ -170,7 +170,7 @@ static int submit(const struct submit_request *o, const struct options *opts, st
     return result;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_submit(struct cli *cli, struct err *e)
 {
     const struct options *opts = cli->options;
     struct git_look git = { 0 };
@@ -204,5 +204,5 @@ const struct command cmd_submit = {
     .max_args = 1,
     .options = options,
     .options_size = sizeof(struct options),
-    .run = run,
+    .run = run_submit,
 };

@@ -80,7 +80,7 @@ static void say_sshd(const struct session *s, const char *state)
 
 /* `up --sshd ADDRESS:PORT` is the same as `up --sshd=ADDRESS:PORT`.  An sshd that cannot start must
  * not keep the server from starting, nor end a server that runs. */
-static int start(struct cli *cli, struct session *s, const char *state, struct err *e)
+static int start_with_sshd(struct cli *cli, struct session *s, const char *state, struct err *e)
 {
     const struct options *o = cli->options;
     const struct session_wants wants = { .worker = o->local };
@@ -117,7 +117,7 @@ static int start_server(struct cli *cli, struct err *e)
 {
     struct session s = { 0 };
     char *state = conf_state_dir();
-    int result = start(cli, &s, state, e);
+    int result = start_with_sshd(cli, &s, state, e);
 
     if (result == 0 && s.choice.embedded) {
         output_note("up; results go to %s", s.share);

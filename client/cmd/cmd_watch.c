@@ -77,7 +77,7 @@ static const char *keep_text(struct arena *a, const char *text)
 }
 
 /* Takes the sweep's numbers; its names do not change, and are copied once. */
-static void keep(struct watch *w, struct sweep_info *s, const struct sweep_info *news)
+static void keep_info(struct watch *w, struct sweep_info *s, const struct sweep_info *news)
 {
     struct sweep_info names = *s;
 
@@ -184,7 +184,7 @@ static int read_running(struct watch *w, struct msg_subscribe *what, struct err 
 /* ---- on a terminal ---- */
 
 /* Orders running sweeps first, then by number, the newest first. */
-static int compare(const void *x, const void *y)
+static int compare_sweeps(const void *x, const void *y)
 {
     const struct sweep_info *a = &((const struct watched *)x)->info;
     const struct sweep_info *b = &((const struct watched *)y)->info;
@@ -234,7 +234,7 @@ static int paint(struct watch *w, const struct failures *f, struct err *e)
     } else {
         struct table *t = sweepview_table(columns, colour);
 
-        qsort(w->sweeps, w->n, sizeof *w->sweeps, compare);
+        qsort(w->sweeps, w->n, sizeof *w->sweeps, compare_sweeps);
         for (size_t i = 0; i < w->n; i++)
             sweepview_add_row(t, &w->sweeps[i].info, units_now_ms());
         table_flush(t, &text);
@@ -297,7 +297,7 @@ static int take_changes(struct watch *w, const struct msg_changes *changes, stru
     if (watched == w->sweeps + w->n)
         return err_set(e, ERR_PROTOCOL,
                        "the server told of sweep %" PRId64 ", which is not watched", s->sweep);
-    keep(w, &watched->info, s);
+    keep_info(w, &watched->info, s);
     for (size_t i = 0; i < changes->jobs.n; i++)
         if (take_job(w, &jobs[i], e) < 0)
             return -1;
@@ -318,7 +318,7 @@ static int take_changes(struct watch *w, const struct msg_changes *changes, stru
 }
 
 /* Watches until all sweeps are over: 1; 0 when the user interrupts; -1 with e set. */
-static int follow(struct watch *w, struct subscription *sub, struct err *e)
+static int follow_sweeps(struct watch *w, struct subscription *sub, struct err *e)
 {
     struct msg_changes changes;
 
@@ -367,7 +367,7 @@ static int watch(struct watch *w, struct err *e)
 
     if (subscribe(w, &sub, e) < 0)
         return -1;
-    result = follow(w, &sub, e);
+    result = follow_sweeps(w, &sub, e);
     subscription_end(&sub);
     if (result < 0)
         return -1;

@@ -47,7 +47,7 @@ static bool is_zero(const struct fixed *x)
     return (x->limb[0] | x->limb[1] | x->limb[2] | x->limb[3]) == 0;
 }
 
-static struct fixed add(struct fixed x, const struct fixed *y)
+static struct fixed add_fixed(struct fixed x, const struct fixed *y)
 {
     wide carry = 0;
 
@@ -115,7 +115,7 @@ static struct fixed divide(struct fixed x, const struct fixed *y)
     for (int i = FRACTION_BITS - 1; i >= 0; i--) {
         struct fixed rest;
 
-        x = add(x, &x);
+        x = add_fixed(x, &x);
         rest = subtract(x, y);
         if (is_negative(&rest))
             continue;
@@ -208,16 +208,16 @@ static struct power exp_of(struct fixed x)
     r = divide_by(r, 1 << DOUBLINGS);
     term = r;
     for (uint32_t i = 2; !is_zero(&term); i++) {
-        u = add(u, &term);
+        u = add_fixed(u, &term);
         term = multiply(&term, &r);
         term = divide_by(term, i);
     }
     for (int i = 0; i < DOUBLINGS; i++) {
         struct fixed square = multiply(&u, &u);
 
-        u = add(add(u, &u), &square);
+        u = add_fixed(add_fixed(u, &u), &square);
     }
-    p.f = add(u, &one);
+    p.f = add_fixed(u, &one);
     return p;
 }
 
@@ -257,22 +257,22 @@ double portable_log(double x)
     struct fixed m = fixed_of(is_below_one ? half : 2 * half), above, s, square, sum = zero, whole;
 
     exponent -= !is_below_one;
-    above = add(m, &one);
+    above = add_fixed(m, &one);
     s = is_below_one ? subtract(one, &m) : subtract(m, &one);
     s = divide(s, &above);
     square = multiply(&s, &s);
     for (uint32_t i = 1; !is_zero(&s); i += 2) {
         struct fixed term = divide_by(s, i);
 
-        sum = add(sum, &term);
+        sum = add_fixed(sum, &term);
         s = multiply(&s, &square);
     }
-    sum = add(sum, &sum);
+    sum = add_fixed(sum, &sum);
     whole = fixed_of(abs(exponent));
     whole = multiply(&whole, &ln_2);
     if (exponent < 0)
         whole = subtract(zero, &whole);
-    whole = is_below_one ? subtract(whole, &sum) : add(whole, &sum);
+    whole = is_below_one ? subtract(whole, &sum) : add_fixed(whole, &sum);
     is_negative_log = is_negative(&whole);
     if (is_negative_log)
         whole = subtract(zero, &whole);
@@ -326,7 +326,7 @@ static double read_digits(const char *text)
 }
 
 /* Splits x into halves with so few digits that products of halves are exact. */
-static void split(double x, double *high, double *low)
+static void split_double(double x, double *high, double *low)
 {
     double c = 0x1.0000002p27 * x;
 
@@ -340,8 +340,8 @@ static double lost_of(double product, double x, double y)
 {
     double x_high, x_low, y_high, y_low;
 
-    split(x, &x_high, &x_low);
-    split(y, &y_high, &y_low);
+    split_double(x, &x_high, &x_low);
+    split_double(y, &y_high, &y_low);
     return ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low;
 }
 

@@ -13,7 +13,7 @@
 
 /* ---- the current configuration ---- */
 
-static bool passes(const struct test *t)
+static bool passes_test(const struct test *t)
 {
     const struct slot *s = t->slot;
     int number;
@@ -31,7 +31,7 @@ static bool passes(const struct test *t)
 static bool is_met(const struct rule *rule)
 {
     for (size_t i = 0; i < rule->n; i++)
-        if (!passes(&rule->tests[i]))
+        if (!passes_test(&rule->tests[i]))
             return false;
     return true;
 }
@@ -45,7 +45,7 @@ static void touch(struct expand *x, const struct slot *s)
 }
 
 /* Updates the presence of slots after wheels have turned. */
-static void settle(struct expand *x)
+static void settle_slots(struct expand *x)
 {
     for (size_t i = 0; i < x->n_conditioned; i++) {
         struct slot *s = x->conditioned[i];
@@ -95,7 +95,7 @@ static bool stands_still(const struct wheel *w)
  * Turns wheels begin to end - 1 to their next combination; the wheels behind them are at their
  * beginning.  False after the last combination, and then these are at their beginning, too.
  */
-static bool turn(struct expand *x, size_t begin, size_t end, bool only_entangled)
+static bool turn_wheels(struct expand *x, size_t begin, size_t end, bool only_entangled)
 {
     bool is_turned = false;
 
@@ -109,12 +109,12 @@ static bool turn(struct expand *x, size_t begin, size_t end, bool only_entangled
             w->at = 0;
         touch(x, w->slots[0]);
     }
-    settle(x);
+    settle_slots(x);
     return is_turned;
 }
 
 /* x + y, or INT64_MAX if that overflows. */
-static int64_t add(int64_t x, int64_t y)
+static int64_t add_saturated(int64_t x, int64_t y)
 {
     int64_t sum;
 
@@ -135,10 +135,10 @@ static struct tally count_from(struct expand *x, size_t begin, int64_t states_ma
             __builtin_mul_overflow(weight, (int64_t)x->turning[i]->n, &weight))
             weight = INT64_MAX;
     for (int64_t states = 0; states < states_max && !t.is_exact; states++) {
-        t.points = add(t.points, weight);
+        t.points = add_saturated(t.points, weight);
         if (excluded(x) == KEPT)
-            t.kept = add(t.kept, weight);
-        t.is_exact = !turn(x, begin, x->n_turning, true);
+            t.kept = add_saturated(t.kept, weight);
+        t.is_exact = !turn_wheels(x, begin, x->n_turning, true);
     }
     t.is_exact = t.is_exact && t.points < INT64_MAX;
     return t;
@@ -159,7 +159,7 @@ static void seek_wheel(struct expand *x, size_t i, int64_t *index)
     while (*index >= n) {
         *index -= n;
         w->at++;
-        settle(x);
+        settle_slots(x);
         n = count_from(x, i + 1, INT64_MAX).kept;
     }
 }
@@ -168,7 +168,7 @@ static void seek_grid(struct expand *x, int64_t index)
 {
     for (size_t i = 0; i < x->n_turning; i++)
         x->turning[i]->at = 0;
-    settle(x);
+    settle_slots(x);
     for (size_t i = 0; i < x->n_turning; i++)
         if (!stands_still(x->turning[i]))
             seek_wheel(x, i, &index);
@@ -193,7 +193,7 @@ static void draw(struct expand *x, bool is_entangled)
         s->drawn = sampler_draw(&w->sampler, (uint64_t)x->sample);
         s->number = expand_number_of(s, &s->drawn);
     }
-    settle(x);
+    settle_slots(x);
 }
 
 static bool is_sample_kept(struct expand *x, int64_t sample)
@@ -248,7 +248,7 @@ static void open_part(struct expand *x, size_t part)
                 w->at = 0;
         }
     }
-    settle(x);
+    settle_slots(x);
 }
 
 static bool is_grid(const struct expand *x)
@@ -280,7 +280,7 @@ static bool begin_grid(struct expand *x, int64_t tries_max)
 
     for (int64_t tries = 1; end != KEPT; tries++) {
         x->is_given_up = tries == tries_max;
-        if (x->is_given_up || !turn(x, 0, (size_t)end, false))
+        if (x->is_given_up || !turn_wheels(x, 0, (size_t)end, false))
             return false;
         end = excluded(x);
     }
@@ -324,7 +324,7 @@ static void seek_part(struct expand *x, int64_t index)
 }
 
 /* Goes to the next configuration of the part; after the last, only x->left changes. */
-static void advance(struct expand *x)
+static void advance_in_part(struct expand *x)
 {
     int64_t end = (int64_t)x->n_turning;
 
@@ -335,7 +335,7 @@ static void advance(struct expand *x)
         draw(x, false);
         return;
     }
-    while (end != KEPT && turn(x, 0, (size_t)end, false))
+    while (end != KEPT && turn_wheels(x, 0, (size_t)end, false))
         end = excluded(x);
 }
 
@@ -382,7 +382,7 @@ bool expand_next(struct expand *x, struct buf *out)
     }
     encode(x);
     buf_add(out, x->point.bytes, x->point.n);
-    advance(x);
+    advance_in_part(x);
     return true;
 }
 
@@ -473,8 +473,8 @@ static struct tally tally(struct expand *x, int64_t points_max)
         struct tally t = count_part(x, i, points_max);
 
         x->counts[i] = t.kept;
-        all.points = add(all.points, t.points);
-        all.kept = add(all.kept, t.kept);
+        all.points = add_saturated(all.points, t.points);
+        all.kept = add_saturated(all.kept, t.kept);
         all.is_exact = t.is_exact;
     }
     x->count = all.kept;

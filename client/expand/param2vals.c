@@ -239,7 +239,7 @@ static int take_lines(struct check *c, int64_t points_max, struct err *e)
     return 0;
 }
 
-static int need(void *context, const char *name, size_t offset)
+static int need_name(void *context, const char *name, size_t offset)
 {
     struct check *c = context;
 
@@ -261,7 +261,7 @@ static int check_all(struct param2vals *p, const struct param2vals_wanted *w, st
 
     c.errors.file = c.file;
     if (w->command != NULL)
-        template_each(w->command, need, &c);
+        template_each(w->command, need_name, &c);
     result = take_lines(&c, w->points_max, e);
     if (c.n_errors > SHOWN_ERRORS)
         buf_printf(&c.errors.errors, "\nand %zu more", c.n_errors - SHOWN_ERRORS);

@@ -345,8 +345,8 @@ struct tidying {
 };
 
 /* 1: the word means this set; 0: it does not; -1 with e set. */
-static int compare(struct pick *p, const struct datasets *d, const char *project,
-                   const struct packed *set, struct err *e)
+static int compare_pick(struct pick *p, const struct datasets *d, const char *project,
+                        const struct packed *set, struct err *e)
 {
     struct dataset_use use = datasets_use(d, project, set, p->word);
     size_t n = strlen(p->word);
@@ -380,7 +380,7 @@ static int choose(const struct tidying *t, const char *project, struct datasets_
 
         set->stays = true;
         for (size_t k = 0; k < t->n_picks; k++) {
-            int rc = compare(&t->picks[k], t->sets, project, set, e);
+            int rc = compare_pick(&t->picks[k], t->sets, project, set, e);
 
             if (rc < 0)
                 return -1;

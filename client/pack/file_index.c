@@ -63,7 +63,7 @@ static uint64_t pieces_of(uint64_t size)
 
 /* ---- reading ---- */
 
-static bool take(struct file_index_reader *r, void *to, size_t n)
+static bool take_bytes(struct file_index_reader *r, void *to, size_t n)
 {
     if (n > r->left || fread(to, 1, n, r->file) != n)
         return false;
@@ -75,24 +75,25 @@ static bool take_path(struct file_index_reader *r)
 {
     uint16_t shared, rest;
 
-    if (!take(r, &shared, sizeof shared) || !take(r, &rest, sizeof rest) || shared > r->path.n)
+    if (!take_bytes(r, &shared, sizeof shared) || !take_bytes(r, &rest, sizeof rest) ||
+        shared > r->path.n)
         return false;
     if (r->path.bytes != NULL) {
         r->path.n = shared;
         r->path.bytes[shared] = '\0';
     }
-    if (!take(r, buf_reserve(&r->path, rest), rest))
+    if (!take_bytes(r, buf_reserve(&r->path, rest), rest))
         return false;
     buf_added(&r->path, rest);
     return true;
 }
 
-static void advance(struct file_index_reader *r)
+static void advance_reader(struct file_index_reader *r)
 {
     uint64_t n;
 
     r->has_record = false;
-    if (r->left == 0 || !take_path(r) || !take(r, &r->marks, sizeof r->marks))
+    if (r->left == 0 || !take_path(r) || !take_bytes(r, &r->marks, sizeof r->marks))
         return;
     n = pieces_of(r->marks.size);
     if (n > r->left / sizeof *r->pieces)
@@ -100,7 +101,7 @@ static void advance(struct file_index_reader *r)
     while (r->capacity < n)
         mem_grow((void **)&r->pieces, &r->capacity, r->capacity, sizeof *r->pieces);
     r->n_pieces = (size_t)n;
-    r->has_record = take(r, r->pieces, r->n_pieces * sizeof *r->pieces);
+    r->has_record = take_bytes(r, r->pieces, r->n_pieces * sizeof *r->pieces);
 }
 
 struct file_index_reader *file_index_open(const char *path)
@@ -119,7 +120,7 @@ struct file_index_reader *file_index_open(const char *path)
         return NULL;
     }
     r->left = bytes - begin - sizeof r->n;
-    advance(r);
+    advance_reader(r);
     return r;
 }
 
@@ -144,7 +145,7 @@ bool file_index_find(struct file_index_reader *r, const char *path, const struct
     struct marks now = marks_of(st);
 
     while (r->has_record && pack_path_compare(buf_text(&r->path), path) < 0)
-        advance(r);
+        advance_reader(r);
     if (!r->has_record || strcmp(buf_text(&r->path), path) != 0 ||
         memcmp(&r->marks, &now, sizeof now) != 0)
         return false;
@@ -204,7 +205,7 @@ void file_index_commit(struct file_index_writer *w, struct file_index_reader *re
 {
     if (w == NULL)
         return;
-    for (; rest != NULL && rest->has_record; advance(rest))
+    for (; rest != NULL && rest->has_record; advance_reader(rest))
         if (w->last.n == 0 || pack_path_compare(buf_text(&rest->path), buf_text(&w->last)) > 0)
             add_record(w, buf_text(&rest->path), &rest->marks, rest->pieces, rest->n_pieces);
     cache_dir_add(w->to, &w->n, sizeof w->n);

@@ -99,8 +99,8 @@ static bool is_built_in(const char *name, bool is_folder)
 /* Runs git and gives its exit status up to status_max; a higher one is a failure, and advice says
  * what can be done.  ERR_NOT_FOUND: git sees no repository in the folder, such as in a copied
  * submodule. */
-static int run(const char *const *argv, int status_max, const char *folder, const char *advice,
-               struct buf *out, struct err *e)
+static int run_git(const char *const *argv, int status_max, const char *folder, const char *advice,
+                   struct buf *out, struct err *e)
 {
     struct buf said = { 0 };
     int status = child_capture_all(argv, out, &said, e);
@@ -135,7 +135,7 @@ static int run_in_repository(const char *const *argv, int status_max, const char
         mem_printf("see `git -C '%s' status`, or write a .ludwigignore beside the sweep, "
                    "which holds without a repository",
                    folder);
-    int status = run(argv, status_max, folder, advice, out, e);
+    int status = run_git(argv, status_max, folder, advice, out, e);
 
     free(advice);
     return status;
@@ -412,7 +412,7 @@ int ignore_enter(struct ignore *ig, struct ignore_scope *above, const char *fold
 
 /* ---- git's answers ---- */
 
-static int compare(const void *x, const void *y)
+static int compare_paths(const void *x, const void *y)
 {
     return strcmp(*(char *const *)x, *(char *const *)y);
 }
@@ -437,7 +437,7 @@ static void sort_paths(struct ignore_scope *s)
         at = next;
     }
     if (s->n > 0)
-        qsort(s->paths, s->n, sizeof *s->paths, compare);
+        qsort(s->paths, s->n, sizeof *s->paths, compare_paths);
 }
 
 static int say_no_git(const struct ignore_scope *s, struct err *e)
@@ -516,7 +516,7 @@ static int list_in_repository(struct ignore_scope *s, struct arena *a, struct er
 static int run_ours(const struct ignore_scope *s, const char *const *argv, struct buf *out,
                     struct err *e)
 {
-    return run(argv, 0, s->folder, "see whether `git init` works here", out, e);
+    return run_git(argv, 0, s->folder, "see whether `git init` works here", out, e);
 }
 
 /* Lists the paths that the files of rules from the scope's top on leave out.  git is asked in an
@@ -602,7 +602,7 @@ int ignore_matches(struct ignore_scope *scope, const char *path, bool is_folder,
     in = path + strlen(scope->folder);
     in += strspn(in, "/");
     return scope->n > 0 &&
-           bsearch(&in, scope->paths, scope->n, sizeof *scope->paths, compare) != NULL;
+           bsearch(&in, scope->paths, scope->n, sizeof *scope->paths, compare_paths) != NULL;
 }
 
 /* ---- beginning and end ---- */

@@ -66,7 +66,7 @@ static void take_name(struct pack_inventory *s, const char *name)
     }
 }
 
-static int look(struct pack_inventory *s, struct err *e)
+static int list_packs(struct pack_inventory *s, struct err *e)
 {
     struct arena *a = arena_create();
     struct list entries[STORE_FOLDER_COUNT];
@@ -219,7 +219,7 @@ struct pack_inventory *pack_inventory_open(struct store *store, struct err *e)
     s->lists_folder = mem_printf("%s.lists", s->known_path);
     s->known = piece_index_open(s->known_path);
     free(key);
-    if (look(s, e) == 0) {
+    if (list_packs(s, e) == 0) {
         look_at_parts(s);
         if (s->n_missing == 0 || learn_missing(s, e) == 0)
             return s;

@@ -291,7 +291,8 @@ static void add_counted(struct cache_dir_writer *w, uint32_t *fans, const struct
     cache_dir_add(w, r, sizeof *r);
 }
 
-static uint64_t merge(struct piece_index_update *u, struct cache_dir_writer *w, uint32_t *fans)
+static uint64_t merge_tables(struct piece_index_update *u, struct cache_dir_writer *w,
+                             uint32_t *fans)
 {
     uint64_t n = 0, i = 0;
     size_t k = 0;
@@ -335,7 +336,7 @@ static int write_table(struct piece_index_update *u)
     fans = mem_alloc((FANS + 1) * sizeof *fans);
     if (u->n_batch > 1)
         qsort(u->batch, u->n_batch, sizeof *u->batch, compare_records);
-    c.n_records = merge(u, w, fans);
+    c.n_records = merge_tables(u, w, fans);
     for (size_t i = 0; i < FANS; i++)
         fans[i + 1] += fans[i];
     for (size_t i = 0; i < u->n_parts; i++) {
@@ -355,7 +356,7 @@ static int write_table(struct piece_index_update *u)
 }
 
 /* Merges the batch in memory into the table. */
-static void flush(struct piece_index_update *u)
+static void flush_batch(struct piece_index_update *u)
 {
     struct piece_index *next;
 
@@ -382,7 +383,7 @@ void piece_index_update_add(struct piece_index_update *u, const struct pack_list
     if (u->has_failed)
         return;
     if (u->n_batch > 0 && u->n_batch + list->n > BATCH_MAX)
-        flush(u);
+        flush_batch(u);
     for (uint32_t i = 0; i < list->n; i++) {
         struct record r = { .part = (uint32_t)u->n_parts,
                             .entry = i,
@@ -401,7 +402,7 @@ struct piece_index *piece_index_update_end(struct piece_index_update *u)
 {
     struct piece_index *k;
 
-    flush(u);
+    flush_batch(u);
     k = u->has_failed && !u->is_written ? NULL : u->old;
     free(u->batch);
     free(u->parts);

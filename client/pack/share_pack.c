@@ -31,7 +31,7 @@ static int say_done(const struct dataset *set, struct err *e)
     return result < 0 ? err_sys(e, "tell what came of it") : 0;
 }
 
-static int pack(struct tree *t, const struct place *place, struct err *e)
+static int store_tree(struct tree *t, const struct place *place, struct err *e)
 {
     struct uploadbar bar;
     struct tree_target to = { .store = store_open(place, e), .bar = &bar };
@@ -75,7 +75,7 @@ static bool may_stay(const struct words *x, const char *top)
     return x->is_only_reader && (kind == FS_LOCAL || kind == FS_MEMORY) && has_no_links;
 }
 
-static int run(const struct words *x, struct err *e)
+static int run_words(const struct words *x, struct err *e)
 {
     struct share_connection drive = { .mount = x->projects };
     const struct place to = { .drive = &drive, .project = x->project };
@@ -89,7 +89,7 @@ static int run(const struct words *x, struct err *e)
     top = path_join(x->drive, x->path);
     t.plan = (struct walk_plan){ .top = top, .everything = true };
     t.stays = may_stay(x, top);
-    result = pack(&t, &to, e);
+    result = store_tree(&t, &to, e);
     free(top);
     return result;
 }
@@ -101,7 +101,8 @@ int share_pack_main(int argc, char **argv)
 
     if (argc != 6 && !is_only_reader)
         err_set(&e, ERR_USAGE, SHARE_PACK_OPTION WORDS);
-    else if (run(&(struct words){ argv[2], argv[3], argv[4], argv[5], is_only_reader }, &e) == 0)
+    else if (run_words(&(struct words){ argv[2], argv[3], argv[4], argv[5], is_only_reader }, &e) ==
+             0)
         return EXIT_WELL;
     (void)safe_text_make_harmless(&e); /* the worker reads line by line */
     fprintf(stderr, "%s\n", e.text);

@@ -329,8 +329,8 @@ static int add_entry(struct packing *p, const struct walk_entry *entry, struct e
 
 /* ---- a tree ---- */
 
-static int pack(struct tree *t, const struct tree_target *to, struct send_queue *queue,
-                struct err *e)
+static int pack_entries(struct tree *t, const struct tree_target *to, struct send_queue *queue,
+                        struct err *e)
 {
     struct packing p = { .to = to,
                          .queue = queue,
@@ -387,7 +387,8 @@ static bool is_none(const struct tree *t)
 
 int tree_look(struct tree *t, struct pack_inventory *inventory, struct err *e)
 {
-    return is_none(t) ? 0 : pack(t, &(struct tree_target){ .inventory = inventory }, NULL, e);
+    return is_none(t) ? 0
+                      : pack_entries(t, &(struct tree_target){ .inventory = inventory }, NULL, e);
 }
 
 int tree_blame(const struct tree *t, struct err *e)
@@ -413,7 +414,7 @@ static void *pack_trees(void *context)
     int result = 0;
 
     for (size_t i = 0; i < w->n && result == 0; i++)
-        if (!is_none(w->trees[i]) && pack(w->trees[i], w->to, w->queue, &e) < 0)
+        if (!is_none(w->trees[i]) && pack_entries(w->trees[i], w->to, w->queue, &e) < 0)
             result = tree_blame(w->trees[i], &e);
     send_queue_end(w->queue, result < 0 ? &e : NULL);
     return NULL;

@@ -162,7 +162,7 @@ static int enter(struct walk *w, const struct level *how, const struct stat *see
     return 0;
 }
 
-static void leave(struct walk *w)
+static void leave_folder(struct walk *w)
 {
     struct level *l = &w->levels[--w->n];
 
@@ -182,8 +182,8 @@ static void set_end(struct buf *b, size_t n, const char *name)
 }
 
 /* Fills *st: 1; 0: the entry has been removed since the folder was read; -1 with e set. */
-static int look(const struct walk *w, const struct level *l, const struct standing *s,
-                const char *name, struct stat *st, struct err *e)
+static int look_at_entry(const struct walk *w, const struct level *l, const struct standing *s,
+                         const char *name, struct stat *st, struct err *e)
 {
     bool is_followed = s->is_named || s->is_above;
     int flags = is_followed ? 0 : AT_SYMLINK_NOFOLLOW, rc;
@@ -210,8 +210,8 @@ static bool is_left_out(const struct walk *w, const struct level *l, bool is_fol
 }
 
 /* 1 if the entry is taken, or one below it may be, with *how filled; 0: left out; -1 with e set. */
-static int judge(const struct walk *w, const struct level *above, const struct standing *s,
-                 bool is_folder, struct level *how, struct err *e)
+static int judge_entry(const struct walk *w, const struct level *above, const struct standing *s,
+                       bool is_folder, struct level *how, struct err *e)
 {
     int ignored = 0;
 
@@ -251,7 +251,8 @@ static int read_target(struct walk *w, struct walk_entry *entry, struct err *e)
     }
 }
 
-static int take(struct walk *w, const struct level *how, struct walk_entry *entry, struct err *e)
+static int take_entry(struct walk *w, const struct level *how, struct walk_entry *entry,
+                      struct err *e)
 {
     mode_t mode = entry->stat.st_mode;
 
@@ -287,13 +288,13 @@ static int visit(struct walk *w, const char *name, struct walk_entry *entry, str
     set_end(&w->from, l->n_from, name);
     if (l->is_above)
         s = look_up(w->plan, buf_text(&w->path));
-    rc = look(w, l, &s, name, &entry->stat, e);
+    rc = look_at_entry(w, l, &s, name, &entry->stat, e);
     if (rc <= 0)
         return rc;
-    rc = judge(w, l, &s, S_ISDIR(entry->stat.st_mode), &how, e);
+    rc = judge_entry(w, l, &s, S_ISDIR(entry->stat.st_mode), &how, e);
     if (rc <= 0)
         return rc;
-    return take(w, &how, entry, e);
+    return take_entry(w, &how, entry, e);
 }
 
 int walk_next(struct walk *w, struct walk_entry *entry, struct err *e)
@@ -302,14 +303,14 @@ int walk_next(struct walk *w, struct walk_entry *entry, struct err *e)
     if (w->is_file) {
         w->is_file = false;
         entry->stat = w->top;
-        return take(w, &(struct level){ .takes = true }, entry, e);
+        return take_entry(w, &(struct level){ .takes = true }, entry, e);
     }
     while (w->n > 0) {
         const char *name;
         int rc = dir_names_next(&w->levels[w->n - 1].names, &name, e);
 
         if (rc == 0) {
-            leave(w);
+            leave_folder(w);
             continue;
         }
         if (rc > 0)
@@ -345,7 +346,7 @@ void walk_end(struct walk *w)
     if (w == NULL)
         return;
     while (w->n > 0)
-        leave(w);
+        leave_folder(w);
     free(w->levels);
     buf_free(&w->path);
     buf_free(&w->from);

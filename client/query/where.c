@@ -181,7 +181,7 @@ static void take_quoted(struct parser *p, struct lexeme *l)
         fail_at(p, l->at, "this quote is never closed");
 }
 
-static void advance(struct parser *p)
+static void advance_lexeme(struct parser *p)
 {
     static const char marks[] = "(),";
     static const enum lexeme_type types[] = { LEX_OPEN, LEX_CLOSE, LEX_COMMA };
@@ -215,7 +215,7 @@ static bool accept(struct parser *p, enum lexeme_type type)
 {
     if (p->now.type != type)
         return false;
-    advance(p);
+    advance_lexeme(p);
     return true;
 }
 
@@ -258,7 +258,7 @@ static int read_literal(struct parser *p, struct where_test *t)
         t->literals = items;
     }
     t->literals[t->n++] = literal;
-    advance(p);
+    advance_lexeme(p);
     return 0;
 }
 
@@ -279,7 +279,7 @@ static int read_name(struct parser *p, size_t *name)
         return fail_at(p, p->now.at, "at most %d different names", WHERE_NAMES_MAX);
     if (*name == w->n_names)
         w->names[w->n_names++] = (struct where_name){ .text = p->now.text };
-    advance(p);
+    advance_lexeme(p);
     return 0;
 }
 
@@ -290,7 +290,7 @@ static int read_test(struct parser *p, struct where_test *t)
         return -1;
     if (p->now.type == LEX_OP) {
         t->op = p->now.op;
-        advance(p);
+        advance_lexeme(p);
         return read_literal(p, t);
     }
     if (p->now.type != LEX_IN && p->now.type != LEX_NOT)
@@ -329,7 +329,7 @@ static struct where_node *read_not(struct parser *p)
         return NULL;
     }
     p->depth++;
-    advance(p);
+    advance_lexeme(p);
     node = read_or(p);
     p->depth--;
     if (node != NULL && !accept(p, LEX_CLOSE)) {
@@ -382,7 +382,7 @@ struct where *where_parse(const char *text, struct arena *a, struct err *e)
     }
     *w = (struct where){ .arena = a };
     w->names = arena_alloc(a, WHERE_NAMES_MAX * sizeof *w->names);
-    advance(&p);
+    advance_lexeme(&p);
     w->root = read_or(&p);
     if (w->root == NULL)
         return NULL;
@@ -533,7 +533,7 @@ static struct bytes text_of(const struct value *v, struct buf *room)
     return buf_bytes(room);
 }
 
-static enum order compare(const struct value *v, const struct where_literal *literal)
+static enum order compare_value(const struct value *v, const struct where_literal *literal)
 {
     const struct value *l = &literal->value;
     struct buf room = { 0 };
@@ -557,7 +557,7 @@ static enum order compare(const struct value *v, const struct where_literal *lit
 
 /* Whether the value passes the test.  v NULL: the name has no value, which equals null, and passes
  * no other test. */
-static bool passes(const struct where_test *t, const struct value *v)
+static bool passes_test(const struct where_test *t, const struct value *v)
 {
     bool is_null = v == NULL || v->type == VALUE_NULL, is_equal = false, found;
     const struct bytes part = t->literals->text;
@@ -568,7 +568,8 @@ static bool passes(const struct where_test *t, const struct value *v)
     for (size_t i = 0; i < t->n && !is_equal; i++) {
         bool to_null = t->literals[i].value.type == VALUE_NULL;
 
-        is_equal = is_null || to_null ? is_null && to_null : compare(v, &t->literals[i]) == SAME;
+        is_equal =
+            is_null || to_null ? is_null && to_null : compare_value(v, &t->literals[i]) == SAME;
     }
     if (t->op == WHERE_EQUAL || t->op == WHERE_IN)
         return is_equal;
@@ -582,7 +583,7 @@ static bool passes(const struct where_test *t, const struct value *v)
         buf_free(&room);
         return found;
     }
-    order = compare(v, t->literals);
+    order = compare_value(v, t->literals);
     switch (t->op) {
     case WHERE_LESS: return order == LESS;
     case WHERE_AT_MOST: return order == LESS || order == SAME;
@@ -598,7 +599,7 @@ static bool holds(const struct where *w, const struct where_node *node)
     bool result = !decides;
 
     if (node->type == WHERE_TEST)
-        return passes(&node->test, w->names[node->test.name].value) != node->is_negated;
+        return passes_test(&node->test, w->names[node->test.name].value) != node->is_negated;
     for (const struct where_node *part = node->parts; part != NULL && result != decides;
          part = part->next)
         result = holds(w, part);

@@ -92,7 +92,7 @@ struct reader {
     bool found;
 };
 
-static int give(struct reader *r, struct value step, struct value value, struct err *e)
+static int give_point(struct reader *r, struct value step, struct value value, struct err *e)
 {
     struct series_point point = { step, value };
 
@@ -119,7 +119,7 @@ static int read_json_lines(struct reader *r, struct err *e)
             step = value_get(&map, "step");
         }
         if (value != NULL && is_number(value) &&
-            give(r, step != NULL && is_number(step) ? *step : value_null(), *value, e) < 0)
+            give_point(r, step != NULL && is_number(step) ? *step : value_null(), *value, e) < 0)
             return -1;
         arena_reset(r->arena);
     }
@@ -178,7 +178,7 @@ static int read_csv(struct reader *r, struct err *e)
             continue;
         if (!read_number(row, &step))
             step = value_str(row);
-        if (give(r, step, value, e) < 0)
+        if (give_point(r, step, value, e) < 0)
             return -1;
     }
     return got;

@@ -123,7 +123,7 @@ static int say_why_it_ended(const char *state, const char *program, const char *
 }
 
 /* Waits while another command of this user starts or stops the server. */
-static int lock(const char *state, struct err *e)
+static int lock_server(const char *state, struct err *e)
 {
     char *path = path_join(state, "up.lock");
     int fd = io_lock_file_within(path, LOCK_MAX_MS, e);
@@ -341,7 +341,7 @@ int embedded_up(struct rpc *rpc, const struct conf *c, bool wants_worker, bool *
     *has_no_worker = false;
     if (state == NULL)
         return -1;
-    lock_fd = lock(state, e);
+    lock_fd = lock_server(state, e);
     result = lock_fd < 0 ? -1 : start_all(rpc, state, c, wants_worker, has_no_worker, e);
     if (lock_fd >= 0)
         close(lock_fd);
@@ -368,7 +368,7 @@ static int ask_to_stop(struct rpc *rpc, bool workers, struct err *e)
 static int wait_until_gone(struct err *e)
 {
     char *state = conf_state_dir(), *path = mem_printf("%s/server/lock", state);
-    int lock_fd = lock(state, e), server_fd, result = -1;
+    int lock_fd = lock_server(state, e), server_fd, result = -1;
     struct err why = { 0 };
 
     if (lock_fd >= 0) {

@@ -73,7 +73,7 @@ struct listeners {
 
 /* Finds the listeners on a port by the kernel's table, as a connection would count as a guest's
  * try. */
-static struct listeners look(const char *table, int port)
+static struct listeners find_listeners(const char *table, int port)
 {
     enum { LISTENING = 0x0a };
     struct listeners found = { 0 };
@@ -102,7 +102,8 @@ bool own_sshd_listens(int port, int timeout_ms)
     int64_t until_ms = units_monotonic_ms() + timeout_ms;
 
     for (;;) {
-        struct listeners v4 = look("/proc/net/tcp", port), v6 = look("/proc/net/tcp6", port);
+        struct listeners v4 = find_listeners("/proc/net/tcp", port),
+                         v6 = find_listeners("/proc/net/tcp6", port);
 
         /* An sshd that finds the port taken for IPv4 listens on IPv6 alone, until ludwigd ends
          * it. */
@@ -319,7 +320,7 @@ static bool next_guest(const char **at, struct arena *a, struct guest *g, const 
 }
 
 /* Waits for the lock, so that two commands at once do not lose each other's key. */
-static int lock(const char *dir, struct err *e)
+static int lock_keys(const char *dir, struct err *e)
 {
     char *path = path_join(dir, "keys.lock");
     struct err why = { 0 };
@@ -387,7 +388,7 @@ int own_sshd_guests(const char *dir, struct arena *a, struct list *guests, struc
     struct guest *items = NULL, g;
     struct buf text = { 0 };
     const char *at, *blob;
-    int fd = lock(dir, e), rc;
+    int fd = lock_keys(dir, e), rc;
 
     if (fd < 0)
         return -1;
@@ -411,7 +412,7 @@ int own_sshd_guests(const char *dir, struct arena *a, struct list *guests, struc
 int own_sshd_let_in(const char *dir, const struct public_key *key, const char *name,
                     struct arena *a, struct guest *guest, struct err *e)
 {
-    int fd = check_name(name, e) < 0 ? -1 : lock(dir, e), rc;
+    int fd = check_name(name, e) < 0 ? -1 : lock_keys(dir, e), rc;
     bool is_taken = false, is_in = false;
     struct buf text = { 0 };
     const char *at, *blob;
@@ -449,7 +450,7 @@ int own_sshd_take_back(const char *dir, const char *name, struct arena *a, struc
     const char *at, *blob;
     bool is_found = false;
     struct guest g;
-    int fd = lock(dir, e), rc;
+    int fd = lock_keys(dir, e), rc;
 
     if (fd < 0)
         return -1;

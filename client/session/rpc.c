@@ -178,7 +178,7 @@ static int64_t longer(int64_t pause_ms)
 
 /* Sleeps; false when the user interrupts.  The time is random, so that clients that lost the same
  * server do not all come back at once. */
-static bool rest(const struct rpc *r, int64_t pause_ms)
+static bool rest_for(const struct rpc *r, int64_t pause_ms)
 {
     struct pollfd fd = { .fd = r->interrupt_fd, .events = POLLIN };
     struct token random;
@@ -198,7 +198,7 @@ int rpc_reopen(struct rpc *r, struct err *e)
             return 0;
         if (!lost || units_monotonic_ms() >= deadline_ms)
             return err_wrap(e, "the connection to the server was lost");
-        if (!rest(r, pause_ms))
+        if (!rest_for(r, pause_ms))
             return err_set(e, ERR_UNREACHABLE, "interrupted while the server was away");
     }
 }
@@ -290,7 +290,7 @@ int rpc_answer(struct rpc *r, struct rpc_question *q, void *reply, struct err *e
         if (units_monotonic_ms() >= deadline_ms)
             return err_set(e, ERR_UNREACHABLE, "the server closes the connection at each '%s'",
                            proto.messages[q->type].name);
-        if (!rest(r, pause_ms))
+        if (!rest_for(r, pause_ms))
             return err_set(e, ERR_UNREACHABLE, "interrupted while the server was away");
     }
 }

@@ -156,8 +156,8 @@ static int connect_server(struct session *s, const struct session_wants *wants, 
 }
 
 /* wants NULL: the server is not started. */
-static int begin(struct cli *cli, struct session *s, const struct session_wants *wants,
-                 struct err *e)
+static int begin_session(struct cli *cli, struct session *s, const struct session_wants *wants,
+                         struct err *e)
 {
     static const struct session_wants nothing;
     int result;
@@ -181,13 +181,13 @@ static int begin(struct cli *cli, struct session *s, const struct session_wants 
 
 int session_open(struct cli *cli, struct session *s, struct err *e)
 {
-    return begin(cli, s, NULL, e);
+    return begin_session(cli, s, NULL, e);
 }
 
 int session_start(struct cli *cli, struct session *s, const struct session_wants *wants,
                   struct err *e)
 {
-    return begin(cli, s, wants, e);
+    return begin_session(cli, s, wants, e);
 }
 
 /* Turns a path relative to the folder of projects, as from the server, into one relative to the

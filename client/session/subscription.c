@@ -7,7 +7,7 @@
 #include "client/session/subscription.h"
 #include "client/term/interrupt.h"
 
-static int ask(struct subscription *s, bool *lost, struct err *e)
+static int ask_for_changes(struct subscription *s, bool *lost, struct err *e)
 {
     for (size_t i = 0; i < s->n; i++)
         if (rpc_send(s->rpc, MSG_SUBSCRIBE, NULL, &s->requests[i], lost, e) < 0)
@@ -23,7 +23,7 @@ static int ask_again(struct subscription *s, struct err *e)
     while (lost) {
         if (rpc_reopen(s->rpc, e) < 0)
             return -1;
-        if (ask(s, &lost, e) == 0)
+        if (ask_for_changes(s, &lost, e) == 0)
             return 0;
     }
     return -1;
@@ -50,7 +50,7 @@ int subscription_begin_all(struct subscription *s, struct rpc *rpc,
                                 .other_fd = -1 };
     rpc->interrupt_fd = s->interrupt_fd;
     rpc->patience_ms = SUBSCRIPTION_PATIENCE_MS;
-    if (ask(s, &lost, e) == 0 || (lost && ask_again(s, e) == 0))
+    if (ask_for_changes(s, &lost, e) == 0 || (lost && ask_again(s, e) == 0))
         return 0;
     subscription_end(s);
     return -1;
@@ -73,7 +73,7 @@ static bool is_readable(int fd)
 
 /* Takes the next message: changes, or EVENT_TIMEOUT when none is whole yet or the connection was
  * made anew. */
-static enum event take(struct subscription *s, struct msg_changes *changes, struct err *e)
+static enum event take_message(struct subscription *s, struct msg_changes *changes, struct err *e)
 {
     struct err why = { 0 };
     struct envelope m;
@@ -107,7 +107,7 @@ enum event subscription_wait(struct subscription *s, int timeout_ms, struct msg_
     int n;
 
     if (wire_is_ready(&s->rpc->wire))
-        return take(s, changes, e);
+        return take_message(s, changes, e);
     n = poll(fds, 3, timeout_ms);
     if (n < 0 && errno != EINTR)
         return (enum event)err_sys(e, "poll");
@@ -115,5 +115,5 @@ enum event subscription_wait(struct subscription *s, int timeout_ms, struct msg_
         return EVENT_INTERRUPT;
     if (n <= 0)
         return EVENT_TIMEOUT;
-    return fds[0].revents != 0 ? take(s, changes, e) : EVENT_OTHER;
+    return fds[0].revents != 0 ? take_message(s, changes, e) : EVENT_OTHER;
 }

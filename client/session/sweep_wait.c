@@ -35,7 +35,7 @@ int sweep_wait_say_end(const struct sweep_info *s)
     return s->state == SWEEP_DONE && c->failed == 0 ? EXIT_WELL : EXIT_FAILED;
 }
 
-static int follow(struct subscription *sub, struct progress *p, char **refused, struct err *e)
+static int follow_sweep(struct subscription *sub, struct progress *p, char **refused, struct err *e)
 {
     struct sweep_info last = { 0 };
     struct msg_changes changes;
@@ -88,7 +88,7 @@ int sweep_wait(struct rpc *rpc, int64_t sweep, struct err *e)
     progress_init(&p);
     if (subscription_begin(&sub, rpc, &what, e) < 0)
         return -1;
-    result = follow(&sub, &p, &refused, e);
+    result = follow_sweep(&sub, &p, &refused, e);
     progress_clear(&p);
     free(refused);
     subscription_end(&sub);

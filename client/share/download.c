@@ -271,7 +271,7 @@ static int make_folder(int to_fd, const char *name, struct err *e)
 }
 
 /* Removes half-done files of a killed copy from the folder. */
-static void tidy(int folder_fd)
+static void tidy_folder(int folder_fd)
 {
     DIR *dir = open_stream(folder_fd, NULL);
     struct dirent *entry;
@@ -292,7 +292,7 @@ static int fill_folder(struct download *c, const struct item *it, const struct l
 
     if (to_fd < 0)
         return -1;
-    tidy(to_fd);
+    tidy_folder(to_fd);
     for (size_t i = 0; i < entries->n && result == 0; i++) {
         char *below = path_join(it->path, items[i].name);
 
@@ -383,7 +383,7 @@ int download_path(struct download *c, const char *path, size_t n, struct err *e)
         char *parent = path_dirname(path);
 
         if (st.type != SHARE_FOLDER && (c->tidied == NULL || strcmp(c->tidied, parent) != 0)) {
-            tidy(it.to_fd);
+            tidy_folder(it.to_fd);
             free(c->tidied);
             c->tidied = mem_strdup(parent);
         }

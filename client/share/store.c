@@ -285,7 +285,7 @@ static int add_folders(struct store *s, const char *folder, bool is_there, unsig
     return result < 0 ? -1 : share_upload_add_folder(s->upload, folder, is_there, number, e);
 }
 
-static int prepare(struct store *s, struct err *e)
+static int prepare_folders(struct store *s, struct err *e)
 {
     char *path;
     int result = open_upload(s, e);
@@ -306,7 +306,9 @@ static int prepare(struct store *s, struct err *e)
 
 int store_part_begin(struct store *s, unsigned slot, struct err *e)
 {
-    return prepare(s, e) < 0 ? -1 : share_upload_begin(s->upload, slot, s->numbers[STORE_PARTS], e);
+    return prepare_folders(s, e) < 0
+               ? -1
+               : share_upload_begin(s->upload, slot, s->numbers[STORE_PARTS], e);
 }
 
 int store_part_write(struct store *s, unsigned slot, struct bytes bytes, struct err *e)
@@ -331,7 +333,7 @@ int store_object(struct store *s, enum pack_object kind, const struct digest *na
 {
     enum store_folder folder = STORE_BLOCKS;
     struct buf path = { 0 };
-    int result = prepare(s, e);
+    int result = prepare_folders(s, e);
 
     pack_object_path(&path, kind, name);
     while (folder > STORE_PACKS && strncmp(buf_text(&path), store_folder_names[folder],

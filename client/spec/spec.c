@@ -509,7 +509,7 @@ int spec_end(struct yaml_keys_reader *r, bool with_excerpts, struct err *e)
 /* ---- reading ---- */
 
 /* s has only file, folder, text and list. */
-static int parse(struct arena *a, struct spec *s, struct err *e)
+static int parse_file(struct arena *a, struct spec *s, struct err *e)
 {
     struct spec_reading reading = { .spec = s, .keys = spec_keys };
     struct yaml_keys_reader r = { .file = s->file, .arena = a, .context = &reading };
@@ -532,7 +532,7 @@ int spec_parse(const char *file, const char *folder, const char *text, size_t n,
                struct spec *s, struct err *e)
 {
     *s = (struct spec){ .file = file, .folder = folder, .text = { (const uint8_t *)text, n } };
-    return parse(a, s, e);
+    return parse_file(a, s, e);
 }
 
 /* ---- files ---- */
@@ -570,7 +570,7 @@ int spec_read_listed(const char *path, const char *list, struct arena *a, struct
         goto out;
     s->folder = arena_strdup(a, real);
     s->text = (struct bytes){ (const uint8_t *)arena_strndup(a, buf_text(&text), text.n), text.n };
-    result = parse(a, s, e);
+    result = parse_file(a, s, e);
     if (result < 0)
         excerpt_add(e, s->file, buf_text(&text));
 out:

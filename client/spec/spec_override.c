@@ -9,7 +9,7 @@
 #include "client/term/opt.h"
 #include "common/proto/sbatch.h"
 
-static struct list split(struct arena *a, const char *text)
+static struct list split_names(struct arena *a, const char *text)
 {
     const char **items = arena_alloc(a, (strlen(text) + 1) * sizeof *items);
     size_t n_items = 0;
@@ -88,7 +88,7 @@ static int override_params(struct spec *s, const struct spec_overrides *o, struc
 
 static int override_nodes(struct spec *s, const char *nodes, struct arena *a, struct err *e)
 {
-    struct list names = split(a, nodes);
+    struct list names = split_names(a, nodes);
     const char *const *name = names.items;
 
     if (names.n == 0)
@@ -103,7 +103,7 @@ static int override_nodes(struct spec *s, const char *nodes, struct arena *a, st
 
 static int override_pools(struct spec *s, const char *partitions, struct arena *a, struct err *e)
 {
-    struct list names = split(a, partitions);
+    struct list names = split_names(a, partitions);
     const char *const *name = names.items;
     const struct slurm_pool *before = s->pools.items;
     struct slurm_pool *pools = arena_alloc(a, (names.n * (s->pools.n + 1)) * sizeof *pools);

@@ -182,7 +182,7 @@ static const struct value *value_given(const struct plan *p, const struct pins *
     return position < param->n ? &param->values[position] : NULL;
 }
 
-static bool matches(const struct pin *pin, const struct value *v)
+static bool matches_pin(const struct pin *pin, const struct value *v)
 {
     for (size_t i = 0; i < pin->n; i++)
         if (param_equal(&pin->values[i], v))
@@ -196,9 +196,9 @@ static enum presence presence_by(const struct plan *p, const struct pins *entry,
     const struct value *given = value_given(p, entry, param);
 
     if (given != NULL)
-        return matches(pin, given) ? PRESENCE_ALWAYS : PRESENCE_NEVER;
+        return matches_pin(pin, given) ? PRESENCE_ALWAYS : PRESENCE_NEVER;
     for (size_t i = 0; i < param->n; i++)
-        if (!matches(pin, &param->values[i]))
+        if (!matches_pin(pin, &param->values[i]))
             return PRESENCE_VARIES;
     return param->n > 0 ? PRESENCE_ALWAYS : PRESENCE_VARIES;
 }

@@ -124,7 +124,7 @@ static int drop_repeated(struct look *w, int64_t n, struct err *e)
     return 0;
 }
 
-static int ask(struct look *w, struct err *e)
+static int ask_preview(struct look *w, struct err *e)
 {
     struct dryrun *d = w->dryrun;
     struct msg_previewed answer, otherwise;
@@ -174,7 +174,7 @@ static int look_at_all(struct look *w, struct err *e)
         if (w->seen != NULL && drop_repeated(w, n, e) < 0)
             return -1;
         d->configs += w->n_fresh;
-        if (w->rpc != NULL && w->n_fresh > 0 && ask(w, e) < 0)
+        if (w->rpc != NULL && w->n_fresh > 0 && ask_preview(w, e) < 0)
             return -1;
         left -= n;
     }

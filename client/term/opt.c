@@ -64,7 +64,7 @@ static int set_value(const struct parser *p, struct found f, const char *text)
     return 0;
 }
 
-static struct found find(const struct parser *p, const char *name, size_t n, char letter)
+static struct found find_row(const struct parser *p, const char *name, size_t n, char letter)
 {
     struct found f = { 0 };
 
@@ -89,7 +89,7 @@ static int take_long(struct parser *p, const char *word)
 {
     size_t n = strcspn(word, "=");
     const char *attached = word[n] == '=' ? word + n + 1 : NULL;
-    struct found f = find(p, word, n, 0);
+    struct found f = find_row(p, word, n, 0);
     struct suggest nearest = { .word = arena_strndup(p->arena, word, n) };
 
     if (f.row != NULL && f.row->type != OPT_FLAG)
@@ -112,7 +112,7 @@ static int take_long(struct parser *p, const char *word)
 static int take_letters(struct parser *p, const char *letters)
 {
     for (; *letters != '\0'; letters++) {
-        struct found f = find(p, NULL, 0, *letters);
+        struct found f = find_row(p, NULL, 0, *letters);
 
         if (f.row == NULL)
             return err_set(p->e, ERR_USAGE, "unknown option -%c", *letters);

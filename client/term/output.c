@@ -31,7 +31,7 @@ int output_write(struct buf *b, struct err *e)
 }
 
 /* Writes to stderr; an error cannot be reported. */
-static void say(struct buf *line)
+static void write_message(struct buf *line)
 {
     (void)!io_write_all(STDERR_FILENO, buf_text(line), line->n);
     buf_free(line);
@@ -47,7 +47,7 @@ void output_note(const char *format, ...)
     va_end(ap);
     safe_text_clean(&line, "\n\t");
     buf_add_char(&line, '\n');
-    say(&line);
+    write_message(&line);
 }
 
 void output_error(const struct err *e)
@@ -66,7 +66,7 @@ void output_error(const struct err *e)
         buf_add_char(&lines, '\n');
         line += n + (line[n] == '\n');
     }
-    say(&lines);
+    write_message(&lines);
 }
 
 bool output_is_terminal(int fd)
@@ -124,7 +124,7 @@ bool output_ask(const char *question)
     ssize_t got;
 
     buf_printf(&text, "%s [y/N] ", question);
-    say(&text);
+    write_message(&text);
     while ((got = read(STDIN_FILENO, &c, 1)) != 0 && (got > 0 || errno == EINTR)) {
         if (got > 0 && c == '\n')
             break;

@@ -76,7 +76,7 @@ FILE *cache_dir_open(const char *path, const char *magic, uint64_t *bytes)
 /* ---- writing ---- */
 
 /* Removes files that were not used for long. */
-static void tidy(const char *folder)
+static void tidy_folder(const char *folder)
 {
     DIR *dir = opendir(folder);
     time_t limit = time(NULL) - (time_t)CACHE_DIR_UNUSED_DAYS * 24 * 3600;
@@ -105,7 +105,7 @@ struct cache_dir_writer *cache_dir_create(const char *path, const char *magic)
     if (io_make_dirs(folder, 0700, NULL) == 0)
         w->file = fopen(w->temporary, "wxe");
     if (w->file != NULL) {
-        tidy(folder);
+        tidy_folder(folder);
         cache_dir_add(w, magic, strlen(magic));
     } else {
         cache_dir_abandon(w);

@@ -41,7 +41,7 @@ static int make_pipe(int ends[2], struct err *e)
 }
 
 /* Starts a child.  The pipe closes when the program runs, or carries errno. */
-static pid_t start(const struct start *s, struct err *e)
+static pid_t start_child(const struct start *s, struct err *e)
 {
     int ends[2], number = 0;
     pid_t pid;
@@ -98,7 +98,7 @@ int child_begin(struct child_run *run, const char *const *argv, struct err *e)
     if (make_pipe(ends, e) < 0)
         return -1;
     s.stdout_fd = ends[1];
-    pid = start(&s, e);
+    pid = start_child(&s, e);
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
@@ -108,7 +108,7 @@ int child_begin(struct child_run *run, const char *const *argv, struct err *e)
     return 0;
 }
 
-static int leave(struct child_run *run)
+static int end_run(struct child_run *run)
 {
     pid_t pid = run->pid;
 
@@ -126,7 +126,7 @@ int child_end(struct child_run *run, size_t max_bytes, struct buf *out)
     n = io_read_all(run->stdout_fd, buf_reserve(out, max_bytes), max_bytes);
     if (n > 0)
         buf_added(out, (size_t)n);
-    return leave(run);
+    return end_run(run);
 }
 
 void child_stop(struct child_run *run)
@@ -134,7 +134,7 @@ void child_stop(struct child_run *run)
     if (run->pid <= 0)
         return;
     (void)kill(run->pid, SIGKILL);
-    (void)leave(run);
+    (void)end_run(run);
 }
 
 int child_capture(const char *const *argv, size_t max_bytes, struct buf *out, struct err *e)
@@ -158,7 +158,7 @@ int child_capture_all(const char *const *argv, struct buf *out, struct buf *erro
         close(ends[0][1]);
         return -1;
     }
-    pid = start(&(struct start){ argv, ends[0][1], ends[1][1], false }, e);
+    pid = start_child(&(struct start){ argv, ends[0][1], ends[1][1], false }, e);
     for (int i = 0; i < 2; i++) {
         close(ends[i][1]);
         fds[i] = (struct pollfd){ pid < 0 ? -1 : ends[i][0], POLLIN, 0 };
@@ -197,7 +197,7 @@ pid_t child_start_daemon(const char *const *argv, const char *log_path, struct e
 
     if (log < 0)
         return err_sys(e, "open %s", log_path);
-    pid = start(&s, e);
+    pid = start_child(&s, e);
     close(log);
     return pid;
 }

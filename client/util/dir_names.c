@@ -10,7 +10,7 @@
 
 /* ---- in memory ---- */
 
-static int compare(const void *x, const void *y)
+static int compare_names(const void *x, const void *y)
 {
     return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
@@ -26,7 +26,7 @@ static void sort(struct dir_names *l)
 
     for (size_t i = 0; i < l->n; i++)
         all[i] = name_at(l, i);
-    qsort(all, l->n, sizeof *all, compare);
+    qsort(all, l->n, sizeof *all, compare_names);
     for (size_t i = 0; i < l->n; i++)
         l->begins[i] = (size_t)(all[i] - (const char *)l->text.bytes);
     free(all);
@@ -55,7 +55,7 @@ static int spill(struct dir_names *l, struct err *e)
     return 0;
 }
 
-static int advance(struct dir_names_run *r, struct err *e)
+static int advance_run(struct dir_names_run *r, struct err *e)
 {
     ssize_t n = getdelim(&r->next, &r->capacity, '\0', r->file);
 
@@ -84,7 +84,7 @@ int dir_names_sort(struct dir_names *l, struct err *e)
 {
     sort(l);
     for (size_t i = 0; i < l->n_runs; i++)
-        if (advance(&l->runs[i], e) < 0)
+        if (advance_run(&l->runs[i], e) < 0)
             return -1;
     return 0;
 }
@@ -113,7 +113,7 @@ int dir_names_next(struct dir_names *l, const char **name, struct err *e)
         }
         if (from == l->n_runs)
             l->at++;
-        else if (advance(&l->runs[from], e) < 0)
+        else if (advance_run(&l->runs[from], e) < 0)
             return -1;
         *name = buf_text(&l->last);
         if (!again)

@@ -40,7 +40,7 @@ static struct pollfd awaited(const struct flow *f)
 
 /* Writes the held bytes, or else reads some and writes them at once.  Tries nothing before poll(2)
  * says that the descriptor is ready, as a terminal's is blocking. */
-static void step(struct flow *f, const struct pollfd *p)
+static void step_flow(struct flow *f, const struct pollfd *p)
 {
     ssize_t n;
 
@@ -96,8 +96,8 @@ int pump_run(const struct pump_ends *ends, struct err *e)
             result = -1;
             break;
         }
-        step(&out, &fds[0]);
-        step(&back, &fds[1]);
+        step_flow(&out, &fds[0]);
+        step_flow(&back, &fds[1]);
         if (out.is_done && !was_told) {
             was_told = true;
             (void)shutdown(out.to, SHUT_WR); /* on a broken socket the next read fails */
@@ -110,7 +110,7 @@ int pump_run(const struct pump_ends *ends, struct err *e)
 
             if (wait_for(&p, 1, out.held.n > 0 ? FAREWELL_MS : 0, NULL) <= 0)
                 break;
-            step(&out, &p);
+            step_flow(&out, &p);
         }
         *e = back.why;
         result = -1;

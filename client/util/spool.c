@@ -42,7 +42,7 @@ int temp_file_open(struct err *e)
 }
 
 /* Sets e to "WHAT PATH: " and the text of errno, as ERR_USAGE whatever errno is; -1. */
-static int refuse(const char *what, const char *path, struct err *e)
+static int refuse_path(const char *what, const char *path, struct err *e)
 {
     err_sys(e, "%s %s", what, path);
     if (e != NULL)
@@ -54,7 +54,8 @@ int spool_read(struct spool *s, const char *path, struct err *e)
 {
     int from = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
                                       : open(path, O_RDONLY | O_CLOEXEC);
-    int to = from >= 0 ? temp_file_open(e) : refuse("open", path, e), result = to >= 0 ? 0 : -1;
+    int to = from >= 0 ? temp_file_open(e) : refuse_path("open", path, e),
+        result = to >= 0 ? 0 : -1;
     char *piece = mem_alloc(PIECE_BYTES);
     ssize_t got = 1;
     size_t n = 0;
@@ -63,7 +64,7 @@ int spool_read(struct spool *s, const char *path, struct err *e)
         got = io_read_all(from, piece, PIECE_BYTES);
         n += got > 0 ? (size_t)got : 0;
         if (got < 0)
-            result = refuse("read", spool_name(path), e);
+            result = refuse_path("read", spool_name(path), e);
         else if (got > 0 ? io_write_all(to, piece, (size_t)got) < 0 : io_write_all(to, "", 1) < 0)
             result = err_sys(e, "write a temporary file ($TMPDIR says where)");
     }

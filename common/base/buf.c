@@ -28,7 +28,7 @@ void buf_clear(struct buf *b)
         end_at(b, 0);
 }
 
-static void grow(struct buf *b, size_t n)
+static void grow_buf(struct buf *b, size_t n)
 {
     size_t capacity = b->capacity < FIRST_CAPACITY ? FIRST_CAPACITY : b->capacity;
 
@@ -45,7 +45,7 @@ static void grow(struct buf *b, size_t n)
 uint8_t *buf_reserve(struct buf *b, size_t n)
 {
     if (n >= b->capacity - b->n)
-        grow(b, n);
+        grow_buf(b, n);
     return b->bytes + b->n;
 }
 

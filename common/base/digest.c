@@ -17,7 +17,7 @@ struct hasher {
 };
 
 /* Ends the process where libcrypto has no SHA-256 or the kernel no random numbers. */
-static void need(bool ok, const char *what)
+static void require(bool ok, const char *what)
 {
     if (ok)
         return;
@@ -30,7 +30,7 @@ struct hasher *hasher_create(void)
     struct hasher *h = mem_alloc(sizeof *h);
 
     h->context = EVP_MD_CTX_new();
-    need(h->context != NULL && EVP_DigestInit_ex(h->context, EVP_sha256(), NULL), "SHA-256");
+    require(h->context != NULL && EVP_DigestInit_ex(h->context, EVP_sha256(), NULL), "SHA-256");
     return h;
 }
 
@@ -44,19 +44,19 @@ void hasher_destroy(struct hasher *h)
 
 void hasher_add(struct hasher *h, const void *bytes, size_t n)
 {
-    need(EVP_DigestUpdate(h->context, bytes, n), "SHA-256");
+    require(EVP_DigestUpdate(h->context, bytes, n), "SHA-256");
 }
 
 void hasher_end(struct hasher *h, struct digest *d)
 {
-    need(EVP_DigestFinal_ex(h->context, d->bytes, NULL) &&
-             EVP_DigestInit_ex(h->context, NULL, NULL),
-         "SHA-256");
+    require(EVP_DigestFinal_ex(h->context, d->bytes, NULL) &&
+                EVP_DigestInit_ex(h->context, NULL, NULL),
+            "SHA-256");
 }
 
 void digest_of(const void *bytes, size_t n, struct digest *d)
 {
-    need(EVP_Digest(bytes, n, d->bytes, NULL, EVP_sha256(), NULL), "SHA-256");
+    require(EVP_Digest(bytes, n, d->bytes, NULL, EVP_sha256(), NULL), "SHA-256");
 }
 
 int digest_of_fd(int fd, struct digest *d, uint64_t *size_bytes, struct err *e)
@@ -125,7 +125,7 @@ int digest_parse(const char *hex, struct digest *d)
 
 void token_make(struct token *t)
 {
-    need(getentropy(t->bytes, sizeof t->bytes) == 0, "getrandom");
+    require(getentropy(t->bytes, sizeof t->bytes) == 0, "getrandom");
 }
 
 void token_hex(const struct token *t, char hex[TOKEN_HEX])
@@ -162,7 +162,7 @@ bool token_is_zero(const struct token *t)
 
 /* ---- sets ---- */
 
-static size_t find(const struct digest_set *d, const struct digest *x)
+static size_t find_item(const struct digest_set *d, const struct digest *x)
 {
     size_t i = 0;
 
@@ -173,7 +173,7 @@ static size_t find(const struct digest_set *d, const struct digest *x)
 
 bool digest_set_has(const struct digest_set *d, const struct digest *x)
 {
-    return find(d, x) < d->n;
+    return find_item(d, x) < d->n;
 }
 
 void digest_set_add(struct digest_set *d, const struct digest *x)
@@ -186,7 +186,7 @@ void digest_set_add(struct digest_set *d, const struct digest *x)
 
 void digest_set_drop(struct digest_set *d, const struct digest *x)
 {
-    size_t i = find(d, x);
+    size_t i = find_item(d, x);
 
     if (i < d->n)
         d->items[i] = d->items[--d->n];

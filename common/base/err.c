@@ -54,8 +54,8 @@ static enum err_kind kind_of_errno(int number)
 
 /* Sets the text to FORMAT, ": " and after, or FORMAT alone where after is "".  A text that does not
  * fit ends in "...", before which no UTF-8 sequence is cut. */
-__attribute__((format(printf, 2, 0))) static void word(struct err *e, const char *format,
-                                                       va_list ap, const char *after)
+__attribute__((format(printf, 2, 0))) static void word_text(struct err *e, const char *format,
+                                                            va_list ap, const char *after)
 {
     static const char dots[] = "...";
     char text[ERR_TEXT_BYTES] = "";
@@ -81,7 +81,7 @@ int err_set(struct err *e, enum err_kind kind, const char *format, ...)
     if (e == NULL)
         return -1;
     va_start(ap, format);
-    word(e, format, ap, "");
+    word_text(e, format, ap, "");
     va_end(ap);
     e->kind = kind;
     return -1;
@@ -95,7 +95,7 @@ int err_sys(struct err *e, const char *format, ...)
     if (e == NULL)
         return -1;
     va_start(ap, format);
-    word(e, format, ap, strerror(number));
+    word_text(e, format, ap, strerror(number));
     va_end(ap);
     e->kind = kind_of_errno(number);
     errno = number;
@@ -109,7 +109,7 @@ int err_wrap(struct err *e, const char *format, ...)
     if (e == NULL)
         return -1;
     va_start(ap, format);
-    word(e, format, ap, e->text);
+    word_text(e, format, ap, e->text);
     va_end(ap);
     if (e->kind == ERR_NONE)
         e->kind = ERR_FAILED;

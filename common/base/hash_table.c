@@ -36,7 +36,7 @@ void hash_table_destroy(struct hash_table *t)
 }
 
 /* The slot with the key, or the free one where the key belongs. */
-static struct slot *find(const struct hash_table *t, const uint8_t key[KEY_BYTES])
+static struct slot *find_slot(const struct hash_table *t, const uint8_t key[KEY_BYTES])
 {
     uint64_t hash;
     size_t i;
@@ -49,7 +49,7 @@ static struct slot *find(const struct hash_table *t, const uint8_t key[KEY_BYTES
 
 /* Doubles the table in place, as memory may not hold two tables.  Entries move in order from a free
  * slot on, so that none lands before an entry that has yet to move. */
-static void grow(struct hash_table *t)
+static void grow_table(struct hash_table *t)
 {
     size_t n_old = t->n_slots, first = 0;
 
@@ -64,7 +64,7 @@ static void grow(struct hash_table *t)
 
         *slot = (struct slot){ 0 };
         if (old.number_plus_1 != 0)
-            *find(t, old.key) = old;
+            *find_slot(t, old.key) = old;
     }
 }
 
@@ -75,8 +75,8 @@ bool hash_table_add(struct hash_table *t, const struct digest *d, uint32_t numbe
     if (t->n >= t->max)
         return !hash_table_find(t, d, NULL);
     if (t->n >= t->n_slots / 4 * 3)
-        grow(t);
-    slot = find(t, d->bytes);
+        grow_table(t);
+    slot = find_slot(t, d->bytes);
     if (slot->number_plus_1 != 0)
         return false;
     memcpy(slot->key, d->bytes, KEY_BYTES);
@@ -87,7 +87,7 @@ bool hash_table_add(struct hash_table *t, const struct digest *d, uint32_t numbe
 
 bool hash_table_find(const struct hash_table *t, const struct digest *d, uint32_t *number)
 {
-    const struct slot *slot = find(t, d->bytes);
+    const struct slot *slot = find_slot(t, d->bytes);
 
     if (slot->number_plus_1 == 0)
         return false;

@@ -165,7 +165,7 @@ static int reopen_parent(struct level *parent, const struct level *child)
 
 /* Removes the folder that was just read to its end.  Some file systems skip
  * entries when others are removed meanwhile; then the folder is read once more. */
-static int leave(struct removal *r, struct err *e)
+static int leave_folder(struct removal *r, struct err *e)
 {
     struct level *level = &r->levels[r->depth - 1];
     struct level *parent = r->depth > 1 ? level - 1 : NULL;
@@ -204,7 +204,7 @@ static int remove_next(struct removal *r, struct err *e)
     errno = 0;
     entry = readdir(dir);
     if (entry == NULL)
-        return errno == 0 ? leave(r, e) : removal_error(r, NULL, e);
+        return errno == 0 ? leave_folder(r, e) : removal_error(r, NULL, e);
     if (is_dots(entry->d_name))
         return 0;
     is_folder = entry->d_type == DT_UNKNOWN ? is_folder_at(dirfd(dir), entry->d_name)

@@ -161,7 +161,7 @@ void arena_reset(struct arena *a)
     a->blocks->used = 0;
 }
 
-static void *take(struct arena *a, size_t bytes)
+static void *take_from_arena(struct arena *a, size_t bytes)
 {
     struct block *b = a->blocks;
     void *p;
@@ -184,12 +184,12 @@ static void *take(struct arena *a, size_t bytes)
 
 void *arena_alloc(struct arena *a, size_t bytes)
 {
-    return memset(take(a, bytes), 0, bytes);
+    return memset(take_from_arena(a, bytes), 0, bytes);
 }
 
 char *arena_strndup(struct arena *a, const char *s, size_t n)
 {
-    char *copy = take(a, n + 1);
+    char *copy = take_from_arena(a, n + 1);
 
     if (n > 0)
         memcpy(copy, s, n);

@@ -176,7 +176,7 @@ static int check_inbox(struct courier *c, struct err *e)
     return rc;
 }
 
-static struct courier *prepare(struct courier *c, const char *user, struct err *e)
+static struct courier *prepare_courier(struct courier *c, const char *user, struct err *e)
 {
     int rc = c->share == NULL ? -1 : read_id(c, e);
     char *link, *uid = NULL;
@@ -214,7 +214,7 @@ struct courier *courier_over_sftp(int sftp_fd, const char *share, const char *us
     c = mem_alloc(sizeof *c);
     c->sftp = sftp;
     c->share = share_open_sftp(sftp, strcmp(share, "/") == 0 ? "" : share);
-    return prepare(c, user, e);
+    return prepare_courier(c, user, e);
 }
 
 struct courier *courier_over_folder(const char *share, struct err *e)
@@ -222,7 +222,7 @@ struct courier *courier_over_folder(const char *share, struct err *e)
     struct courier *c = mem_alloc(sizeof *c);
 
     c->share = share_open_mount(share, e);
-    return prepare(c, NULL, e);
+    return prepare_courier(c, NULL, e);
 }
 
 /* ---- the process ---- */
@@ -496,7 +496,7 @@ static int look_at_id(struct stream *s, struct err *e)
     return err_set(e, ERR_UNREACHABLE, "ludwigd on %s was started anew", s->c->host);
 }
 
-static void give(struct stream *s)
+static void give_down(struct stream *s)
 {
     while (s->down.n > 0 && !s->is_deaf) {
         ssize_t n = send(s->fd, s->down.bytes, s->down.n, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -530,7 +530,7 @@ static int do_turn(struct stream *s, struct err *e)
                        s->c->host);
     if (n_taken > 0)
         crash_point(s);
-    give(s);
+    give_down(s);
     if (n_taken > 0)
         crash_point(s);
     if (n_put > 0 || n_taken > 0)
@@ -541,7 +541,7 @@ static int do_turn(struct stream *s, struct err *e)
 }
 
 /* Waits until there are bytes to put or to give, or it is time to look for a reply. */
-static void rest(struct stream *s)
+static void wait_until_due(struct stream *s)
 {
     struct pollfd fd = { .fd = s->is_deaf ? -1 : s->fd };
     int64_t ask_ms = ask_in_ms(s);
@@ -611,7 +611,7 @@ int courier_run(struct courier *c, int stream_fd, struct err *e)
     (void)prctl(PR_SET_NAME, "ludwig-courier");
 #endif
     while (rc == 0 && !is_done(&s)) {
-        rest(&s);
+        wait_until_due(&s);
         sweep_once(&s, s.pause_ms >= PAUSE_MAX_MS);
         rc = do_turn(&s, e);
     }

@@ -42,8 +42,8 @@ void file_request_encode_reply(const struct file_reply *r, struct buf *out)
     schema_encode(&reply_schema, r, out);
 }
 
-static int decode(const struct schema *schema, void *to, const int64_t *version, struct bytes file,
-                  struct arena *a, struct err *e)
+static int decode_file(const struct schema *schema, void *to, const int64_t *version,
+                       struct bytes file, struct arena *a, struct err *e)
 {
     if (file.n > FILE_REQUEST_MAX_BYTES)
         return err_set(e, ERR_PROTOCOL, "a file of more than %d bytes", FILE_REQUEST_MAX_BYTES);
@@ -57,13 +57,13 @@ static int decode(const struct schema *schema, void *to, const int64_t *version,
 
 int file_request_decode(struct file_request *r, struct bytes file, struct arena *a, struct err *e)
 {
-    return decode(&request_schema, r, &r->v, file, a, e);
+    return decode_file(&request_schema, r, &r->v, file, a, e);
 }
 
 int file_request_decode_reply(struct file_reply *r, struct bytes file, struct arena *a,
                               struct err *e)
 {
-    return decode(&reply_schema, r, &r->v, file, a, e);
+    return decode_file(&reply_schema, r, &r->v, file, a, e);
 }
 
 /* ---- names ---- */

@@ -151,7 +151,7 @@ static int next_message(struct mux *m, struct envelope *got, struct err *e)
 /* ---- waiting for a message ---- */
 
 /* Waits for the next message, which must be of this type; a refusal is an error. */
-static int await(struct mux *m, enum mux_type type, struct envelope *got, struct err *e)
+static int await_message(struct mux *m, enum mux_type type, struct envelope *got, struct err *e)
 {
     struct pollfd fds[] = { { .fd = m->link.fd, .events = POLLIN },
                             { .fd = m->interrupt_fd, .events = POLLIN } };
@@ -208,7 +208,7 @@ int mux_wait(struct mux *m, struct err *e)
 {
     struct envelope got;
 
-    return m->is_ready ? 0 : await(m, MUX_READY, &got, e);
+    return m->is_ready ? 0 : await_message(m, MUX_READY, &got, e);
 }
 
 struct mux *mux_start(const struct endpoint *to, const struct mux_options *o, struct err *e)
@@ -225,7 +225,7 @@ struct mux *mux_start(const struct endpoint *to, const struct mux_options *o, st
 /* ---- asking for descriptors ---- */
 
 /* Sends a message; where the mux is gone, e becomes its last message, which may still be unread. */
-static int say(struct mux *m, enum mux_type type, const void *body, struct err *e)
+static int send_message(struct mux *m, enum mux_type type, const void *body, struct err *e)
 {
     struct envelope got;
 
@@ -236,11 +236,11 @@ static int say(struct mux *m, enum mux_type type, const void *body, struct err *
     return err_set(e, m->end.kind, "%s", m->end.text);
 }
 
-static int ask(struct mux *m, enum mux_what what, struct err *e)
+static int ask_for_fd(struct mux *m, enum mux_what what, struct err *e)
 {
     struct mux_ask body = { .what = (int)what };
 
-    return say(m, MUX_ASK, &body, e);
+    return send_message(m, MUX_ASK, &body, e);
 }
 
 /* The descriptor of a MUX_GIVEN; -1: none came along. */
@@ -263,7 +263,7 @@ static int await_given(struct mux *m, enum way *way, struct err *e)
 {
     struct envelope got;
 
-    return await(m, MUX_GIVEN, &got, e) < 0 ? -1 : take_given(m, &got, way, e);
+    return await_message(m, MUX_GIVEN, &got, e) < 0 ? -1 : take_given(m, &got, way, e);
 }
 
 /* Takes the answer for mux_sftp first, as answers come in the order of the questions. */
@@ -278,7 +278,7 @@ static void await_soon(struct mux *m, struct err *e)
 static int get(struct mux *m, enum mux_what what, enum way *way, struct err *e)
 {
     await_soon(m, NULL);
-    return ask(m, what, e) < 0 ? -1 : await_given(m, way, e);
+    return ask_for_fd(m, what, e) < 0 ? -1 : await_given(m, way, e);
 }
 
 int mux_server(struct mux *m, enum way *way, struct err *e)
@@ -289,10 +289,10 @@ int mux_server(struct mux *m, enum way *way, struct err *e)
 int mux_server_and_sftp(struct mux *m, enum way *way, struct err *e)
 {
     await_soon(m, NULL);
-    if (ask(m, MUX_SERVER, e) < 0)
+    if (ask_for_fd(m, MUX_SERVER, e) < 0)
         return -1;
     if (!m->is_soon)
-        m->is_soon = ask(m, MUX_SFTP, NULL) == 0;
+        m->is_soon = ask_for_fd(m, MUX_SFTP, NULL) == 0;
     return await_given(m, way, e);
 }
 
@@ -316,7 +316,7 @@ int mux_facts(struct mux *m, struct connect_facts *facts, struct arena *a, struc
     struct bytes bytes;
 
     await_soon(m, NULL);
-    if (say(m, MUX_ASK_FACTS, NULL, e) < 0 || await(m, MUX_FACTS, &got, e) < 0 ||
+    if (send_message(m, MUX_ASK_FACTS, NULL, e) < 0 || await_message(m, MUX_FACTS, &got, e) < 0 ||
         message_body(&mux_protocol, &got, m->arena, facts, e) < 0)
         return -1;
     /* The facts' texts live only as long as the message, so the facts are copied as a whole. */
@@ -356,12 +356,12 @@ int mux_control_fd(const struct mux *m)
 
 int mux_ask_server(struct mux *m, struct err *e)
 {
-    return ask(m, MUX_SERVER, e);
+    return ask_for_fd(m, MUX_SERVER, e);
 }
 
 int mux_ask_sftp(struct mux *m, struct err *e)
 {
-    return ask(m, MUX_SFTP, e);
+    return ask_for_fd(m, MUX_SFTP, e);
 }
 
 int mux_take(struct mux *m, int *fd, enum way *way, struct err *e)

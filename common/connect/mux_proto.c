@@ -184,7 +184,7 @@ int mux_link_send(struct mux_link *l, enum mux_type type, const void *body, int 
     return rc;
 }
 
-static void keep(struct mux_link *l, int fd)
+static void keep_fd(struct mux_link *l, int fd)
 {
     if (fd >= 0 && (l->n_fds == MUX_FDS_MAX || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)) {
         close(fd);
@@ -217,11 +217,11 @@ static int receive_some(struct mux_link *l, struct err *e)
         if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
             continue;
         memcpy(&fd, CMSG_DATA(c), sizeof fd);
-        keep(l, fd);
+        keep_fd(l, fd);
     }
     /* A lost descriptor keeps its place, or the next would be taken for it. */
     if ((m.msg_flags & MSG_CTRUNC) != 0 && l->n_fds == n_fds)
-        keep(l, -1);
+        keep_fd(l, -1);
     frame_feed(&l->reader, bytes, (size_t)n);
     return 1;
 }

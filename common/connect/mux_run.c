@@ -47,7 +47,7 @@ struct mux_server {
 
 /* ---- messages to the caller ---- */
 
-static void leave(struct mux_server *m)
+static void begin_leaving(struct mux_server *m)
 {
     if (m->is_leaving)
         return;
@@ -55,17 +55,17 @@ static void leave(struct mux_server *m)
     m->leave_ms = units_monotonic_ms() + FAREWELL_MS;
 }
 
-static void say(struct mux_server *m, enum mux_type type, const void *body, int give)
+static void send_message(struct mux_server *m, enum mux_type type, const void *body, int give)
 {
     if (!m->is_leaving && mux_link_send(&m->control, type, body, give, NULL) < 0)
-        leave(m);
+        begin_leaving(m);
 }
 
 static void say_error(struct mux_server *m, enum mux_type type, const struct err *e)
 {
     struct mux_error error = { .kind = (int)e->kind, .text = e->text };
 
-    say(m, type, &error, -1);
+    send_message(m, type, &error, -1);
 }
 
 /* ---- questions for the user ---- */
@@ -110,7 +110,7 @@ static void tell_dialed(void *context, const struct ssh *s)
 {
     struct mux_ready dialed = ready_of(s);
 
-    say(context, MUX_DIALED, &dialed, -1);
+    send_message(context, MUX_DIALED, &dialed, -1);
 }
 
 /* ---- lanes ---- */
@@ -181,7 +181,7 @@ static void work_at_asks(struct mux_server *m)
         struct mux_given given = { .way = (int)m->asks[0].way };
 
         if (m->asks[0].fd >= 0)
-            say(m, MUX_GIVEN, &given, m->asks[0].fd);
+            send_message(m, MUX_GIVEN, &given, m->asks[0].fd);
         else
             say_error(m, MUX_REFUSED, &m->asks[0].why);
         drop_ask(&m->asks[0]);
@@ -197,7 +197,7 @@ static int take_message(struct mux_server *m, const struct envelope *got)
     if (got->type == MUX_ASK_FACTS) {
         ssh_tell(m->ssh, m->arena, &facts);
         routes_tell(m->ways, &facts);
-        say(m, MUX_FACTS, &facts, -1);
+        send_message(m, MUX_FACTS, &facts, -1);
         return 0;
     }
     if (got->type != MUX_ASK || message_body(&mux_protocol, got, m->arena, &ask, NULL) < 0)
@@ -220,7 +220,7 @@ static void read_control(struct mux_server *m)
             break;
     }
     if (rc < 0)
-        leave(m);
+        begin_leaving(m);
 }
 
 /* ---- the loop ---- */
@@ -241,7 +241,7 @@ static size_t list_fds(struct mux_server *m)
     return n;
 }
 
-static int turn(struct mux_server *m, struct err *e)
+static int do_turn(struct mux_server *m, struct err *e)
 {
     size_t n = list_fds(m), n_polled = m->n_lanes, n_left = 0;
     int64_t until_ms = ssh_next_turn_ms(m->ssh), left_ms;
@@ -287,9 +287,9 @@ static void serve(struct mux_server *m)
     (void)io_set_nonblocking(m->control.fd, NULL);
     (void)signal(SIGCHLD, SIG_IGN); /* children are not waited for from here on */
     m->ways = routes_create(m->ssh, m->to->path, m->options->ways, adopt, m);
-    say(m, MUX_READY, &ready, -1);
+    send_message(m, MUX_READY, &ready, -1);
     while (!m->is_leaving || (m->n_lanes > 0 && units_monotonic_ms() < m->leave_ms))
-        if (turn(m, &e) < 0)
+        if (do_turn(m, &e) < 0)
             break;
     if (e.kind != ERR_NONE)
         say_error(m, MUX_ENDED, &e);

@@ -20,7 +20,7 @@ enum { SAID_MAX_BYTES = 8192 };
 
 /* ---- in the child ---- */
 
-static void say(int fd, bool is_well, const char *words)
+static void send_verdict(int fd, bool is_well, const char *words)
 {
     char verdict = is_well ? 1 : 0;
 
@@ -30,7 +30,7 @@ static void say(int fd, bool is_well, const char *words)
     close(fd);
 }
 
-static void explain(int sftp_fd, const struct list *paths, int verdict_fd)
+static void explain_paths(int sftp_fd, const struct list *paths, int verdict_fd)
 {
     const char *const *items = paths->items;
     struct err e = { 0 };
@@ -38,7 +38,7 @@ static void explain(int sftp_fd, const struct list *paths, int verdict_fd)
     struct buf out = { 0 };
 
     if (s == NULL) {
-        say(verdict_fd, false, e.text);
+        send_verdict(verdict_fd, false, e.text);
         return;
     }
     for (size_t i = 0; out.n == 0 && i < paths->n; i++) {
@@ -65,7 +65,7 @@ static void explain(int sftp_fd, const struct list *paths, int verdict_fd)
         for (size_t i = 0; i < paths->n; i++)
             buf_printf(&out, "%s%s", i == 0 ? "" : " or ", items[i]);
     }
-    say(verdict_fd, true, buf_text(&out));
+    send_verdict(verdict_fd, true, buf_text(&out));
     sftp_close(s);
 }
 
@@ -74,7 +74,7 @@ static void carry(int sftp_fd, const char *share, const char *user, int stream_f
     struct err e = { 0 };
     struct courier *c = courier_over_sftp(sftp_fd, share, user, &e);
 
-    say(verdict_fd, c != NULL, c != NULL ? "" : e.text);
+    send_verdict(verdict_fd, c != NULL, c != NULL ? "" : e.text);
     if (c != NULL)
         (void)courier_run(c, stream_fd, NULL); /* the other end sees an error as the end */
 }
@@ -82,7 +82,8 @@ static void carry(int sftp_fd, const char *share, const char *user, int stream_f
 /* ---- in the mux ---- */
 
 /* Forks.  0 in the child, which has closed all descriptors but those to keep. */
-static pid_t begin(struct route_child *c, const int *keep, size_t n, int *verdict_fd, struct err *e)
+static pid_t fork_child(struct route_child *c, const int *keep, size_t n, int *verdict_fd,
+                        struct err *e)
 {
     int ends[2], all[4] = { 0 };
     pid_t pid;
@@ -116,10 +117,10 @@ static pid_t begin(struct route_child *c, const int *keep, size_t n, int *verdic
 int route_child_explain(struct route_child *c, int sftp_fd, const struct list *paths, struct err *e)
 {
     int verdict_fd = -1;
-    pid_t pid = begin(c, &sftp_fd, 1, &verdict_fd, e);
+    pid_t pid = fork_child(c, &sftp_fd, 1, &verdict_fd, e);
 
     if (pid == 0) {
-        explain(sftp_fd, paths, verdict_fd);
+        explain_paths(sftp_fd, paths, verdict_fd);
         _exit(0);
     }
     return pid < 0 ? -1 : 0;
@@ -135,7 +136,7 @@ int route_child_courier(struct route_child *c, int sftp_fd, const char *share, c
         return -1;
     keep[0] = sftp_fd;
     keep[1] = ends[1];
-    pid = begin(c, keep, 2, &verdict_fd, e);
+    pid = fork_child(c, keep, 2, &verdict_fd, e);
     if (pid == 0) {
         carry(sftp_fd, share, user, ends[1], verdict_fd);
         _exit(0);

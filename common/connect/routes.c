@@ -61,7 +61,7 @@ struct routes {
 
 /* ---- list of tries ---- */
 
-static void add(struct routes *w, unsigned allowed, enum way way, const char *text)
+static void add_try(struct routes *w, unsigned allowed, enum way way, const char *text)
 {
     if ((allowed & 1u << way) != 0 && w->n < TRIES_MAX)
         w->tries[w->n++] = (struct candidate){ .way = way, .text = text };
@@ -90,20 +90,20 @@ struct routes *routes_create(struct ssh *s, const char *path, unsigned allowed,
     if (allowed == 0)
         allowed = ~0u;
     if (path != NULL)
-        add(w, allowed, WAY_STREAM_LOCAL, arena_strdup(w->arena, path));
+        add_try(w, allowed, WAY_STREAM_LOCAL, arena_strdup(w->arena, path));
     for (size_t i = 0; path == NULL && i < sizeof usual_paths / sizeof usual_paths[0]; i++)
-        add(w, allowed, WAY_STREAM_LOCAL, usual_paths[i]);
+        add_try(w, allowed, WAY_STREAM_LOCAL, usual_paths[i]);
     if (path != NULL)
         bridge = arena_printf(w->arena, "ludwig bridge %s", quoted(w->arena, path));
     /* Within the quotes of LONGER_PATH a path needs a second layer of them. */
     longer = quoted(w->arena, bridge);
     longer = arena_strndup(w->arena, longer + 1, strlen(longer) - 2);
-    add(w, allowed, WAY_BRIDGE, bridge);
-    add(w, allowed, WAY_BRIDGE, arena_printf(w->arena, LONGER_PATH, longer));
+    add_try(w, allowed, WAY_BRIDGE, bridge);
+    add_try(w, allowed, WAY_BRIDGE, arena_printf(w->arena, LONGER_PATH, longer));
     /* The share that contains the socket; in a jail it is "/". */
     if (n > tail && strcmp(path + n - tail, SOCKET_BELOW_SHARE) == 0)
         share = arena_strndup(w->arena, path, n - tail);
-    add(w, allowed, WAY_INBOX, share);
+    add_try(w, allowed, WAY_INBOX, share);
     return w;
 }
 
@@ -138,7 +138,7 @@ void routes_destroy(struct routes *w)
 
 /* ---- refusals ---- */
 
-static void refuse(struct routes *w, enum way way, const char *why, const char *remedy)
+static void refuse_way(struct routes *w, enum way way, const char *why, const char *remedy)
 {
     if (w->n_refusals < REFUSALS_MAX)
         w->refusals[w->n_refusals++] =
@@ -153,7 +153,7 @@ static struct mux_refusal *refusal_of(struct routes *w, enum way way)
     return NULL;
 }
 
-static int fail(struct routes *w, struct err *e)
+static int fail_search(struct routes *w, struct err *e)
 {
     struct buf out = { 0 };
 
@@ -216,7 +216,7 @@ static int next_try(struct routes *w, struct err *e)
     /* SFTP, where it is allowed, can tell why no path led to ludwigd. */
     r = refusal_of(w, WAY_STREAM_LOCAL);
     if (w->is_explaining || r == NULL || r->remedy != NULL)
-        return fail(w, e);
+        return fail_search(w, e);
     w->is_explaining = true;
     return start_lane(w, OPENING_SFTP, SSH_TO_SUBSYSTEM, "sftp", e);
 }
@@ -229,7 +229,7 @@ static int give_up_on(struct routes *w, const char *why, struct err *e)
     why = arena_strdup(w->arena, why);
     drop_phase(w);
     if (w->is_explaining)
-        return fail(w, e);
+        return fail_search(w, e);
     if (w->good >= 0)
         return err_set(e, ERR_UNREACHABLE, "ludwigd on %s is out of reach: %s: %s",
                        ssh_conf_of(w->s)->alias, way_names[t->way], why);
@@ -238,7 +238,7 @@ static int give_up_on(struct routes *w, const char *why, struct err *e)
     /* The bridge in a longer PATH is the same way, and its refusal is told once. */
     is_second_bridge = t->way == WAY_BRIDGE && w->at > 0 && t[-1].way == WAY_BRIDGE;
     if (!is_path && !is_second_bridge)
-        refuse(w, t->way, why, NULL);
+        refuse_way(w, t->way, why, NULL);
     return next_try(w, e);
 }
 
@@ -283,7 +283,7 @@ static bool is_sftp(struct bytes b)
 /* sshd's words where only its own SFTP server may be run. */
 #define SFTP_ONLY "allows sftp connections only"
 
-static const uint8_t *find(struct bytes in, const char *what)
+static const uint8_t *find_text(struct bytes in, const char *what)
 {
     size_t n = strlen(what);
 
@@ -300,7 +300,7 @@ static const char *why_no_bridge(struct routes *w)
     int status = ssh_pump_exit_status(w->lane);
 
     if (is_sftp(heard) || strstr(ssh_pump_complaints(w->lane), SFTP_ONLY) != NULL ||
-        find(heard, SFTP_ONLY) != NULL)
+        find_text(heard, SFTP_ONLY) != NULL)
         return "the account may only transfer files (ForceCommand internal-sftp)";
     if (status == 127 || strstr(said, "not found") != NULL)
         return "there is no `ludwig` in the PATH that commands get there; install it, or let "
@@ -316,7 +316,7 @@ static const char *why_no_bridge(struct routes *w)
 static int await_bridge(struct routes *w, int *fd, enum way *way, struct err *e)
 {
     struct bytes heard = ssh_pump_heard(w->lane);
-    const uint8_t *hello = find(heard, ROUTES_BRIDGE);
+    const uint8_t *hello = find_text(heard, ROUTES_BRIDGE);
 
     if (hello != NULL) {
         ssh_pump_forget(w->lane, (size_t)(hello - heard.data) + strlen(ROUTES_BRIDGE));
@@ -362,12 +362,12 @@ static int probe_step(struct routes *w, struct err *e)
         return 0;
     drop_phase(w);
     if (rc < 0 && why.kind == ERR_DENIED)
-        refuse(
+        refuse_way(
             w, WAY_STREAM_LOCAL, "sshd forbids it for this account",
             "AllowTcpForwarding local and AllowStreamLocalForwarding local in sshd_config, or no "
             "`restrict` on the key, would allow it");
     else
-        refuse(w, WAY_STREAM_LOCAL, "sshd could not connect to ludwigd's socket", NULL);
+        refuse_way(w, WAY_STREAM_LOCAL, "sshd could not connect to ludwigd's socket", NULL);
     return next_try(w, e);
 }
 
@@ -412,7 +412,7 @@ static int child_step(struct routes *w, int *fd, enum way *way, struct err *e)
         if (rc > 0 && r != NULL)
             r->why = arena_strdup(w->arena, route_child_words(&w->child));
         drop_phase(w);
-        return fail(w, e);
+        return fail_search(w, e);
     }
     if (rc <= 0)
         return give_up_on(w, rc == 0 ? "no answer" : route_child_words(&w->child), e);
@@ -445,7 +445,7 @@ int routes_step(struct routes *w, int *fd, enum way *way, struct err *e)
 
     if (w->phase == OPENING && w->lane == NULL) {
         if (w->n == 0)
-            return fail(w, e);
+            return fail_search(w, e);
         /* While no try has succeeded, channels to all paths are opened at once. */
         for (size_t i = 0; w->good < 0 && i < w->n; i++) {
             struct candidate *t = &w->tries[i];

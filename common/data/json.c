@@ -123,8 +123,8 @@ static int scan_number(struct scan *s, struct err *e)
 /* Refuses text that json-c would change: a number that is too large becomes the nearest one that
  * fits; with is_exact also members of one name, of which the last wins, and names with a NUL, which
  * end there.  *offset is the refused place, in bytes. */
-static int check(const char *text, size_t n, bool is_exact, struct arena *a, size_t *offset,
-                 struct err *e)
+static int check_text(const char *text, size_t n, bool is_exact, struct arena *a, size_t *offset,
+                      struct err *e)
 {
     struct scan s = { .text = text, .n = n, .is_exact = is_exact, .arena = a, .offset = offset };
     int result = 0;
@@ -295,7 +295,8 @@ static int tokenize(const char *text, size_t n, int flags, struct json_object **
  * A strict json-c 0.18 refuses all but ASCII in strings.  So it first checks the grammar of a copy
  * with letters in their place, and then reads the text itself without being strict.
  */
-static int parse(const char *text, size_t n, struct json_object **root, size_t *end, struct err *e)
+static int parse_text(const char *text, size_t n, struct json_object **root, size_t *end,
+                      struct err *e)
 {
     char *ascii = mem_copy(text, n);
     bool is_ascii = true;
@@ -328,21 +329,21 @@ static int read_at(const char *text, size_t n, bool is_exact, struct arena *a, s
     if (n >= INT_MAX)
         return err_set(e, ERR_USAGE, "%zu bytes are too many", n);
     copy = mem_copy(text, n); /* ends in a NUL */
-    answer = check(copy, n, false, a, offset, e);
+    answer = check_text(copy, n, false, a, offset, e);
     if (answer == 0) {
         *offset = utf8_valid(text, n); /* json-c takes characters that Unicode does not have */
         if (*offset < n)
             answer = err_set(e, ERR_USAGE, "this is no UTF-8 text");
     }
     if (answer == 0)
-        answer = parse(copy, n, &root, offset, e);
+        answer = parse_text(copy, n, &root, offset, e);
     if (answer == 0) {
         *offset = NOWHERE;
         answer = convert(root, 0, a, v, e);
         json_object_put(root);
     }
     if (answer == 0 && is_exact)
-        answer = check(copy, n, true, a, offset, e);
+        answer = check_text(copy, n, true, a, offset, e);
     free(copy);
     return answer;
 }

@@ -122,13 +122,13 @@ struct building {
     size_t n;
 };
 
-static int finish(struct building *b, struct value v)
+static int finish_value(struct building *b, struct value v)
 {
     *b = (struct building){ .value = v };
     return 0;
 }
 
-static int refuse(struct reader *r, const char *problem)
+static int refuse_bytes(struct reader *r, const char *problem)
 {
     r->problem = problem;
     return -1;
@@ -143,38 +143,38 @@ static struct building read_root(struct reader *r)
 static int read_nil(struct reader *r, struct building *b)
 {
     (void)r;
-    return finish(b, value_null());
+    return finish_value(b, value_null());
 }
 
 static int read_true(struct reader *r, struct building *b)
 {
     (void)r;
-    return finish(b, value_bool(true));
+    return finish_value(b, value_bool(true));
 }
 
 static int read_false(struct reader *r, struct building *b)
 {
     (void)r;
-    return finish(b, value_bool(false));
+    return finish_value(b, value_bool(false));
 }
 
 static int read_int64(struct reader *r, int64_t i, struct building *b)
 {
     (void)r;
-    return finish(b, value_int(i));
+    return finish_value(b, value_int(i));
 }
 
 static int read_uint64(struct reader *r, uint64_t u, struct building *b)
 {
     if (u > INT64_MAX)
-        return refuse(r, "an integer is beyond 64 bits with sign");
-    return finish(b, value_int((int64_t)u));
+        return refuse_bytes(r, "an integer is beyond 64 bits with sign");
+    return finish_value(b, value_int((int64_t)u));
 }
 
 static int read_double(struct reader *r, double f, struct building *b)
 {
     (void)r;
-    return finish(b, value_float(f));
+    return finish_value(b, value_float(f));
 }
 
 static int read_text(struct reader *r, enum value_type type, const char *s, size_t n,
@@ -184,7 +184,7 @@ static int read_text(struct reader *r, enum value_type type, const char *s, size
 
     if (r->arena != NULL && n > 0)
         v.str.s = arena_strndup(r->arena, s, n);
-    return finish(b, v);
+    return finish_value(b, v);
 }
 
 static int read_str(struct reader *r, const char *all, const char *s, unsigned n,
@@ -208,16 +208,16 @@ static int read_ext(struct reader *r, const char *all, const char *s, unsigned n
     (void)s;
     (void)n;
     (void)b;
-    return refuse(r, "an extension type");
+    return refuse_bytes(r, "an extension type");
 }
 
 static int promise(struct reader *r, size_t n)
 {
     r->promised += n;
     if (r->promised >= r->n_bytes)
-        return refuse(r, "more items announced than there are bytes");
+        return refuse_bytes(r, "more items announced than there are bytes");
     if (r->arena != NULL && r->promised > MP_VALUES_MAX)
-        return refuse(r, "too many values for one message");
+        return refuse_bytes(r, "too many values for one message");
     return 0;
 }
 
@@ -261,12 +261,12 @@ static int read_map_item(struct reader *r, struct building *b, struct building k
     struct value *map = &b->value;
 
     if (key.value.type != VALUE_STR)
-        return refuse(r, "a map key is not a string");
+        return refuse_bytes(r, "a map key is not a string");
     if (r->arena == NULL)
         return 0;
     map->map.members[map->map.n++] = (struct member){ key.value, item.value };
     if (map->map.n == b->n && value_find_repeated(map->map.members, b->n, member_key) < b->n)
-        return refuse(r, "a map key appears twice");
+        return refuse_bytes(r, "a map key appears twice");
     return 0;
 }
 
@@ -289,7 +289,8 @@ static int read_map_item(struct reader *r, struct building *b, struct building k
 #include <msgpack/unpack_template.h>
 
 /* Parses one value from *offset on and moves *offset behind it. */
-static int parse(struct bytes from, size_t *offset, struct arena *a, struct value *v, struct err *e)
+static int parse_value(struct bytes from, size_t *offset, struct arena *a, struct value *v,
+                       struct err *e)
 {
     struct parser_context parser; /* msgpack-c initialises the members that it uses */
     int answer;
@@ -314,7 +315,7 @@ int mp_read(const void *bytes, size_t n, struct arena *a, struct value *v, struc
 {
     size_t end = 0;
 
-    if (parse((struct bytes){ bytes, n }, &end, a, v, e) < 0)
+    if (parse_value((struct bytes){ bytes, n }, &end, a, v, e) < 0)
         return -1;
     if (end != n)
         return err_set(e, ERR_PROTOCOL, "msgpack, byte %zu: something follows the value", end);
@@ -342,7 +343,7 @@ int mp_each_item(const void *bytes, size_t n,
         size_t begin = end;
         int answer;
 
-        if (parse(all, &end, NULL, &skipped, e) < 0)
+        if (parse_value(all, &end, NULL, &skipped, e) < 0)
             return -1;
         answer = each(context, (struct bytes){ all.data + begin, end - begin }, e);
         if (answer != 0)

@@ -160,7 +160,7 @@ static struct yaml_node node_at(yaml_mark_t mark)
                                .column = (unsigned)mark.column + 1 };
 }
 
-static int refuse(struct parser *p, const struct yaml_node *at, const char *what)
+static int refuse_node(struct parser *p, const struct yaml_node *at, const char *what)
 {
     return yaml_error(p->e, p->name, at, "%s", what);
 }
@@ -216,28 +216,28 @@ static int refuse_problem(struct parser *p)
 
     if (yaml->error == YAML_READER_ERROR) {
         at = place_of(p, yaml->problem_offset);
-        return refuse(p, &at,
-                      strstr(yaml->problem, "control") != NULL
-                          ? "a control character cannot stand here"
-                          : "this is no UTF-8 text");
+        return refuse_node(p, &at,
+                           strstr(yaml->problem, "control") != NULL
+                               ? "a control character cannot stand here"
+                               : "this is no UTF-8 text");
     }
     while (c < end && (!utf8_begins(*c) || left-- > 0)) /* the mark counts characters */
         c++;
     if (strcmp(yaml->problem, "found character that cannot start any token") == 0 ||
         strcmp(yaml->problem, "did not find expected node content") == 0) {
         if (c == end)
-            return refuse(p, &at, "the text ends where a value was expected");
+            return refuse_node(p, &at, "the text ends where a value was expected");
         if (*c == '\t')
-            return refuse(p, &at, "a tab cannot indent (use blanks)");
+            return refuse_node(p, &at, "a tab cannot indent (use blanks)");
         return yaml_error(p->e, p->name, &at, "a value cannot begin with '%c' (quote it)", *c);
     }
     for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++)
         if (strcmp(yaml->problem, problems[i].problem) == 0) {
             if (problems[i].at_beginning || c == end)
                 at = node_at(yaml->context_mark);
-            return refuse(p, &at, problems[i].words);
+            return refuse_node(p, &at, problems[i].words);
         }
-    return refuse(p, &at, yaml->problem);
+    return refuse_node(p, &at, yaml->problem);
 }
 
 static int next_event(struct parser *p, yaml_event_t *event)
@@ -433,7 +433,7 @@ static void add_member(struct members *m, const struct yaml_member *member)
 }
 
 /* The map's own keys win over merged ones, and earlier merged keys over later ones. */
-static int merge(struct parser *p, struct members *m)
+static int merge_members(struct parser *p, struct members *m)
 {
     for (size_t i = 0; i < m->n_merged; i++) {
         const struct yaml_node *merged = &m->merged[i];
@@ -443,7 +443,7 @@ static int merge(struct parser *p, struct members *m)
             const struct yaml_node *from = is_list ? &merged->items[k] : merged;
 
             if (from->type != VALUE_MAP)
-                return refuse(p, from, "'<<' takes a map or a list of maps");
+                return refuse_node(p, from, "'<<' takes a map or a list of maps");
             for (size_t j = 0; j < from->n; j++)
                 if (find_member(m->items, m->n, from->members[j].key) == NULL)
                     add_member(m, &from->members[j]);
@@ -459,11 +459,11 @@ static int compose_member(struct parser *p, const yaml_event_t *event, int depth
     size_t n;
 
     if (event->type != YAML_SCALAR_EVENT)
-        return refuse(p, &at, "a key must be text (a '{' that begins a value must be quoted)");
+        return refuse_node(p, &at, "a key must be text (a '{' that begins a value must be quoted)");
     n = event->data.scalar.length;
     member.key = arena_strndup(p->arena, (const char *)event->data.scalar.value, n);
     if (strlen(member.key) != n)
-        return refuse(p, &at, "a key with a NUL character");
+        return refuse_node(p, &at, "a key with a NUL character");
     if (compose_next(p, depth, &member.node) < 0)
         return -1;
     if (event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && strcmp(member.key, "<<") == 0) {
@@ -491,7 +491,7 @@ static int compose_map(struct parser *p, int depth, struct yaml_node *node)
     if (answer == 0)
         answer = refuse_repeated(p, &m);
     if (answer == 0)
-        answer = merge(p, &m);
+        answer = merge_members(p, &m);
     node->n = m.n;
     node->members = move_to_arena(p->arena, m.items, m.n * sizeof *m.items);
     free(m.merged);
@@ -566,7 +566,7 @@ static int compose_stream(struct parser *p, struct yaml_node *root)
         at = node_at(event.start_mark);
         yaml_event_delete(&event);
         if (type == YAML_DOCUMENT_START_EVENT)
-            return refuse(p, &at, "a second document begins here");
+            return refuse_node(p, &at, "a second document begins here");
     } while (type != YAML_STREAM_END_EVENT);
     return 0;
 }
@@ -592,7 +592,7 @@ struct yaml_node *yaml_parse(const char *name, const char *text, size_t n, struc
     nul = p.n == 0 ? NULL : memchr(p.text, '\0', p.n);
     if (nul != NULL) {
         at = place_of(&p, (size_t)(nul - p.text));
-        refuse(&p, &at, "a NUL byte (is this a text file?)");
+        refuse_node(&p, &at, "a NUL byte (is this a text file?)");
         return NULL;
     }
     if (!yaml_parser_initialize(&p.yaml)) {

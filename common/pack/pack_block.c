@@ -212,7 +212,7 @@ const struct schema block_schema = SCHEMA(struct stored_block, "block", fields);
 
 _Static_assert(sizeof(struct digest) == DIGEST_BYTES, "digests lie one behind the other");
 
-static int unpack(struct bytes from, size_t size, struct buf *out, struct err *e)
+static int unpack_body(struct bytes from, size_t size, struct buf *out, struct err *e)
 {
     size_t n;
 
@@ -243,7 +243,7 @@ static int open_stored(struct block_reader *b, struct bytes stored, struct err *
         return err_set(e, ERR_PROTOCOL, "lists: not whole digests");
     b->lists = (const struct digest *)s.lists.data;
     b->n_lists = s.lists.n / DIGEST_BYTES;
-    result = unpack(s.body, (size_t)s.body_bytes, &body, e);
+    result = unpack_body(s.body, (size_t)s.body_bytes, &body, e);
     if (result == 0)
         result = mp_read(body.bytes, body.n, b->arena, &v, e);
     if (result == 0 && v.type != VALUE_LIST)

@@ -283,7 +283,7 @@ void part_begin(struct part_reader *r, const struct pack_list *list, part_read_f
 }
 
 /* Sets e to an error that names the part; -1. */
-static int refuse(const struct part_reader *r, struct err *e, const char *what)
+static int refuse_part(const struct part_reader *r, struct err *e, const char *what)
 {
     char hex[DIGEST_HEX];
 
@@ -313,13 +313,13 @@ static ssize_t take_stored(struct part_reader *r, void *bytes, size_t n, struct 
     if (got < 0)
         return -1;
     if ((uint64_t)got > left)
-        return refuse(r, e, "more bytes than were declared");
+        return refuse_part(r, e, "more bytes than were declared");
     r->taken += (uint64_t)got;
     return got;
 }
 
 /* Unpacks until out is full, or the frame has ended. */
-static int unpack(struct part_reader *r, ZSTD_outBuffer *out, struct err *e)
+static int unpack_some(struct part_reader *r, ZSTD_outBuffer *out, struct err *e)
 {
     if (r->zstd == NULL) {
         r->zstd = ZSTD_createDCtx();
@@ -341,10 +341,10 @@ static int unpack(struct part_reader *r, ZSTD_outBuffer *out, struct err *e)
         /* zstd may give more from its own buffer without new bytes. */
         left = ZSTD_decompressStream(r->zstd, out, &r->stock);
         if (ZSTD_isError(left))
-            return refuse(r, e, ZSTD_getErrorName(left));
+            return refuse_part(r, e, ZSTD_getErrorName(left));
         r->frame_ended = left == 0;
         if (more == 0 && out->pos == before && !r->frame_ended)
-            return refuse(r, e, "it ends too early");
+            return refuse_part(r, e, "it ends too early");
     }
     return 0;
 }
@@ -359,9 +359,9 @@ static int read_bytes(struct part_reader *r, uint8_t *bytes, size_t n, struct er
     ZSTD_outBuffer out = { bytes, n, 0 };
 
     if (is_packed(r)) {
-        if (unpack(r, &out, e) < 0)
+        if (unpack_some(r, &out, e) < 0)
             return -1;
-        return out.pos == n ? 0 : refuse(r, e, "it unpacks to too few bytes");
+        return out.pos == n ? 0 : refuse_part(r, e, "it unpacks to too few bytes");
     }
     while (n > 0) {
         ssize_t got = take_stored(r, bytes, n, e);
@@ -369,7 +369,7 @@ static int read_bytes(struct part_reader *r, uint8_t *bytes, size_t n, struct er
         if (got < 0)
             return -1;
         if (got == 0)
-            return refuse(r, e, "it ends too early");
+            return refuse_part(r, e, "it ends too early");
         bytes += got;
         n -= (size_t)got;
     }
@@ -385,7 +385,7 @@ static int read_zeros(struct part_reader *r, size_t n, struct err *e)
 
     if (n > 0 && read_bytes(r, bytes, n, e) < 0)
         return -1;
-    return memcmp(bytes, zeros, n) == 0 ? 0 : refuse(r, e, "no zeros where they belong");
+    return memcmp(bytes, zeros, n) == 0 ? 0 : refuse_part(r, e, "no zeros where they belong");
 }
 
 static int read_header(struct part_reader *r, char *type, uint64_t *size, struct err *e)
@@ -395,7 +395,7 @@ static int read_header(struct part_reader *r, char *type, uint64_t *size, struct
 
     if (read_bytes(r, header, sizeof header, e) < 0)
         return -1;
-    return tar_read_header(header, type, size, &why) < 0 ? refuse(r, e, why.text) : 0;
+    return tar_read_header(header, type, size, &why) < 0 ? refuse_part(r, e, why.text) : 0;
 }
 
 static int enter_tar_entry(struct part_reader *r, uint32_t piece_size, struct err *e)
@@ -408,13 +408,13 @@ static int enter_tar_entry(struct part_reader *r, uint32_t piece_size, struct er
         return -1;
     if (type == 'x') {
         if (size > sizeof name)
-            return refuse(r, e, "a name that is too long");
+            return refuse_part(r, e, "a name that is too long");
         if (read_bytes(r, name, (size_t)size, e) < 0 || read_zeros(r, tar_padding(size), e) < 0 ||
             read_header(r, &type, &size, e) < 0)
             return -1;
     }
     if (type != '0' || size != piece_size)
-        return refuse(r, e, "its header is not that of such a piece");
+        return refuse_part(r, e, "its header is not that of such a piece");
     return 0;
 }
 
@@ -429,13 +429,13 @@ static int read_end(struct part_reader *r, struct err *e)
     if (r->list->part.form == PACK_TAR && read_zeros(r, TAR_END_BYTES, e) < 0)
         return -1;
     /* The frame ends with a checksum, which comes after the last byte was unpacked. */
-    if (is_packed(r) && unpack(r, &out, e) < 0)
+    if (is_packed(r) && unpack_some(r, &out, e) < 0)
         return -1;
     got = out.pos > 0 || r->stock.pos < r->stock.size ? 1 : take_stored(r, &byte, 1, e);
     if (got != 0)
-        return got < 0 ? -1 : refuse(r, e, "something follows its end");
+        return got < 0 ? -1 : refuse_part(r, e, "something follows its end");
     if (r->taken != r->list->part.stored_bytes)
-        return refuse(r, e, "fewer bytes than were declared");
+        return refuse_part(r, e, "fewer bytes than were declared");
     return 0;
 }
 
@@ -459,7 +459,7 @@ int part_next(struct part_reader *r, struct bytes *content, struct err *e)
     if (content != NULL) {
         digest_of(r->piece.bytes, piece->size, &digest);
         if (!digest_equal(&digest, &piece->digest))
-            return refuse(r, e, "its content is not what it was");
+            return refuse_part(r, e, "its content is not what it was");
         *content = buf_bytes(&r->piece);
     }
     r->next++;

@@ -204,7 +204,7 @@ static int count(struct pack_reader *r, const struct pack_entry *entry, struct e
     return 0;
 }
 
-static int take(struct pack_reader *r, struct pack_entry *entry, struct err *e)
+static int take_entry(struct pack_reader *r, struct pack_entry *entry, struct err *e)
 {
     const struct bytes *first = &r->manifest.blocks[r->next_block - 1].first;
 
@@ -228,7 +228,7 @@ static int take(struct pack_reader *r, struct pack_entry *entry, struct err *e)
     return 0;
 }
 
-static int finish(struct pack_reader *r, struct err *e)
+static int finish_tree(struct pack_reader *r, struct err *e)
 {
     struct digest tree;
 
@@ -246,9 +246,9 @@ int pack_next(struct pack_reader *r, struct pack_entry *entry, struct err *e)
 
     while ((got = block_next(&r->block, entry, e)) == 0) {
         if (r->next_block == r->manifest.n_blocks)
-            return finish(r, e) < 0 ? err_wrap(e, "dataset") : 0;
+            return finish_tree(r, e) < 0 ? err_wrap(e, "dataset") : 0;
         if (enter_block(r, e) < 0)
             return err_wrap(e, "dataset");
     }
-    return got < 0 || take(r, entry, e) < 0 ? err_wrap(e, "dataset") : 1;
+    return got < 0 || take_entry(r, entry, e) < 0 ? err_wrap(e, "dataset") : 1;
 }

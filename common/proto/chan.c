@@ -78,7 +78,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *b)
     }
 }
 
-static void flush(struct chan *c);
+static void flush_waiting(struct chan *c);
 
 static void on_written(uv_write_t *write, int status)
 {
@@ -92,7 +92,7 @@ static void on_written(uv_write_t *write, int status)
         end(c, ERR_UNREACHABLE, uv_strerror(status));
         return;
     }
-    flush(c);
+    flush_waiting(c);
     if (c->is_writing || c->is_over)
         return;
     if (c->is_finishing)
@@ -102,7 +102,7 @@ static void on_written(uv_write_t *write, int status)
 }
 
 /* Writes as much as the socket takes at once; libuv keeps the rest. */
-static void flush(struct chan *c)
+static void flush_waiting(struct chan *c)
 {
     struct buf empty = c->writing;
     uv_buf_t b;
@@ -217,7 +217,7 @@ static int check_open(const struct chan *c, struct err *e)
 
 static int64_t sent(struct chan *c)
 {
-    flush(c);
+    flush_waiting(c);
     if (chan_queued_bytes(c) > c->max_queued_bytes)
         end(c, ERR_BUSY, "the peer does not read what is sent to it");
     return ++c->seq;

@@ -156,7 +156,7 @@ int sftp_check(const struct sftp *s, struct err *e)
     return s->is_broken ? err_set(e, s->why.kind, "%s", s->why.text) : 0;
 }
 
-static void call(struct sftp *s, uint32_t slot, struct sftp_reply *reply)
+static void call_waiter(struct sftp *s, uint32_t slot, struct sftp_reply *reply)
 {
     struct sftp_request *r = &s->requests[slot];
     struct sftp_waiter waiter = r->waiter;
@@ -188,7 +188,7 @@ void sftp_break(struct sftp *s, enum err_kind kind, const char *format, ...)
     free(text);
     for (uint32_t i = 0; i < s->n_requests; i++)
         if (s->requests[i].is_waiting)
-            call(s, i, &(struct sftp_reply){ 0 });
+            call_waiter(s, i, &(struct sftp_reply){ 0 });
 }
 
 /* --- replies ------------------------------------------------------------------- */
@@ -238,7 +238,7 @@ static void take_reply(struct sftp *s, struct packet body)
     else if (!is_reply_sound(&reply, &r->waiter))
         sftp_break(s, ERR_PROTOCOL, "the SFTP server sent a damaged message (%d)", type);
     else
-        call(s, slot, &reply);
+        call_waiter(s, slot, &reply);
 }
 
 /* --- greeting ------------------------------------------------------------------- */

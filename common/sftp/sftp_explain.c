@@ -81,7 +81,8 @@ static const char *made_path(const struct sftp_deed *d)
     return d->to != NULL ? d->to : d->path;
 }
 
-static int say(const struct explanation *x, enum err_kind kind, const char *words, struct err *e)
+static int word_error(const struct explanation *x, enum err_kind kind, const char *words,
+                      struct err *e)
 {
     const struct sftp_deed *d = &x->deed;
 
@@ -91,7 +92,7 @@ static int say(const struct explanation *x, enum err_kind kind, const char *word
     return err_set(e, kind, "%s %s on the server: %s", x->failure.verb, d->path, words);
 }
 
-static int word(const struct explanation *x, struct err *e)
+static int word_failure(const struct explanation *x, struct err *e)
 {
     unsigned flags = x->deed.flags;
     bool is_folder = x->is_there && (x->attrs.has & SFTP_MODE) && S_ISDIR(x->attrs.mode);
@@ -104,13 +105,13 @@ static int word(const struct explanation *x, struct err *e)
     if ((flags & DEED_CLAIMS) && x->is_there)
         return err_set(e, ERR_EXISTS, "%s on the server is there already", made_path(&x->deed));
     if ((flags & DEED_OF_FILE) && is_folder)
-        return say(x, ERR_FAILED, "it is a folder", e);
+        return word_error(x, ERR_FAILED, "it is a folder", e);
     if (x->knows_space && x->space.read_only)
-        return say(x, ERR_DENIED, "the file system there is read-only", e);
+        return word_error(x, ERR_DENIED, "the file system there is read-only", e);
     if ((flags & DEED_EMPTIES) && is_folder)
-        return say(x, ERR_EXISTS, "it is not empty", e);
+        return word_error(x, ERR_EXISTS, "it is not empty", e);
     if (takes_space && !is_full && x->space.free_files == 0)
-        return say(x, ERR_NO_SPACE, "no file more fits on the server's disk (no inodes)", e);
+        return word_error(x, ERR_NO_SPACE, "no file more fits on the server's disk (no inodes)", e);
     if (is_full)
         buf_add_str(&words, "no space is left on the server's disk (");
     else if (x->failure.text[0] != '\0' && strcmp(x->failure.text, "Failure") != 0)
@@ -123,14 +124,14 @@ static int word(const struct explanation *x, struct err *e)
         units_add_size(&words, free_bytes < INT64_MAX ? (int64_t)free_bytes : INT64_MAX);
         buf_add_str(&words, is_full ? " free)" : " free; is a quota used up?)");
     }
-    result = say(x, is_full ? ERR_NO_SPACE : ERR_FAILED, buf_text(&words), e);
+    result = word_error(x, is_full ? ERR_NO_SPACE : ERR_FAILED, buf_text(&words), e);
     buf_free(&words);
     return result;
 }
 
 /* --- asking -------------------------------------------------------------------- */
 
-static void finish(struct explanation *x)
+static void finish_explanation(struct explanation *x)
 {
     struct err why = { 0 };
     size_t i = 0;
@@ -140,11 +141,11 @@ static void finish(struct explanation *x)
     if (x->s->is_broken)
         sftp_check(x->s, &why);
     else if (x->failure.status == FX_FAILURE)
-        word(x, &why);
+        word_failure(x, &why);
     else if (i < sizeof plain / sizeof plain[0])
-        say(x, plain[i].kind, plain[i].words, &why);
+        word_error(x, plain[i].kind, plain[i].words, &why);
     else
-        say(x, ERR_PROTOCOL, "the server answers with an unknown status", &why);
+        word_error(x, ERR_PROTOCOL, "the server answers with an unknown status", &why);
     x->done(x->context, &why);
     free(x);
 }
@@ -158,7 +159,7 @@ static void on_attrs(void *context, const struct sftp_reply *r)
     if (x->is_there)
         x->attrs = packet_attrs(&body);
     if (--x->n_waiting == 0)
-        finish(x);
+        finish_explanation(x);
 }
 
 static void on_space(void *context, const struct sftp_reply *r)
@@ -167,7 +168,7 @@ static void on_space(void *context, const struct sftp_reply *r)
 
     x->knows_space = r->type == FXP_EXTENDED_REPLY && sftp_read_space(r->body, &x->space);
     if (--x->n_waiting == 0)
-        finish(x);
+        finish_explanation(x);
 }
 
 void sftp_explain(struct sftp *s, const struct sftp_deed *deed, const struct sftp_failure *f,
@@ -179,7 +180,7 @@ void sftp_explain(struct sftp *s, const struct sftp_deed *deed, const struct sft
         .s = s, .deed = *deed, .failure = *f, .done = done, .context = context
     };
     if (s->is_broken || f->status != FX_FAILURE) {
-        finish(x);
+        finish_explanation(x);
         return;
     }
     x->n_waiting++;

@@ -70,7 +70,7 @@ static void on_once(void *context, const struct sftp_reply *r)
     sftp_failure_keep(&o->failure, r);
 }
 
-static int await(struct once *o, unsigned deed_flags, struct err *e)
+static int await_reply(struct once *o, unsigned deed_flags, struct err *e)
 {
     struct sftp_deed deed = deed_of(o->file, 0);
 
@@ -102,7 +102,7 @@ struct sftp_file *sftp_file_open(struct sftp *s, const char *path, unsigned flag
     sftp_ask_open(
         s, path, flags, mode,
         sftp_waiter(FXP_HANDLE, on_once, &opening, flags & SFTP_WRITE ? "write" : "read"));
-    if (await(&opening, flags & SFTP_EXCLUSIVE ? DEED_CLAIMS : 0, e) < 0) {
+    if (await_reply(&opening, flags & SFTP_EXCLUSIVE ? DEED_CLAIMS : 0, e) < 0) {
         drop(f);
         return NULL;
     }
@@ -111,7 +111,7 @@ struct sftp_file *sftp_file_open(struct sftp *s, const char *path, unsigned flag
     /* The server's umask may have taken bits off. */
     sftp_ask_mode(s, &f->handle, mode,
                   sftp_waiter(FXP_STATUS, on_once, &setting, "set mode or times of"));
-    if (await(&setting, 0, e) == 0)
+    if (await_reply(&setting, 0, e) == 0)
         return f;
     (void)sftp_file_close(f, NULL);
     return NULL;
@@ -124,7 +124,7 @@ int sftp_file_stat(struct sftp_file *f, struct sftp_attrs *attrs, struct err *e)
     if (sftp_check(f->s, e) < 0)
         return -1;
     sftp_ask_of(f->s, FXP_FSTAT, &f->handle, sftp_waiter(FXP_ATTRS, on_once, &o, "look at"));
-    if (await(&o, 0, e) < 0)
+    if (await_reply(&o, 0, e) < 0)
         return -1;
     *attrs = o.attrs;
     return 0;
@@ -329,7 +329,7 @@ int sftp_file_sync_later(struct sftp_file *f, struct err *e)
     return 0;
 }
 
-static int settle(struct sftp_file *f, struct err *e)
+static int settle_requests(struct sftp_file *f, struct err *e)
 {
     while (f->n_writing + f->n_syncing > 0 && !f->s->is_broken)
         (void)sftp_wait(f->s, NULL);
@@ -338,7 +338,7 @@ static int settle(struct sftp_file *f, struct err *e)
 
 int sftp_file_sync(struct sftp_file *f, struct err *e)
 {
-    return sftp_file_sync_later(f, e) < 0 ? -1 : settle(f, e);
+    return sftp_file_sync_later(f, e) < 0 ? -1 : settle_requests(f, e);
 }
 
 /* --- closing ---------------------------------------------------------------------- */
@@ -350,10 +350,10 @@ int sftp_file_close(struct sftp_file *f, struct err *e)
 
     if (f == NULL)
         return 0;
-    result = settle(f, e);
+    result = settle_requests(f, e);
     if (!f->s->is_broken) {
         sftp_ask_of(f->s, FXP_CLOSE, &f->handle, sftp_waiter(FXP_STATUS, on_once, &o, "close"));
-        if (await(&o, 0, result == 0 ? e : NULL) < 0)
+        if (await_reply(&o, 0, result == 0 ? e : NULL) < 0)
             result = -1;
     }
     forget_pieces(f, 0);

@@ -49,7 +49,7 @@ struct op {
 
 /* --- the end of an operation ------------------------------------------------------ */
 
-static void finish(struct op *op, const struct err *error)
+static void finish_op(struct op *op, const struct err *error)
 {
     struct sftp *s = op->s;
 
@@ -68,7 +68,7 @@ static void finish(struct op *op, const struct err *error)
 
 static void finish_explained(void *context, const struct err *why)
 {
-    finish(context, why);
+    finish_op(context, why);
 }
 
 static struct sftp_waiter wait_for(struct op *op, int type, sftp_on_reply *take)
@@ -92,7 +92,7 @@ static void close_handle(struct op *op)
     sftp_ask_of(op->s, FXP_CLOSE, &op->handle, wait_for(op, FXP_STATUS, on_reply));
 }
 
-static void step(struct op *op)
+static void step_op(struct op *op)
 {
     bool is_rename = op->what.kind == SFTP_OP_RENAME || op->what.kind == SFTP_OP_REPLACE;
     bool claims = (op->what.flags & SFTP_EXCLUSIVE) && op->handle_state == HANDLE_NONE;
@@ -102,7 +102,7 @@ static void step(struct op *op)
                               .needed_bytes = op->what.content.n };
 
     if (op->s->is_broken)
-        finish(op, &op->s->why);
+        finish_op(op, &op->s->why);
     else if (op->failure.verb != NULL && op->handle_state == HANDLE_OPEN)
         close_handle(op);
     else if (op->failure.verb != NULL)
@@ -110,7 +110,7 @@ static void step(struct op *op)
     else if (op->kind->next != NULL)
         op->kind->next(op);
     else
-        finish(op, NULL);
+        finish_op(op, NULL);
 }
 
 /* --- requests and replies ------------------------------------------------------------ */
@@ -122,7 +122,7 @@ static void on_reply(void *context, const struct sftp_reply *r)
 
     sftp_failure_keep(&op->failure, r);
     if (--op->n_waiting == 0)
-        step(op);
+        step_op(op);
 }
 
 /* Stands for a reply that says end of file, which is no failure. */
@@ -250,7 +250,7 @@ static void next_space(struct op *op)
 
     if (!op->at_end)
         err_set(&e, ERR_PROTOCOL, "the SFTP server tells an impossible free space");
-    finish(op, op->at_end ? NULL : &e);
+    finish_op(op, op->at_end ? NULL : &e);
 }
 
 static void on_text(void *context, const struct sftp_reply *r)
@@ -298,7 +298,7 @@ static void next_mkdir(struct op *op)
     const struct sftp_attrs *is = &op->answer.attrs;
 
     if (op->round++ > 0 || ((is->has & SFTP_MODE) && (is->mode & 07777) == (attrs.mode & 07777)))
-        finish(op, NULL);
+        finish_op(op, NULL);
     else
         ask_about(op, FXP_SETSTAT, wait_to(op, "set the mode of"), op->path, NULL, &attrs);
 }
@@ -319,7 +319,7 @@ static void next_put(struct op *op)
     struct bytes content = op->what.content;
 
     if (op->handle_state == HANDLE_CLOSED) {
-        finish(op, NULL);
+        finish_op(op, NULL);
         return;
     }
     for (size_t at = 0; at < content.n; at += op->s->write_max_bytes) {
@@ -346,7 +346,7 @@ static void begin_reading(struct op *op)
 static void next_sync(struct op *op)
 {
     if (op->handle_state == HANDLE_CLOSED) {
-        finish(op, NULL);
+        finish_op(op, NULL);
         return;
     }
     sftp_ask_sync(op->s, &op->handle, wait_to(op, "sync"));
@@ -383,7 +383,7 @@ static void next_get(struct op *op)
         if (is_larger)
             err_set(&e, ERR_USAGE, "%s on the server is larger than %zu bytes", op->path,
                     op->what.max_bytes);
-        finish(op, is_larger ? &e : NULL);
+        finish_op(op, is_larger ? &e : NULL);
         return;
     }
     if (op->round == 0)
@@ -461,7 +461,7 @@ static void next_list(struct op *op)
         entries->items = arena_alloc(op->what.arena, op->n_entries * sizeof *op->entries);
         if (op->n_entries > 0)
             memcpy(entries->items, op->entries, op->n_entries * sizeof *op->entries);
-        finish(op, NULL);
+        finish_op(op, NULL);
         return;
     }
     op->round++;
@@ -567,7 +567,7 @@ static void on_one(void *context, const struct sftp_answer *a)
         *o->space = a->space;
 }
 
-static int run(struct sftp *s, const struct sftp_op *op, struct one *o, struct err *e)
+static int run_op(struct sftp *s, const struct sftp_op *op, struct one *o, struct err *e)
 {
     o->e = e;
     if (sftp_start(s, op, on_one, o, e) < 0)
@@ -580,40 +580,41 @@ static int run(struct sftp *s, const struct sftp_op *op, struct one *o, struct e
 static int run_plain(struct sftp *s, enum sftp_op_kind kind, const char *path, const char *to,
                      struct err *e)
 {
-    return run(s, &(struct sftp_op){ .kind = kind, .path = path, .to = to }, &(struct one){ 0 }, e);
+    return run_op(s, &(struct sftp_op){ .kind = kind, .path = path, .to = to }, &(struct one){ 0 },
+                  e);
 }
 
 int sftp_stat(struct sftp *s, const char *path, struct sftp_attrs *attrs, struct err *e)
 {
-    return run(s, &(struct sftp_op){ .kind = SFTP_OP_STAT, .path = path },
-               &(struct one){ .attrs = attrs }, e);
+    return run_op(s, &(struct sftp_op){ .kind = SFTP_OP_STAT, .path = path },
+                  &(struct one){ .attrs = attrs }, e);
 }
 
 int sftp_lstat(struct sftp *s, const char *path, struct sftp_attrs *attrs, struct err *e)
 {
-    return run(s, &(struct sftp_op){ .kind = SFTP_OP_LSTAT, .path = path },
-               &(struct one){ .attrs = attrs }, e);
+    return run_op(s, &(struct sftp_op){ .kind = SFTP_OP_LSTAT, .path = path },
+                  &(struct one){ .attrs = attrs }, e);
 }
 
 int sftp_setstat(struct sftp *s, const char *path, const struct sftp_attrs *attrs, struct err *e)
 {
-    return run(s, &(struct sftp_op){ .kind = SFTP_OP_SETSTAT, .path = path, .attrs = *attrs },
-               &(struct one){ 0 }, e);
+    return run_op(s, &(struct sftp_op){ .kind = SFTP_OP_SETSTAT, .path = path, .attrs = *attrs },
+                  &(struct one){ 0 }, e);
 }
 
 int sftp_list(struct sftp *s, const char *path, struct arena *a, struct list *entries,
               struct err *e)
 {
-    return run(s, &(struct sftp_op){ .kind = SFTP_OP_LIST, .path = path, .arena = a },
-               &(struct one){ .entries = entries }, e);
+    return run_op(s, &(struct sftp_op){ .kind = SFTP_OP_LIST, .path = path, .arena = a },
+                  &(struct one){ .entries = entries }, e);
 }
 
 char *sftp_read_link(struct sftp *s, const char *path, struct err *e)
 {
     char *text = NULL;
 
-    if (run(s, &(struct sftp_op){ .kind = SFTP_OP_READ_LINK, .path = path },
-            &(struct one){ .text = &text }, e) < 0)
+    if (run_op(s, &(struct sftp_op){ .kind = SFTP_OP_READ_LINK, .path = path },
+               &(struct one){ .text = &text }, e) < 0)
         return NULL;
     return text;
 }
@@ -625,8 +626,8 @@ int sftp_symlink(struct sftp *s, const char *target, const char *path, struct er
 
 int sftp_mkdir(struct sftp *s, const char *path, mode_t mode, struct err *e)
 {
-    return run(s, &(struct sftp_op){ .kind = SFTP_OP_MKDIR, .path = path, .mode = mode },
-               &(struct one){ 0 }, e);
+    return run_op(s, &(struct sftp_op){ .kind = SFTP_OP_MKDIR, .path = path, .mode = mode },
+                  &(struct one){ 0 }, e);
 }
 
 int sftp_rmdir(struct sftp *s, const char *path, struct err *e)
@@ -651,6 +652,6 @@ int sftp_replace(struct sftp *s, const char *from, const char *to, struct err *e
 
 int sftp_space(struct sftp *s, const char *path, struct sftp_space *space, struct err *e)
 {
-    return run(s, &(struct sftp_op){ .kind = SFTP_OP_SPACE, .path = path },
-               &(struct one){ .space = space }, e);
+    return run_op(s, &(struct sftp_op){ .kind = SFTP_OP_SPACE, .path = path },
+                  &(struct one){ .space = space }, e);
 }

@@ -8,7 +8,7 @@
 
 enum { PERMISSIONS = 07777, MODE = 0177777 };
 
-static const uint8_t *take(struct packet *p, size_t n)
+static const uint8_t *take_bytes(struct packet *p, size_t n)
 {
     const uint8_t *at = p->at;
 
@@ -23,14 +23,14 @@ static const uint8_t *take(struct packet *p, size_t n)
 
 uint8_t packet_u8(struct packet *p)
 {
-    const uint8_t *b = take(p, 1);
+    const uint8_t *b = take_bytes(p, 1);
 
     return b == NULL ? 0 : *b;
 }
 
 uint32_t packet_u32(struct packet *p)
 {
-    const uint8_t *b = take(p, 4);
+    const uint8_t *b = take_bytes(p, 4);
 
     if (b == NULL)
         return 0;
@@ -47,7 +47,7 @@ uint64_t packet_u64(struct packet *p)
 struct bytes packet_string(struct packet *p)
 {
     size_t n = packet_u32(p);
-    const uint8_t *at = take(p, n);
+    const uint8_t *at = take_bytes(p, n);
 
     return (struct bytes){ at, at == NULL ? 0 : n };
 }

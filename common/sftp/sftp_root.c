@@ -25,7 +25,7 @@ struct search {
     size_t n, capacity;
 };
 
-static void add(struct search *search, const char *path)
+static void add_candidate(struct search *search, const char *path)
 {
     mem_grow((void **)&search->candidates, &search->capacity, search->n,
              sizeof *search->candidates);
@@ -42,8 +42,8 @@ static void add_ends(struct search *search, const char *share)
     while (n > 0 && path[n - 1] == '/')
         path[--n] = '\0';
     for (const char *at = path; at != NULL && *at == '/'; at = strchr(at + 1, '/'))
-        add(search, at);
-    add(search, "");
+        add_candidate(search, at);
+    add_candidate(search, "");
 }
 
 /* Adds the folders at the top, as a jail may show the drive there under another name. */
@@ -56,7 +56,7 @@ static int add_top(struct search *search)
         return -1;
     items = entries.items;
     for (size_t i = 0; i < entries.n && i < TOP_MAX; i++)
-        add(search, arena_printf(search->a, "/%s", items[i].name));
+        add_candidate(search, arena_printf(search->a, "/%s", items[i].name));
     return 0;
 }
 
@@ -87,8 +87,8 @@ static void on_id(void *context, const struct sftp_answer *answer)
 }
 
 /* Starts op for this name in all candidates' folders, and waits for the answers. */
-static int ask(const struct search *search, const char *name, struct sftp_op op, sftp_done *done,
-               struct err *e)
+static int ask_candidates(const struct search *search, const char *name, struct sftp_op op,
+                          sftp_done *done, struct err *e)
 {
     int result = 0;
 
@@ -102,7 +102,7 @@ static int ask(const struct search *search, const char *name, struct sftp_op op,
     return sftp_finish(search->s, result == 0 ? e : NULL) < 0 ? -1 : result;
 }
 
-static const struct candidate *find(const struct search *search, int finding)
+static const struct candidate *find_by_finding(const struct search *search, int finding)
 {
     for (size_t i = 0; i < search->n; i++)
         if ((int)search->candidates[i].finding == finding)
@@ -114,13 +114,14 @@ static const struct candidate *find_by_id(const struct search *search, struct er
 {
     const struct sftp_op op = { .kind = SFTP_OP_GET, .max_bytes = SHAREID_MAX_BYTES };
 
-    return ask(search, SHAREID_NAME, op, on_id, e) < 0 ? NULL : find(search, RIGHT);
+    return ask_candidates(search, SHAREID_NAME, op, on_id, e) < 0 ? NULL
+                                                                  : find_by_finding(search, RIGHT);
 }
 
 static void say_not_found(const struct search *search, const char *share, struct err *e)
 {
-    const struct candidate *foreign = find(search, FOREIGN);
-    const struct candidate *unreadable = find(search, UNREADABLE);
+    const struct candidate *foreign = find_by_finding(search, FOREIGN);
+    const struct candidate *unreadable = find_by_finding(search, UNREADABLE);
 
     if (foreign != NULL)
         err_set(e, ERR_NOT_FOUND,
@@ -147,8 +148,8 @@ const char *sftp_root_find(struct sftp *s, const char *share, const char *server
     const char *path = NULL;
 
     add_ends(&usual, share);
-    if (ask(&usual, mark, (struct sftp_op){ .kind = SFTP_OP_LSTAT }, on_mark, e) == 0)
-        right = find(&usual, RIGHT);
+    if (ask_candidates(&usual, mark, (struct sftp_op){ .kind = SFTP_OP_LSTAT }, on_mark, e) == 0)
+        right = find_by_finding(&usual, RIGHT);
     if (right == NULL)
         right = find_by_id(&usual, e);
     if (right == NULL && add_top(&top) == 0)

@@ -62,8 +62,8 @@ static size_t find_standing(const struct sftp_lanes *lanes, struct sftp **standi
     return n;
 }
 
-static int turn(const struct sftp_lanes *lanes, const struct pollfd *others, size_t n_others,
-                int timeout_ms, struct err *e)
+static int wait_for_lanes(const struct sftp_lanes *lanes, const struct pollfd *others,
+                          size_t n_others, int timeout_ms, struct err *e)
 {
     struct sftp *standing[SFTP_LANES_MAX];
     size_t n = find_standing(lanes, standing);
@@ -76,7 +76,7 @@ static int turn(const struct sftp_lanes *lanes, const struct pollfd *others, siz
 
 int sftp_lanes_wait(struct sftp_lanes *lanes, struct err *e)
 {
-    return turn(lanes, NULL, 0, -1, e);
+    return wait_for_lanes(lanes, NULL, 0, -1, e);
 }
 
 void sftp_lanes_wait_standing(const struct sftp_lanes *lanes)
@@ -98,7 +98,7 @@ static bool has_unsent(const struct sftp_lanes *lanes)
 
 void sftp_lanes_flush(struct sftp_lanes *lanes)
 {
-    int rc = turn(lanes, NULL, 0, 0, NULL);
+    int rc = wait_for_lanes(lanes, NULL, 0, 0, NULL);
 
     while (rc == 0 && has_unsent(lanes))
         rc = sftp_lanes_wait(lanes, NULL);
@@ -188,7 +188,7 @@ static void destroy(struct sftp_stripe *st)
     free(st);
 }
 
-static void finish(struct sftp_stripe *st, const struct err *error)
+static void finish_stripe(struct sftp_stripe *st, const struct err *error)
 {
     st->done(st->context, error);
     destroy(st);
@@ -196,7 +196,7 @@ static void finish(struct sftp_stripe *st, const struct err *error)
 
 static void on_words(void *context, const struct err *why)
 {
-    finish(context, why);
+    finish_stripe(context, why);
 }
 
 static struct sftp_deed deed_of(const struct sftp_stripe *st)
@@ -234,13 +234,13 @@ static void go_on(struct sftp_stripe *st)
     if (broken == NULL && !st->is_closing)
         close_all(st, false);
     if (broken != NULL)
-        finish(st, &broken->why);
+        finish_stripe(st, &broken->why);
     else if (st->n_waiting > 0)
         return;
     else if (st->failure.verb != NULL)
         sftp_explain(st->lanes->all[0], &deed, &st->failure, on_words, st);
     else
-        finish(st, NULL);
+        finish_stripe(st, NULL);
 }
 
 /* ---- interface ---- */
@@ -258,7 +258,7 @@ struct sftp_stripe *sftp_stripe_open(struct sftp_lanes *lanes, const char *path,
     return st;
 }
 
-static int check(struct sftp_stripe *st, struct err *e)
+static int check_stripe(struct sftp_stripe *st, struct err *e)
 {
     const struct sftp *broken = broken_lane(st->lanes);
     struct sftp_deed deed = deed_of(st);
@@ -297,20 +297,20 @@ static int wait_for_room(struct sftp_lanes *lanes, struct err *e)
     size_t n_before = lanes->n, n = lanes->join != NULL ? lanes->join(lanes->context, coming) : 0;
 
     /* A lane that has just joined has room. */
-    return turn(lanes, coming, n, lanes->n > n_before ? 0 : -1, e);
+    return wait_for_lanes(lanes, coming, n, lanes->n > n_before ? 0 : -1, e);
 }
 
-static int flush(struct sftp_stripe *st, struct err *e)
+static int flush_piece(struct sftp_stripe *st, struct err *e)
 {
     struct sftp_waiter waiter;
     struct part *p;
 
     if (st->n_piece == 0)
         return 0;
-    if (turn(st->lanes, NULL, 0, 0, e) < 0 || check(st, e) < 0)
+    if (wait_for_lanes(st->lanes, NULL, 0, 0, e) < 0 || check_stripe(st, e) < 0)
         return -1;
     while ((p = find_lane(st)) == NULL)
-        if (wait_for_room(st->lanes, e) < 0 || check(st, e) < 0)
+        if (wait_for_room(st->lanes, e) < 0 || check_stripe(st, e) < 0)
             return -1;
     waiter = wait_to(p, FXP_STATUS, on_written, "write");
     waiter.tag = st->n_piece;
@@ -336,7 +336,7 @@ int sftp_stripe_write(struct sftp_stripe *st, struct bytes bytes, struct err *e)
         memcpy(st->piece + st->n_piece, bytes.data, n);
         st->n_piece += n;
         bytes = (struct bytes){ bytes.data + n, bytes.n - n };
-        if (st->n_piece == st->piece_bytes && flush(st, e) < 0)
+        if (st->n_piece == st->piece_bytes && flush_piece(st, e) < 0)
             return -1;
     }
     return 0;
@@ -344,12 +344,12 @@ int sftp_stripe_write(struct sftp_stripe *st, struct bytes bytes, struct err *e)
 
 int sftp_stripe_end(struct sftp_stripe *st, sftp_stripe_done *done, void *context, struct err *e)
 {
-    if (flush(st, e) < 0)
+    if (flush_piece(st, e) < 0)
         return -1;
     while (st->parts[0].state == ASKED)
         if (sftp_lanes_wait(st->lanes, e) < 0)
             return -1;
-    if (check(st, e) < 0)
+    if (check_stripe(st, e) < 0)
         return -1;
     st->done = done;
     st->context = context;

@@ -24,7 +24,7 @@ struct folder {
     struct removal *removal;
 };
 
-static void note(struct removal *r, const struct err *error)
+static void note_error(struct removal *r, const struct err *error)
 {
     if (error != NULL && error->kind != ERR_NOT_FOUND && r->why.kind == ERR_NONE)
         err_set(&r->why, error->kind, "%s", error->text);
@@ -32,14 +32,14 @@ static void note(struct removal *r, const struct err *error)
 
 static void on_removed(void *context, const struct sftp_answer *a)
 {
-    note(context, a->error);
+    note_error(context, a->error);
 }
 
 static void on_listed(void *context, const struct sftp_answer *a)
 {
     struct folder *f = context;
 
-    note(f->removal, a->error);
+    note_error(f->removal, a->error);
     f->entries = a->entries;
 }
 
@@ -49,7 +49,7 @@ static void add_folder(struct removal *r, const char *path)
     r->folders[r->n++] = (struct folder){ .path = path, .removal = r };
 }
 
-static int start(struct removal *r, enum sftp_op_kind kind, const char *path, struct err *e)
+static int start_op(struct removal *r, enum sftp_op_kind kind, const char *path, struct err *e)
 {
     return sftp_start(r->s, &(struct sftp_op){ .kind = kind, .path = path }, on_removed, r, e);
 }
@@ -64,7 +64,7 @@ static int remove_entry(struct removal *r, const char *folder, const struct sftp
     if (!(attrs.has & SFTP_MODE) && sftp_lstat(r->s, path, &attrs, e) < 0)
         return -1;
     if (!(attrs.has & SFTP_MODE) || !S_ISDIR(attrs.mode))
-        return start(r, SFTP_OP_REMOVE, path, e);
+        return start_op(r, SFTP_OP_REMOVE, path, e);
     add_folder(r, path);
     return 0;
 }
@@ -105,7 +105,7 @@ static int remove_level_by_level(struct removal *r, struct err *e)
     }
     while (n_levels-- > 0) {
         for (size_t i = levels[n_levels]; i < levels[n_levels + 1]; i++)
-            if (start(r, SFTP_OP_RMDIR, r->folders[i].path, e) < 0)
+            if (start_op(r, SFTP_OP_RMDIR, r->folders[i].path, e) < 0)
                 return -1;
         if (sftp_finish(r->s, e) < 0)
             return -1;

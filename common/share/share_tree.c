@@ -177,7 +177,7 @@ static int copy_item(struct copier *c, struct share_item *x, struct err *e)
     }
 }
 
-static bool take(struct copying *a, size_t *begin, size_t *end)
+static bool take_items(struct copying *a, size_t *begin, size_t *end)
 {
     size_t n = a->n / TAKEN_FRACTION;
 
@@ -194,7 +194,7 @@ static void *copy_some(void *context)
     struct err why = { 0 };
     size_t begin, end;
 
-    while (take(a, &begin, &end))
+    while (take_items(a, &begin, &end))
         for (size_t i = begin; i < end && !atomic_load(&a->has_failed); i++) {
             if (depth_of(&a->items[i]) != a->depth)
                 continue;
@@ -334,7 +334,7 @@ static void begin_step(struct trip *t, const struct share_item *x, const char *p
     free(full);
 }
 
-static void finish(struct trip *t)
+static void finish_trip(struct trip *t)
 {
     struct err why = { 0 };
 
@@ -346,7 +346,7 @@ static void finish(struct trip *t)
 /* Waits for all operations, also after a failure, as they still point to the trip and its items. */
 static int end_trip(struct trip *t, struct err *e)
 {
-    finish(t);
+    finish_trip(t);
     if (t->why.kind != ERR_NONE)
         return share_sftp_fail(&t->why, e);
     return t->damaged == NULL ? 0 : damaged(t->damaged, e);
@@ -456,7 +456,7 @@ static int sftp_copy_in(const struct share_dir *to, int from_fd, struct share_it
             if (depth_of(&items[i]) == depth && put_item(&t, &items[i], &why) < 0)
                 err_keep(&t.why, &why);
         }
-        finish(&t);
+        finish_trip(&t);
     } while (depth != DEEPEST && !is_over(&t));
     return end_trip(&t, e);
 }
@@ -554,7 +554,7 @@ static int get_item(struct trip *t, const struct share_item *x, struct err *why)
     if (x->size_bytes > SMALL_MAX_BYTES)
         return get_large(t, x, why);
     if (t->asked_bytes + (uint64_t)x->size_bytes > ASKED_MAX_BYTES)
-        finish(t);
+        finish_trip(t);
     t->asked_bytes += (uint64_t)x->size_bytes;
     begin_step(t, x, x->from, op, (struct buf){ 0 }, on_got);
     return 0;
@@ -569,7 +569,7 @@ static int sftp_copy_out(const struct share_dir *from, int to_fd, const struct s
         if (items[i].type == SHARE_FILE)
             begin_step(&t, &items[i], items[i].from, (struct sftp_op){ .kind = SFTP_OP_LSTAT },
                        (struct buf){ 0 }, on_looked);
-    finish(&t);
+    finish_trip(&t);
     for (size_t i = 0; i < n && !is_over(&t); i++) {
         struct err why = { 0 };
 

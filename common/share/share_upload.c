@@ -219,23 +219,23 @@ static void note_error(struct share_upload *u, const struct err *error)
     err_keep(u->n_making > 0 ? &u->later_why : &u->why, error);
 }
 
-static int check(const struct share_upload *u, struct err *e)
+static int check_upload(const struct share_upload *u, struct err *e)
 {
     return u->why.kind == ERR_NONE ? 0 : share_sftp_fail(&u->why, e);
 }
 
 /* Waits for the folders: where one could not be made, its error is the reason why files failed. */
-static int fail(struct share_upload *u, const struct err *why, struct err *e)
+static int fail_upload(struct share_upload *u, const struct err *why, struct err *e)
 {
     while (u->n_making > 0 && sftp_lanes_wait(&u->lanes, NULL) == 0)
         ;
     err_keep(&u->why, why);
-    return check(u, e);
+    return check_upload(u, e);
 }
 
 /* ---- over SFTP: names, in order ---- */
 
-static void advance(struct share_upload *u);
+static void advance_names(struct share_upload *u);
 
 /* Puts a file into the queue for its name. */
 static void queue_item(struct item *it, const char *name)
@@ -279,7 +279,7 @@ static void on_renamed(void *context, const struct sftp_answer *a)
     if (a->error != NULL)
         remove_soon(u, it->temporary);
     free_item(it);
-    advance(u);
+    advance_names(u);
 }
 
 static void rename_first(struct share_upload *u)
@@ -314,7 +314,7 @@ static void on_folder_synced(void *context, const struct err *error)
         note_error(u, error);
     u->n_busy--;
     u->n_syncing--;
-    advance(u);
+    advance_names(u);
 }
 
 /* Asks for a sync of each folder with new renames; whether all earlier renames are durable. */
@@ -333,7 +333,7 @@ static bool sync_folders(struct share_upload *u)
 }
 
 /* Asks for the renames and syncs that are possible now. */
-static void advance(struct share_upload *u)
+static void advance_names(struct share_upload *u)
 {
     while (u->why.kind == ERR_NONE && u->first != NULL && u->first->is_whole &&
            (u->first->kind != SHARE_UPLOAD_LAST || sync_folders(u)))
@@ -355,7 +355,7 @@ static void on_whole(void *context, const struct err *error)
     it->is_whole = error == NULL;
     if (error != NULL)
         note_error(u, error);
-    advance(u);
+    advance_names(u);
 }
 
 static void on_put(void *context, const struct sftp_answer *a)
@@ -422,10 +422,10 @@ static int sftp_write(struct item *it, struct bytes bytes, struct err *e)
     struct err why = { 0 };
 
     (void)join_lanes(it->u, coming);
-    if (check(it->u, e) < 0)
+    if (check_upload(it->u, e) < 0)
         return -1;
     if (sftp_stripe_write(it->stripe, bytes, &why) < 0)
-        return fail(it->u, &why, e);
+        return fail_upload(it->u, &why, e);
     it->bytes += bytes.n;
     return 0;
 }
@@ -451,7 +451,7 @@ static int sftp_put(struct share_upload *u, unsigned folder, const char *name, s
             sftp_stripe_hurry(x->stripe);
     u->n_busy++;
     if (sftp_start(u->first_lane, &op, on_put, it, e) == 0)
-        return check(u, e);
+        return check_upload(u, e);
     u->n_busy--;
     return -1;
 }
@@ -480,7 +480,7 @@ static void on_touched(void *context, const struct sftp_answer *a)
     }
     free(t->path);
     free(t);
-    advance(u);
+    advance_names(u);
 }
 
 /* Sets the time by this machine's clock, as asking for the server's would cost a round trip. */
@@ -504,7 +504,7 @@ static int sftp_touch(struct share_upload *u, const char *path, struct err *e)
     }
     u->n_busy++;
     u->n_unsettled++;
-    return check(u, e);
+    return check_upload(u, e);
 }
 
 /* ---- on a mount and over SFTP ---- */
@@ -598,7 +598,7 @@ int share_upload_begin(struct share_upload *u, unsigned slot, unsigned folder, s
         u->slots[slot] = mount_begin(u, folder, e);
         return u->slots[slot] != NULL ? 0 : -1;
     }
-    if (check(u, e) < 0)
+    if (check_upload(u, e) < 0)
         return -1;
     u->slots[slot] = it = new_item(u, folder);
     it->stripe = sftp_stripe_open(&u->lanes, it->temporary, u->modes.file);
@@ -627,7 +627,7 @@ int share_upload_end(struct share_upload *u, unsigned slot, const char *name, st
     u->n_busy--;
     sftp_stripe_drop(it->stripe);
     it->stripe = NULL;
-    return fail(u, &why, e);
+    return fail_upload(u, &why, e);
 }
 
 int share_upload_put(struct share_upload *u, unsigned folder, const char *name, struct bytes bytes,
@@ -667,7 +667,7 @@ int share_upload_arrive(struct share_upload *u, struct err *e)
     while (!are_all_whole(u) && u->why.kind == ERR_NONE)
         if (sftp_lanes_wait(&u->lanes, e) < 0)
             return -1;
-    if (check(u, e) < 0)
+    if (check_upload(u, e) < 0)
         return -1;
     /* Over a broken connection the arrived files cannot get their names. */
     return sftp_is_broken(u->first_lane)
@@ -680,11 +680,11 @@ int share_upload_settle(struct share_upload *u, struct err *e)
     if (u->root->fd >= 0)
         return mount_settle(u, e);
     u->is_ending = true;
-    advance(u);
+    advance_names(u);
     while (u->n_busy > 0 && u->why.kind == ERR_NONE)
         if (sftp_lanes_wait(&u->lanes, e) < 0)
             return -1;
-    return check(u, e);
+    return check_upload(u, e);
 }
 
 uint64_t share_upload_settled_bytes(const struct share_upload *u)

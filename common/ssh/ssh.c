@@ -122,7 +122,7 @@ static int exchange_keys(struct ssh *s, const struct ssh_patience *p, struct err
     return ssh_dial_wrap(&s->conf, s->dialed.address, e);
 }
 
-static int begin(struct ssh *s, struct err *e)
+static int begin_session(struct ssh *s, struct err *e)
 {
     int64_t started_ms = units_monotonic_ms();
     struct ssh_patience p = { started_ms + CONNECT_MS, s->plan.watch_fd };
@@ -162,7 +162,7 @@ struct ssh *ssh_start(const struct ssh_plan *plan, struct err *e)
     if (rc == 0) {
         ssh_set_blocking(s->session, 0);
         ssh_set_counters(s->session, &s->counter, NULL);
-        if (begin(s, e) == 0)
+        if (begin_session(s, e) == 0)
             return s;
     }
     ssh_stop(s);

@@ -33,7 +33,7 @@ struct login {
 /* ---- tries and their outcome ---- */
 
 /* Adds "WHAT (HOW)" to l->tried, for the message that no try succeeded. */
-static void note(struct login *l, const char *what, const char *how)
+static void note_try(struct login *l, const char *what, const char *how)
 {
     if (l->tried.n > 0)
         buf_add_str(&l->tried, ", ");
@@ -58,7 +58,7 @@ enum call { CALL_NONE, CALL_OFFER, CALL_SIGN, CALL_AGENT, CALL_GSSAPI, CALL_KBDI
 
 /* Calls a libssh function; with: the key or the password.  These functions say "again" until the
  * server has answered, and even after it has hung up. */
-static int call(struct login *l, enum call which, void *with, struct err *e)
+static int call_libssh(struct login *l, enum call which, void *with, struct err *e)
 {
     struct ssh_patience p = ssh_patience_of(l->s);
     ssh_session session = l->s->session;
@@ -79,7 +79,7 @@ static int call(struct login *l, enum call which, void *with, struct err *e)
 }
 
 /* Gives the outcome for the server's last answer, rc, and notes the try. */
-static enum login_outcome settle(struct login *l, int rc, const char *what, struct err *e)
+static enum login_outcome settle_try(struct login *l, int rc, const char *what, struct err *e)
 {
     struct ssh *s = l->s;
     bool is_connected = ssh_is_connected(s->session) != 0, has_said_goodbye;
@@ -98,7 +98,7 @@ static enum login_outcome settle(struct login *l, int rc, const char *what, stru
         free(before);
         return rc == SSH_AUTH_SUCCESS ? LOGIN_ACCEPTED : LOGIN_PARTIAL;
     }
-    note(l, what, "refused");
+    note_try(l, what, "refused");
     if (is_connected && (rc != SSH_AUTH_ERROR || ssh_get_error_code(s->session) != SSH_FATAL))
         return LOGIN_REFUSED;
     /* A server that sends a disconnect message refuses the log-in; one that just vanishes may come
@@ -206,24 +206,24 @@ static enum login_outcome try_pair(struct login *l, const char *file, ssh_key pu
     enum login_outcome outcome = LOGIN_REFUSED;
 
     if (secret == NULL) {
-        int rc = call(l, CALL_OFFER, public, e);
+        int rc = call_libssh(l, CALL_OFFER, public, e);
 
         /* SSH_AUTH_SUCCESS only means that the server invites us to sign. */
         if (rc != SSH_AUTH_SUCCESS) {
-            outcome = settle(l, rc, what, e);
+            outcome = settle_try(l, rc, what, e);
             goto out;
         }
         secret = load_private(l, file);
     }
     if (secret != NULL &&
         (certificate == NULL || ssh_pki_copy_cert_to_privkey(public, secret) == SSH_OK))
-        outcome = settle(l, call(l, CALL_SIGN, secret, e), what, e);
+        outcome = settle_try(l, call_libssh(l, CALL_SIGN, secret, e), what, e);
     else
-        note(l, what,
-             !l->was_asked ? "the server takes it, but the file cannot be read"
-             : l->no_answer.kind != ERR_NONE
-                 ? "the server takes it, but it needs a passphrase: ssh-add"
-                 : "wrong passphrase");
+        note_try(l, what,
+                 !l->was_asked ? "the server takes it, but the file cannot be read"
+                 : l->no_answer.kind != ERR_NONE
+                     ? "the server takes it, but it needs a passphrase: ssh-add"
+                     : "wrong passphrase");
 out:
     ssh_key_free(secret);
     free(what);
@@ -275,12 +275,12 @@ static enum login_outcome try_unknown(struct login *l, const char *file, struct 
     enum login_outcome outcome = LOGIN_REFUSED;
 
     if (private != NULL)
-        outcome = settle(l, call(l, CALL_SIGN, private, e), what, e);
+        outcome = settle_try(l, call_libssh(l, CALL_SIGN, private, e), what, e);
     else
-        note(l, what,
-             !l->was_asked                   ? "it cannot be read"
-             : l->no_answer.kind != ERR_NONE ? "it needs a passphrase: ssh-add"
-                                             : "wrong passphrase");
+        note_try(l, what,
+                 !l->was_asked                   ? "it cannot be read"
+                 : l->no_answer.kind != ERR_NONE ? "it needs a passphrase: ssh-add"
+                                                 : "wrong passphrase");
     ssh_key_free(private);
     free(what);
     return outcome;
@@ -338,7 +338,7 @@ static enum login_outcome try_agent(struct login *l, struct err *e)
     for (size_t i = 0; i < l->in_agent.n; i++)
         buf_printf(&what, "%s %s", i == 0 ? "" : ",",
                    keys[i].name[0] != '\0' ? keys[i].name : "a key without a name");
-    outcome = settle(l, call(l, CALL_AGENT, NULL, e), buf_text(&what), e);
+    outcome = settle_try(l, call_libssh(l, CALL_AGENT, NULL, e), buf_text(&what), e);
     buf_free(&what);
     return outcome;
 }
@@ -395,7 +395,7 @@ static char *prompt_text(const struct login *l, const char *before, const char *
 
 static enum login_outcome unanswered(struct login *l, const char *what)
 {
-    note(l, what, l->no_answer.text);
+    note_try(l, what, l->no_answer.text);
     return LOGIN_REFUSED;
 }
 
@@ -409,9 +409,9 @@ static enum login_outcome try_password(struct login *l, struct err *e)
 
         if (password == NULL)
             return unanswered(l, "password");
-        rc = call(l, CALL_PASSWORD, password, e);
+        rc = call_libssh(l, CALL_PASSWORD, password, e);
         prompt_wipe(password);
-        outcome = settle(l, rc, "password", e);
+        outcome = settle_try(l, rc, "password", e);
     }
     return outcome;
 }
@@ -449,21 +449,21 @@ static enum login_outcome try_kbdint(struct login *l, struct err *e)
         int rc;
 
         was_asked = false;
-        while ((rc = call(l, CALL_KBDINT, NULL, e)) == SSH_AUTH_INFO) {
+        while ((rc = call_libssh(l, CALL_KBDINT, NULL, e)) == SSH_AUTH_INFO) {
             int n = answer_questions(l);
 
             if (n < 0)
                 return unanswered(l, "keyboard-interactive");
             was_asked = was_asked || n > 0;
         }
-        outcome = settle(l, rc, "keyboard-interactive", e);
+        outcome = settle_try(l, rc, "keyboard-interactive", e);
     }
     return outcome;
 }
 
 static enum login_outcome try_gssapi(struct login *l, struct err *e)
 {
-    return settle(l, call(l, CALL_GSSAPI, NULL, e), "gssapi-with-mic", e);
+    return settle_try(l, call_libssh(l, CALL_GSSAPI, NULL, e), "gssapi-with-mic", e);
 }
 
 /* ---- all methods ---- */
@@ -503,7 +503,7 @@ static enum login_outcome try_round(struct login *l, struct err *e)
     return outcome;
 }
 
-static int refuse(const struct login *l, struct err *e)
+static int refuse_login(const struct login *l, struct err *e)
 {
     const struct ssh_conf *c = &l->s->conf;
     char *name = ssh_dial_name(c, l->s->dialed.address);
@@ -543,15 +543,15 @@ static int log_in(struct login *l, struct err *e)
     if (outcome == LOGIN_REFUSED && offered(l) != 0) {
         outcome = LOGIN_PARTIAL;
     } else if (outcome == LOGIN_REFUSED) {
-        rc = call(l, CALL_NONE, NULL, e);
+        rc = call_libssh(l, CALL_NONE, NULL, e);
         /* A server that refuses "none" names the methods that it takes. */
-        outcome = rc == SSH_AUTH_DENIED ? LOGIN_PARTIAL : settle(l, rc, "none", e);
+        outcome = rc == SSH_AUTH_DENIED ? LOGIN_PARTIAL : settle_try(l, rc, "none", e);
     }
     for (int i = 0; outcome == LOGIN_PARTIAL && i < ROUNDS_MAX; i++)
         outcome = try_round(l, e);
     if (outcome == LOGIN_ACCEPTED)
         return 0;
-    return outcome == LOGIN_FAILED ? -1 : refuse(l, e);
+    return outcome == LOGIN_FAILED ? -1 : refuse_login(l, e);
 }
 
 int ssh_authenticate(struct ssh *s, struct err *e)

@@ -40,7 +40,7 @@ static bool is(const char *word, const char *other)
     return strcasecmp(word, other) == 0;
 }
 
-static void add(struct list *list, struct arena *a, const char *text)
+static void add_text(struct list *list, struct arena *a, const char *text)
 {
     const char **items = list->items;
 
@@ -177,11 +177,11 @@ static void take_setting(struct ssh_conf *c, struct raw *raw, const char *key, c
             *settings[i].flag = is(value, "yes") || is(value, "true") || is(value, "unbound") ||
                                 is(value, "host-bound");
         else if (settings[i].file != NULL && !is(value, "none"))
-            add(settings[i].file, c->arena, value);
+            add_text(settings[i].file, c->arena, value);
         else if (settings[i].files != NULL)
             for (char *w = strtok_r(value, " ", &save); w; w = strtok_r(NULL, " ", &save))
                 if (!is(w, "none"))
-                    add(settings[i].files, c->arena, w);
+                    add_text(settings[i].files, c->arena, w);
     }
     if (is(key, "port"))
         c->port = atoi(value);
@@ -265,7 +265,7 @@ static void find_agent(struct ssh_conf *c, const char *setting)
         c->agent = c->agent[0] == '\0' ? NULL : arena_strdup(c->arena, c->agent);
 }
 
-static int settle(struct ssh_conf *c, struct raw *raw, struct err *e)
+static int settle_conf(struct ssh_conf *c, struct raw *raw, struct err *e)
 {
     const char *command = unless_none(raw->proxy_command), *jump = unless_none(raw->proxy_jump);
     const char *const *global = raw->global_known_hosts.items, *const * own;
@@ -277,7 +277,7 @@ static int settle(struct ssh_conf *c, struct raw *raw, struct err *e)
     else if (jump != NULL && take_jump(c, jump, e) < 0)
         return -1;
     for (size_t i = 0; i < raw->global_known_hosts.n; i++)
-        add(&c->known_hosts, c->arena, global[i]);
+        add_text(&c->known_hosts, c->arena, global[i]);
     expand_list(c, &c->identities);
     expand_list(c, &c->certificates);
     expand_list(c, &c->known_hosts);
@@ -318,7 +318,7 @@ int ssh_conf_parse(struct ssh_conf *c, const struct endpoint *to, const char *sa
         *value++ = '\0';
         take_setting(c, &raw, line, value);
     }
-    if (settle(c, &raw, e) == 0)
+    if (settle_conf(c, &raw, e) == 0)
         return 0;
     ssh_conf_free(c);
     return -1;
@@ -366,7 +366,7 @@ static int read_all(int fd, struct buf *out, int64_t until_ms)
     return 0;
 }
 
-static int refuse(const struct buf *said, struct err *e)
+static int refuse_conf(const struct buf *said, struct err *e)
 {
     char *text = mem_strdup(buf_text(said)), *save = NULL;
     struct buf line = { 0 };
@@ -425,7 +425,7 @@ static int ask_ssh(const struct endpoint *to, struct buf *out, int64_t max_ms, s
                 "command in it (Match exec) or a name that it looks up hangs",
                 (double)max_ms / 1000);
     else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        rc = refuse(out, e);
+        rc = refuse_conf(out, e);
 out:
     free(port);
     free(file);
@@ -440,8 +440,8 @@ int ssh_conf_read(struct ssh_conf *c, const struct endpoint *to, int64_t max_ms,
 
     if (to->keys != NULL) { /* ludwigd's keys for its pilots */
         set_defaults(c, to);
-        add(&c->identities, c->arena, arena_printf(c->arena, "%s/key", to->keys));
-        add(&c->known_hosts, c->arena, arena_printf(c->arena, "%s/known_hosts", to->keys));
+        add_text(&c->identities, c->arena, arena_printf(c->arena, "%s/key", to->keys));
+        add_text(&c->known_hosts, c->arena, arena_printf(c->arena, "%s/known_hosts", to->keys));
         c->known_as = ENDPOINT_KNOWN_AS;
         c->connect_ms = OWN_CONNECT_MS;
         c->identities_only = true;
@@ -453,10 +453,10 @@ int ssh_conf_read(struct ssh_conf *c, const struct endpoint *to, int64_t max_ms,
         rc = ssh_conf_parse(c, to, buf_text(&text), e);
     if (rc == 0 && missing) { /* ssh's default files of keys */
         for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-            add(&c->identities, c->arena, expand_file(c, keys[i]));
+            add_text(&c->identities, c->arena, expand_file(c, keys[i]));
         c->kept_in = expand_file(c, "~/.ssh/known_hosts");
-        add(&c->known_hosts, c->arena, c->kept_in);
-        add(&c->known_hosts, c->arena, "/etc/ssh/ssh_known_hosts");
+        add_text(&c->known_hosts, c->arena, c->kept_in);
+        add_text(&c->known_hosts, c->arena, "/etc/ssh/ssh_known_hosts");
         c->is_guess = true;
     } else if (rc == 0 && text.n <= SSH_CONF_SAID_MAX_BYTES)
         c->said = arena_strdup(c->arena, buf_text(&text));

@@ -61,7 +61,7 @@ static char *ssh_command(const struct ssh *s)
  * As for ssh, a host that is known without its port is known.  ssh's StrictHostKeyChecking is
  * ignored: neither "no" nor "accept-new" makes an unknown host one that may get jobs and data.
  */
-static int judge(const struct ssh *s, const char *blob, struct err *e)
+static int judge_key(const struct ssh *s, const char *blob, struct err *e)
 {
     char *entry = known_name(s), *command = ssh_command(s);
     const char *type = s->host_key_type, *digest = s->host_key_digest;
@@ -129,7 +129,7 @@ int ssh_hostkey_check(struct ssh *s, struct err *e)
     }
     s->host_key_digest = mem_strdup(digest);
     s->host_key_type = mem_strdup(ssh_key_type_to_char(ssh_key_type(key)));
-    rc = judge(s, blob, e);
+    rc = judge_key(s, blob, e);
 out:
     ssh_clean_pubkey_hash(&hash);
     ssh_string_free_char(digest);

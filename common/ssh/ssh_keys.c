@@ -74,7 +74,7 @@ out:
 /* ---- certificates ---- */
 
 /* Decodes the line's second word from base64. */
-static bool decode(const char *line, struct buf *out)
+static bool decode_key(const char *line, struct buf *out)
 {
     const char *text = line + strcspn(line, " \t");
     size_t size;
@@ -98,7 +98,7 @@ bool ssh_keys_is_certificate_of(const char *certificate, const char *key)
     struct buf of_certificate = { 0 }, of_key = { 0 };
     bool is = false;
 
-    if (decode(certificate, &of_certificate) && decode(key, &of_key)) {
+    if (decode_key(certificate, &of_certificate) && decode_key(key, &of_key)) {
         struct bytes c = buf_bytes(&of_certificate), k = buf_bytes(&of_key), skipped;
 
         is = take_string(&c, &skipped) && take_string(&c, &skipped) && take_string(&k, &skipped) &&
