@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c - ludwigd: options, signals, and from the beginning to the end */
+/* main.c - ludwigd: options, signals, main */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ static int wrong_usage(const char *what)
     return EXIT_USAGE;
 }
 
-/* -1 to go on, else what to exit with. */
+/* -1 to go on, else the exit code. */
 static int read_options(int argc, char **argv, struct options *o)
 {
     static const struct option long_options[] = { { "config", required_argument, NULL, 'c' },
@@ -84,7 +84,8 @@ static int read_options(int argc, char **argv, struct options *o)
     return -1;
 }
 
-/* Room for CONN_MAX connections and the sockets of a thousand jails, where the machine allows it. */
+/* Room for CONN_MAX connections and the sockets of a thousand jails, where the machine allows
+ * it. */
 static void raise_limits(void)
 {
     const rlim_t wanted = CONN_MAX + 2 * 1000 + 100;
@@ -100,7 +101,7 @@ static void raise_limits(void)
 struct signals {
     struct server *sv;
     uv_signal_t handles[SIGNALS];
-    int n; /* that have to be closed */
+    int n; /* of handles that have to be closed */
 };
 
 /* A second signal ends ludwigd at once, whatever it does then: it may be waiting for a share that

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* conf.c - the keys of ludwigd.yaml, and what must be true of their values */
+/* conf.c - the keys of ludwigd.yaml, and the checks of their values */
 #include "server/base/conf.h"
 
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "common/proto/layout.h"
 #include "server/base/sshdconf.h"
 
-/* Ten minutes: longer than a reboot, shorter than the patience of somebody who waits for a job. */
+/* Ten minutes: longer than a reboot, shorter than the patience of a user whose job is delayed. */
 #define LEASE_MS (INT64_C(10) * 60 * 1000)
-/* Debian's and Fedora's first uid of a person. */
+/* The first uid that Debian and Fedora give to a person. */
 #define MIN_UID 1000
 
 static int read_groups(struct yaml_keys_reader *r, const struct key *key,
@@ -267,7 +267,7 @@ void conf_pattern_split(const char *pattern, char **dir, char **below)
     *below = mem_strdup(any + strlen(ANY_USER));
 }
 
-/* ---- what must be true ---- */
+/* ---- checks ---- */
 
 static int take_path(struct arena *a, const char **path, const char *key, struct err *e)
 {
@@ -283,7 +283,7 @@ static int take_path(struct arena *a, const char **path, const char *key, struct
     return 0;
 }
 
-/* "lab/" is taken for "lab".  False: it is no path below the share of names that all see. */
+/* Cuts slashes at the end.  False: the path leaves the share or has a hidden or odd name. */
 static bool take_projects(struct conf *c)
 {
     size_t n = strlen(c->projects);
@@ -302,7 +302,7 @@ static bool take_projects(struct conf *c)
     return is_shown && path_is_inside(c->projects);
 }
 
-static int check(struct conf *c, struct err *e)
+static int check_conf(struct conf *c, struct err *e)
 {
     struct sshd_listen listen;
     const char **sockets = arena_alloc(c->arena, sizeof *sockets), *login = c->slurm.login_host;
@@ -342,7 +342,7 @@ int conf_read(const char *path, struct conf *c, struct err *e)
     c->slurm.idle_ms = PILOT_IDLE_MS;
     c->slurm.has_login_key = true;
     if (yaml_keys_read_file(path, conf_keys, c->arena, c, e) == 0) {
-        if (check(c, e) == 0)
+        if (check_conf(c, e) == 0)
             return 0;
         err_wrap(e, "%s", path);
     }

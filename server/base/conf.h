@@ -16,26 +16,26 @@ struct node_group {
     struct list nodes; /* const char * */
 };
 
-/* How pilots of a partition are made, where a sweep does not say. */
+/* Settings of pilots of one partition, for sweeps that say nothing else. */
 struct slurm_site {
     const char *partition;
     const char *account; /* NULL: Slurm's default, as qos */
     const char *qos;
-    int64_t max_pilots; /* of each user; 0: as many as Slurm lets them have */
-    int64_t idle_ms;    /* 0: slurm: idle */
-    int64_t pilot_jobs; /* as in struct slurm_pool */
-    int64_t pilot_cpus; /* of a pilot that several jobs share, at most; 0: as pilot_plan.h has it */
-    int64_t pilot_gpus; /* the same */
+    int64_t max_pilots;    /* of each user; 0: as many as Slurm allows */
+    int64_t idle_ms;       /* 0: as slurm: idle */
+    int64_t pilot_jobs;    /* as in struct slurm_pool */
+    int64_t pilot_cpus;    /* limit of a pilot that several jobs share; 0: as in pilot_plan.h */
+    int64_t pilot_gpus;    /* the same */
     int64_t pilot_time_ms; /* unless its jobs need more; 0: the partition's default */
 };
 
 struct slurm_conf {
     struct list endpoints;  /* const char *: where pilots find ludwigd; empty: see pilot_reach.c */
     bool has_login_key;     /* pilots may have a key for this machine's sshd */
-    const char *login_host; /* as it was written; NULL: this machine's names */
-    struct endpoint login;  /* the same; host NULL, port 0: not said */
-    const char *worker;     /* their program, as nodes see it; NULL: beside ludwigd */
-    int64_t idle_ms;        /* how long one stays without work */
+    const char *login_host; /* as configured; NULL: this machine's names */
+    struct endpoint login;  /* login_host, parsed; host NULL, port 0: not configured */
+    const char *worker;     /* path of the worker's program on nodes; NULL: beside ludwigd */
+    int64_t idle_ms;        /* how long a pilot stays without work */
     struct list sites;      /* struct slurm_site */
 };
 
@@ -44,9 +44,9 @@ struct conf {
     const char *share; /* absolute, as the other paths; ~ is filled in */
     const char *state;
     const char *projects;     /* where projects lie below share; NULL: in it */
-    const char *share_group;  /* whose members may read projects; NULL: their owners' own */
+    const char *share_group;  /* its members may read projects; NULL: the owners' own groups */
     struct list sockets;      /* const char *: paths, and patterns with %u */
-    bool has_usual_sockets;   /* the key was not there: <share>/.ludwig/server.sock, and root's */
+    bool has_usual_sockets;   /* no key names sockets: <share>/.ludwig/server.sock, and root's */
     const char *socket_group; /* sockets are 0660 for it; NULL: 0666 */
     struct list admins;       /* const char * */
     struct list worker_users; /* const char * */
@@ -60,19 +60,20 @@ struct conf {
     struct slurm_conf slurm;
 };
 
-extern const struct key conf_keys[]; /* ended by one without a name */
+extern const struct key conf_keys[]; /* the last has no name */
 
-/* Reads and checks; -1 leaves nothing to free. */
+/* Reads and checks the file; after -1 there is nothing to free. */
 int conf_read(const char *path, struct conf *c, struct err *e);
-/* NULL: nothing is said of it. */
+/* The settings of a partition; NULL: the configuration has none. */
 const struct slurm_site *conf_slurm_site(const struct conf *c, const char *partition);
-/* Its pilots take one job, and leave. */
+/* Whether each of the pool's pilots takes one job and leaves. */
 bool conf_has_one_job_each(const struct conf *c, const struct slurm_pool *pool);
 void conf_free(struct conf *c);
 
-/* A socket in each user's folder: "%u" stands for the folder's name, once. */
+/* Whether the path means a socket in each user's folder, with one "%u" for the folder's name. */
 bool conf_is_pattern(const char *socket);
-/* The folder that holds those of the users, and the path below each; the caller frees both. */
+/* Splits a pattern into the folder that holds the users' folders and the path below each; the
+ * caller frees both. */
 void conf_pattern_split(const char *pattern, char **dir, char **below);
 
 #endif

@@ -13,8 +13,8 @@
 
 #include "common/base/io.h"
 
-/* By its name or, NULL, its uid.  Its texts live in *room, which the caller frees; NULL when there
- * is no such user. */
+/* Finds a user by name or, if name is NULL, by uid.  The entry's texts live in *room, which the
+ * caller frees; NULL when there is no such user. */
 static struct passwd *find_user(const char *name, uid_t uid, struct passwd *entry, char **room)
 {
     size_t n = 1024;

@@ -17,24 +17,24 @@ struct groups {
     size_t n;
 };
 
-/* Those that look somebody up may wait for a name service: on threads, or before the loop runs.
- * On the loop there is user_names.h. */
+/* Functions that look up a user or group may wait for a name service: call them on threads, or
+ * before the loop runs.  On the loop use user_names.h. */
 /* "alice", or "#1234" for a uid without a name.  Caller frees. */
 char *identity_user_name(uid_t uid);
 bool identity_find_user(const char *name, uid_t *uid);
-/* Its groups by the user database, the primary one first.  identity_primary_group fails for a uid
- * without a name, identity_groups gives none then. */
+/* The uid's groups in the user database, the primary one first.  For a uid without a name
+ * identity_primary_group fails and identity_groups gives none. */
 int identity_primary_group(uid_t uid, gid_t *gid, struct err *e);
 void identity_groups(uid_t uid, struct groups *groups); /* caller frees groups->items */
 int identity_group(const char *name, gid_t *gid, struct err *e);
-/* The same of a socket's peer, as the kernel knows them: 0, -1 when it does not say. */
+/* The groups of a socket's peer, as the kernel knows them: 0, -1 if the kernel does not tell. */
 int identity_peer_groups(int fd, gid_t gid, struct groups *groups);
 /* Root, ludwigd's own account and the configured admins may change everything: the first two could
- * do so without asking. */
+ * do so anyway. */
 bool identity_is_admin(const struct conf *conf, uid_t uid, const char *user);
-/* Whose workers are given everybody's jobs. */
+/* Whether this user's workers are given all users' jobs. */
 bool identity_is_worker_user(const struct conf *conf, const char *user);
-/* False for the uid that stands for everybody the kernel cannot name here (user namespaces),
+/* False for the uid that the kernel shows for all users it cannot map here (user namespaces),
  * unless ludwigd itself runs as it. */
 bool identity_is_known(uid_t uid);
 

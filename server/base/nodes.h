@@ -14,11 +14,11 @@
 
 /* Appends the form kept in the database. */
 void nodes_encode(const struct list *names, struct buf *out);
-/* Is the node the one of that name, or in that @group? */
+/* Whether node has that name, or is in that @group. */
 bool nodes_name_matches(const struct conf *conf, const char *name, const char *node);
 /* Is the node in the list? */
 bool nodes_match(const struct conf *conf, struct bytes encoded, const char *node);
-/* Every @group must be known: -1 with ERR_USAGE and the nearest one. */
+/* Checks that every @group is known: 0, or -1 with ERR_USAGE and the nearest known name. */
 int nodes_check(const struct conf *conf, const struct list *names, struct err *e);
 
 #endif

@@ -35,13 +35,13 @@ struct server {
     struct pilots *pilots;
     struct listeners *listeners;
     struct user_names *names;
-    struct jails *jails; /* NULL: none are followed */
+    struct jails *jails; /* NULL: no users' folders are followed */
     struct inbox *inbox;
     struct sshd *sshd;        /* NULL: none */
-    uv_timer_t last_call;     /* while leaving: when it goes although a peer does not read */
+    uv_timer_t last_call;     /* while leaving: when ludwigd ends although a peer does not read */
     const char *server_id;    /* made with the database, 16 hex digits */
     struct token incarnation; /* made at each start */
-    /* server_leave: set by server_open, for those that stand below lifecycle.c */
+    /* server_leave, set by server_open: files below lifecycle.c cannot call it by name */
     void (*leave)(struct server *sv, const char *why);
     gid_t share_gid; /* of share_group; (gid_t)-1: none */
     int state_lock_fd;

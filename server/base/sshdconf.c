@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sshdconf.c - sshd_config for an sshd of ludwigd's own, and what sshd wants of folders */
+/* sshdconf.c - sshd_config for an sshd of ludwigd's own, and sshd's rules for folders */
 #include "server/base/sshdconf.h"
 
 #include <arpa/inet.h>
@@ -10,7 +10,7 @@
 
 #include "common/base/path.h"
 
-/* ---- where it listens ---- */
+/* ---- listen address ---- */
 
 static int parse_port(const char *text, int *port, struct err *e)
 {
@@ -67,8 +67,8 @@ int sshdconf_parse_listen(const char *text, struct arena *a, struct sshd_listen 
 /* ---- sshd_config ---- */
 
 /*
- * A user with a key gets the server's messages and SFTP, and nothing else: the command that they
- * ask for is replaced for all keys, whatever their lines say.
+ * A user with a key gets the server's messages and SFTP, and nothing else: ForceCommand replaces
+ * the command that the client asks for, for all keys, whatever their lines say.
  */
 static const char fixed[] = "AuthenticationMethods publickey\n"
                             "PubkeyAuthentication yes\n"
@@ -99,7 +99,7 @@ int sshdconf_write(const struct sshdconf *c, struct buf *out, struct err *e)
     const char *const paths[] = { c->dir, c->ludwig, c->socket };
     const char *address = c->listen.address;
 
-    /* In a word of sshd_config, within quotes, and where sshd expands %-signs and patterns. */
+    /* The paths stand in a quoted word of sshd_config, where sshd expands %-signs and patterns. */
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
         if (strpbrk(paths[i], "\"'%\\\r\n*?[") != NULL)
             return err_set(e, ERR_USAGE, "sshd: its configuration cannot name %s", paths[i]);
@@ -114,7 +114,7 @@ int sshdconf_write(const struct sshdconf *c, struct buf *out, struct err *e)
     buf_printf(out, "PidFile \"%s/pid\"\n", c->dir);
     buf_printf(out, "AuthorizedKeysFile \"%s/authorized_keys\"\n", c->dir);
     buf_add_str(out, fixed);
-    /* A pattern with other characters would mean something else. */
+    /* AllowUsers takes a pattern: other characters would have a meaning in it. */
     if (c->user[0] != '\0' && strspn(c->user, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                               "0123456789._-") == strlen(c->user))
         buf_printf(out, "AllowUsers %s\n", c->user);

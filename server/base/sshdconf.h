@@ -26,7 +26,7 @@ struct sshd_listen {
 /* "7022", "127.0.0.1", "127.0.0.1:7022", "[::1]:7022", "*:7022", "*".  Texts live in a. */
 int sshdconf_parse_listen(const char *text, struct arena *a, struct sshd_listen *l, struct err *e);
 
-/* What goes into sshd_config. */
+/* The contents of sshd_config. */
 struct sshdconf {
     const char *dir;
     const char *user;   /* whose account it is */
@@ -38,8 +38,8 @@ struct sshdconf {
 /* Paths that sshd's configuration or a shell would read as something else are refused. */
 int sshdconf_write(const struct sshdconf *c, struct buf *out, struct err *e);
 
-/* Would sshd, for which others must not be able to change the keys, believe what lies in dir?
- * home: of the user, where it stops looking.  -1 with e set: the folder that is open to others. */
+/* Checks dir, and the folders above it up to home, as sshd does before it trusts a key file: other
+ * users must not be able to write there.  -1 with e set names the folder that they can write to. */
 int sshdconf_check_modes(const char *dir, const char *home, struct err *e);
 
 #endif

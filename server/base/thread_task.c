@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* thread_task.c - a thread for what may hang, of which the loop is told when it is done */
+/* thread_task.c - a thread for work that may hang; the loop is told when it is done */
 #include "server/base/thread_task.h"
 
 #include <pthread.h>
@@ -15,12 +15,12 @@ struct thread_task {
     pthread_mutex_t lock;
     int n_users; /* the thread and the loop */
     bool is_done;
-    bool is_dropped; /* the loop does not want to hear of it */
-    struct err why;  /* there was no thread */
+    bool is_dropped; /* `after` is not to be called */
+    struct err why;  /* why there was no thread */
 };
 
 /* Called by the thread and by the loop; the last of the two frees the task. */
-static void leave(struct thread_task *a)
+static void leave_task(struct thread_task *a)
 {
     int n_left;
 
@@ -41,7 +41,7 @@ static void tell_loop(struct thread_task *a)
     if (!a->is_dropped)
         uv_async_send(&a->done);
     pthread_mutex_unlock(&a->lock);
-    leave(a);
+    leave_task(a);
 }
 
 static void *on_thread(void *context)
@@ -55,7 +55,7 @@ static void *on_thread(void *context)
 
 static void on_closed(uv_handle_t *handle)
 {
-    leave(handle->data);
+    leave_task(handle->data);
 }
 
 void thread_task_drop(struct thread_task *a)

@@ -15,17 +15,17 @@
 struct thread_task;
 
 struct thread_job {
-    void (*run)(void *context); /* on the thread: nothing but context is its own */
-    /* On the loop, unless it was dropped.  why: NULL, or there was no thread, and run was not
-     * called. */
+    void (*run)(void *context); /* on the thread; may use nothing but context */
+    /* On the loop, unless the task was dropped.  why: NULL, or why no thread could be started; run
+     * was then not called. */
     void (*after)(void *context, const struct err *why);
     void (*destroy)(void *context);
     void *context;
 };
 
-/* Owns the context from now on, which is destroyed after `after`. */
+/* Takes context over, and destroys it after calling `after`. */
 struct thread_task *thread_task_begin(uv_loop_t *loop, const struct thread_job *task);
-/* On the loop, and not once `after` was called: its answer is not wanted any more. */
+/* Drops the task: `after` is not called.  For the loop, before `after` was called. */
 void thread_task_drop(struct thread_task *a);
 
 #endif

@@ -9,7 +9,7 @@
 #include "server/base/server.h"
 #include "server/base/turn_internal.h"
 
-/* One of run and give. */
+/* Either run or give is set. */
 struct effect {
     void (*run)(struct server *sv, int64_t argument);
     int64_t argument;
@@ -18,7 +18,7 @@ struct effect {
     void *context;
 };
 
-static void add(struct server *sv, struct effect effect)
+static void add_effect(struct server *sv, struct effect effect)
 {
     struct turn *t = sv->turn;
     struct effects *l = &t->effects;
@@ -42,7 +42,7 @@ void effects_drop(struct effects *l, size_t mark)
     }
 }
 
-/* By index and by value: what runs may add to the list. */
+/* Effects are taken by index and copied: one that runs may add to the list. */
 void effects_run(struct effects *l, struct server *sv)
 {
     while (l->n_begun < l->n) {
@@ -63,7 +63,7 @@ void effects_free(struct effects *l)
     *l = (struct effects){ 0 };
 }
 
-/* ---- its beginning ---- */
+/* ---- waking ---- */
 
 static void on_idle(uv_idle_t *idle)
 {
@@ -76,7 +76,7 @@ void turn_wake(struct turn *t)
     uv_idle_start(&t->idle, on_idle);
 }
 
-/* ---- what handlers use ---- */
+/* ---- functions for handlers ---- */
 
 void turn_after(struct server *sv, void (*run)(struct server *sv, int64_t argument),
                 int64_t argument)
@@ -85,13 +85,13 @@ void turn_after(struct server *sv, void (*run)(struct server *sv, int64_t argume
     const struct effect *last = l->n > l->n_begun ? &l->items[l->n - 1] : NULL;
 
     if (last == NULL || last->run != run || last->argument != argument)
-        add(sv, (struct effect){ .run = run, .argument = argument });
+        add_effect(sv, (struct effect){ .run = run, .argument = argument });
 }
 
 void turn_after_with(struct server *sv, void (*run)(struct server *sv, void *context),
                      void (*drop)(void *context), void *context)
 {
-    add(sv, (struct effect){ .give = run, .drop = drop, .context = context });
+    add_effect(sv, (struct effect){ .give = run, .drop = drop, .context = context });
 }
 
 void turn_want_schedule(struct server *sv)

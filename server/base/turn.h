@@ -41,27 +41,27 @@ void turn_add_work(struct turn *t, turn_work_fn run, int64_t key);
  * a row is run once. */
 void turn_after(struct server *sv, void (*run)(struct server *sv, int64_t argument),
                 int64_t argument);
-/* The same with a context that either run or drop takes over. */
+/* The same with a context, which either run or drop takes over. */
 void turn_after_with(struct server *sv, void (*run)(struct server *sv, void *context),
                      void (*drop)(void *context), void *context);
 /* The scheduler runs before this turn (or the next one) commits. */
 void turn_want_schedule(struct server *sv);
-/* Again in so many ms, at the latest. */
+/* The scheduler runs again in ms milliseconds at the latest. */
 void turn_want_schedule_in(struct server *sv, int64_t ms);
-/* What the queue wants of pilots (pilots.h) may have changed. */
+/* The queue's need for pilots (pilots.h) may have changed. */
 void turn_want_pilots(struct server *sv);
 
 /* The next number of the counter that all changes share. */
 int64_t turn_next_version(struct server *sv);
-/* The last one that was given out. */
+/* The last number given out. */
 int64_t turn_version(const struct server *sv);
 
 /* The wall clock at the beginning of the turn. */
 int64_t turn_now_ms(const struct server *sv);
-/* It has done enough: for what can go on in a later turn. */
+/* The turn has done enough: work that can go on in a later turn should stop. */
 bool turn_is_full(const struct server *sv);
 
-/* Runs something in a savepoint; if it answers -1, all it wrote and promised is taken back. */
+/* Calls run in a savepoint; if it returns -1, its writes and its effects are undone. */
 typedef int (*turn_step_fn)(struct server *sv, void *context, struct err *e);
 int turn_step(struct server *sv, turn_step_fn run, void *context, struct err *e);
 

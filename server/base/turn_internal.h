@@ -14,7 +14,7 @@
 enum { TURN_NS_PER_MS = 1000000 };
 
 /*
- * What a turn has promised to do once its transaction is committed: a list that grows while
+ * The effects of a turn, which run once its transaction is committed: a list that grows while
  * handlers run, is cut back to a mark when one fails, and is either run in order or dropped whole.
  */
 
@@ -24,13 +24,13 @@ struct effect;
 struct effects {
     struct effect *items;
     size_t n;
-    size_t n_begun; /* of those, while they run: promised anew, one of them runs again */
+    size_t n_begun; /* how many have begun to run; such an effect, added again, runs again */
     size_t capacity;
 };
 
-/* Drops those from mark on. */
+/* Drops the effects from mark on. */
 void effects_drop(struct effects *l, size_t mark);
-/* Runs them all, also those that come up meanwhile. */
+/* Runs all effects, also those added meanwhile. */
 void effects_run(struct effects *l, struct server *sv);
 void effects_free(struct effects *l);
 
@@ -44,10 +44,10 @@ struct chore {
 struct turn {
     struct server *sv;
     uv_idle_t idle;   /* keeps the loop from sleeping while there is something to do */
-    uv_check_t check; /* runs the turn when all that came was read */
+    uv_check_t check; /* runs the turn once all input was read */
     uv_timer_t pause;
     uv_timer_t hourly;
-    uv_timer_t later; /* when the scheduler has something to do though nothing came */
+    uv_timer_t later; /* runs the scheduler at a time it named */
     int n_handles;
     struct arena *arena; /* of the message being handled */
     struct effects effects;
@@ -55,7 +55,7 @@ struct turn {
     size_t n_askers, askers_capacity;
     struct chore *chores;
     size_t n_chores, chores_capacity;
-    int64_t last_served; /* connection */
+    int64_t last_served; /* number of a connection */
     int64_t version, saved_version;
     int64_t now_ms;
     uint64_t began_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cached_trees.c - a sorted array of trees and whose they are */
+/* cached_trees.c - a sorted array of trees and their users */
 
 #include "server/conn/cached_trees.h"
 
@@ -32,15 +32,15 @@ static int compare(const void *x, const void *y)
     return order != 0 ? order : (hx->user > hy->user) - (hx->user < hy->user);
 }
 
-static struct holding *find(const struct cached_trees *h, size_t n, size_t user,
-                            const struct digest *tree)
+static struct holding *find_holding(const struct cached_trees *h, size_t n, size_t user,
+                                    const struct digest *tree)
 {
     struct holding wanted = { .tree = *tree, .user = user };
 
     return n == 0 ? NULL : bsearch(&wanted, h->items, n, sizeof wanted, compare);
 }
 
-/* SIZE_MAX: not known. */
+/* The user's index; SIZE_MAX: not known. */
 static size_t find_user(const struct cached_trees *h, const char *name)
 {
     if (name == NULL)
@@ -70,14 +70,14 @@ void cached_trees_take(struct cached_trees *h, const struct msg_holds *m)
         if (h->items[i].user == user)
             h->items[i].bytes = GONE;
     for (size_t i = 0; i < m->gone.n; i++) {
-        struct holding *found = find(h, h->n, user, &gone[i].digest);
+        struct holding *found = find_holding(h, h->n, user, &gone[i].digest);
 
         if (found != NULL)
             found->bytes = GONE;
     }
-    /* Those that are new come behind the sorted ones. */
+    /* New trees come behind the sorted ones. */
     for (size_t i = 0; i < m->trees.n; i++) {
-        struct holding *known = find(h, n_sorted, user, &trees[i].tree);
+        struct holding *known = find_holding(h, n_sorted, user, &trees[i].tree);
 
         if (known != NULL) {
             known->bytes = trees[i].bytes;
@@ -86,7 +86,7 @@ void cached_trees_take(struct cached_trees *h, const struct msg_holds *m)
             h->items[h->n++] = (struct holding){ trees[i].tree, user, trees[i].bytes };
         }
     }
-    /* What is gone or comes twice is removed. */
+    /* Removes trees that are gone or listed twice. */
     for (size_t i = 0; i < h->n; i++)
         if (h->items[i].bytes != GONE)
             h->items[n++] = h->items[i];
@@ -104,8 +104,8 @@ bool cached_trees_has(const struct cached_trees *h, const char *user, const stru
 {
     size_t known = find_user(h, user);
 
-    return find(h, h->n, 0, tree) != NULL ||
-           (known != SIZE_MAX && find(h, h->n, known, tree) != NULL);
+    return find_holding(h, h->n, 0, tree) != NULL ||
+           (known != SIZE_MAX && find_holding(h, h->n, known, tree) != NULL);
 }
 
 bool cached_trees_has_any(const struct cached_trees *h, const struct digest *tree)

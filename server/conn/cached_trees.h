@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cached_trees.h - which trees a worker holds, as it says itself
+ * cached_trees.h - the trees that a worker has told it holds
  *
- * Kept in memory with its connection.  Bounded: what is said beyond that is forgotten, so that a
- * worker may be given less than it could be, and nothing else.
+ * Kept in memory with the worker's connection, up to a bound.  Trees beyond it are forgotten: the
+ * worker may then be given fewer jobs than it could be, and nothing else happens.
  */
 #ifndef LUDWIG_SERVER_CONN_CACHED_TREES_H
 #define LUDWIG_SERVER_CONN_CACHED_TREES_H
@@ -14,7 +14,7 @@ enum { CACHED_TREES_MAX = 10000, CACHED_TREES_USERS_MAX = 1000 };
 
 struct holding {
     struct digest tree;
-    size_t user; /* index; 0: it serves everybody */
+    size_t user; /* index; 0: the tree serves all users */
     int64_t bytes;
 };
 
@@ -27,13 +27,13 @@ struct cached_trees {
 };
 
 void cached_trees_free(struct cached_trees *h);
-/* What the worker has told. */
+/* Takes in a worker's message about its trees. */
 void cached_trees_take(struct cached_trees *h, const struct msg_holds *m);
-/* Can a job of this user find the tree there? */
+/* Whether a job of this user finds the tree there. */
 bool cached_trees_has(const struct cached_trees *h, const char *user, const struct digest *tree);
-/* Has anybody's cache the tree? */
+/* Whether the worker holds the tree for any user. */
 bool cached_trees_has_any(const struct cached_trees *h, const struct digest *tree);
-/* The largest, at most max of them; users belong to h.  Sums up all. */
+/* Lists the largest trees, at most max; users' names belong to h.  *bytes: of all trees. */
 struct list cached_trees_list(const struct cached_trees *h, size_t max, struct arena *a,
                               int64_t *bytes);
 

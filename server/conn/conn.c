@@ -18,7 +18,7 @@ struct conns {
     struct server *sv;
     struct conn **items; /* by number, which only grows */
     size_t n, capacity;
-    struct conn **dead; /* closed, but somebody up the stack may still look at them */
+    struct conn **dead; /* closed, but callers up the stack may still look at them */
     size_t n_dead, dead_capacity;
     int64_t last_number;
     uv_timer_t *linger; /* frees itself when closed */
@@ -27,7 +27,7 @@ struct conns {
 
 /* ---- finding ---- */
 
-/* The first whose number is larger. */
+/* The index of the first connection with a larger number. */
 static size_t index_after(const struct conns *l, int64_t number)
 {
     size_t low = 0;
@@ -84,7 +84,7 @@ bool conn_is_ready(const struct conn *c)
            conn_has_room(c);
 }
 
-/* ---- what the channels tell ---- */
+/* ---- callbacks of channels ---- */
 
 static void on_readable(void *context, struct chan *chan)
 {
@@ -104,9 +104,9 @@ static void on_closed(void *context, struct chan *chan, const struct err *why)
 
 static const struct chan_events chan_events = { on_readable, on_readable, on_closed };
 
-/* ---- coming ---- */
+/* ---- new connections ---- */
 
-/* A peer that is not let in is told why, if its socket takes it at once; NULL. */
+/* Tells a peer why it is not let in, if its socket takes that at once.  Returns NULL. */
 static struct conn *turn_away(int fd, const struct err *why)
 {
     struct msg_error refusal = { (int)why->kind, why->text };
@@ -200,7 +200,7 @@ struct conn *conn_add(struct server *sv, int fd, uid_t only, const char *only_na
     return c;
 }
 
-/* ---- going ---- */
+/* ---- closing ---- */
 
 void conn_close(struct server *sv, struct conn *c, const char *why)
 {
@@ -284,7 +284,7 @@ void conns_settle(struct server *sv)
     }
 }
 
-/* ---- what it is told ---- */
+/* ---- messages to the peer ---- */
 
 struct promised {
     int64_t conn;
@@ -308,7 +308,7 @@ static void send_promised(struct server *sv, void *context)
     struct err e = { 0 };
 
     if (c != NULL && chan_send_encoded(c->chan, m->type, m->re, buf_bytes(&m->body), &e) < 0) {
-        /* It was promised by what is committed: a peer that missed it has to begin anew. */
+        /* The commit promised this message: a peer that missed it has to begin anew. */
         log_event(LOG_DEBUG, "not-sent", "conn", "%lld", (long long)m->conn, "message", "%s",
                   proto.messages[m->type].name, "why", "%s", e.text, NULL);
         conn_end(c);
@@ -337,7 +337,7 @@ void conn_send(struct server *sv, int64_t conn, int type, const void *body)
     conn_answer(c, type, 0, &encoded);
 }
 
-/* ---- all of them ---- */
+/* ---- all connections ---- */
 
 struct conns *conns_create(struct server *sv, const struct conns_events *events)
 {
@@ -369,7 +369,7 @@ void conns_destroy(struct conns *l)
     free(l);
 }
 
-/* ---- what a worker says of itself ---- */
+/* ---- a worker's registration ---- */
 
 void conn_keep_claims(struct conn *c, const struct msg_register *r)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* handler.c - what a request needs that may take long: done on a thread */
+/* handler.c - slow work for a request, done on a thread */
 #include "server/conn/handler.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 struct request_task {
     uv_work_t work;
     struct server *sv;
-    struct conn *conn; /* that waits: it lives until this is dropped */
+    struct conn *conn; /* the asker; it lives until the task is dropped */
     request_task_fn run;
     void (*free_context)(void *);
     void *context;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handler.h - what a handler of messages gets and answers, and which there are
+ * handler.h - handlers of messages: what they are given, what they answer, and their list
  */
 #ifndef LUDWIG_SERVER_CONN_HANDLER_H
 #define LUDWIG_SERVER_CONN_HANDLER_H
@@ -11,7 +11,7 @@
 struct conn;
 struct request_task;
 
-/* What handlers get beside request and reply. */
+/* Given to handlers beside request and reply. */
 struct ask {
     struct conn *conn;
     const struct envelope *envelope;
@@ -25,15 +25,15 @@ enum { HANDLER_GOES_ON = 1, HANDLER_WAITS = 2 };
 /*
  * Returns 0 with *reply filled, -1 with e set.  Reply types are as in the table of messages;
  * a message whose reply is -1 gets reply == NULL.  1: there is more to do; what was written
- * stays, and it is called again in a later turn, with the same request and progress (nothing else of
- * that connection is taken meanwhile).  2: the same, once its task is done.  What it reads of its
- * peer's it must check each time.
+ * stays, and the handler is called again in a later turn, with the same request and progress (no
+ * other message of that connection is taken meanwhile).  2: the same, once its task is done.
+ * Each call must check again the rows of its peer that it reads.
  */
 typedef int (*handler_fn)(struct server *sv, struct ask *ask, const void *request, void *reply,
                           struct err *e);
 
 /*
- * What a request needs that may take long is done on a thread, while only its asker waits:
+ * Slow work for a request is done on a thread, while only its asker waits:
  *
  *     struct look *l = request_task_context(ask);
  *
@@ -49,22 +49,22 @@ typedef int (*handler_fn)(struct server *sv, struct ask *ask, const void *reques
 /* On the thread: 0, or -1 with e set. */
 typedef int (*request_task_fn)(void *context, struct err *e);
 
-/* NULL before it was begun; its results may be read. */
+/* The task's context, for its results; NULL: no task was begun. */
 void *request_task_context(const struct ask *ask);
-/* Owns context.  Always HANDLER_WAITS. */
+/* Takes context over; always returns HANDLER_WAITS. */
 int request_task_begin(struct server *sv, struct ask *ask, request_task_fn run,
                        void (*free_context)(void *), void *context);
-/* What run has answered. */
+/* Returns what run returned. */
 int request_task_end(const struct ask *ask, struct err *e);
 
-/* For dispatch.c: nobody wants it any more; NULL is fine. */
+/* For dispatch.c: drops a task whose asker is gone; NULL is fine. */
 void request_task_drop(struct request_task *d);
 
 #define HANDLER(name)                                                                       \
     int handle_##name(struct server *sv, struct ask *ask, const void *request, void *reply, \
                       struct err *e)
 
-/* Those of each message that ludwigd takes: dispatch.c's table is made from the same rows. */
+/* The handlers of all messages that ludwigd takes; dispatch.c's table has the same rows. */
 #define X(constant, number, name, ...) HANDLER(name);
 MESSAGES_TO_SERVER(X)
 #undef X

@@ -19,12 +19,12 @@
 #include "server/conn/listen.h"
 
 enum {
-    SETTLE_MS = 100, /* who makes a jail does more than one thing */
+    SETTLE_MS = 100, /* making a jail takes several steps */
     LOOK_EVERY_MS = 30 * 1000,
-    /* Folders may be made before their users are: so often, and each time twice as long after. */
+    /* Folders may be made before their users: so many looks, each after twice as long. */
     UNKNOWN_TRIES = 7,
     UNKNOWN_FIRST_MS = 1000,
-    /* After what may pass, such as too many open files; doubled each time. */
+    /* Delays after failures that may pass, such as too many open files; doubled each time. */
     AGAIN_FIRST_MS = 1000,
     AGAIN_MAX_MS = LOOK_EVERY_MS
 };
@@ -34,14 +34,14 @@ struct jail {
     char *user;
     uid_t uid;
     uv_fs_event_t watch;       /* of the socket's folder, or of the last one on the way to it */
-    struct listener *listener; /* NULL: there is none */
-    char *why;                 /* there is none, as it was logged last */
-    bool is_dirty;             /* to be looked after */
+    struct listener *listener; /* NULL: there is no socket */
+    char *why;                 /* why there is no socket, as it was logged last */
+    bool is_dirty;             /* to be looked at */
     bool is_put_off;           /* the same, a little later */
     bool is_seen;
 };
 
-/* Who the folders are called after: asked for where it holds up nobody. */
+/* The accounts that the folders are named after; looked up on a thread. */
 struct accounts {
     struct pattern *of; /* for the loop alone */
     char **names;
@@ -52,7 +52,7 @@ struct accounts {
 
 struct pattern {
     struct server *sv;
-    char *dir;            /* that holds the jails */
+    char *dir;            /* the folder that holds the jails */
     char *below;          /* "ludwig/server.sock" */
     uv_fs_event_t *watch; /* handles free themselves when closed */
     uv_timer_t *settle;
@@ -60,14 +60,14 @@ struct pattern {
     struct jail **jails;
     size_t n, capacity;
     bool lists;               /* jails may have come or gone */
-    bool polls;               /* nobody tells */
-    struct accounts *wanted;  /* of the folders that were found now */
-    struct accounts *answers; /* to what was wanted when they were listed before; NULL: none */
+    bool polls;               /* the kernel tells of no changes */
+    struct accounts *wanted;  /* of the folders in this listing */
+    struct accounts *answers; /* of the folders in the listing before; NULL: none */
     struct thread_task *asked;
     int n_tries;
-    bool looks_again; /* as something failed that may pass */
-    int again_ms;     /* what it waited last */
-    char *why;        /* the folder of the jails cannot be listed */
+    bool looks_again; /* because something failed that may pass */
+    int again_ms;     /* the last delay */
+    char *why;        /* why the folder of the jails cannot be listed */
 };
 
 struct jails {
@@ -91,15 +91,16 @@ static void forget_why(char **kept)
     *kept = NULL;
 }
 
-/* Neither gone nor unsafe. */
+/* Whether the failure may pass: the folder is neither gone nor unsafe. */
 static bool may_pass(const struct err *why)
 {
     return why->kind != ERR_NOT_FOUND && why->kind != ERR_DENIED;
 }
 
-/* ---- folders that nobody but root and ludwigd's own account can change ---- */
+/* ---- trusted folders: only root and ludwigd's own account can change them ---- */
 
-/* What lies in them is theirs, and stays where it was seen.  Owns fd. */
+/* Returns fd if its folder is trusted: others can neither change nor exchange what is in it.  Takes
+ * fd over, and closes it on failure. */
 static int check_trusted(int fd, const char *path, struct err *e)
 {
     struct stat st;
@@ -129,7 +130,7 @@ static int open_trusted(const char *path, struct err *e)
     return check_trusted(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), path, e);
 }
 
-/* Opens a folder in a trusted one, which may be no link; with makes it is made if need be. */
+/* Opens a folder in a trusted one, but no link; with makes it is made if it is missing. */
 static int step_into(int dir_fd, const char *name, const char *path, bool makes, struct err *e)
 {
     int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -155,7 +156,7 @@ static void on_jail_event(uv_fs_event_t *watch, const char *name, int events, in
     settle_soon(j->of);
 }
 
-/* Goes down to the socket's folder, making what is missing; *path is how far it came. */
+/* Goes down to the socket's folder and makes missing ones; *path: the last one reached. */
 static int walk(const struct jail *j, char **path, struct err *e)
 {
     const char *rest = j->of->below;
@@ -243,7 +244,7 @@ static void jail_drop(struct jail *j)
     uv_close((uv_handle_t *)&j->watch, on_jail_closed);
 }
 
-/* ---- whose they are ---- */
+/* ---- accounts ---- */
 
 static void accounts_free(void *context)
 {
@@ -269,7 +270,7 @@ static void find_all(void *context)
         all->are_known[i] = identity_find_user(all->names[i], &all->uids[i]);
 }
 
-/* ---- which there are ---- */
+/* ---- the list of jails ---- */
 
 static struct jail *jail_find(const struct pattern *p, const char *user)
 {
@@ -279,7 +280,7 @@ static struct jail *jail_find(const struct pattern *p, const char *user)
     return NULL;
 }
 
-/* False for a folder that is nobody's yet; whose it is has to be asked for first. */
+/* Takes up a folder, or has its account looked up; false: the folder's name is no user's yet. */
 static bool take_name(struct pattern *p, const char *name)
 {
     const struct accounts *answers = p->answers;
@@ -315,7 +316,8 @@ static bool take_name(struct pattern *p, const char *name)
     return true;
 }
 
-/* How many folders have no user; -1 with e set.  What cannot be listed for now has not gone. */
+/* Returns how many folders have no user; -1 with e set.  If the folder cannot be listed for now,
+ * the jails stay. */
 static int list_jails(struct pattern *p, struct err *e)
 {
     int fd = open_trusted(p->dir, e), n_unknown = -1;
@@ -409,14 +411,14 @@ static void after_find(void *context, const struct err *why)
     uv_timer_start(p->settle, on_settled, why == NULL ? 0 : AGAIN_FIRST_MS, 0);
 }
 
-/* As list_jails.  Whose the folders are is asked for one list at a time: once that is answered
- * they are listed again. */
+/* As list_jails.  Accounts are looked up for one listing at a time; once they are known the folder
+ * is listed again. */
 static int list_anew(struct pattern *p, struct err *e)
 {
     int n_unknown, rc;
 
     p->lists = false;
-    uv_fs_event_stop(p->watch); /* anew each time: the folder may be another by the same name */
+    uv_fs_event_stop(p->watch); /* anew each time: another folder may have the name by now */
     rc = uv_fs_event_start(p->watch, on_dir_event, p->dir, 0);
     p->polls = rc < 0 || fs_is_network(p->dir);
     p->wanted = mem_alloc(sizeof *p->wanted);
@@ -470,7 +472,7 @@ static void settle_soon(struct pattern *p)
         uv_timer_start(p->settle, on_settled, SETTLE_MS, 0);
 }
 
-/* ---- all of them ---- */
+/* ---- all jails ---- */
 
 static void free_handle(uv_handle_t *handle)
 {

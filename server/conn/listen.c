@@ -18,7 +18,7 @@
 
 enum {
     BACKLOG = 128,
-    ACCEPTS_AT_ONCE = 32, /* then others have their turn */
+    ACCEPTS_AT_ONCE = 32, /* then other handles have their turn */
     TIRED_MS = 1000       /* how long to wait when descriptors or memory ran out */
 };
 
@@ -28,9 +28,9 @@ struct listener {
     uv_timer_t rest;
     int n_handles;
     int fd;
-    int dir_fd; /* where it lies, AT_FDCWD: path says */
+    int dir_fd; /* the socket's folder; AT_FDCWD: as in path */
     char *path;
-    char *name; /* of the one user whose it is, only; NULL: everybody's */
+    char *name; /* of the only user that it serves; NULL: all users */
     uid_t only;
     dev_t device; /* of the socket we made */
     ino_t inode;
@@ -60,7 +60,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 {
     struct listener *l = poll->data;
 
-    (void)status, (void)events; /* accept says what is wrong */
+    (void)status, (void)events; /* accept reports errors */
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
         int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         struct err e = { 0 };
@@ -83,8 +83,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 
 /* ---- making sockets ---- */
 
-/* In a folder that is open already the name alone counts; the way to it, and how long that is,
- * does not. */
+/* In a folder that is open already only the socket's name has to fit, not the path to it. */
 static int find_address(struct sockaddr_un *to, int dir_fd, const char *path, struct err *e)
 {
     char *text = dir_fd < 0 ? mem_strdup(path)
@@ -101,7 +100,7 @@ static int find_address(struct sockaddr_un *to, int dir_fd, const char *path, st
                    sizeof to->sun_path - 1);
 }
 
-/* Takes away what a killed ludwigd left, unless somebody listens there. */
+/* Removes the socket of a killed ludwigd, unless a process listens there. */
 static int clear_way(const struct sockaddr_un *address, const char *path, struct err *e)
 {
     struct stat st;
@@ -143,7 +142,7 @@ static int make_socket(const struct sockaddr_un *address, const char *path, cons
         close(fd);
         return -1;
     }
-    /* Until listen() nobody can connect. */
+    /* No peer can connect before listen(). */
     if (group != NULL && identity_group(group, &gid, e) < 0)
         goto fail;
     if (group != NULL && lchown(address->sun_path, (uid_t)-1, gid) < 0)
@@ -194,7 +193,7 @@ static struct listener *listen_there(struct server *sv, int dir_fd, const char *
     if (rc < 0) {
         err_set(e, ERR_FAILED, "listen on %s: %s", path, uv_strerror(rc));
         (void)unlink(address.sun_path);
-        l->dir_fd = AT_FDCWD; /* it stays the caller's */
+        l->dir_fd = AT_FDCWD; /* the caller closes it */
         uv_close((uv_handle_t *)&l->rest, on_closed);
         return NULL;
     }

@@ -12,19 +12,20 @@ static bool owns(const struct conn *c, int64_t owner)
     return c->is_admin || (int64_t)c->uid == owner;
 }
 
-static int refuse(const struct owner *owner, int64_t sweep, const char *what, struct err *e)
+static int refuse_sweep(const struct owner *owner, int64_t sweep, const char *what, struct err *e)
 {
     return err_set(e, ERR_DENIED, "sweep %" PRId64 " belongs to %s; %s", sweep, owner->user, what);
 }
 
 int may_see(const struct conn *c, const struct owner *owner, int64_t sweep, struct err *e)
 {
-    return owns(c, owner->uid) ? 0 : refuse(owner, sweep, "you may see only how far it is", e);
+    return owns(c, owner->uid) ? 0
+                               : refuse_sweep(owner, sweep, "you may see only how far it is", e);
 }
 
 int may_change(const struct conn *c, const struct owner *owner, int64_t sweep, struct err *e)
 {
-    return owns(c, owner->uid) ? 0 : refuse(owner, sweep, "you may not change it", e);
+    return owns(c, owner->uid) ? 0 : refuse_sweep(owner, sweep, "you may not change it", e);
 }
 
 bool may_run(const struct server *sv, const struct conn *c, uid_t uid)

@@ -9,10 +9,10 @@
 
 struct entry {
     uid_t uid;
-    char *name;                /* NULL: none is known */
+    char *name;                /* NULL: not known */
     uint64_t answered_ms;      /* by the loop's clock */
     bool is_wanted;            /* to be asked for once there is a thread */
-    struct thread_task *aside; /* that asks for it */
+    struct thread_task *aside; /* looks it up */
 };
 
 struct user_names {
@@ -24,7 +24,7 @@ struct user_names {
     size_t n_wanted, n_asked;
 };
 
-/* What a thread knows, and finds out. */
+/* A thread's question, and its answer. */
 struct question {
     struct user_names *names; /* for the loop alone */
     char *(*find)(uid_t uid);
@@ -59,7 +59,7 @@ static struct entry *add_entry(struct user_names *n, uid_t uid)
     struct entry *e = mem_alloc(sizeof *e);
     size_t oldest = n->n;
 
-    /* Those that somebody waits for stay. */
+    /* Entries that are being waited for stay. */
     for (size_t i = 0; n->n >= NAMES_MAX && i < n->n; i++)
         if (is_idle(n->items[i]) &&
             (oldest == n->n || n->items[i]->answered_ms < n->items[oldest]->answered_ms))
@@ -72,7 +72,7 @@ static struct entry *add_entry(struct user_names *n, uid_t uid)
     return e;
 }
 
-/* ---- asking ---- */
+/* ---- look-ups ---- */
 
 static void on_thread(void *context)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * user_names.h - what the machine calls uids, without waiting for it
+ * user_names.h - names of uids, without waiting for the machine's answer
  *
- * Names may come over a network (LDAP), which may hang.  They are asked for on threads, some at
- * once, and kept: a minute as they are; then for an hour more while they are asked for anew.
+ * Names may come over a network (LDAP), which may hang.  They are looked up on threads, several at
+ * once, and kept: a minute as they are; then for an hour more while they are looked up anew.
  */
 #ifndef LUDWIG_SERVER_CONN_USER_NAMES_H
 #define LUDWIG_SERVER_CONN_USER_NAMES_H
@@ -13,26 +13,26 @@
 #include "server/base/server.h"
 
 enum {
-    NAMES_MAX = 4096,       /* then those that were answered longest ago are forgotten */
-    USER_NAMES_AT_ONCE = 16 /* threads: who asks for more waits until one of them is back */
+    NAMES_MAX = 4096,       /* beyond it the oldest answers are forgotten */
+    USER_NAMES_AT_ONCE = 16 /* threads; further look-ups wait until one of them is back */
 };
 
 struct user_names;
 
 struct user_names_how {
-    char *(*find)(uid_t uid); /* on a thread: "alice", or "#1234" for one without a name */
-    uint64_t fresh_ms;        /* how long it is believed */
-    uint64_t kept_ms;         /* how long it is then while it is asked for anew */
+    char *(*find)(uid_t uid); /* on a thread: "alice", or "#1234" for a uid without a name */
+    uint64_t fresh_ms;        /* how long a name is used without a new look-up */
+    uint64_t kept_ms;         /* how much longer it is used while it is looked up anew */
 };
 extern const struct user_names_how names_usual;
 
-/* answered: with what find has said, for each uid that was asked for. */
+/* answered: called with find's answer, for each uid that was looked up. */
 struct user_names *user_names_create(struct server *sv, const struct user_names_how *how,
                                      void (*answered)(struct server *sv, uid_t uid,
                                                       const char *name));
-/* NULL: it is being asked for.  Lasts until the loop goes on. */
+/* The name, valid until the loop goes on; NULL: it is being looked up. */
 const char *user_names_get(struct user_names *n, uid_t uid);
-/* Waits for nobody, also while threads do.  NULL is fine. */
+/* Does not wait for threads that still look names up.  NULL is fine. */
 void user_names_destroy(struct user_names *n);
 
 #endif

@@ -30,8 +30,7 @@ static const struct {
     { "CANCEL_NOW", CANCEL_NOW },
 };
 
-/* What stands for a list of all job states, or of those that are over, in the order of their
- * numbers. */
+/* Appends what JOB_IS_OVER or JOB_COUNTERS[_SET] stands for; false: word is neither. */
 static bool add_job_states(struct buf *out, const char *word, size_t n)
 {
     static const char *const words[] = { "JOB_IS_OVER", "JOB_COUNTERS", "JOB_COUNTERS_SET" };
@@ -115,7 +114,7 @@ static int db_error(sqlite3 *handle, struct err *e, const char *what)
     return err_set(e, kind_of(handle), "database: %s: %s", what, sqlite3_errmsg(handle));
 }
 
-static int run(sqlite3 *handle, const char *sql, struct err *e)
+static int run_sql(sqlite3 *handle, const char *sql, struct err *e)
 {
     if (sqlite3_exec(handle, sql, NULL, NULL, NULL) != SQLITE_OK)
         return db_error(handle, e, "bring the schema up to date");
@@ -137,7 +136,7 @@ static char *ask_pragma(sqlite3 *handle, const char *pragma, struct err *e)
     return answer;
 }
 
-/* Each step in a transaction of its own; a database of a newer ludwigd is refused. */
+/* Runs the missing steps, each in its own transaction; refuses a database of a newer ludwigd. */
 static int db_migrate(sqlite3 *handle, struct err *e)
 {
     char *answer = ask_pragma(handle, "PRAGMA user_version", e);
@@ -153,8 +152,8 @@ static int db_migrate(sqlite3 *handle, struct err *e)
     while (rc == 0 && version < N_STEPS) {
         char *done = mem_printf("PRAGMA user_version = %ld; COMMIT", ++version);
 
-        if (run(handle, "BEGIN IMMEDIATE", e) < 0 || run(handle, steps[version - 1], e) < 0 ||
-            run(handle, done, e) < 0) {
+        if (run_sql(handle, "BEGIN IMMEDIATE", e) < 0 ||
+            run_sql(handle, steps[version - 1], e) < 0 || run_sql(handle, done, e) < 0) {
             if (sqlite3_get_autocommit(handle) == 0)
                 sqlite3_exec(handle, "ROLLBACK", NULL, NULL, NULL);
             rc = err_wrap(e, "step %ld", version);
@@ -168,7 +167,7 @@ struct stmt {
     struct db *db;
     sqlite3_stmt *handle; /* prepared when first asked for */
     enum sql_name name;
-    int error; /* of asking, told by the first step */
+    int error; /* of binding; the first step reports it */
     bool is_in_use;
 };
 
@@ -274,7 +273,8 @@ static int bind_one(sqlite3_stmt *h, int i, char letter, va_list *ap)
 }
 
 /* Binds up to the end of the format, or a '>' in it. */
-static struct stmt *ask(struct db *db, enum sql_name name, const char *format, va_list *ap)
+static struct stmt *ask_statement(struct db *db, enum sql_name name, const char *format,
+                                  va_list *ap)
 {
     struct stmt *s = &db->stmts[name];
     int n = 0;
@@ -311,7 +311,7 @@ struct stmt *db_ask(struct db *db, enum sql_name name, const char *format, ...)
     va_list ap;
 
     va_start(ap, format);
-    s = ask(db, name, format, &ap);
+    s = ask_statement(db, name, format, &ap);
     va_end(ap);
     return s;
 }
@@ -331,7 +331,7 @@ int stmt_step(struct stmt *s, struct err *e)
         stmt_end(s);
         return -1;
     }
-    errno = 0; /* what went wrong below SQLite is looked for there */
+    errno = 0; /* kind_of reads it for errors below SQLite */
     rc = sqlite3_step(s->handle);
     if (rc == SQLITE_ROW)
         return 1;
@@ -395,7 +395,7 @@ struct bytes stmt_bytes(struct stmt *s, int column)
     return (struct bytes){ data, (size_t)sqlite3_column_bytes(s->handle, column) };
 }
 
-/* A column of another length is no such thing: zeroes. */
+/* Copies a column of n bytes; a column of another length reads as zeroes. */
 static void copy_exact(struct stmt *s, int column, void *to, size_t n)
 {
     struct bytes b = stmt_bytes(s, column);
@@ -423,7 +423,7 @@ int db_run(struct db *db, struct err *e, enum sql_name name, const char *format,
     int rc;
 
     va_start(ap, format);
-    s = ask(db, name, format, &ap);
+    s = ask_statement(db, name, format, &ap);
     va_end(ap);
     while ((rc = stmt_step(s, e)) == 1)
         ;
@@ -438,7 +438,7 @@ int db_get(struct db *db, struct err *e, enum sql_name name, const char *format,
     int rc;
 
     va_start(ap, format);
-    s = ask(db, name, format, &ap);
+    s = ask_statement(db, name, format, &ap);
     if (s->error == SQLITE_OK &&
         (out == NULL || (int)strlen(++out) > sqlite3_column_count(s->handle)))
         s->error = SQLITE_RANGE;
@@ -470,7 +470,7 @@ int64_t db_changes(struct db *db)
 
 /* ---- transactions ---- */
 
-/* What a failed handler left half-read must not stand in the way of the next one. */
+/* Ends all statements: one that a failed handler left half-read would block the next handler. */
 static void end_all(struct db *db)
 {
     for (int i = 0; i < SQL_COUNT; i++)

@@ -32,7 +32,7 @@ struct arena;
 struct db;
 struct stmt;
 
-/* Opens or creates it and brings its schema up to date (numbered migrations, each in a
+/* Opens or creates the database and brings its schema up to date (numbered migrations, each in a
  * transaction).  ERR_BUSY when another process holds it; a database of a newer ludwigd is
  * refused. */
 struct db *db_open(const char *path, struct err *e);
@@ -41,14 +41,14 @@ void db_close(struct db *db);
 /* Binds; errors of binding come out of the first stmt_step. */
 struct stmt *db_ask(struct db *db, enum sql_name name, const char *format, ...);
 int stmt_step(struct stmt *s, struct err *e); /* 1 a row, 0 the end, -1 */
-void stmt_end(struct stmt *s);                /* before the end was reached */
+void stmt_end(struct stmt *s);                /* if the end was not reached */
 int64_t stmt_int(struct stmt *s, int column); /* NULL: SCHEMA_NONE */
 /* A number below count; a larger one, which a newer ludwigd wrote, is read as 0, and the savepoint
  * that read it cannot be released. */
 int stmt_enum(struct stmt *s, int column, int count);
 double stmt_float(struct stmt *s, int column);
 const char *stmt_text(struct stmt *s, int column); /* NULL for NULL; until the next step */
-const char *stmt_copy(struct stmt *s, int column, struct arena *a); /* of the text */
+const char *stmt_copy(struct stmt *s, int column, struct arena *a); /* the text, copied */
 struct bytes stmt_bytes(struct stmt *s, int column);                /* until the next step */
 void stmt_token(struct stmt *s, int column, struct token *t);
 void stmt_digest(struct stmt *s, int column, struct digest *d);
@@ -63,7 +63,7 @@ int db_get(struct db *db, struct err *e, enum sql_name name, const char *format,
 int64_t db_last_id(struct db *db);
 int64_t db_changes(struct db *db); /* rows written since it was opened: for bounding a turn */
 
-/* Savepoints nest.  Commits and whatever goes back also end every statement in use. */
+/* Savepoints nest.  A commit or a rollback also ends every statement in use. */
 int db_begin(struct db *db, struct err *e);
 int db_commit(struct db *db, struct err *e);
 void db_rollback(struct db *db);
@@ -84,8 +84,8 @@ bool db_is_in_transaction(struct db *db);
  * Migrations keep the numbers: they are never changed again.
  */
 
-/* The statement as SQLite takes it; to be freed.  A name that no table has is left alone, and
- * SQLite refuses it. */
+/* Replaces those names in a statement by what they stand for; the caller frees the text.  Other
+ * names stay as they are, and SQLite refuses them. */
 char *sql_text(const char *text);
 
 #endif

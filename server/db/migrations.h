@@ -10,17 +10,17 @@
 #ifndef LUDWIG_SERVER_DB_MIGRATIONS_H
 #define LUDWIG_SERVER_DB_MIGRATIONS_H
 
-/* It would move the comments behind the lines before. */
+/* clang-format would move the comments behind the lines before. */
 /* clang-format off */
 #define MIGRATION_1                                                                                \
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"                               \
-    /* a project belongs to who first used it */                                                   \
+    /* a project belongs to its first user */                                                      \
     "CREATE TABLE project(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"                      \
     " uid INTEGER NOT NULL, user TEXT NOT NULL, params INTEGER NOT NULL DEFAULT 0);"               \
     /* a configuration keeps its number for good */                                                \
     "CREATE TABLE param(id INTEGER PRIMARY KEY, project INTEGER NOT NULL, no INTEGER NOT NULL,"    \
     " digest BLOB NOT NULL, value BLOB NOT NULL);"                                                 \
-    /* configurations by digest, up to row meta.indexed: see params.h */                           \
+    /* configurations by digest, up to row meta.indexed: see param_index.h */                      \
     "CREATE TABLE digest(project INTEGER NOT NULL, digest BLOB NOT NULL, param INTEGER NOT NULL,"  \
     " PRIMARY KEY(project, digest)) WITHOUT ROWID;"                                                \
     "CREATE TABLE sweep(id INTEGER PRIMARY KEY, project INTEGER NOT NULL, uid INTEGER NOT NULL,"   \
@@ -36,7 +36,7 @@
     " n_running INTEGER NOT NULL DEFAULT 0, n_publishing INTEGER NOT NULL DEFAULT 0,"              \
     " n_done INTEGER NOT NULL DEFAULT 0, n_failed INTEGER NOT NULL DEFAULT 0,"                     \
     " n_cancelled INTEGER NOT NULL DEFAULT 0,"                                                     \
-    /* queued and without a live attempt: what the scheduler may hand out */                       \
+    /* jobs that the scheduler may hand out: queued, without a live attempt */                     \
     " n_ready INTEGER NOT NULL DEFAULT 0,"                                                         \
     /* run times of its ended jobs, for sizing hands */                                            \
     " ran_jobs INTEGER NOT NULL DEFAULT 0, ran_ms INTEGER NOT NULL DEFAULT 0,"                     \
@@ -59,7 +59,7 @@
     "CREATE UNIQUE INDEX job_no ON job(sweep, no);"                                                \
     "CREATE UNIQUE INDEX job_name ON job(param, name);"                                            \
     "CREATE INDEX job_version ON job(sweep, version);"                                             \
-    /* what --reuse looks for: the jobs that are done */                                           \
+    /* done jobs, for --reuse */                                                                   \
     "CREATE INDEX job_done ON job(param, rep) WHERE state = 4;"                                    \
     /* ready jobs only: queue_order is NULL for all others */                                      \
     "CREATE INDEX job_queue ON job(sweep, queue_order) WHERE queue_order IS NOT NULL;"             \
@@ -95,10 +95,10 @@
     "ALTER TABLE job ADD COLUMN held INTEGER NOT NULL DEFAULT 0;" /* paused by itself */           \
     "CREATE INDEX job_held ON job(sweep, no) WHERE held <> 0;"                                     \
     "ALTER TABLE job DROP COLUMN losses;" /* counted from its attempts */                          \
-    /* enum cause; the attempt whose process works through this one too, NULL: it has its own */   \
+    /* cause: enum cause; batch: the attempt that leads the batch, NULL: no batch */               \
     "ALTER TABLE attempt ADD COLUMN cause INTEGER NOT NULL DEFAULT 0;"                             \
     "ALTER TABLE attempt ADD COLUMN batch INTEGER;"                                                \
-    /* failed ones by a signal or by themselves, lost ones with their node */                      \
+    /* failed attempts by a signal or by themselves, lost ones with their node */                  \
     "UPDATE attempt SET cause = CASE WHEN state = 8 THEN 5 WHEN signal IS NOT NULL THEN 2 ELSE 1 END" \
     " WHERE state IN (5, 8);"                                                                      \
     "DROP INDEX attempt_live;"                                                                     \
@@ -107,14 +107,14 @@
     "ALTER TABLE metric ADD COLUMN least REAL;"                                                    \
     "ALTER TABLE metric ADD COLUMN most REAL;"                                                     \
     "ALTER TABLE metric ADD COLUMN n INTEGER NOT NULL DEFAULT 0;"                                  \
-    /* jobs to one process; struct retry and list of struct slurm_pool, NULL: none */              \
+    /* batch: jobs to a process; retry: struct retry; pools: struct slurm_pool */                  \
     "ALTER TABLE sweep ADD COLUMN batch INTEGER NOT NULL DEFAULT 1;"                               \
     "ALTER TABLE sweep ADD COLUMN retry BLOB;"                                                     \
     "ALTER TABLE sweep ADD COLUMN pools BLOB;"                                                     \
-    /* what results are ranked by */                                                               \
+    /* the measure by which results are ranked */                                                  \
     "ALTER TABLE sweep ADD COLUMN metric TEXT;"                                                    \
     "ALTER TABLE sweep ADD COLUMN goal INTEGER NOT NULL DEFAULT 0;"                                \
-    /* of all attempts that ran and have ended, whatever came of them */                           \
+    /* sums over all attempts that ran and have ended, whatever came of them */                    \
     "ALTER TABLE sweep ADD COLUMN spent_attempts INTEGER NOT NULL DEFAULT 0;"                      \
     "ALTER TABLE sweep ADD COLUMN spent_ms INTEGER NOT NULL DEFAULT 0;"                            \
     "ALTER TABLE sweep ADD COLUMN spent_cpu_ms INTEGER NOT NULL DEFAULT 0;"                        \
@@ -131,7 +131,7 @@
 
 /* packs */
 #define MIGRATION_4                                                                                \
-    /* why none of its jobs can be handed out by this ludwigd; NULL: they can */                   \
+    /* why this ludwigd can hand out none of its jobs; NULL: it can */                             \
     "ALTER TABLE sweep ADD COLUMN refused TEXT;"                                                   \
     /* trees that sweeps have named; manifest: struct dataset's id; name "": the source */         \
     "CREATE TABLE dataset(id INTEGER PRIMARY KEY, project INTEGER NOT NULL, tree BLOB NOT NULL,"   \
@@ -148,14 +148,14 @@
     "CREATE TABLE pool(id INTEGER PRIMARY KEY, uid INTEGER NOT NULL, user TEXT NOT NULL,"          \
     " pool BLOB NOT NULL);"                                                                        \
     "CREATE UNIQUE INDEX pool_of ON pool(uid, pool);"                                              \
-    /* refused: why Slurm will not have pilots there for such jobs; NULL: it does */               \
+    /* refused: why Slurm refuses pilots there for such jobs; NULL: it does not */                 \
     "CREATE TABLE sweep_pool(sweep INTEGER NOT NULL, pool INTEGER NOT NULL, refused TEXT,"         \
     " PRIMARY KEY(sweep, pool)) WITHOUT ROWID;"                                                    \
     "CREATE INDEX sweep_pool_refused ON sweep_pool(pool) WHERE refused IS NOT NULL;"               \
-    /* Those of one sbatch share a token: an array has tasks 0 to tasks - 1, tasks 1 is none.      \
-     * asked: sbatch was begun; slurm_id 0: its answer did not come; phase: enum pilot_phase */    \
+    /* Pilots of one sbatch share a token: an array has tasks 0 to tasks - 1; tasks 1: no array.                                                                                                        \
+     * asked: sbatch was begun; slurm_id 0: its answer did not come; phase: enum pilot_phase */                                                                                                         \
     "CREATE TABLE pilot(id INTEGER PRIMARY KEY, pool INTEGER NOT NULL, token BLOB NOT NULL,"       \
-    " sweep INTEGER NOT NULL," /* that it was made for; it takes jobs of others as well */         \
+    " sweep INTEGER NOT NULL," /* for which it was made; it takes jobs of others as well */        \
     " task INTEGER NOT NULL, tasks INTEGER NOT NULL, name TEXT NOT NULL, comment TEXT NOT NULL,"   \
     " project TEXT NOT NULL, cpus INTEGER NOT NULL, gpus INTEGER NOT NULL,"                        \
     " memory_bytes INTEGER NOT NULL, time_ms INTEGER NOT NULL, phase INTEGER NOT NULL,"            \
@@ -166,14 +166,14 @@
     "CREATE UNIQUE INDEX pilot_token ON pilot(token, task);"                                       \
     "CREATE INDEX pilot_ended ON pilot(ended_at);"                                                 \
     "CREATE INDEX pilot_worker ON pilot(worker) WHERE ended_at = 0;"                               \
-    "ALTER TABLE worker ADD COLUMN partition TEXT;" /* of the pilot it is; NULL: it is none */
+    "ALTER TABLE worker ADD COLUMN partition TEXT;" /* of its pilot; NULL: it is no pilot */
 
 /* sweeps that are not over, of which there are few */
 #define MIGRATION_6 "CREATE INDEX sweep_live ON sweep(state) WHERE state IN (1, 2);"
 
 /* clang-format on */
 
-/* n-th: n */
+/* the n-th step leads to version n */
 #define MIGRATIONS(X) \
     X(MIGRATION_1) X(MIGRATION_2) X(MIGRATION_3) X(MIGRATION_4) X(MIGRATION_5) X(MIGRATION_6)
 

@@ -7,7 +7,7 @@
 #ifndef LUDWIG_SERVER_DB_SQL_H
 #define LUDWIG_SERVER_DB_SQL_H
 
-/* ---- submits, and what is cleared away of those that were not ended ---- */
+/* ---- submits, and the clearing of submits that were not ended ---- */
 
 #define SQL_SUBMIT(X)                                                                                   \
     X(SQL_PROJECT_GET, "SELECT id, uid, user FROM project WHERE name = ?")                              \
@@ -61,7 +61,7 @@
 
 /* ---- jobs, attempts, workers and hands ---- */
 
-/* as attempt_row reads them */
+/* the columns that attempt_row reads */
 #define ATTEMPT_COLUMNS                                                               \
     "a.id, a.job, a.no, a.state, a.seq, a.worker, a.exit_code, j.cancelled, j.sweep," \
     " a.started_at, a.ended_at, a.cpu_ms FROM attempt a JOIN job j ON j.id = a.job"
@@ -69,7 +69,7 @@
 #define SQL_ATTEMPTS(X)                                                                                                  \
     X(SQL_JOB_LOAD, "SELECT sweep, no, state, cancelled, held, forgiven,"                                                \
                     " queue_order IS NOT NULL, attempt FROM job WHERE id = ?")                                           \
-    /* the last column: of a batch that was lost, an earlier member had not ended */                                     \
+    /* the last column: its batch was lost, and an earlier member had not ended */                                       \
     X(SQL_JOB_ATTEMPTS,                                                                                                  \
       "SELECT state, no, id, cause, exit_code, signal, reason, state = ATTEMPT_LOST AND batch < id"                      \
       " AND EXISTS(SELECT 1 FROM attempt b WHERE b.id >= a.batch AND b.id < a.id"                                        \
@@ -134,7 +134,7 @@
       "SELECT cpus_milli * (drained = 0), gpus * (drained = 0),"                                                         \
       " iif(memory_bytes = 0, 1 << 60, memory_bytes) * (drained = 0), node, user"                                        \
       " FROM worker WHERE id = ?")                                                                                       \
-    /* what is being published has left its slot; the first condition is that of the index */                            \
+    /* attempts being published have freed their slot; the first condition repeats the index's */                        \
     X(SQL_SCHED_LOADS,                                                                                                   \
       "SELECT worker, sweep, count(*), sum(state = ATTEMPT_ASSIGNED AND NOT recalled)"                                   \
       " FROM attempt WHERE state <= ATTEMPT_LAST_LIVE AND state <= ATTEMPT_RUNNING GROUP BY worker, sweep")              \
@@ -153,7 +153,7 @@
                       " ORDER BY j.queue_order LIMIT ?")                                                                 \
     X(SQL_STARTED_COUNT,                                                                                                 \
       "SELECT count(*) FROM attempt WHERE job = ? AND started_at > 0"                                                    \
-      " AND state <> ATTEMPT_RECALLED") /* not of those recalled: see ATTEMPT_STATES */                                  \
+      " AND state <> ATTEMPT_RECALLED") /* recalled ones do not count: see ATTEMPT_STATES */                             \
     X(SQL_ATTEMPT_INSERT, "INSERT INTO attempt(job, sweep, no, token, worker, state, assigned_at,"                       \
                           " batch) VALUES(?, ?, ?, ?, ?, ATTEMPT_ASSIGNED, ?, ?)")                                       \
     X(SQL_ATTEMPT_LEADS, "UPDATE attempt SET batch = id WHERE id = ?")                                                   \
@@ -189,9 +189,9 @@
       "SELECT count(*) FROM attempt WHERE worker = ? AND state <= ATTEMPT_LAST_LIVE"                                     \
       " AND state = ATTEMPT_RUNNING")
 
-/* ---- statements that only look ---- */
+/* ---- statements that only read ---- */
 
-/* as row_sweep_row reads them */
+/* the columns that row_sweep_row reads */
 #define SWEEP_COLUMNS                                                                                \
     "s.id, p.name, s.name, coalesce(s.known_as, s.user), s.state, s.priority, s.configs,"            \
     " s.reps, s.reused, s.submitted_at, s.ended_at, s.uid, s.ran_jobs, s.ran_ms, s.metric, s.goal,"  \
@@ -265,7 +265,7 @@
                      " AND n_ready > 0 AND uid = ? AND priority > ?")                                                   \
     X(SQL_WHY_WORKERS, "SELECT id, node, user, drained, cpus_milli, gpus, memory_bytes"                                 \
                        " FROM worker ORDER BY node, id")                                                                \
-    /* of one user on one machine: processes, and what they have */                                                     \
+    /* one user's processes on one machine, and the resources they hold */                                              \
     X(SQL_WHY_USER_LOAD,                                                                                                \
       "SELECT count(*), coalesce(sum(s.cpus_milli), 0), coalesce(sum(s.gpus_milli), 0)"                                 \
       " FROM (SELECT DISTINCT sweep AS sweep, coalesce(batch, id) FROM attempt WHERE worker = ?"                        \
@@ -321,14 +321,14 @@
     X(SQL_POOL_OPEN, "SELECT 1 FROM sweep s JOIN sweep_pool x ON x.sweep = s.id"                                       \
                      " WHERE s.state IN (SWEEP_RUNNING, SWEEP_PAUSED) AND x.pool = ? LIMIT 1")                         \
     X(SQL_POOL_ANY, "SELECT 1 FROM pool LIMIT 1")                                                                      \
-    /* of that sweep, and of all whose jobs are like its own */                                                        \
+    /* for that sweep, and for all sweeps with jobs like its own */                                                    \
     X(SQL_POOL_REFUSE,                                                                                                 \
       "UPDATE sweep_pool SET refused = ?3 WHERE pool = ?1 AND sweep IN"                                                \
       " (SELECT s.id FROM sweep s JOIN sweep r ON r.id = ?2"                                                           \
       " WHERE s.state IN (SWEEP_RUNNING, SWEEP_PAUSED) AND s.cpus_milli = r.cpus_milli"                                \
       " AND s.gpus_milli = r.gpus_milli AND s.memory_bytes = r.memory_bytes"                                           \
       " AND s.time_ms = r.time_ms) RETURNING sweep")                                                                   \
-    /* what waits for pilots; the last column: since when its oldest one runs */                                       \
+    /* sweeps that wait for pilots; the last column: when their oldest job started */                                  \
     X(SQL_POOL_DEMAND,                                                                                                 \
       "SELECT q.id, q.uid, q.user, q.pool, s.id, j.name, s.n_ready, s.batch, s.cpus_milli,"                            \
       " s.gpus_milli, s.memory_bytes, s.time_ms, s.ran_jobs, s.ran_ms,"                                                \

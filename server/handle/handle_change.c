@@ -13,21 +13,21 @@
 
 /* ---- jobs of some targets, a turn's worth at a time ---- */
 
-/* Where it stands, in ask->progress. */
+/* Indices into ask->progress: how far the request is. */
 enum { TARGET, LAST_NO, CHANGED };
 
 typedef int (*job_change_fn)(struct server *sv, int64_t job, unsigned how, struct tally *tally,
                              struct err *e);
-/* How many of its jobs that changed, -1. */
+/* Returns how many of the sweep's jobs changed, -1. */
 typedef int64_t (*sweep_change_fn)(struct server *sv, int64_t sweep, struct err *e);
 
 struct change {
     const char *event;
     job_change_fn change;
     unsigned how;
-    enum sql_name next;    /* finds the jobs that it may concern */
+    enum sql_name next;    /* finds the jobs that may change */
     sweep_change_fn whole; /* for a target that is a whole sweep, before its jobs; NULL: nothing */
-    bool is_whole_all;     /* its jobs are not changed one by one then */
+    bool is_whole_all;     /* `whole` changes its jobs, too */
     struct tally tally;
 };
 
@@ -43,8 +43,8 @@ static int check_target(struct server *sv, struct ask *ask, const struct target 
     return rc < 0 ? -1 : may_change(ask->conn, &owner, target->sweep, e);
 }
 
-/* 1 when the turn was over before the end.  A second time, in a later turn, the sweep itself is
- * changed already. */
+/* 1 when the turn was over before the end: it is called again in a later turn, with the sweep
+ * itself changed already. */
 static int change_target(struct server *sv, struct ask *ask, struct change *change,
                          const struct target *target, struct err *e)
 {
@@ -76,7 +76,7 @@ static int change_target(struct server *sv, struct ask *ask, struct change *chan
     return 1;
 }
 
-/* Nothing is changed if one of the targets may not be. */
+/* Changes nothing if the asker may not change one of the targets. */
 static int change_jobs(struct server *sv, struct ask *ask, struct change change,
                        const struct list *targets, struct msg_changed *rep, struct err *e)
 {
@@ -132,7 +132,7 @@ int handle_retry(struct server *sv, struct ask *ask, const void *request, void *
     struct change change = { .event = "retry", .change = job_retry, .next = SQL_JOB_NEXT };
     const char *const *name = req->states.items;
 
-    /* Which states are meant, as bits; none named: all that run again. */
+    /* The states named, as bits; none named: all states of jobs that run again. */
     for (int s = 0; s < JOB_STATE_COUNT; s++)
         if (req->states.n == 0 && job_runs_again((enum job_state)s))
             change.how |= 1u << s;
@@ -180,7 +180,7 @@ int handle_resume(struct server *sv, struct ask *ask, const void *request, void 
 
 /* ---- shutdown ---- */
 
-static void leave(struct server *sv, int64_t unused)
+static void leave_now(struct server *sv, int64_t unused)
 {
     (void)unused;
     sv->leave(sv, "it was asked to");
@@ -199,7 +199,7 @@ int handle_shutdown(struct server *sv, struct ask *ask, const void *request, voi
          c = conn_after(sv, c->number))
         if (c->role == FROM_WORKER && c->uid == ask->conn->uid)
             conn_send(sv, c->number, MSG_LEAVE, &order);
-    turn_after(sv, leave, 0);
+    turn_after(sv, leave_now, 0);
     rep->well = true;
     return 0;
 }

@@ -16,7 +16,7 @@ struct holder {
     const char *node;
 };
 
-/* Returns how much of a page it takes, about. */
+/* Returns about how much of a page the row takes. */
 static size_t read_row(struct stmt *s, const struct holder *holders, size_t n_holders,
                        struct arena *a, struct dataset_info *info)
 {
@@ -36,7 +36,7 @@ static size_t read_row(struct stmt *s, const struct holder *holders, size_t n_ho
     bytes += strlen(info->project) + strlen(info->owner);
     for (size_t i = 0; i < n_holders && n < HOLDS_MAX; i++) {
         const char *node = holders[i].node;
-        bool is_listed = false; /* one with several workers, one for each user, is named once */
+        bool is_listed = false; /* a node with several workers, one for each user, is named once */
 
         for (size_t k = 0; k < n; k++)
             is_listed |= strcmp(nodes[k], node) == 0;
@@ -102,7 +102,7 @@ int handle_get_data(struct server *sv, struct ask *ask, const void *request, voi
     return rc > 0 ? rc : fill_page(sv, ask->arena, req, SCHEMA_NONE, reply, e);
 }
 
-/* ---- asking ---- */
+/* ---- askers ---- */
 
 static struct pass *find_pass(struct server *sv, struct ask *ask, const struct msg_pack_share *req,
                               struct err *e)
@@ -110,7 +110,7 @@ static struct pass *find_pass(struct server *sv, struct ask *ask, const struct m
     int64_t number = ask->progress[0] != 0 ? ask->progress[0] : req->pass;
     struct pass *p = number == 0 ? NULL : share_packs_find(sv->passes, number);
 
-    /* After a restart it may be another's. */
+    /* After a restart the number may be another pass's. */
     if (p != NULL && (p->uid != ask->conn->uid || strcmp(p->project, req->project) != 0 ||
                       strcmp(p->path, req->path) != 0))
         p = NULL;
@@ -163,7 +163,7 @@ int handle_pack_share(struct server *sv, struct ask *ask, const void *request, v
     return 0;
 }
 
-/* ---- doing ---- */
+/* ---- workers ---- */
 
 int handle_packed(struct server *sv, struct ask *ask, const void *request, void *reply,
                   struct err *e)

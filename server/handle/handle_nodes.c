@@ -18,15 +18,15 @@
 
 enum {
     LOST_SHOWN_MS = 24 * 3600 * 1000, /* a lost worker that holds nothing is shown so long */
-    LOAD_FRESH_MS = 10 * 1000, /* a client that looks again and again asks workers no more often */
-    LOAD_ANSWER_MS = 2 * 1000, /* a worker that has not said it by then is not waited for */
-    LOAD_OLD_MS = 60 * 1000,   /* what it said then is no load of the last minute */
+    LOAD_FRESH_MS = 10 * 1000, /* workers are asked no more often, however often clients look */
+    LOAD_ANSWER_MS = 2 * 1000, /* a worker's answer is not waited for any longer */
+    LOAD_OLD_MS = 60 * 1000,   /* an older answer is no load of the last minute */
     JOBS_SHOWN = 32,
     HELD_SHOWN = 32,
     USERS_SHOWN = 32
 };
 
-/* Whether it is about to say how busy it is. */
+/* Asks a worker how busy it is, unless its answer is fresh; whether its answer is still to come. */
 static bool ask_for_load(struct server *sv, struct conn *c, int64_t now_ms)
 {
     struct msg_ask_load order = { .now = true };
@@ -40,9 +40,9 @@ static bool ask_for_load(struct server *sv, struct conn *c, int64_t now_ms)
     return true;
 }
 
-/* ---- what runs there ---- */
+/* ---- running jobs ---- */
 
-/* The statement's first column, as text; at most max. */
+/* Lists the statement's first column as texts, at most max. */
 static int list_texts(struct stmt *s, size_t max, struct arena *a, struct list *to, struct err *e)
 {
     const char **items = arena_alloc(a, max * sizeof *items);
@@ -55,7 +55,7 @@ static int list_texts(struct stmt *s, size_t max, struct arena *a, struct list *
     return rc < 0 ? -1 : 0;
 }
 
-/* 1: it is listed. */
+/* 1: the node is listed, 0: it is not, -1. */
 static int node_row(struct server *sv, struct stmt *s, struct arena *a, struct node_info *info,
                     int64_t *asked, struct err *e)
 {
@@ -118,9 +118,9 @@ int handle_get_nodes(struct server *sv, struct ask *ask, const void *request, vo
     return listed < 0 ? -1 : 0;
 }
 
-/* ---- drained ---- */
+/* ---- draining ---- */
 
-/* A worker that there is, connected or not. */
+/* A worker in the database, connected or not. */
 struct known {
     int64_t id;
     const char *node;
@@ -134,7 +134,7 @@ struct draining {
     const struct conn *conn;
     struct known *workers; /* by node */
     size_t n;
-    const char **names; /* in order, each once */
+    const char **names; /* sorted, each once */
     size_t n_names;
     bool undo;
     const char *last_changed; /* node */
@@ -146,7 +146,7 @@ static int compare_names(const void *x, const void *y)
     return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
-/* The workers stand by node: a node's next one needs no new look. */
+/* The workers are sorted by node: a node like that of the worker before needs no new look. */
 static bool is_same_node(const struct draining *d, size_t i)
 {
     return i > 0 && strcmp(d->workers[i].node, d->workers[i - 1].node) == 0;
@@ -176,7 +176,7 @@ static int refuse_unknown(const struct draining *d, const char *name, struct err
                    name[0] == '@' ? "@" : "", near.best);
 }
 
-/* A user with a worker of their own there means that one. */
+/* A user with a worker of their own on the node means that worker. */
 static int check_name(const struct draining *d, const char *name, struct err *e)
 {
     const struct known *others = NULL;
@@ -209,7 +209,7 @@ static int drain_worker(struct draining *d, const struct known *w, struct err *e
     d->last_changed = w->node;
     if (d->undo)
         return 0;
-    if (c != NULL && c->pilot != 0) /* it would wait for nothing, and be paid for */
+    if (c != NULL && c->pilot != 0) /* it would wait for nothing, and cost */
         pilots_retire(d->sv, c, "its node was drained");
     return recall_of_worker(d->sv, w->id, e);
 }

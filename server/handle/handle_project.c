@@ -25,7 +25,7 @@ int handle_open_project(struct server *sv, struct ask *ask, const void *request,
     return project_prepare(sv, ask, req->project, req->private_project, &rep->folder, e);
 }
 
-/* Where it stands, in ask->progress: configurations looked at, jobs found done. */
+/* Indices into ask->progress: configurations looked at, jobs found done. */
 enum { SEEN, REUSED };
 
 struct look {
@@ -41,7 +41,7 @@ struct look {
 static int look_at(void *context, struct bytes item, struct err *e)
 {
     struct look *l = context;
-    /* NULL: done with whatever work. */
+    /* NULL: jobs done with any work count */
     const struct digest *work = l->req->reuse == REUSE_ALL ? &l->req->work : NULL;
     struct digest digest;
     struct value config;
@@ -52,7 +52,7 @@ static int look_at(void *context, struct bytes item, struct err *e)
         return err_set(e, ERR_PROTOCOL, "more than %d configurations", CONFIGS_PER_CHUNK_MAX);
     if (l->index++ < l->ask->progress[SEEN])
         return 0;
-    /* Always one, so that each turn comes further. */
+    /* Looks at one at least, so that each turn comes further. */
     if (l->n_looked++ > 0 && turn_is_full(l->sv))
         return 1;
     l->ask->progress[SEEN] = l->index;
@@ -83,7 +83,7 @@ int handle_preview(struct server *sv, struct ask *ask, const void *request, void
 
     rep->is_own = rc != 1 || owner_uid == (int64_t)ask->conn->uid;
     if (rc == 0) {
-        /* One without a row may have a folder, of an earlier ludwigd's or made by hand. */
+        /* A project without a row may have a folder, made by an earlier ludwigd or by hand. */
         rc = project_check_name(name, e);
         if (rc == 0)
             rc = project_folder_owner(sv, ask, name, &uid, &owner, e);
@@ -93,7 +93,7 @@ int handle_preview(struct server *sv, struct ask *ask, const void *request, void
         }
         return rc;
     }
-    /* What another's project holds is not told. */
+    /* What another user's project holds is not told. */
     if (rc < 0 || (!rep->is_own && !ask->conn->is_admin))
         return rc < 0 ? -1 : 0;
     if (db_get(sv->db, e, SQL_PROJECT_RAN, "i>ii", l.project, &rep->ran_jobs, &rep->ran_ms) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* handle_query.c - sweeps, jobs, results and what was used, page by page */
+/* handle_query.c - sweeps, jobs, results and usage, page by page */
 #include <inttypes.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 enum { SCAN_MAX = 5000 /* jobs looked at for one page, when few are in the states asked for */ };
 
-/* Reused jobs come after the sweep's own: their place is this and their row's id. */
+/* Reused jobs come after the sweep's own: their place is this plus their row's id. */
 #define REUSED_FROM (INT64_C(1) << 40)
 
 static size_t page_limit(int64_t limit)
@@ -21,7 +21,7 @@ static size_t page_limit(int64_t limit)
     return limit <= 0 || limit > PAGE_MAX ? PAGE_MAX : (size_t)limit;
 }
 
-/* ---- sweeps: everybody sees that they exist and how far they are ---- */
+/* ---- sweeps: all users see that they exist and how far they are ---- */
 
 int handle_get_sweeps(struct server *sv, struct ask *ask, const void *request, void *reply,
                       struct err *e)
@@ -107,7 +107,7 @@ int handle_get_jobs(struct server *sv, struct ask *ask, const void *request, voi
     while ((rc = stmt_step(s, e)) == 1 && n < limit && size_bytes < ROWS_PAGE_BYTES) {
         seen++;
         rep->next = stmt_int(s, 1);
-        state = stmt_int(s, 2); /* one that is not known fails below */
+        state = stmt_int(s, 2); /* an unknown state fails below */
         if (state >= 0 && state < JOB_STATE_COUNT && (mask >> state & 1) == 0)
             continue;
         rc = row_job(sv, info.project, stmt_int(s, 0), ask->arena, &items[n++], &size_bytes, e);
@@ -181,7 +181,7 @@ int handle_get_results(struct server *sv, struct ask *ask, const void *request, 
     return rc < 0 ? -1 : 0;
 }
 
-/* ---- usage: everybody sees how much each sweep takes ---- */
+/* ---- usage: all users see how much each sweep takes ---- */
 
 enum { MS_PER_HOUR = 3600 * 1000 };
 

@@ -82,7 +82,7 @@ static int check_work(const struct jobspec *w, struct err *e)
     return 0;
 }
 
-/* Each a cause, or an exit code from "1" to "255", as retry_lists compares them. */
+/* Each entry is a cause, or an exit code from "1" to "255", as retry_lists compares them. */
 static int check_retry(const struct retry *r, struct err *e)
 {
     const char *const *on = r->on.items;
@@ -102,7 +102,7 @@ static int check_retry(const struct retry *r, struct err *e)
     return 0;
 }
 
-/* They become arguments of sbatch. */
+/* The text becomes an argument of sbatch. */
 static int check_argument(const char *text, const char *what, bool is_option, struct err *e)
 {
     if (text == NULL)
@@ -135,8 +135,8 @@ static int check_pools(const struct list *pools, struct err *e)
     return 0;
 }
 
-/* Uids that may submit, names that end up in paths, in an environment or in sbatch's arguments,
- * nodes there are, and values that exclude each other. */
+/* Checks that the uid may submit, names that end up in paths, in an environment or in sbatch's
+ * arguments, that nodes exist, and values that exclude each other. */
 static int check_submit(const struct conf *conf, const struct conn *c,
                         const struct msg_submit_begin *req, struct err *e)
 {
@@ -153,7 +153,7 @@ static int check_submit(const struct conf *conf, const struct conn *c,
     return check_text(metric, "results: metric", e) < 0 ? -1 : check_work(&req->work, e);
 }
 
-/* Remembers that the sweep needs it. */
+/* Records that the sweep needs the dataset. */
 static int dataset_take(struct server *sv, int64_t project, int64_t sweep, const char *name,
                         const struct dataset *set, struct err *e)
 {
@@ -216,7 +216,7 @@ static int64_t sweep_add(struct server *sv, struct ask *ask, const struct msg_su
     return rc < 0 ? -1 : db_last_id(sv->db);
 }
 
-/* The sweep's number. */
+/* Returns the sweep's number, -1 with e set. */
 static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_submit_begin *req,
                           struct err *e)
 {
@@ -318,8 +318,8 @@ static void taking_end(struct taking *t)
     free(t->stamp);
 }
 
-/* A replication: a done job that makes it unnecessary, or a new job.  is_new: the project did not
- * have the configuration before. */
+/* Takes a replication: a done job that makes it unnecessary, or a new job.  is_new: the project did
+ * not have the configuration before. */
 static int rep_take(struct taking *t, int64_t param, int64_t rep, bool is_new, struct err *e)
 {
     struct db *db = t->sv->db;
@@ -355,7 +355,7 @@ struct chunk_walk {
     int64_t n;
 };
 
-/* A configuration.  One that the sweep has already is taken once. */
+/* Takes a configuration; one that the sweep has already is passed over. */
 static int config_take(void *context, struct bytes item, struct err *e)
 {
     struct chunk_walk *walk = context;
@@ -473,15 +473,14 @@ static void log_submit(struct server *sv, void *context)
     submit_event_free(context);
 }
 
-/* In ask->progress, while the answer to submit_end is made: jobs looked at, those done
- * otherwise. */
+/* Indices into ask->progress for the answer to submit_end: jobs looked at, jobs done otherwise. */
 enum { LOOKED_AT, DONE_OTHERWISE, LOOK_AT_ONCE = 1000 };
 
-/* Of the jobs that are new: how many are done with another command, source or data.  1 when the
- * turn was over before the end, 0, -1. */
+/* Counts the new jobs that are done with another command, source or data.  1 when the turn was over
+ * before the end, 0, -1. */
 static int count_done_otherwise(const struct taking *t, struct ask *ask, struct err *e)
 {
-    int64_t most = t->reuse == REUSE_ALL ? t->jobs : 0; /* else they are reused, or not asked for */
+    int64_t most = t->reuse == REUSE_ALL ? t->jobs : 0; /* else reused, or not asked for */
     int64_t *progress = ask->progress;
 
     if (most > DONE_OTHERWISE_MAX)
@@ -489,7 +488,7 @@ static int count_done_otherwise(const struct taking *t, struct ask *ask, struct 
     for (bool is_first = true; progress[LOOKED_AT] < most; is_first = false) {
         int64_t n = 0;
 
-        /* Always one step, so that each turn comes further. */
+        /* Takes one step at least, so that each turn comes further. */
         if (!is_first && turn_is_full(t->sv))
             return 1;
         if (db_get(t->sv->db, e, SQL_DONE_OTHERWISE, "iii>i", t->sweep, progress[LOOKED_AT],
@@ -501,7 +500,7 @@ static int count_done_otherwise(const struct taking *t, struct ask *ask, struct 
     return 0;
 }
 
-/* All of it has come. */
+/* Ends a submit of which all has come. */
 static int end_well(const struct taking *t, struct ask *ask, struct msg_submitted *rep,
                     struct err *e)
 {

@@ -20,9 +20,9 @@
 
 /* ---- hello ---- */
 
-/* By the token that its job was submitted with, a worker is known to be a pilot: -1 when there is
- * none of that token.  One that is here has not ended, whatever Slurm may have said.  It is given
- * the jobs of those sweeps that name its pool, as long as they can end within its time. */
+/* A worker with the token that a pilot's job was submitted with is that pilot: -1 when there is no
+ * such pilot.  A pilot that is here has not ended, whatever Slurm may have said.  It is given jobs
+ * of the sweeps that name its pool, as long as they can end within its time. */
 static int pair_pilot(struct server *sv, struct conn *c, const struct pilot_claim *claim,
                       struct arena *a, struct err *e)
 {
@@ -50,7 +50,7 @@ static int pair_pilot(struct server *sv, struct conn *c, const struct pilot_clai
     return 0;
 }
 
-/* What it changes is in memory alone: should the commit fail, the peer is told so, and may go. */
+/* hello changes only memory: if the commit fails the client gets an error and may disconnect. */
 int handle_hello(struct server *sv, struct ask *ask, const void *request, void *reply,
                  struct err *e)
 {
@@ -69,8 +69,7 @@ int handle_hello(struct server *sv, struct ask *ask, const void *request, void *
                                                            : 0;
     if (c->role == 0)
         return err_set(e, ERR_PROTOCOL, "'%s' is no program that ludwigd talks to", req->program);
-    /* A label is shown and picked by, as a name is, and so must look like one; it grants
-     * nothing. */
+    /* A label must look like a name, as users see it and pick by it; it grants nothing. */
     if (label != NULL && c->known_as == NULL) {
         if (!path_is_portable_name(label))
             return err_set(e, ERR_USAGE, "'%s' cannot be a user's label (config.yaml: user)",
@@ -97,10 +96,10 @@ int handle_hello(struct server *sv, struct ask *ask, const void *request, void *
 
 /* ---- clocks ---- */
 
-/* So much may be the way of the message. */
+/* A message may take so long to arrive. */
 enum { CLOCKS_DIFFER_MS = 2000 };
 
-/* By how much the clock of the worker that said this at that time is ahead of ludwigd's. */
+/* By how much the clock of a worker, which just said said_at, is ahead of ludwigd's. */
 static int64_t clock_ahead_ms(const struct server *sv, int64_t said_at)
 {
     int64_t ahead_ms = said_at - turn_now_ms(sv);
@@ -159,7 +158,8 @@ struct registering {
     struct tally tally;
 };
 
-/* What we gave it and it does not hold never arrived, or it has forgotten it. */
+/* Attempts that ludwigd gave this worker and the worker does not list: their hand never arrived, or
+ * the worker forgot them. */
 static int find_missing(struct registering *r, const struct list *attempts, struct arena *a,
                         struct err *e)
 {
@@ -173,7 +173,7 @@ static int find_missing(struct registering *r, const struct list *attempts, stru
     struct token token;
     int rc;
 
-    /* held[] begins with its token, so a sorted copy can be searched by token. */
+    /* Each item of held[] begins with its token, so a sorted copy can be searched by token. */
     if (attempts->n > 0)
         memcpy(held, attempts->items, attempts->n * sizeof *held);
     qsort(held, attempts->n, sizeof *held, compare_tokens);
@@ -195,7 +195,7 @@ static int find_missing(struct registering *r, const struct list *attempts, stru
     return rc;
 }
 
-/* A lost attempt is back.  Of it and those started since, the one that has run longest stays. */
+/* A lost attempt is back.  Of it and attempts started since, the one that has run longest stays. */
 static int settle_returned(struct registering *r, const struct held *h, int64_t attempt,
                            int64_t job, struct err *e)
 {
@@ -240,7 +240,7 @@ static int settle_held(struct registering *r, const struct held *h, struct err *
         is_over = job_is_ended((enum job_state)stmt_enum(s, 4, JOB_STATE_COUNT));
     }
     stmt_end(s);
-    /* What has ended there is told by its own report, and answered by a verdict. */
+    /* An attempt that has ended there has a report of its own, which a verdict answers. */
     if (!attempt_is_live((enum attempt_state)h->state) || h->state == ATTEMPT_PUBLISHING)
         return 0;
     if (is_ours && state == ATTEMPT_LOST && !is_over)
@@ -271,9 +271,9 @@ static void registration_drop(void *context)
 }
 
 /*
- * After the commit: from here on the connection stands for the worker.  Another one of the
- * same worker is a dead one that was not noticed yet.  A worker that registered twice within the
- * turn is here twice.
+ * Runs after the commit: from here on the connection stands for the worker.  Another connection of
+ * the same worker is dead, and its end was not noticed yet.  For a worker that registered twice
+ * within the turn this runs twice.
  */
 static void take_over(struct server *sv, void *context)
 {
@@ -305,8 +305,8 @@ static void take_over(struct server *sv, void *context)
     registration_drop(n);
 }
 
-/* A pilot's worker has that row: how much time it has, and until when, where one of them does not
- * say. */
+/* Ties the worker to its pilot's row, and takes the time and the end from the row where the worker
+ * did not name them. */
 static int pilot_start(struct server *sv, struct conn *c, int64_t worker, struct err *e)
 {
     struct arena *a;
@@ -375,7 +375,7 @@ int handle_register(struct server *sv, struct ask *ask, const void *request, voi
                                 .arena = arena_create(),
                                 .n_attempts = req->attempts.n };
     n->said = schema_copy(proto.messages[MSG_REGISTER].schema, &said, n->arena);
-    /* At once: its lease must not run out within this turn (lease.c). */
+    /* Set at once: the worker's lease must not run out within this turn (lease.c). */
     ask->conn->registering = r.worker;
     turn_after_with(sv, take_over, registration_drop, n);
     rep->lease_ms = sv->conf.lease_ms;
@@ -460,7 +460,7 @@ int handle_report(struct server *sv, struct ask *ask, const void *request, void 
 
 /* ---- retiring ---- */
 
-/* That it takes nothing more is in memory alone: a worker that connects anew says it again. */
+/* The state is kept in memory alone: a worker that connects anew says again that it retires. */
 int handle_retiring(struct server *sv, struct ask *ask, const void *request, void *reply,
                     struct err *e)
 {
@@ -478,7 +478,7 @@ int handle_retiring(struct server *sv, struct ask *ask, const void *request, voi
     turn_want_schedule(sv);
     if (!req->is_over || c->pilot == 0)
         return 0;
-    /* What it had and did not report goes to others at once. */
+    /* Attempts that the pilot had and did not report go to other workers at once. */
     if (pilot_row_end(sv, c->pilot, why, e) < 0)
         return -1;
     return attempts_lose_all(sv, c->worker, CAUSE_PREEMPTED, why, e);

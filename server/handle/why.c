@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* why.c - what keeps a job from running, or what became of it */
+/* why.c - why a job does not run, or how it ended */
 
 #include "server/handle/why.h"
 
@@ -40,8 +40,8 @@ struct wanted {
     struct bytes nodes;
     const char *user;
     int64_t priority;
-    const char *refused; /* why no job of it can be handed out */
-    bool is_limited;     /* its user has as much as may be had */
+    const char *refused; /* why none of its jobs can be handed out */
+    bool is_limited;     /* its user has reached a limit */
     struct pilot_need need;
     struct sweep_pools pools;
 };
@@ -73,7 +73,7 @@ static struct why why_begin(struct server *sv, struct arena *a)
     return (struct why){ sv, a, arena_alloc(a, WHY_LINES_MAX * sizeof(char *)), 0, 0 };
 }
 
-/* ---- one machine after the other ---- */
+/* ---- machines ---- */
 
 static void say_too_small(struct why *to, const struct machine *m, const struct wanted *w)
 {
@@ -100,7 +100,7 @@ static bool is_too_small(const struct machine *m, const struct wanted *w)
            (m->memory_bytes > 0 && w->memory_bytes > m->memory_bytes);
 }
 
-/* Is it for the sweep at all? */
+/* Whether the worker is a pilot that does not serve the sweep. */
 static bool is_other_pilot(const struct conn *c, const struct wanted *w)
 {
     return c->pilot != 0 && (c->uid != w->uid || !sweep_pools_have(&w->pools, c->pool));
@@ -174,7 +174,7 @@ static int each_machine(struct why *to, const struct wanted *w, machine_fn each,
     return rc;
 }
 
-/* ---- workers that could not run it, whatever else runs ---- */
+/* ---- workers that could never run it ---- */
 
 static void say_if_never(struct why *to, const struct machine *m, const struct wanted *w)
 {
@@ -190,7 +190,7 @@ static void say_if_never(struct why *to, const struct machine *m, const struct w
 
 /* ---- the queue ---- */
 
-/* What the user's jobs have now: as the scheduler counts it. */
+/* The resources of the user's jobs now, as the scheduler counts them. */
 struct user_load {
     int64_t jobs, cpus_milli, gpus_milli;
 };
@@ -228,8 +228,8 @@ static double share_of(const struct user_load *h, const struct user_load *all)
                        (double)all->gpus_milli);
 }
 
-/* The limits that the user has reached, and other users, of whom those that have less come first,
- * as sched.h has it. */
+/* Tells the limits that the user has reached, and the other users: those that hold less come first,
+ * as in sched.h. */
 static int say_users(struct why *to, struct wanted *w, struct err *e)
 {
     const struct conf *conf = &to->sv->conf;
@@ -331,7 +331,7 @@ static int say_pool(struct why *to, const struct pilot_owner *of, struct err *e)
     return rc;
 }
 
-/* What keeps the sweep from getting pilots. */
+/* Tells what keeps the sweep from getting pilots. */
 static int why_pilots(struct why *to, int64_t sweep, struct err *e)
 {
     struct stmt *s = db_ask(to->sv->db, SQL_WHY_POOLS, "i", sweep);
@@ -405,7 +405,7 @@ int why_nobody(struct server *sv, int64_t sweep, struct arena *a, const char **n
     if (wanted_load(&to, sweep, &w, e) < 0)
         return -1;
     if (w.pools.n > 0)
-        return 0; /* Slurm may have what it needs */
+        return 0; /* Slurm may have nodes for it */
     if (each_machine(&to, &w, say_if_never, e) < 0)
         return -1;
     if (to.n == 0 || to.n_could > 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * why.h - what keeps a sweep's jobs from running, as lines for people
+ * why.h - what keeps a sweep's jobs from running, as lines for users
  */
 #ifndef LUDWIG_SERVER_HANDLE_WHY_H
 #define LUDWIG_SERVER_HANDLE_WHY_H
@@ -8,8 +8,8 @@
 #include "server/base/server.h"
 
 /*
- * *note is NULL, or one line in the arena: no worker that is connected and works for the sweep's
- * owner could ever run its jobs, and why.  NULL as well while there is no such worker at all.
+ * *note is one line in the arena that says why no connected worker of the sweep's owner could ever
+ * run its jobs; NULL: a worker could, or no worker is connected.
  */
 int why_nobody(struct server *sv, int64_t sweep, struct arena *a, const char **note, struct err *e);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* file_conn.c - one connection made of files: requests are passed on, what is said is their replies */
+/* file_conn.c - a connection made of files: requests are passed on, answers become replies */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 enum {
     READ_BYTES = 64 * 1024,
     UP_MAX_BYTES = FILE_REQUEST_MAX_BYTES,
-    DOWN_MAX_BYTES = FILE_REQUEST_DATA_MAX, /* read of what is said, and in no reply yet */
+    DOWN_MAX_BYTES = FILE_REQUEST_DATA_MAX, /* read from the dispatcher, and in no reply yet */
     AFTER_END_MS = 30 * 1000,               /* for the client to read the last reply */
     AFTER_FAILURE_MS = 10 * 60 * 1000       /* for a client that was suspended, say, to find it */
 };
@@ -26,9 +26,9 @@ struct file_conn {
     struct token token;
     uv_poll_t *poll; /* of our end of the socket pair; frees itself */
     int fd;
-    int events; /* that are waited for */
+    int events; /* that the poll waits for */
 
-    int64_t n_read;    /* requests */
+    int64_t n_read;    /* requests read */
     int64_t n_replied; /* replies made; at most FILE_REQUEST_AHEAD fewer than requests read */
     int64_t n_dropped; /* replies removed again */
     struct buf up;     /* read, and not passed on */
@@ -39,11 +39,11 @@ struct file_conn {
     uint64_t
         since_ms; /* when a request was read last, or the last one that was held was replied to */
     uint64_t over_ms; /* when its files are removed; 0: it lives */
-    char *why;        /* it was given up; NULL: it was not */
+    char *why;        /* why the connection was given up; NULL: it was not */
     bool is_buried;
 };
 
-/* ---- for all of the inbox ---- */
+/* ---- the whole inbox ---- */
 
 uint64_t inbox_now(const struct inbox *in)
 {
@@ -70,7 +70,7 @@ void inbox_queue(struct box *b)
     in->last_queued = b;
 }
 
-/* ---- its end ---- */
+/* ---- end ---- */
 
 static void free_poll(uv_handle_t *handle)
 {
@@ -87,7 +87,7 @@ static void disconnect(struct file_conn *c)
     c->fd = -1;
 }
 
-static void end(struct file_conn *c, uint64_t linger_ms)
+static void end_conn(struct file_conn *c, uint64_t linger_ms)
 {
     if (c->over_ms != 0)
         return;
@@ -98,7 +98,7 @@ static void end(struct file_conn *c, uint64_t linger_ms)
     c->box->n_over++;
 }
 
-/* Its client finds the reason as the reply to its next request. */
+/* The client finds the reason as the reply to its next request. */
 static void give_up(struct file_conn *c, const char *why)
 {
     char hex[TOKEN_HEX];
@@ -110,7 +110,7 @@ static void give_up(struct file_conn *c, const char *why)
     log_event(LOG_INFO, "inbox-gave-up", "uid", "%lld", (long long)c->box->uid, "conn", "%s", hex,
               "why", "%s", why, NULL);
     c->why = mem_strdup(why);
-    end(c, AFTER_FAILURE_MS);
+    end_conn(c, AFTER_FAILURE_MS);
     inbox_queue(c->box);
 }
 
@@ -143,7 +143,7 @@ static void pass_on(struct file_conn *c)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno != EAGAIN)
-            passed = c->up.n; /* the dispatcher has closed it and wants nothing more */
+            passed = c->up.n; /* the dispatcher has closed the connection and reads nothing more */
         if (n <= 0)
             break;
         passed += (size_t)n;
@@ -151,7 +151,7 @@ static void pass_on(struct file_conn *c)
     buf_drop_front(&c->up, passed);
     if (c->has_up_end && c->up.n == 0 && !c->is_shut) {
         c->is_shut = true;
-        (void)shutdown(c->fd, SHUT_WR); /* fails where the dispatcher has closed it */
+        (void)shutdown(c->fd, SHUT_WR); /* fails where the dispatcher has closed the connection */
     }
 }
 
@@ -267,7 +267,7 @@ void file_conn_take(struct file_conn *c, const struct visit_conn *got)
     if (c->over_ms != 0)
         return;
     for (size_t i = 0; i < got->n_got; i++) {
-        if (!c->has_up_end) /* later ones only ask for more */
+        if (!c->has_up_end) /* later requests only ask for more */
             buf_add(&c->up, got->got[i].data.data, got->got[i].data.n);
         c->has_up_end |= got->got[i].is_end;
         c->n_read++;
@@ -288,7 +288,7 @@ void file_conn_took_put(struct file_conn *c, const struct visit_put *put)
     if (put->has_failed)
         give_up(c, "a reply could not be written");
     else if (c->has_last)
-        end(c, AFTER_END_MS);
+        end_conn(c, AFTER_END_MS);
 }
 
 static void add_reply(struct file_conn *c, struct visit *v)
@@ -312,7 +312,7 @@ static void add_reply(struct file_conn *c, struct visit *v)
         c->since_ms = inbox_now(c->in);
 }
 
-/* All that is left of it in both folders. */
+/* Adds to the visit the removal of the connection's files in both folders. */
 static void add_burial(struct file_conn *c, struct visit *v)
 {
     int64_t first = c->n_replied > FILE_REQUEST_AHEAD ? c->n_replied - FILE_REQUEST_AHEAD : 0;
@@ -389,7 +389,7 @@ uint64_t file_conn_tick(struct file_conn *c)
     return next;
 }
 
-/* ---- the end of ludwigd ---- */
+/* ---- end of ludwigd ---- */
 
 void file_conn_part(struct file_conn *c)
 {

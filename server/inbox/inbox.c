@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inbox.c - whose folder is visited when, and what follows from a visit */
+/* inbox.c - when each user's folder is visited, and what follows from a visit */
 #include "server/inbox/inbox.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 enum { SCAN_EVERY_MS = 500 };
 
-/* Where accounts are made; renamed into place by all tools that do. */
+/* The file of accounts; all tools rename a new one into place. */
 #define USERS_FOLDER "/etc"
 #define USERS_FILE   "passwd"
 
@@ -47,7 +47,7 @@ const char *inbox_why_none(const struct inbox *in)
 
 /* ---- the folders of users ---- */
 
-/* Where it is, or belongs. */
+/* The index of the user's box, or where it belongs. */
 static size_t index_of_uid(const struct inbox *in, uid_t uid)
 {
     size_t low = 0, high = in->n_boxes;
@@ -96,8 +96,8 @@ static bool box_has_dead(const struct box *b, const struct token *token)
     return false;
 }
 
-/* The first in the queue that need not rest, or NULL; *next, if it is 0 or later: when the first of
- * the others may be visited. */
+/* Takes the first box in the queue that need not rest, or NULL; *next becomes, unless that is
+ * sooner, the time when the first of the others may be visited. */
 static struct box *take_queued(struct inbox *in, uint64_t *next)
 {
     uint64_t now = inbox_now(in);
@@ -121,7 +121,7 @@ static struct box *take_queued(struct inbox *in, uint64_t *next)
     return NULL;
 }
 
-/* ---- what the kernel tells: what comes into the folders, and that there are new users ---- */
+/* ---- the kernel's events: new files in folders, new users ---- */
 
 static struct box *box_of(const struct inbox_watch *w, int wd)
 {
@@ -153,7 +153,7 @@ static void take_event(struct inbox_watch *w, const struct inotify_event *event)
         w->in->wants_boxes = true;
     } else if ((b = box_of(w, event->wd)) != NULL && b->wd == event->wd) {
         if ((event->mask & IN_IGNORED) != 0) {
-            b->wd = -1; /* it is gone; a new one is watched when it is found */
+            b->wd = -1; /* the folder is gone; a new one is watched when it is found */
             w->in->n_unwatched++;
         } else if (file_request_parse_name(name, &token, &no, NULL) == 0) {
             /* A folder has to be listed only if the name is of no connection we have. */
@@ -186,7 +186,7 @@ static void watch_add(struct inbox_watch *w, struct box *b)
 {
     char *path = mem_printf("%s/%u", w->in->path, b->uid);
 
-    /* A user who writes to open files there may not make us busy: only a rename into it counts. */
+    /* Only a rename into it counts: a user who writes to open files there may not make us busy. */
     b->wd = inotify_add_watch(w->fd, path, IN_MOVED_TO | IN_ONLYDIR | IN_DONT_FOLLOW);
     if (b->wd < 0 && errno == ENOSPC)
         log_event(LOG_WARN, "inbox-not-watched", "folder", "%s", path, "why", "%s",
@@ -227,7 +227,7 @@ static struct inbox_watch *watch_create(struct inbox *in, struct err *e)
         free(w);
         return NULL;
     }
-    /* New folders must be told of; that there are new users is known when they connect, too. */
+    /* Events of new folders are needed; new users are also noticed when they connect. */
     w->inbox_wd = inotify_add_watch(
         w->fd, in->path, IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_ONLYDIR | IN_DONT_FOLLOW);
     if (in->dirs.is_root && w->inbox_wd >= 0)
@@ -252,8 +252,8 @@ static struct inbox_watch *watch_create(struct inbox *in, struct err *e)
 
 /* ---- a visit ---- */
 
-/* Logs what may not be believed, the folder or the first file that no connection is told of: once,
- * until the reason changes.  Only a listing of the folder can tell that it is over. */
+/* Logs why the folder, or the first file that no connection is told of, cannot be trusted: once,
+ * until the reason changes.  Only a listing of the folder can tell that the reason is over. */
 static void log_refusal(struct box *b, const struct visit *v)
 {
     const struct err *why = &v->error;
@@ -290,8 +290,8 @@ static void after_visit(struct inbox *in)
         const struct visit_conn *c = &v->conns[i];
 
         was_of_use |= c->n_got > 0;
-        /* A file that may not be believed begins nothing: it is looked at again.  One that its
-         * user made, and that says something else, is answered. */
+        /* A file that cannot be trusted begins nothing: it is looked at again.  A file that its
+         * user made, and that is no request, is answered. */
         if (c->owner != NULL)
             file_conn_take(c->owner, c);
         else if (c->n_got > 0)
@@ -311,7 +311,7 @@ static void after_visit(struct inbox *in)
     visit_clear(v);
 }
 
-/* ---- a look for users and folders ---- */
+/* ---- a scan for users and folders ---- */
 
 static void after_scan(struct inbox *in)
 {
@@ -323,12 +323,12 @@ static void after_scan(struct inbox *in)
             b = box_add(in, in->scan.found[i]);
         if (b->wd < 0 && in->watch != NULL)
             watch_add(in->watch, b);
-        b->wants_list = true; /* what came before we watched */
+        b->wants_list = true; /* files may have come before the watch */
         inbox_queue(b);
     }
 }
 
-/* ---- work elsewhere ---- */
+/* ---- work on threads ---- */
 
 static void run_work(uv_work_t *work)
 {
@@ -344,7 +344,7 @@ static void after_work(uv_work_t *work, int status)
 {
     struct inbox *in = work->data;
 
-    (void)status; /* it is never cancelled */
+    (void)status; /* the work is never cancelled */
     uv_update_time(&in->sv->loop);
     in->is_working = false;
     if (in->is_ending)
@@ -356,7 +356,7 @@ static void after_work(uv_work_t *work, int status)
     inbox_wake(in);
 }
 
-/* A visit, or else a scan. */
+/* Begins a visit, or else a scan. */
 static void begin_work(struct inbox *in)
 {
     in->work.data = in;
@@ -430,7 +430,7 @@ static void sooner(uint64_t *next, uint64_t at)
         *next = at;
 }
 
-/* Boxes without connections drop out. */
+/* Looks at the active boxes; boxes without connections drop out. */
 static uint64_t tick_boxes(struct inbox *in)
 {
     uint64_t now = inbox_now(in), next = 0;
@@ -456,7 +456,7 @@ static uint64_t tick_boxes(struct inbox *in)
     return next;
 }
 
-/* Where nobody tells what comes. */
+/* Lists folders where no events tell of new files. */
 static void tick_listing(struct inbox *in, uint64_t *next)
 {
     uint64_t now = inbox_now(in);
@@ -479,8 +479,8 @@ static void tick_listing(struct inbox *in, uint64_t *next)
     sooner(next, in->listed_ms + every);
 }
 
-/* A user who makes the kernel lose events again and again does not make us list all folders each
- * time. */
+/* Lists all folders after the kernel lost events, but not each time: a user could make it lose
+ * events again and again. */
 static void tick_missed(struct inbox *in, uint64_t *next)
 {
     uint64_t now = inbox_now(in);
@@ -500,7 +500,7 @@ static void tick_missed(struct inbox *in, uint64_t *next)
     in->wants_users = in->wants_boxes = true;
 }
 
-/* Does what is due, unless something is under way, and sets the timer. */
+/* Does what is due, unless work is under way, and sets the timer. */
 static void on_timer(uv_timer_t *timer)
 {
     struct inbox *in = timer->data;

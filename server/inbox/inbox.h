@@ -17,21 +17,21 @@
 
 struct inbox;
 
-/* Makes inbox and outbox on the share and begins to look.  Never fails: where it cannot be
- * trusted, nothing is taken and inbox_kind says INBOX_NONE. */
+/* Makes inbox and outbox on the share and begins to look.  Never fails: where the folders cannot be
+ * trusted, no requests are taken and inbox_kind says INBOX_NONE. */
 struct inbox *inbox_create(struct server *sv);
-/* Takes nothing any more, and waits for work under way.  NULL is fine. */
+/* Takes no more requests, and waits for work under way.  NULL is fine. */
 void inbox_stop(struct inbox *in);
-/* After that, and after the connections were closed: tells all what they were answered last, and
- * that it was.  NULL is fine. */
+/* Call it when all connections are closed: writes each client's last reply, marked as the last.
+ * NULL is fine. */
 void inbox_destroy(struct inbox *in);
 
 enum inbox_kind inbox_kind(const struct inbox *in);
 const char *inbox_why_none(const struct inbox *in); /* NULL: it is open */
 
-/* A user has connected in another way: one that no list of users tells gets a folder too. */
+/* A user has connected in another way: a user that no list of users names gets a folder, too. */
 void inbox_meet(struct inbox *in, uid_t uid);
-/* Somebody may come by files soon: where nothing tells of that, it is looked often for a while. */
+/* A client may connect by files soon: where inotify does not help, folders are listed often. */
 void inbox_expect(struct inbox *in);
 
 #endif

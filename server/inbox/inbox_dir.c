@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inbox_dir.c - open what others have made without being fooled, write what others read */
+/* inbox_dir.c - open users' files without being fooled, write files that users read */
 #include "server/inbox/inbox_dir.h"
 
 #include <dirent.h>
@@ -19,12 +19,12 @@
 #include "common/proto/layout.h"
 #include "server/base/identity.h"
 
-/* Who may write into what we are to believe. */
+/* Modes with which other users could write into files and folders that we trust. */
 static const mode_t others_write = S_IWGRP | S_IWOTH;
 
 /* ---- opening ---- */
 
-/* Stays on this file system: a user may have mounted one of his own (FUSE), which lies and waits. */
+/* Stays on this file system: a user may have mounted another (FUSE), which lies and waits. */
 static int open_beneath(int dir_fd, const char *name, int flags)
 {
     const int all = flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
@@ -93,7 +93,7 @@ int inbox_dir_open(struct inbox_dir *d, const char *share, struct err *e)
     d->is_network |= getenv("LUDWIG_INBOX_LISTED") != NULL;
 #endif
     if (fd >= 0 && check_file_system(fd, path, e) == 0) {
-        /* Users pass through both; the names of answers are not for everybody. */
+        /* Users pass through both; outbox cannot be listed, as the names of answers are secret. */
         d->in_fd = make_ours(fd, path, "inbox", 0755, e);
         d->out_fd = d->in_fd < 0 ? -1 : make_ours(fd, path, "outbox", 0711, e);
     }
@@ -115,7 +115,7 @@ void inbox_dir_close(struct inbox_dir *d)
     d->in_fd = d->out_fd = -1;
 }
 
-/* ---- a user's ---- */
+/* ---- a user's folder ---- */
 
 int inbox_dir_open_box(const struct inbox_dir *d, uid_t uid, struct err *e)
 {
@@ -164,7 +164,7 @@ static int check_file(int fd, uid_t uid, const char *name, struct err *e)
 
 int inbox_dir_read(int box_fd, uid_t uid, const char *name, struct buf *out, struct err *e)
 {
-    enum { LIMIT = FILE_REQUEST_MAX_BYTES + 1 }; /* it may have grown since it was checked */
+    enum { LIMIT = FILE_REQUEST_MAX_BYTES + 1 }; /* the file may have grown since it was checked */
     int fd = open_beneath(box_fd, name, O_RDONLY | O_NOCTTY);
     int rc = -1;
     ssize_t n;
@@ -194,8 +194,7 @@ bool inbox_dir_may_remove(const struct inbox_dir *d, uid_t uid)
 
 static int write_reply(const struct inbox_dir *d, uid_t uid, int fd, struct bytes content)
 {
-    /* As a service account we cannot give files away; then the name that nobody can guess protects
-     * what is in them. */
+    /* A service account cannot give files away: only their secret names protect the content. */
     mode_t mode = d->is_root || uid == d->self ? 0600 : 0644;
 
     if (io_write_all(fd, content.data, content.n) < 0 || fchmod(fd, mode) < 0)
@@ -233,7 +232,7 @@ void inbox_dir_drop(const struct inbox_dir *d, const char *name)
     (void)unlinkat(d->out_fd, name, 0);
 }
 
-/* A descriptor of its own, as reading moves it. */
+/* Opens a descriptor of its own, as reading moves it. */
 static DIR *open_to_list(int dir_fd)
 {
     int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -255,7 +254,7 @@ void inbox_dir_clear_outbox(const struct inbox_dir *d)
         closedir(dir);
 }
 
-/* ---- making them ---- */
+/* ---- creation of folders ---- */
 
 void inbox_dir_make_box(const struct inbox_dir *d, uid_t uid, gid_t gid, const char *user)
 {
@@ -266,18 +265,18 @@ void inbox_dir_make_box(const struct inbox_dir *d, uid_t uid, gid_t gid, const c
     if (inbox_dir_may_remove(d, uid) && mkdirat(d->in_fd, name, 0700) == 0) {
         int fd = openat(d->in_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-        /* The mode first: then it is the user's, who may change it. */
+        /* The mode comes first: after fchown the folder is the user's, who may change it. */
         if (fd >= 0 && (fchmod(fd, 0700) < 0 || (uid != d->self && fchown(fd, uid, gid) < 0)))
             (void)unlinkat(d->in_fd, name, AT_REMOVEDIR);
         if (fd >= 0)
             close(fd);
     }
     if (strchr(user, '/') == NULL && faccessat(d->in_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-        (void)!symlinkat(name, d->in_fd, link); /* there already: as it was */
+        (void)!symlinkat(name, d->in_fd, link); /* a link that is there already stays as it was */
     free(link);
 }
 
-/* ---- which users there are, and which folders ---- */
+/* ---- users and folders ---- */
 
 static bool may_have_box(const struct inbox_scan *s, const struct inbox_dir *d, uid_t uid)
 {
@@ -293,7 +292,7 @@ static void make_box_of(const struct inbox_scan *s, const struct inbox_dir *d, u
         user = identity_user_name(uid);
         inbox_dir_make_box(d, uid, gid, user);
         free(user);
-    } else if (uid == d->self) { /* one that no account knows, as in containers */
+    } else if (uid == d->self) { /* without an account, as in containers */
         inbox_dir_make_box(d, uid, (gid_t)-1, "-");
     }
 }
@@ -332,7 +331,7 @@ void inbox_scan_run(struct inbox_scan *s, const struct inbox_dir *d)
     s->n_found = 0;
     make_box_of(s, d, d->self);
     if (s->makes_all && d->is_root) {
-        /* The only place that lists users: there is one list in a process. */
+        /* The only place that lists users: a process has but one place in that list. */
         const struct passwd *entry;
         int n = 0;
 
@@ -348,7 +347,7 @@ void inbox_scan_run(struct inbox_scan *s, const struct inbox_dir *d)
         make_box_of(s, d, s->met[i]);
     find_boxes(s, d);
     for (size_t i = 0; i < s->n_found; i++)
-        make_box_of(s, d, s->found[i]); /* the link by name */
+        make_box_of(s, d, s->found[i]); /* makes the link by name */
 }
 
 void inbox_scan_free(struct inbox_scan *s)

@@ -23,13 +23,13 @@ enum {
     INBOX_MET_MAX = 64,
     INBOX_DEAD_MAX = 128,    /* connections of a user that are not begun again */
     INBOX_OVER_MAX = 64,     /* ended ones whose replies are kept for a while */
-    INBOX_REST_MAX_MS = 1000 /* for a user whose folder brings nothing but work */
+    INBOX_REST_MAX_MS = 1000 /* for a user whose folder causes nothing but work */
 };
 
 /* ---- inbox_visit.c ---- */
 
 /* One visit to a user's inbox: the loop fills it in, a thread carries it out (visit_run), the loop
- * looks at what came of it. */
+ * takes its results. */
 
 enum {
     VISIT_BYTES_MAX = 4 * 1024 * 1024, /* about what is read in one visit */
@@ -46,7 +46,7 @@ struct visit_conn {
     size_t room;  /* how many may be read, FILE_REQUEST_AHEAD at most */
     struct file_request got[FILE_REQUEST_AHEAD];
     size_t n_got;
-    bool is_bad; /* the next file cannot be taken; why says more */
+    bool is_bad; /* the next file cannot be taken: see why */
     struct err why;
 };
 
@@ -80,11 +80,11 @@ struct visit {
     struct token *known; /* connections that are not new, whether they live or not */
     size_t n_known, known_capacity;
 
-    /* What came of it. */
-    struct arena *arena; /* of what was got */
-    struct err error;    /* the folder may not be believed */
+    /* Results. */
+    struct arena *arena; /* holds the requests that were read */
+    struct err error;    /* why the folder cannot be trusted */
     struct err put_error;
-    bool has_more; /* it stopped before all was read */
+    bool has_more; /* the visit stopped before all was read */
 };
 
 struct visit_conn *visit_add_conn(struct visit *v, const struct token *token, void *owner,
@@ -105,16 +105,16 @@ struct file_conn;
 struct box {
     struct inbox *in;
     uid_t uid;
-    int wd; /* -1: the kernel tells nothing of it */
+    int wd; /* -1: the kernel does not watch the folder */
     struct box *next_queued, *next_active;
     bool is_queued, is_active;
     bool wants_list;
-    struct err refused; /* the last reason that was logged; kind ERR_NONE: it is believed */
+    struct err refused; /* the last reason that was logged; kind ERR_NONE: the folder is trusted */
     struct file_conn *conns;
     size_t n_conns, n_over;
     struct token *dead; /* the last INBOX_DEAD_MAX connections that are gone, in a ring */
-    size_t n_dead;      /* that there ever were */
-    uint64_t rest_ms;   /* it is not visited before */
+    size_t n_dead;      /* how many there ever were */
+    uint64_t rest_ms;   /* no visit before this time */
     uint64_t pause_ms;
 };
 
@@ -132,44 +132,45 @@ struct inbox {
     struct box *visited; /* by the visit under way; NULL: it is a scan */
     struct inbox_scan scan;
     bool wants_users, wants_boxes;
-    uint64_t scan_ms;   /* not before */
-    uint64_t users_ms;  /* nor are all users listed before */
-    bool has_missed;    /* the kernel could not keep all that it had to tell */
-    uint64_t missed_ms; /* that is not made up for before */
-    uid_t *met;         /* to be made a folder for */
+    uint64_t scan_ms;   /* no scan before this time */
+    uint64_t users_ms;  /* no listing of all users before this time */
+    bool has_missed;    /* the kernel lost events */
+    uint64_t missed_ms; /* no listing for lost events before this time */
+    uid_t *met;         /* users who are to get a folder */
     size_t n_met, met_capacity;
     uv_work_t work;
-    bool is_working; /* that is under way */
+    bool is_working; /* work is under way */
     bool is_ending;
     uv_timer_t *timer;
     uv_timer_cb on_timer;
     uint64_t listed_ms, busy_ms; /* when all were listed, when a client was connected */
 };
 
-/* It shall be visited. */
+/* Queues the box for a visit. */
 void inbox_queue(struct box *b);
-/* What is due is done once the events of this turn of the loop were heard. */
+/* Does what is due once the events of this turn of the loop were heard. */
 void inbox_wake(struct inbox *in);
 uint64_t inbox_now(const struct inbox *in);
 
 /* Begins a connection; never NULL. */
 struct file_conn *file_conn_open(struct box *b, const struct token *token);
-/* Tells the client of a first request that cannot be taken why that is. */
+/* Tells the client why its first request cannot be taken. */
 void file_conn_refuse(struct box *b, const struct token *token, const char *why);
 struct file_conn *file_conn_find(const struct box *b, const struct token *token);
 
-/* Says what is to be done for it in a visit. */
+/* Adds to a visit what is to be done for the connection. */
 void file_conn_prepare(struct file_conn *c, struct visit *v);
-/* What came of that. */
+/* Takes the visit's results. */
 void file_conn_take(struct file_conn *c, const struct visit_conn *got);
 void file_conn_took_put(struct file_conn *c, const struct visit_put *put);
-/* Looks at the clock; when to look again. */
+/* Does what is due by the clock; returns when to call it again. */
 uint64_t file_conn_tick(struct file_conn *c);
 struct file_conn *file_conn_next(struct file_conn *c);
-/* Frees those whose last files the visit has removed. */
+/* Frees connections whose last files the visit has removed. */
 void file_conn_bury(struct box *b);
 
-/* The end of ludwigd: puts the last replies at once, in this thread, and frees it. */
+/* At the end of ludwigd: puts the last replies at once, in this thread, and frees the
+ * connection. */
 void file_conn_part(struct file_conn *c);
 
 #endif

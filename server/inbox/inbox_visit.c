@@ -12,7 +12,7 @@
 
 #include "common/base/units.h"
 
-/* ---- filling it in ---- */
+/* ---- preparation ---- */
 
 struct visit_conn *visit_add_conn(struct visit *v, const struct token *token, void *owner,
                                   int64_t next, size_t room)
@@ -114,8 +114,8 @@ static int compare_tokens(const void *x, const void *y)
     return memcmp(x, y, sizeof(struct token));
 }
 
-/* A later request of a connection that is not known waits for its first one, which may get its name
- * a moment later. */
+/* A later request of a connection that is not known waits for the connection's first request, which
+ * may get its name a moment later. */
 static void find_new(struct visit *v, int box_fd)
 {
     int fd = openat(box_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -164,7 +164,7 @@ void visit_run(struct visit *v)
     int fd;
 
 #ifdef LUDWIG_TEST_HOOKS
-    if (getenv("LUDWIG_INBOX_HANGS") != NULL) /* as on a share that is away */
+    if (getenv("LUDWIG_INBOX_HANGS") != NULL) /* hangs as on a share that is away */
         (void)poll(NULL, 0, -1);
 #endif
     if (v->arena == NULL)

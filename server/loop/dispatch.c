@@ -34,7 +34,7 @@ static void answer_error(struct conn *c, int64_t re, const struct err *why)
     conn_answer(c, MSG_ERROR, re, &encoded);
 }
 
-/* Tells it why, and cuts it off. */
+/* Tells a peer why, and cuts it off. */
 static void cut_off(struct conn *c, int64_t re, const struct err *why)
 {
     log_event(LOG_WARN, "cut-off", "conn", "%lld", (long long)c->number, "user", "%s", c->user,
@@ -65,8 +65,9 @@ int dispatch_forget_requests(struct server *sv, int64_t unused, struct err *e)
 /* ---- calling ---- */
 
 /*
- * Runs the handler, unless the request was answered before and that answer was kept.  That of a
- * submit_begin is not: an opened sweep, and so its answer, lives only as long as the connection.
+ * Runs the handler, unless the request was answered before and that answer was kept.  Answers to
+ * submit_begin are not kept: an opened sweep, and so its answer, lives only as long as the
+ * connection.
  */
 static int call_handler(struct server *sv, void *context, struct err *e)
 {
@@ -121,7 +122,7 @@ static int call_handler(struct server *sv, void *context, struct err *e)
     return rc < 0 ? -1 : 0;
 }
 
-/* As the handler: -1 (its peer was told why), 0, or more when it has more to do. */
+/* Returns what the handler did: -1 (its peer was told why), 0, or more when it has more to do. */
 static int step(struct server *sv, struct unfinished *u)
 {
     struct conn *c = u->ask.conn;

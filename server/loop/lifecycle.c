@@ -31,7 +31,7 @@ enum { LAST_CALL_MS = 2000 };
 
 /* ---- opening ---- */
 
-/* The server's id is made once for a database, so that results can say which server's they are. */
+/* The server's id is made once for a database, so that results can name their server. */
 static int open_database(struct server *sv, struct err *e)
 {
     char *path = path_join(sv->conf.state, "ludwig.db"), hex[TOKEN_HEX];
@@ -51,7 +51,7 @@ static int open_database(struct server *sv, struct err *e)
     return db_run(sv->db, e, SQL_META_SET, "ss", "server_id", sv->server_id) < 0 ? -1 : 0;
 }
 
-/* Also takes down what was put up only half. */
+/* Also closes a server that was opened only in part. */
 void server_close(struct server *sv)
 {
     jails_destroy(sv);
@@ -144,8 +144,7 @@ static int listen_at(struct server *sv, const char *socket, struct err *e)
     return listen_on(sv, socket, sv->conf.socket_group, e);
 }
 
-/* A client that is answered may take it that this ludwigd stays: all else that can fail comes
- * before. */
+/* Clients that get an answer may assume that ludwigd stays: all that can fail comes before. */
 int server_listen(struct server *sv, struct err *e)
 {
     const char *const *sockets = sv->conf.sockets.items;
@@ -165,7 +164,7 @@ int server_listen(struct server *sv, struct err *e)
     for (size_t i = 0; i < sv->conf.sockets.n; i++)
         if (listen_at(sv, sockets[i], e) < 0)
             return -1;
-    /* Where those look that have a shell here.  Another ludwigd may be this system's. */
+    /* Clients with a shell on this machine look there.  Another ludwigd may be this system's. */
     if (sv->conf.has_usual_sockets && geteuid() == 0 &&
         listen_at(sv, LAYOUT_SYSTEM_SOCKET, &why) < 0)
         log_event(LOG_WARN, "not-listening", "socket", "%s", LAYOUT_SYSTEM_SOCKET, "why", "%s",
@@ -177,7 +176,7 @@ int server_listen(struct server *sv, struct err *e)
 
 static void on_last_call(uv_timer_t *timer)
 {
-    (void)timer; /* that it has run out is all server_run looks for */
+    (void)timer; /* server_run only looks whether it has run out */
 }
 
 void server_run(struct server *sv)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lifecycle.h - puts ludwigd together, runs it, takes it apart
- *
- * It knows every part, and none of them knows it.
+ * lifecycle.c knows every part of ludwigd, and no part knows lifecycle.c.
  */
 #ifndef LUDWIG_SERVER_LOOP_LIFECYCLE_H
 #define LUDWIG_SERVER_LOOP_LIFECYCLE_H
@@ -16,9 +14,9 @@
 int server_open(struct server *sv, struct err *e);
 /* Makes the share and the sockets. */
 int server_listen(struct server *sv, struct err *e);
-/* Runs until server_leave was called and all that was to be said has been read. */
+/* Runs until server_leave was called and the peers have read all answers. */
 void server_run(struct server *sv);
-/* No new connections and requests; what was answered is flushed, but not for ever. */
+/* Takes no new connections and requests, and flushes the answers for a limited time. */
 void server_leave(struct server *sv, const char *why);
 void server_close(struct server *sv);
 

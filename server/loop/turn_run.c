@@ -15,11 +15,11 @@
 #include "server/queue/subscribe.h"
 
 enum {
-    LONG_TURN_MS = 100, /* worth a line of the log */
+    LONG_TURN_MS = 100, /* a turn of this length is logged */
     FORGET_EVERY_MS = 3600 * 1000
 };
 
-/* A connection to be told if the commit fails, and of which of its messages. */
+/* A message of this turn: if the commit fails, its connection is told. */
 struct asker {
     int64_t conn;
     int64_t seq;
@@ -39,7 +39,7 @@ static bool is_paused(const struct turn *t)
     return uv_is_active((const uv_handle_t *)&t->pause);
 }
 
-/* One piece always, so that messages cannot keep it from being done. */
+/* Does one piece at least, so that messages cannot keep ludwigd's own work from being done. */
 static void do_work(struct turn *t)
 {
     size_t n = is_paused(t) ? 0 : t->n_chores;
@@ -56,7 +56,7 @@ static void do_work(struct turn *t)
     }
 }
 
-/* Those that have not run come first in the next turn; all again if it was for nothing. */
+/* Chores that have not run come first in the next turn; if the commit failed, all are kept. */
 static void settle_chores(struct turn *t, bool is_committed)
 {
     struct chore *old = t->chores;
@@ -101,8 +101,8 @@ static void add_asker(struct turn *t, const struct conn *c, int64_t seq)
     t->askers[t->n_askers++] = (struct asker){ c->number, seq };
 }
 
-/* One message of each connection, round and round; the next turn begins behind the last one
- * served. */
+/* Handles one message of each connection, round and round; the next turn begins behind the last
+ * connection served. */
 static void take_messages(struct turn *t)
 {
     size_t passed = 0;
@@ -139,7 +139,7 @@ static void on_paused(uv_timer_t *timer)
     turn_wake(timer->data);
 }
 
-/* Numbers of changes that were given out are not given again: gaps do no harm. */
+/* Tells the askers.  Numbers of changes are not given out again: gaps do no harm. */
 static void undo(struct turn *t, struct err *why)
 {
     struct msg_error body = { (int)why->kind, why->text };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* pilot_endpoint.c - where a user's pilots find ludwigd */
 /*
- * Its sockets, for those on this machine; this machine's sshd, with a key that the user's own process
- * makes (pilotkey.h); and files on the share.  A pilot tries them in this order.
+ * ludwigd's sockets, for pilots on this machine; this machine's sshd, with a key that the user's
+ * own process makes (pilotkey.h); and files on the share.  A pilot tries them in this order.
  */
 
 #include <limits.h>
@@ -19,14 +19,14 @@
 #include "server/pilot/pilots_internal.h"
 
 enum {
-    KEPT_MS = 60 * 60 * 1000, /* then it is looked whether all of it is still there */
+    KEPT_MS = 60 * 60 * 1000, /* then the key is looked after again */
     KEPT_FAILED_MS = 5 * 60 * 1000,
     SSH_PORT = 22
 };
 
-/* ---- what is known of each user's key ---- */
+/* ---- users' keys ---- */
 
-static struct pilot_key *find(const struct pilots *p, uid_t uid)
+static struct pilot_key *find_key(const struct pilots *p, uid_t uid)
 {
     for (size_t i = 0; i < p->n_keys; i++)
         if (p->keys[i].uid == uid)
@@ -45,15 +45,15 @@ void reach_forget(struct pilots *p)
 
 bool reach_is_known(const struct pilots *p, uid_t uid)
 {
-    const struct pilot_key *key = find(p, uid);
+    const struct pilot_key *key = find_key(p, uid);
 
     return p->sv->conf.slurm.endpoints.n > 0 ||
            (key != NULL && key->ends_ms > units_monotonic_ms());
 }
 
-/* ---- asking for it ---- */
+/* ---- asking for a key ---- */
 
-/* What it said: the folder of the key, and the names of this machine, each on a line. */
+/* Reads the answer: the folder of the key, and the names of this machine, each on a line. */
 static char *read_answer(const struct pilots *p, const char *said)
 {
     const struct endpoint *login = &p->sv->conf.slurm.login;
@@ -80,7 +80,7 @@ static void on_key(void *context, struct slurm_result *result)
     struct pilots *p = context;
     bool is_well = result->exit_code == 0 && !result->is_late;
     char *endpoints = is_well ? read_answer(p, buf_text(&result->out)) : mem_strdup("");
-    struct pilot_key *key = find(p, p->reach_account->uid);
+    struct pilot_key *key = find_key(p, p->reach_account->uid);
 
     p->call = NULL;
     if (!is_well) {
@@ -134,7 +134,7 @@ int reach_ask(struct pilots *p, const struct account *account, const char *right
 {
     struct arena *a = arena_create();
     const char *home = getenv("HOME");
-    /* Our own home is where we were told that it is. */
+    /* Our own home is $HOME. */
     bool is_told = account->uid == geteuid() && home != NULL && home[0] == '/';
     const struct slurm_user user = { account->name, is_told ? home : account->home,
                                      account->shell };
@@ -153,7 +153,7 @@ int reach_ask(struct pilots *p, const struct account *account, const char *right
 
 /* ---- the list ---- */
 
-static void add(struct buf *out, const char *scheme, const char *text)
+static void add_endpoint(struct buf *out, const char *scheme, const char *text)
 {
     if (text[0] != '\0')
         buf_printf(out, "%s%s%s", out->n > 0 ? "," : "", scheme, text);
@@ -165,13 +165,13 @@ static void add_all(struct buf *out, const char *scheme, const struct list *text
 
     for (size_t i = 0; i < texts->n; i++)
         if (strcmp(scheme, "unix:") != 0 || !conf_is_pattern(items[i]))
-            add(out, scheme, items[i]);
+            add_endpoint(out, scheme, items[i]);
 }
 
 const char *reach_endpoints(const struct pilots *p, uid_t uid, struct arena *a)
 {
     const struct conf *conf = &p->sv->conf;
-    const struct pilot_key *key = find(p, uid);
+    const struct pilot_key *key = find_key(p, uid);
     struct buf out = { 0 };
     const char *copy;
 
@@ -179,9 +179,9 @@ const char *reach_endpoints(const struct pilots *p, uid_t uid, struct arena *a)
         add_all(&out, "", &conf->slurm.endpoints);
     } else {
         add_all(&out, "unix:", &conf->sockets);
-        add(&out, "", key != NULL ? key->endpoints : "");
+        add_endpoint(&out, "", key != NULL ? key->endpoints : "");
         if (inbox_kind(p->sv->inbox) != INBOX_NONE)
-            add(&out, "share:", conf->share);
+            add_endpoint(&out, "share:", conf->share);
     }
     copy = arena_strdup(a, buf_text(&out));
     buf_free(&out);

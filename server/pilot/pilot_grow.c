@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pilot_grow.c - what waits for each pool, and rows of more pilots for it, as the plan says */
+/* pilot_grow.c - the demand for each pool, and rows of more pilots for it, as the plan says */
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { ARRAY_MAX = 1000 };
 
-/* ---- what waits ---- */
+/* ---- demand ---- */
 
 void demands_free(struct demands *d)
 {
@@ -21,7 +21,7 @@ void demands_free(struct demands *d)
     free(d->items);
 }
 
-/* That of the row's pool; its rows lie together. */
+/* The demand of the row's pool; the pool's rows lie together. */
 static struct pool_demand *demand_of_pool(struct demands *to, struct stmt *s, struct arena *a,
                                           struct err *e)
 {
@@ -38,7 +38,7 @@ static struct pool_demand *demand_of_pool(struct demands *to, struct stmt *s, st
     return pool_read(stmt_bytes(s, 3), a, &d->spec, e) < 0 ? NULL : d;
 }
 
-/* Jobs of that sweep that pilots have which are about to end, and end them: they come back one
+/* Counts the sweep's jobs on pilots that are about to end, and end them: these jobs come back one
  * after the other, and one pilot will do for all of them. */
 static int64_t count_returning(struct server *sv, int64_t sweep, struct err *e)
 {
@@ -68,7 +68,7 @@ static struct plan_demand demand_of(struct stmt *s, int64_t returning, int64_t n
         .jobs = (stmt_int(s, 6) + returning + batch - 1) / batch,
         .size = { stmt_int(s, 8), stmt_int(s, 9), stmt_int(s, 10) },
         .need_ms = pilot_need_ms(&need),
-        /* As long as none has ended, that they are long is known once they are. */
+        /* Before the first job has ended, the oldest one that runs shows whether they are long. */
         .takes_ms = need.mean_ms > 0         ? need.mean_ms
                     : ran_ms >= PLAN_SLOT_MS ? ran_ms
                                              : 0,
@@ -114,13 +114,13 @@ struct planning {
     const struct demands *all;
     struct entry *entries;
     size_t n, capacity;
-    size_t n_there;     /* the first ones, which are not planned just now */
+    size_t n_there;     /* the first ones, which there are already */
     int64_t late_at_ms; /* the next one is late by then, of the wall clock; INT64_MAX: none */
 };
 
-/* ---- what there is ---- */
+/* ---- existing pilots ---- */
 
-/* Unless Slurm may start it at any moment, and it does not wait for long. */
+/* False while Slurm may start the pilot at any moment and it has not waited long. */
 static bool is_late(struct planning *g, const struct pilot_row *row)
 {
     int64_t late_at_ms = row->created_at + PLAN_LATE_MS;
@@ -140,7 +140,7 @@ static void add_entry(struct planning *g, const struct entry *entry)
     g->entries[g->n++] = *entry;
 }
 
-/* ---- what accounts and QOS allow ---- */
+/* ---- limits of accounts and QOS ---- */
 
 static bool is_same_account(const struct pilots *p, const struct slurm_pool *x,
                             const struct slurm_pool *y)
@@ -171,7 +171,7 @@ struct pilots_there pilots_there(const struct pilots *p, const struct pilot_owne
     return n;
 }
 
-/* With those that were planned just now. */
+/* Counts existing pilots and those that were planned just now. */
 static struct pilots_there count_there(const struct planning *g, const struct pool_demand *d)
 {
     const struct pilot_owner owner = { d->uid, d->user, d->pool, &d->spec };
@@ -187,7 +187,7 @@ static struct pilots_there count_there(const struct planning *g, const struct po
     return n;
 }
 
-/* The user's other pools that have none yet: one each is left to them. */
+/* Counts the user's other pools that have no pilot yet: one each is left to them. */
 static int64_t count_empty(const struct planning *g, const struct pool_demand *d)
 {
     int64_t n = 0;
@@ -204,15 +204,15 @@ static int64_t count_empty(const struct planning *g, const struct pool_demand *d
     return n;
 }
 
-/* ---- which pools share ---- */
+/* ---- sharing ---- */
 
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-/* How many more that user may have in that pool: beyond that they would not be accepted, or would
- * wait for those that run. */
+/* How many more pilots that user may have in that pool: more would not be accepted, or would wait
+ * for those that run. */
 static int64_t most_more(const struct planning *g, const struct pool_demand *d)
 {
     struct pilots *p = g->p;
@@ -248,7 +248,7 @@ static bool names(const struct pool_demand *d, int64_t sweep)
     return false;
 }
 
-/* This one, and those after it that the sweep names as well, and that may get more. */
+/* Counts this pool, and those after it that the sweep names as well, and that may get more. */
 static int64_t count_sharing(const struct planning *g, size_t pool, int64_t sweep)
 {
     int64_t n = 1;
@@ -262,7 +262,7 @@ static int64_t count_sharing(const struct planning *g, size_t pool, int64_t swee
         total_milli = 1000 * site_partition(g->p, d->user, &d->spec).total_cpus;
         for (size_t k = 0; k < g->n; k++)
             milli += g->entries[k].pool == d->pool ? g->entries[k].pilot.size.cpus_milli : 0;
-        /* About: the partition may hold one more. */
+        /* An estimate: the partition may hold one more. */
         n += (total_milli == 0 || milli < total_milli) && most_more(g, d) > 0;
     }
     return n;
@@ -301,7 +301,7 @@ static struct plan_order plan_for(const struct planning *g, size_t i)
     return pilot_plan(&pool);
 }
 
-/* ---- more ---- */
+/* ---- new rows ---- */
 
 static int64_t whole(int64_t milli)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pilot_limits.c - what accounts and QOS allow a user's pilots: a pure function */
+/* pilot_limits.c - limits that accounts and QOS set for a user's pilots: a pure function */
 
 #include "server/pilot/pilots_internal.h"
 
@@ -12,7 +12,7 @@ static bool is_same(const char *a, const char *b)
     return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
 
-/* ---- which ---- */
+/* ---- associations and QOS ---- */
 
 /* user "": the account's own */
 static const struct slurm_assoc *find_assoc(const struct slurm_accounts *all, const char *account,
@@ -41,9 +41,9 @@ static const struct slurm_qos *find_qos(const struct slurm_accounts *all, const 
     return NULL;
 }
 
-/* ---- one limit after the other ---- */
+/* ---- single limits ---- */
 
-/* The first one that there is counts. */
+/* Takes the limit unless one was taken before. */
 static void take_first(int64_t *to, const char **what, int64_t limit, const char *said)
 {
     if (*to != SLURM_NONE || limit == SLURM_NONE)
@@ -85,7 +85,7 @@ static void take_group_tres(struct pilot_limits *to, const char *tres)
     narrow(&to->group_cpus, cpus == SLURM_NONE ? 0 : cpus);
 }
 
-/* ---- all of them ---- */
+/* ---- all limits ---- */
 
 static void take_qos(struct pilot_limits *to, const struct slurm_qos *qos, struct arena *a)
 {
@@ -138,7 +138,7 @@ struct pilot_limits pilot_limits(const struct slurm_accounts *all, const struct 
     qos = find_qos(all, qos_name);
     take_qos(&to, partition_qos, a);
     take_qos(&to, qos, a);
-    if (assoc != NULL) { /* the user's own; sacctmgr shows there what is inherited */
+    if (assoc != NULL) { /* the user's association; sacctmgr shows inherited limits there */
         take_first(&to.submit, &to.submit_what, assoc->max_submit,
                    arena_printf(a, "MaxSubmitJobs of account %s", assoc->account));
         take_first(&to.run, &to.run_what, assoc->max_jobs,
@@ -191,7 +191,7 @@ void limits_narrow(const struct pilot_limits *limits, struct plan_partition *par
     if (limits->max_time_ms == SLURM_NONE)
         return;
     narrow(&partition->max_time_ms, limits->max_time_ms);
-    /* Without a time Slurm would give it one that its QOS forbids. */
+    /* Without a time Slurm would give the pilot one that its QOS forbids. */
     if (partition->default_time_ms == 0 || partition->default_time_ms > limits->max_time_ms)
         partition->default_time_ms = limits->max_time_ms;
     partition->is_time_needed = true;

@@ -23,7 +23,7 @@ static int64_t divide_up(int64_t a, int64_t b)
     return a / b + (a % b > 0);
 }
 
-/* How many of these fit there at once. */
+/* How many of `each` fit into `there` at once. */
 static int64_t fits(const struct plan_size *there, const struct plan_size *each)
 {
     int64_t n = INT32_MAX;
@@ -37,9 +37,9 @@ static int64_t fits(const struct plan_size *there, const struct plan_size *each)
     return n;
 }
 
-/* ---- how many slots ---- */
+/* ---- slots ---- */
 
-/* So short that a slot is meant to work through many of them. */
+/* Whether jobs are so short that a slot is meant to work through many of them. */
 static bool is_short(const struct plan_demand *d)
 {
     return d->takes_ms < PLAN_SLOT_MS;
@@ -55,7 +55,7 @@ static int64_t slots_wanted(const struct plan_demand *d, bool has_one_job_each)
                    larger(1, divide_up(smaller(d->jobs, INT32_MAX) * d->takes_ms, PLAN_SLOT_MS)));
 }
 
-/* Of those that are wanted, how many are there or have been asked for; these are taken. */
+/* Counts the wanted slots that are there or have been asked for, and takes them. */
 static int64_t slots_had(struct plan_pilot *pilots, size_t n_pilots, const struct plan_demand *d,
                          int64_t wanted)
 {
@@ -63,14 +63,14 @@ static int64_t slots_had(struct plan_pilot *pilots, size_t n_pilots, const struc
 
     for (size_t i = 0; i < n_pilots && had < wanted; i++) {
         struct plan_pilot *p = &pilots[i];
-        /* One that works already has no room for another job, unless its own are soon over. */
+        /* A pilot that works already has no room for another job, unless its jobs are soon over. */
         bool has_slots = p->is_waiting ? !p->is_elsewhere || !p->is_late : is_short(d);
         int64_t n;
 
         if ((d->may_use != NULL && !d->may_use[i]) || !has_slots)
             continue;
         n = smaller(wanted - had, fits(&p->size, &d->size));
-        if (p->takes_one && n > 0) { /* and has no room for any other */
+        if (p->takes_one && n > 0) { /* and has no room for any other job */
             n = 1;
             p->size = (struct plan_size){ 0 };
         } else {
@@ -84,9 +84,9 @@ static int64_t slots_had(struct plan_pilot *pilots, size_t n_pilots, const struc
     return had;
 }
 
-/* ---- of which size ---- */
+/* ---- size ---- */
 
-/* A job that needs more gets it, or is left for Slurm to judge. */
+/* A job that needs more than the limits gets it, or is left for Slurm to judge. */
 static int64_t most_of(int64_t node_milli, int64_t pilot_milli, int64_t job_milli)
 {
     int64_t most_milli = node_milli > 0 ? smaller(node_milli, pilot_milli) : pilot_milli;
@@ -94,8 +94,8 @@ static int64_t most_of(int64_t node_milli, int64_t pilot_milli, int64_t job_mill
     return larger(most_milli, job_milli);
 }
 
-/* As many as fit into a pilot as large as may be.  GPUs are what everybody waits for: one that is
- * free is enough to begin with. */
+/* As many jobs as fit into the largest pilot.  GPUs are scarce: a single free one is enough to
+ * begin with. */
 static int64_t jobs_per_pilot(const struct plan_partition *p, const struct plan_demand *d,
                               int64_t wanted)
 {
@@ -108,10 +108,10 @@ static int64_t jobs_per_pilot(const struct plan_partition *p, const struct plan_
     return larger(1, smaller(wanted, fits(&max, &d->size)));
 }
 
-/* ---- for how long ---- */
+/* ---- time ---- */
 
-/* Enough for the jobs that each slot gets, as long as that is no longer than usual there.  slots 0: one
- * each. */
+/* Enough time for the jobs that each slot gets, as long as that is no longer than usual in the
+ * partition.  slots 0: a slot for each job. */
 static int64_t time_of(const struct plan_partition *p, const struct plan_demand *d, int64_t slots)
 {
     int64_t usual_ms = p->default_time_ms > 0 ? p->default_time_ms : PLAN_TIME_USUAL_MS;
@@ -128,7 +128,7 @@ static int64_t time_of(const struct plan_partition *p, const struct plan_demand 
     return divide_up(wanted_ms, 60000) * 60000;
 }
 
-/* ---- all of it ---- */
+/* ---- orders ---- */
 
 static struct plan_order order_for(const struct plan_pool *pool, const struct plan_demand *d,
                                    int64_t missing, int64_t had)

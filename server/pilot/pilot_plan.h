@@ -2,17 +2,18 @@
 /*
  * pilot_plan.h - how many pilots of which size and time a pool gets: a pure function
  *
- * In: what waits for the pool, the pilots there are, the partition as Slurm describes it, all as of
- * now.  Out: pilots to be submitted.
+ * In: jobs that wait for the pool, the pilots there are, the partition as Slurm describes it, all
+ * as of now.  Out: pilots to be submitted.
  *
- * A pilot holds several small jobs, up to PLAN_CPUS_MAX processors if the site does not say, and never
- * more than fit on a node.  Where jobs are short, there are only so many slots that each has PLAN_SLOT_MS of work:
- * a pilot that is there sooner does more than one that has to be waited for.  As long as nobody
- * knows how long jobs take there are PLAN_UNKNOWN_SLOTS at most; that they run for long already is
- * known, too.
+ * A pilot holds several small jobs, up to PLAN_CPUS_MAX processors if the site does not say, and
+ * never more than fit on a node.  Where jobs are short, there are only so many slots that each has
+ * PLAN_SLOT_MS of work: a pilot that starts sooner does more than one that has to be waited for.
+ * As long as the run time of jobs is not known there are PLAN_UNKNOWN_SLOTS at most; jobs that
+ * already run for long count as long.
  *
- * Pools of one sweep share what it wants: each gets an even part, and what one of them cannot have is
- * left for the others.  One that Slurm lets wait for PLAN_LATE_MS is not counted on elsewhere.
+ * Pools of one sweep share its demand: each gets an even part, and the part that a pool cannot have
+ * is left for the others.  A pilot that Slurm lets wait for PLAN_LATE_MS does not count for other
+ * pools.
  */
 #ifndef LUDWIG_SERVER_PILOT_PILOT_PLAN_H
 #define LUDWIG_SERVER_PILOT_PILOT_PLAN_H
@@ -30,7 +31,7 @@ enum {
     PLAN_TIME_USUAL_MS = 60 * 60 * 1000 /* where the partition names none */
 };
 
-/* Of a machine, a pilot or a job.  0: none, or, of a partition, that it is not known. */
+/* The size of a machine, a pilot or a job.  0: none, or, of a partition, not known. */
 struct plan_size {
     int64_t cpus_milli, gpus_milli, memory_bytes;
 };
@@ -38,28 +39,28 @@ struct plan_size {
 /* Jobs of a sweep that wait; a job is what one process works through. */
 struct plan_demand {
     int64_t jobs;
-    struct plan_size size; /* of one */
-    int64_t need_ms;       /* that one may take, its results included; 0: nobody knows */
-    int64_t takes_ms;      /* that one takes usually, or has taken so far at least; 0: the same */
-    int64_t sweep;         /* theirs */
-    int64_t n_sharing;     /* pools that share it, this one among them, and are still to be asked */
-    const bool *may_use;   /* per pilot: the sweep names its pool; NULL: all of them */
+    struct plan_size size; /* of one job */
+    int64_t need_ms;       /* that one job may take, its results included; 0: not known */
+    int64_t takes_ms;      /* that one job usually takes, or has taken so far; 0: not known */
+    int64_t sweep;         /* that the jobs are of */
+    int64_t n_sharing;     /* pools that share the jobs and are still to be asked, with this one */
+    const bool *may_use;   /* per pilot: the sweep names its pool; NULL: all are allowed */
 };
 
 struct plan_pilot {
     struct plan_size size;
     bool is_waiting;   /* it did not begin yet */
     bool is_elsewhere; /* in another pool */
-    bool is_late;      /* it waits for long already, or nobody can say for what */
-    bool takes_one;    /* a job is all that it does */
+    bool is_late;      /* it has waited long, or Slurm cannot start it at any moment */
+    bool takes_one;    /* it takes one job in its life */
 };
 
 struct plan_partition {
     struct plan_size node; /* of the largest kind */
     int64_t total_cpus;
     int64_t max_time_ms, default_time_ms; /* 0: none, or not known */
-    bool is_time_needed;                  /* Slurm's default is not this one */
-    struct plan_size pilot; /* that several jobs share, at most; 0: PLAN_CPUS_MAX, and one GPU */
+    bool is_time_needed;                  /* Slurm's default differs */
+    struct plan_size pilot; /* limit where several jobs share one; 0: PLAN_CPUS_MAX, and one GPU */
 };
 
 struct plan_pool {
@@ -76,10 +77,10 @@ struct plan_order {
     struct plan_size size;
     int64_t time_ms; /* 0: the partition's default */
     int64_t n;
-    int64_t sweep; /* whose jobs have none yet */
+    int64_t sweep; /* its jobs have no pilot yet */
 };
 
-/* The next one for the pool: n is 0 when it has enough. */
+/* The next pilots for the pool: n is 0 when it has enough. */
 struct plan_order pilot_plan(const struct plan_pool *pool);
 
 #endif

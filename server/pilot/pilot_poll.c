@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* pilot_poll.c - what Slurm says of pilots whose workers are not here: read, judged, written down */
+/* pilot_poll.c - Slurm's answers about pilots whose workers are not here: read, judged, written */
 /*
- * One squeue for all of them, and one sacct for those that it does not know any more.
+ * One squeue asks for all pilots, and one sacct for those that squeue does not know any more.
  */
 
 #include <inttypes.h>
@@ -28,7 +28,7 @@ struct look {
     bool has_answer;
     enum slurm_said squeue, sacct;
     struct slurm_answer jobs, ended;
-    bool has_changed; /* one of them is not as it was */
+    bool has_changed; /* a pilot is not as it was */
 };
 
 static void look_free(struct look *l)
@@ -44,7 +44,7 @@ void look_drop(struct pilots *p)
     p->look = NULL;
 }
 
-/* ---- which ---- */
+/* ---- choice of rows ---- */
 
 static bool is_here(struct server *sv, const struct pilot_row *row)
 {
@@ -56,7 +56,7 @@ bool look_is_wanted(struct pilots *p, const struct pilot_row *row)
     return row->was_asked && !is_here(p->sv, row);
 }
 
-/* Those with ids in this range, as long as there is room. */
+/* Adds the rows with ids in this range, as long as there is room. */
 static void choose_between(struct look *l, int64_t above, int64_t up_to)
 {
     const struct pilot_rows *all = &l->p->rows;
@@ -70,7 +70,7 @@ static void choose_between(struct look *l, int64_t above, int64_t up_to)
     }
 }
 
-/* ---- which row of Slurm's is it? ---- */
+/* ---- the row's job in Slurm ---- */
 
 static bool is_task(const struct pilot_row *row, const char *tasks)
 {
@@ -92,7 +92,7 @@ bool look_is_other(const struct pilot_row *row, const struct slurm_job *job)
 {
     const char *ours = row->comment;
 
-    /* Sites write comments of their own into jobs: that says nothing of whose it is. */
+    /* Sites write comments of their own into jobs: such a comment says nothing about the owner. */
     return strcmp(job->name, row->name) != 0 ||
            (job->comment != NULL && strncmp(job->comment, ours, strcspn(ours, " ") + 1) == 0 &&
             strcmp(job->comment, ours) != 0) ||
@@ -127,7 +127,7 @@ static struct slurm_seen seen_of(const struct look *l, const struct pilot_row *r
         seen.reason = (*job)->reason;
         seen.is_other = look_is_other(row, *job);
     }
-    for (size_t i = 0; i < l->ended.n; i++) /* of a job that was requeued there are several */
+    for (size_t i = 0; i < l->ended.n; i++) /* a job that was requeued has several */
         if (l->ended.ended[i].array_id == row->slurm_id && is_task(row, l->ended.ended[i].tasks))
             ended = &l->ended.ended[i];
     if (ended != NULL) {
@@ -141,7 +141,7 @@ static struct slurm_seen seen_of(const struct look *l, const struct pilot_row *r
     return seen;
 }
 
-/* ---- what it means, in a turn ---- */
+/* ---- results, in a turn ---- */
 
 static int end_pilot(struct look *l, const struct pilot_row *row, const struct slurm_meaning *m,
                      const char *words, struct err *e)
@@ -167,7 +167,7 @@ static int end_pilot(struct look *l, const struct pilot_row *row, const struct s
     return 0;
 }
 
-/* One that has run and waits: of that run nothing is left, or the lease would still run. */
+/* A pilot that has run and waits has nothing left of that run, or the lease would still run. */
 static int keep(struct look *l, const struct pilot_row *row, const struct slurm_meaning *m,
                 const struct slurm_job *job, const char *words, struct err *e)
 {
@@ -185,8 +185,8 @@ static int keep(struct look *l, const struct pilot_row *row, const struct slurm_
                : 0;
 }
 
-/* Submitted without an answer: now there is one.  It is about all of its array: those of it that
- * squeue does not know any more are looked at again, by their id. */
+/* A pilot submitted without an answer was found: so was its array.  Tasks that squeue does not know
+ * any more are looked at again, by their id. */
 static int find_submitted(struct look *l, const struct pilot_row *row, struct err *e)
 {
     const struct slurm_job *job = look_for_submitted(&l->jobs, row);
@@ -222,7 +222,7 @@ static int take_one(struct look *l, const struct pilot_row *row, struct err *e)
     switch (m.phase) {
     case PILOT_UNCLEAR: return 0;
     case PILOT_ENDED: return end_pilot(l, row, &m, words, e);
-    case PILOT_NEVER: /* it cannot begin as it is */
+    case PILOT_NEVER: /* the pilot cannot begin as it is */
         pilots_cancel(l->p, pilot_row_job(row, l->arena));
         if (pool_refuse(l->p->sv, row->pool, row->sweep,
                         arena_printf(l->arena, "Slurm has taken job %s, and will not start it: %s",
@@ -237,7 +237,7 @@ static int take_one(struct look *l, const struct pilot_row *row, struct err *e)
     }
 }
 
-static void settle(struct server *sv, int64_t unused)
+static void settle_look(struct server *sv, int64_t unused)
 {
     struct pilots *p = sv->pilots;
     struct look *l = p->look;
@@ -261,12 +261,12 @@ static void settle(struct server *sv, int64_t unused)
 static int settle_only(struct server *sv, int64_t unused, struct err *e)
 {
     (void)e;
-    turn_after(sv, settle, unused);
+    turn_after(sv, settle_look, unused);
     return 0;
 }
 
-/* One may have ended since it was looked at: then nothing of it is changed.  What cannot be written
- * down is seen again at the next look. */
+/* A pilot may have ended since it was looked at: then its row is left alone.  A change that cannot
+ * be written is seen again at the next look. */
 static int take_all(struct server *sv, int64_t unused, struct err *e)
 {
     struct look *l = sv->pilots->look;
@@ -281,7 +281,7 @@ static int take_all(struct server *sv, int64_t unused, struct err *e)
     return settle_only(sv, unused, e);
 }
 
-static void take(struct look *l)
+static void take_look(struct look *l)
 {
     turn_add_work(l->p->sv->turn, take_all, 0);
 }
@@ -298,7 +298,7 @@ static void on_ended(void *context, struct slurm_result *result)
         slurm_read(SLURM_ENDED, buf_text(&result->out), result->out.n, l->arena, &l->ended, &e) ==
             0)
         l->sacct = SLURM_HAS_NONE;
-    take(l);
+    take_look(l);
 }
 
 static void ask_accounting(struct look *l)
@@ -316,7 +316,7 @@ static void ask_accounting(struct look *l)
     }
     c.args = slurm_sacct_args(jobs, n, l->arena);
     if (n == 0 || pilots_call(l->p, &c, on_ended, l, &e) < 0)
-        take(l);
+        take_look(l);
 }
 
 static void on_jobs(void *context, struct slurm_result *result)
@@ -339,7 +339,7 @@ static void on_jobs(void *context, struct slurm_result *result)
     }
     pilots_away(l->p, e.kind != ERR_NONE ? e.text : slurm_failure_words(result, l->arena));
     pilots_look_in(l->p, PILOTS_LOOK_EVERY_MS);
-    take(l);
+    take_look(l);
 }
 
 void look_begin(struct pilots *p)
@@ -353,8 +353,8 @@ void look_begin(struct pilots *p)
     l->p = p;
     l->arena = arena_create();
     p->look = l;
-    /* Those whose submission was not answered come first, by themselves.  Where there are too many
-     * for one look, the next one goes on where this one ended. */
+    /* Pilots whose submission was not answered come first, by themselves.  Where there are too many
+     * for one look, the next look goes on where this one ended. */
     l->rows = arena_alloc(l->arena, LOOK_AT_ONCE * sizeof(struct pilot_row *));
     for (size_t i = 0; i < p->rows.n; i++)
         l->is_by_name |= look_is_wanted(p, &p->rows.items[i]) && p->rows.items[i].slurm_id == 0;
@@ -374,5 +374,5 @@ void look_begin(struct pilots *p)
         return;
     if (n > 0)
         pilots_away(p, e.text);
-    take(l);
+    take_look(l);
 }

@@ -32,11 +32,11 @@ enum {
 struct pilotkey {
     const char *server_id, *socket_path, *host, *port;
     char *ssh_dir, *dir; /* ~/.ssh and the key's */
-    char *mark;          /* of its line */
+    char *mark;          /* of the key's line in authorized_keys */
     char own_name[HOST_BYTES];
 };
 
-/* ---- the line ---- */
+/* ---- the line in authorized_keys ---- */
 
 static bool is_plain(const char *text)
 {
@@ -81,8 +81,8 @@ void pilotkey_known_hosts(const char *scanned, struct buf *out)
 
 /* ---- programs ---- */
 
-/* Appends what it prints.  Its exit code; -1 with e set when there is none. */
-static int run(const char *const *words, struct buf *out, struct err *e)
+/* Runs a program and appends its output.  Its exit code; -1 with e set when there is none. */
+static int run_program(const char *const *words, struct buf *out, struct err *e)
 {
     int ends[2], status = 0, rc;
     ssize_t n;
@@ -118,7 +118,7 @@ static int scan(const struct pilotkey *k, struct buf *known, struct err *e)
 {
     const char *const words[] = { "ssh-keyscan", "-T", "5", "-p", k->port, "--", k->host, NULL };
     struct buf said = { 0 };
-    int rc = run(words, &said, e);
+    int rc = run_program(words, &said, e);
 
     if (rc >= 0)
         pilotkey_known_hosts(buf_text(&said), known);
@@ -140,7 +140,7 @@ static int put(const char *dir, const char *from, const char *to, struct err *e)
     return rc;
 }
 
-/* The public half first: where there is a key, there are both. */
+/* The public half is put first: where there is a key, there are both. */
 static int generate(const struct pilotkey *k, struct err *e)
 {
     char *fresh = path_join(k->dir, "new"), *public_half = path_join(k->dir, "new.pub");
@@ -149,9 +149,9 @@ static int generate(const struct pilotkey *k, struct err *e)
     struct buf said = { 0 };
     int rc;
 
-    (void)unlink(fresh); /* of one who died over it: ssh-keygen would ask */
+    (void)unlink(fresh); /* left by a process that was killed: ssh-keygen would ask */
     (void)unlink(public_half);
-    rc = run(words, &said, e);
+    rc = run_program(words, &said, e);
     if (rc > 0)
         rc = err_set(e, ERR_FAILED, "ssh-keygen has failed (exit code %d)", rc);
     if (rc == 0 && (put(k->dir, "new.pub", "key.pub", e) < 0 || put(k->dir, "new", "key", e) < 0))
@@ -174,7 +174,7 @@ static int make_key(const struct pilotkey *k, struct buf *public_half, struct er
     return rc;
 }
 
-/* line NULL: it is taken away.  The file may be a link to where somebody keeps such files. */
+/* Writes the key's line; NULL takes it away.  The file may be a link to another folder. */
 static int authorize(const struct pilotkey *k, const char *line, struct err *e)
 {
     char *path = path_join(k->ssh_dir, "authorized_keys");
@@ -184,7 +184,7 @@ static int authorize(const struct pilotkey *k, const char *line, struct err *e)
     return rc;
 }
 
-/* ludwig, beside this ludwigd, may be run with the key. */
+/* The key may run the ludwig beside this ludwigd. */
 static int let_in(const struct pilotkey *k, const struct buf *public_half, struct err *e)
 {
     char *self = path_real("/proc/self/exe", e), *dir, *ludwig;
@@ -207,7 +207,7 @@ static int let_in(const struct pilotkey *k, const struct buf *public_half, struc
     return rc;
 }
 
-/* ---- all of it ---- */
+/* ---- main function ---- */
 
 static int make_all(struct pilotkey *k, struct err *e)
 {
@@ -254,7 +254,7 @@ static int work(struct pilotkey *k, const char *all, struct err *e)
     if (io_make_dirs(is_wanted ? k->dir : all, 0700, e) < 0)
         return -1;
     lock = path_join(all, "lock");
-    fd = io_lock_file_within(lock, LOCK_MAX_MS, e); /* two servers of one user may be at it */
+    fd = io_lock_file_within(lock, LOCK_MAX_MS, e); /* a user may have two servers */
     free(lock);
     if (fd < 0)
         return -1;

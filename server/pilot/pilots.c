@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pilots.c - what is to be done next about pilots */
+/* pilots.c - chooses the next step for pilots */
 
 #include "server/pilot/pilots.h"
 
@@ -14,7 +14,7 @@
 
 enum { THINK_EVERY_MS = 200, FORGET_EVERY_MS = 60 * 60 * 1000, CANCEL_MAX_BYTES = 8 * 1024 };
 
-/* ---- when ---- */
+/* ---- waking ---- */
 
 void pilots_wake(struct server *sv)
 {
@@ -24,7 +24,7 @@ void pilots_wake(struct server *sv)
         pilots_think_at(p, p->thought_at_ms + THINK_EVERY_MS);
 }
 
-/* Slurm does not answer, or was asked too often for n_calls more: later. */
+/* Whether to wait, as Slurm does not answer, or was asked too often for n_calls more. */
 static bool has_to_wait(struct pilots *p, int64_t n_calls)
 {
     int64_t now_ms = units_monotonic_ms();
@@ -37,9 +37,9 @@ static bool has_to_wait(struct pilots *p, int64_t n_calls)
     return p->away_ends_ms > now_ms || wait_ms > 0;
 }
 
-/* What runs after the turn.  Nobody needs it before there are jobs: by then it may have come.
- * That there is too little for half of the questions does not mean that Slurm is away, nor that
- * there are no accounts.  One call more, as something else may begin after the same turn. */
+/* Runs after the turn.  The answers are needed only once there are jobs, and may have come by then.
+ * There must be tokens for all questions: one that is not asked would look as if Slurm were away,
+ * or had no accounts.  One call more, as something else may begin after the same turn. */
 static void begin_site(struct server *sv, int64_t unused)
 {
     struct pilots *p = sv->pilots;
@@ -71,7 +71,7 @@ int pilots_take_pools(struct server *sv, const struct conn *c, int64_t sweep,
         int64_t id = 0;
         int rc;
 
-        /* The same entry makes the same bytes, which is how it is known again. */
+        /* The same entry makes the same bytes, by which its pool is found again. */
         schema_encode(&slurm_pool_schema, &items[i], &bytes);
         rc = db_get(sv->db, e, SQL_POOL_TAKE, "isb>i", (int64_t)c->uid, c->user, buf_bytes(&bytes),
                     &id);
@@ -107,7 +107,7 @@ void pilots_lost_sight(struct server *sv)
     pilots_wake(sv);
 }
 
-/* ---- what is next ---- */
+/* ---- the next look ---- */
 
 static bool has_to_look(struct pilots *p)
 {
@@ -139,7 +139,7 @@ static const struct pilot_row *unsubmitted(const struct pilots *p)
     return NULL;
 }
 
-/* ---- those that nobody needs any more ---- */
+/* ---- pilots without work ---- */
 
 int cancel_unneeded(struct pilots *p, const struct demands *all, struct err *e)
 {
@@ -150,7 +150,7 @@ int cancel_unneeded(struct pilots *p, const struct demands *all, struct err *e)
         if (row->worker != 0 || demand_in(all, row->pool) != NULL ||
             (row->was_asked && row->slurm_id == 0))
             continue;
-        /* An array of which none has begun goes by one word.  Its rows lie together. */
+        /* An array of which no task has begun is cancelled as a whole.  Its rows lie together. */
         for (size_t k = 0; k < p->rows.n; k++)
             has_begun |=
                 p->rows.items[k].worker != 0 && token_equal(&p->rows.items[k].token, &row->token);
@@ -174,8 +174,8 @@ void pilots_retire(struct server *sv, struct conn *c, const char *reason)
     conn_send(sv, c->number, MSG_RETIRE, &m);
 }
 
-/* Those that have begun and work for nobody any more are sent away, if something was cancelled:
- * else they wait for more as long as they may. */
+/* Sends away pilots that have begun and have no jobs any more, if jobs were cancelled: else they
+ * wait for more as long as they may. */
 static int retire_unneeded(struct pilots *p, struct err *e)
 {
     for (size_t i = 0; i < p->rows.n && p->lets_go; i++) {
@@ -209,7 +209,7 @@ static void on_cancelled(void *context, struct slurm_result *result)
     pilots_next(p);
 }
 
-/* All of p->cancel. */
+/* Cancels all pilots in p->cancel. */
 static void cancel_begin(struct pilots *p)
 {
     const char **jobs = arena_alloc(p->arena, (p->cancel.n + 1) * sizeof *jobs);
@@ -227,12 +227,12 @@ static void cancel_begin(struct pilots *p)
     }
 }
 
-/* ---- one thing after the other ---- */
+/* ---- steps ---- */
 
 enum { BEGIN_CANCEL, BEGIN_SUBMISSION, BEGIN_LOOK };
 
-/* What runs after the turn, with p->rows as they are. */
-static void begin(struct server *sv, int64_t what)
+/* Runs after the turn, with p->rows as they are. */
+static void begin_chosen(struct server *sv, int64_t what)
 {
     struct pilots *p = sv->pilots;
 
@@ -244,8 +244,8 @@ static void begin(struct server *sv, int64_t what)
     }
 }
 
-/* One thing at most is begun; 1: it is to be called again. */
-static int choose(struct pilots *p, const struct demands *all, struct err *e)
+/* Begins one step at most; 1: it is to be called again. */
+static int choose_step(struct pilots *p, const struct demands *all, struct err *e)
 {
     int64_t now_ms = units_monotonic_ms();
     const struct pilot_row *row;
@@ -266,13 +266,13 @@ static int choose(struct pilots *p, const struct demands *all, struct err *e)
         return -1;
     row = unsubmitted(p);
     if (p->cancel.n > 0)
-        turn_after(p->sv, begin, BEGIN_CANCEL);
+        turn_after(p->sv, begin_chosen, BEGIN_CANCEL);
     else if (row != NULL && db_run(p->sv->db, e, SQL_PILOTS_ASKED, "t", &row->token) < 0)
         return -1;
     else if (row != NULL)
-        turn_after(p->sv, begin, BEGIN_SUBMISSION);
+        turn_after(p->sv, begin_chosen, BEGIN_SUBMISSION);
     else if (has_to_look(p))
-        turn_after(p->sv, begin, BEGIN_LOOK);
+        turn_after(p->sv, begin_chosen, BEGIN_LOOK);
     else
         return plan_more(p, all, e);
     return 0;
@@ -287,12 +287,12 @@ static int think(struct server *sv, int64_t unused, struct err *e)
     (void)unused;
     if (p->is_busy || sv->is_leaving || has_to_wait(p, 1))
         return 0;
-    if (p->thought_at_ms == 0) /* one that had pilots before it was started anew will have some */
+    if (p->thought_at_ms == 0) /* a ludwigd that had pilots before its restart will have more */
         turn_after(sv, begin_site, 0);
     p->thought_at_ms = units_monotonic_ms();
     arena_reset(p->arena);
     if (pilot_rows_live(sv, p->arena, &p->rows, e) == 0 && demands_read(sv, p->arena, &all, e) == 0)
-        rc = choose(p, &all, e);
+        rc = choose_step(p, &all, e);
     demands_free(&all);
     return rc;
 }

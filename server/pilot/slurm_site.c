@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slurm_site.c - what Slurm says of itself: its configuration, partitions and nodes */
+/* slurm_site.c - Slurm's description of itself: its configuration, partitions and nodes */
 
 #include <string.h>
 
@@ -8,12 +8,12 @@
 #include "server/pilot/pilots_internal.h"
 
 enum {
-    /* What is older is asked for again, */
+    /* Older answers are asked for again, */
     SITE_KEPT_MS = 60 * 60 * 1000,
     SITE_KEPT_PART_MS = 5 * 60 * 1000,
     /* but used for so long. */
     SITE_USED_MS = 24 * SITE_KEPT_MS,
-    /* A slurmdbd that is away keeps nobody for longer. */
+    /* A slurmdbd that is away delays us no longer than this. */
     ACCOUNTS_MS = 5 * 1000
 };
 
@@ -44,7 +44,7 @@ bool site_is_old(const struct pilots *p)
     return p->coming.arena == NULL && !site_is_fresh(p);
 }
 
-/* ---- what is asked ---- */
+/* ---- questions ---- */
 
 struct question {
     struct pilots *p;
@@ -91,7 +91,7 @@ static int take_answer(struct site *s, enum site_question which, const struct bu
     }
 }
 
-/* Without accounts all goes on, and Slurm says what it does not allow. */
+/* Without accounts all goes on, and Slurm refuses what it does not allow. */
 static bool is_needed(enum site_question which)
 {
     return which < SITE_ASSOCS;
@@ -103,7 +103,7 @@ static void miss_accounts(struct site *s, const char *why)
     log_event(LOG_WARN, "slurm-accounts", "why", "%s", why, NULL);
 }
 
-/* ---- when all has been said ---- */
+/* ---- the last answer ---- */
 
 static void fail(struct pilots *p, const char *why)
 {
@@ -136,7 +136,7 @@ static void on_answer(void *context, struct slurm_result *result)
     if (why != NULL) {
         miss_accounts(s, why);
     } else if (q->which == SITE_CONFIG && s->config.has_accounting) {
-        /* Now it is known of which cluster, and that there are any. */
+        /* The cluster's name is known now, and that it has accounts. */
         ask_or_miss(p, SITE_ASSOCS);
         ask_or_miss(p, SITE_QOS);
         ask_or_miss(p, SITE_USERS);
@@ -158,7 +158,7 @@ static void on_answer(void *context, struct slurm_result *result)
     pilots_think(p);
 }
 
-static int ask(struct pilots *p, enum site_question which, struct err *e)
+static int ask_slurm(struct pilots *p, enum site_question which, struct err *e)
 {
     struct site *s = &p->coming;
     const struct slurm_command command = { .args = args_of(s, which),
@@ -175,18 +175,18 @@ static void ask_or_miss(struct pilots *p, enum site_question which)
 {
     struct err e = { 0 };
 
-    if (ask(p, which, &e) < 0)
+    if (ask_slurm(p, which, &e) < 0)
         miss_accounts(&p->coming, e.text);
 }
 
-/* All at once: what they wait for is slurmctld and slurmdbd. */
+/* Asks all at once: the commands only wait for slurmctld and slurmdbd. */
 void site_ask(struct pilots *p)
 {
     struct err e = { 0 };
 
     p->coming.arena = arena_create();
     for (enum site_question which = SITE_CONFIG; which < SITE_ASSOCS; which++)
-        if (ask(p, which, &e) < 0) {
+        if (ask_slurm(p, which, &e) < 0) {
             fail(p, e.text);
             return;
         }
@@ -234,7 +234,7 @@ struct plan_partition site_partition(const struct pilots *p, const char *user,
         to.total_cpus += n->n * n->cpus;
         to.max_time_ms = n->max_time_ms == SLURM_NONE ? 0 : n->max_time_ms;
         to.default_time_ms = n->default_time_ms == SLURM_NONE ? 0 : n->default_time_ms;
-        /* The largest of those that have all features; "a40|rtx_6000" is left to Slurm. */
+        /* The largest node that has all features; "a40|rtx_6000" is left to Slurm. */
         if (n->is_usable && 1000 * n->cpus > to.node.cpus_milli)
             to.node = (struct plan_size){ 1000 * n->cpus, 1000 * n->gpus, n->memory_mb << 20 };
     }
@@ -242,7 +242,7 @@ struct plan_partition site_partition(const struct pilots *p, const char *user,
         to.pilot.cpus_milli = 1000 * site->pilot_cpus;
         to.pilot.gpus_milli = 1000 * site->pilot_gpus;
     }
-    /* What the user's own options say about time counts. */
+    /* The user's own options may set a time, which counts. */
     if (site != NULL && site->pilot_time_ms > 0 && pool->extra.n == 0) {
         to.default_time_ms = site->pilot_time_ms;
         if (to.max_time_ms > 0 && to.default_time_ms > to.max_time_ms)

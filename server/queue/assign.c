@@ -82,7 +82,7 @@ static int gather_workers(struct pass *p, struct err *e)
     return rc < 0 ? -1 : 0;
 }
 
-/* Which workers may run a sweep's jobs is decided by these. */
+/* The properties of a sweep that decide which workers may run its jobs. */
 struct wanted {
     int64_t sweep;
     uid_t uid;
@@ -114,9 +114,9 @@ static int who_may(struct pass *p, const struct wanted *w, const bool **to, stru
     return 0;
 }
 
-/* What a disk and a file server do without haste, about. */
+/* About what a disk and a file server do without haste. */
 enum { STAGE_BYTES_PER_MS = 100 * 1000, STAGE_FILES_PER_MS = 10 };
-/* Of less it does not matter where it lies. */
+/* Smaller data count as being everywhere. */
 enum { DATA_MIN_BYTES = 1024 * 1024, DATA_MIN_FILES = 100 };
 
 /* How long it takes to bring the sweep's data to each worker; *times NULL: no time at all. */
@@ -186,7 +186,7 @@ static int gather_sweeps(struct pass *p, struct err *e)
     return rc;
 }
 
-/* What one process of the sweep needs, for a sweep that has none ready and is not in the list. */
+/* Reads the needs of one process, for a sweep that has no ready jobs and is not in the list. */
 static int load_needs(struct pass *p, struct sched_load *l, int64_t *batch, struct err *e)
 {
     struct stmt *s = db_ask(p->sv->db, SQL_SWEEP_NEEDS, "i", l->sweep_id);
@@ -235,7 +235,7 @@ static int gather_loads(struct pass *p, struct err *e)
             l.sweep++;
         if (l.sweep == p->n_sweeps)
             l.sweep = SIZE_MAX;
-        /* Where several jobs share a process, it is the processes that count. */
+        /* Where several jobs share a process, processes are counted instead of jobs. */
         if (load_needs(p, &l, &batch, e) < 0 ||
             (batch > 1 && db_get(p->sv->db, e, SQL_SCHED_PROCESSES, "ii>ii", worker, l.sweep_id,
                                  &l.jobs, &l.unstarted) < 0)) {
@@ -273,10 +273,10 @@ struct queued {
     struct assignment assignment;
 };
 
-/* Of configurations in one hand, so that it fits into a frame with all the rest. */
+/* Limit of the configurations in one hand, so that the hand fits into a frame. */
 enum { HAND_PARAMS_MAX_BYTES = 4 * 1024 * 1024 };
 
-/* The head of the sweep's queue, at most n jobs. */
+/* Takes at most n jobs from the head of the sweep's queue. */
 static int take_head(struct pass *p, int64_t sweep, size_t n, struct queued *queued, size_t *taken,
                      struct err *e)
 {
@@ -312,8 +312,7 @@ static int take_head(struct pass *p, int64_t sweep, size_t n, struct queued *que
     return rc < 0 ? -1 : 0;
 }
 
-/* The attempts of one process: those of a batch share a token, and the row of the first stands for
- * all. */
+/* Makes the attempts of one process: those of a batch share a token; their rows name the first. */
 static int assign_process(struct pass *p, int64_t worker, struct queued *q, size_t n, bool is_batch,
                           struct err *e)
 {
@@ -344,8 +343,8 @@ static int assign_process(struct pass *p, int64_t worker, struct queued *q, size
 }
 
 /*
- * How many share the process that begins with this job.  What was given back goes out in smaller
- * groups each time: a command that fails at once takes few others along.
+ * How many jobs share the process that begins with this one.  Jobs that were given out before go
+ * out in smaller groups each time: a command that fails at once takes few others along.
  */
 static size_t group_size(const struct queued *first, size_t batch)
 {
@@ -354,8 +353,8 @@ static size_t group_size(const struct queued *first, size_t batch)
     return n > 0 ? n : 1;
 }
 
-/* 1 with *work; 0 when another version of ludwig took the sweep and described it differently: it is
- * set aside, so that all others go on; -1. */
+/* 1 with *work; 0 when another version of ludwig took the sweep and described it differently: the
+ * sweep is set aside, so that all others go on; -1. */
 static int sweep_work_load(struct pass *p, size_t number, const struct sweep_work **work,
                            struct err *e)
 {
@@ -395,7 +394,7 @@ static int sweep_work_load(struct pass *p, size_t number, const struct sweep_wor
     return 1;
 }
 
-/* At most HAND_MAX jobs of one sweep to one worker. Returns how many processes, -1 with e set. */
+/* Gives a worker at most HAND_MAX jobs of a sweep.  Returns how many processes, -1 with e set. */
 static int64_t deal(struct pass *p, const struct sched_hand *h, int64_t processes, struct err *e)
 {
     struct conn *c = p->conns[h->worker]; // NOLINT(*NullDereference): a hand is of a worker
@@ -432,7 +431,7 @@ static int64_t deal(struct pass *p, const struct sched_hand *h, int64_t processe
     return n_processes;
 }
 
-/* Said once: whether it could follow that shows in what it holds. */
+/* Told once: the trees that the worker then holds show whether it could follow. */
 static int tell_expected(struct pass *p, const struct sched_expectation *x, struct err *e)
 {
     struct conn *c = p->conns[x->worker]; // NOLINT(*NullDereference): it is of a worker

@@ -12,8 +12,8 @@
 
 enum { RECALL_AT_ONCE = 10000 }; /* attempts in one message */
 
-/* marked: a statement that marks attempts, and returns their tokens; c: of their worker.  One that
- * is away (NULL) is asked when it is back. */
+/* marked: a statement that marks attempts, and returns their tokens; c: their worker's connection.
+ * A worker that is away (NULL) is asked when it is back. */
 static int send_marked(struct server *sv, const struct conn *c, struct stmt *marked, struct err *e)
 {
     struct token_entry *tokens = NULL;
@@ -95,7 +95,7 @@ struct sweep_row {
     int64_t ended_at;
 };
 
-/* Open and paused are said by people; the rest follows from the counts. */
+/* Users say open and paused; the other states follow from the counts. */
 static void sweep_derive(struct sweep_row *row, int64_t now_ms)
 {
     const int64_t *n = row->by_state;
@@ -151,7 +151,7 @@ int tally_flush(struct server *sv, struct tally *t, struct err *e)
     return 0;
 }
 
-/* The tally for this sweep; another one's is written first. */
+/* Turns the tally to this sweep; another sweep's counters are written first. */
 static int tally_turn_to(struct server *sv, struct tally *t, int64_t sweep, struct err *e)
 {
     if (t->sweep != sweep && tally_flush(sv, t, e) < 0)
@@ -160,8 +160,8 @@ static int tally_turn_to(struct server *sv, struct tally *t, int64_t sweep, stru
     return 0;
 }
 
-/* Returns how many of its queued jobs that are not paused by themselves that concerns: 0 also when
- * the sweep was in another state than from. */
+/* Returns how many queued jobs were paused or resumed, without those paused one by one; 0 also if
+ * the sweep was not in state `from`. */
 static int64_t sweep_turn(struct server *sv, int64_t sweep, enum sweep_state from,
                           enum sweep_state to, struct err *e)
 {
@@ -225,18 +225,18 @@ static int job_load(struct server *sv, int64_t id, struct job_row *job, struct e
                    : rc;
 }
 
-/* What a job's attempts have come to. */
+/* The ends of a job's attempts. */
 struct history {
     struct job_evidence evidence;
     struct arena *arena; /* of the texts in tried; NULL while there is none */
-    struct tried *tried; /* those that went wrong, since the job was last forgiven */
+    struct tried *tried; /* attempts that went wrong since the job was last forgiven */
     size_t n, capacity;
-    enum attempt_state last; /* of those that have ended since then; ATTEMPT_NO: none */
+    enum attempt_state last; /* state of the last attempt that has ended since; ATTEMPT_NO: none */
 };
 
 /*
- * Looks at all attempts of the job; the one that published is the one that counts.  Of a batch
- * that was lost only the first that had not ended pays: the others had not begun.
+ * Looks at all attempts of the job; an attempt that published decides.  Of a batch that was lost
+ * only the first attempt that had not ended pays: the others had not begun.
  */
 static int job_gather(struct server *sv, struct job_row *job, struct history *h, struct err *e)
 {
@@ -282,7 +282,7 @@ static int job_gather(struct server *sv, struct job_row *job, struct history *h,
     return rc;
 }
 
-/* Where something went wrong, and nothing else decides what the job is: is it tried again? */
+/* Decides whether the job is tried again, where an attempt went wrong and nothing else decides. */
 static int job_weigh(struct server *sv, struct job_row *job, struct history *h, struct buf *reason,
                      struct err *e)
 {
@@ -429,8 +429,8 @@ struct attempt_row {
     enum attempt_state state;
     int64_t seq;
     int64_t worker;
-    bool is_proven;     /* known to have published by what lies on the share, not by its worker */
-    bool job_cancelled; /* at once: what it published has to go again */
+    bool is_proven;     /* the share, not its worker, proved that it published */
+    bool job_cancelled; /* at once: its published result has to go again */
     int64_t sweep;
     int64_t started_at;
     int64_t ended_at;
@@ -494,8 +494,8 @@ static int attempt_save(struct server *sv, const struct attempt_row *after, cons
     return 0;
 }
 
-/* What the attempt took, as its row tells it, goes to the sweep's account, or is taken from there.
- * One that lives, or was given back, has taken nothing. */
+/* Adds what the attempt took, by its row, to the sweep's account; sign -1 takes it away.  A live
+ * attempt, or one that was given back, has taken nothing. */
 static void tally_spent(struct tally *t, const struct attempt_row *a, int sign)
 {
     if (attempt_is_live(a->state) || a->state == ATTEMPT_RECALLED || a->started_at == 0)
@@ -506,7 +506,7 @@ static void tally_spent(struct tally *t, const struct attempt_row *a, int sign)
     t->spent_cpu_ms += sign * a->cpu_ms;
 }
 
-/* The event leads there.  An outcome that is told later does not undo what was known. */
+/* Moves the attempt to `next`.  A later report does not erase times known before. */
 static int attempt_accept(struct server *sv, const struct attempt_row *a, const struct report *r,
                           enum attempt_state next, struct tally *t, struct err *e)
 {
@@ -543,9 +543,9 @@ static int attempt_accept(struct server *sv, const struct attempt_row *a, const 
 }
 
 /*
- * A report names the attempt that published before it.  That proves that one done, should its own
+ * A report names the attempt that published before.  That proves that attempt done, should its own
  * report never come.
- * 1: so it was; 0: it proves nothing about an attempt that is known here; -1.
+ * 1: it did; 0: it proves nothing about an attempt that is known here; -1.
  */
 static int winner_found(struct server *sv, const struct attempt_row *loser, const struct report *r,
                         struct tally *t, struct err *e)
@@ -567,8 +567,8 @@ static int winner_found(struct server *sv, const struct attempt_row *loser, cons
 }
 
 /*
- * Another attempt had published.  If the database does not have that one (it is older than the
- * share), the result that lies there is this job's all the same.
+ * Another attempt had published.  If the database does not have that attempt (the database is
+ * older than the share), the result that lies there is this job's all the same.
  */
 static int supersede(struct server *sv, const struct attempt_row *a, const struct report *r,
                      enum attempt_state next, struct tally *t, struct err *e)
@@ -599,7 +599,7 @@ int attempt_report(struct server *sv, int64_t worker, const struct report *r, en
     if (rc == 0 || a.worker != worker)
         return 0;
     if (event_is_publication(event) && a.job_cancelled && a.state != ATTEMPT_WITHDRAWN) {
-        /* It published although its job had been cancelled: the result has to go again. */
+        /* The attempt published although its job had been cancelled: the result has to go again. */
         *verdict = VERDICT_WITHDRAW;
         return attempt_is_live(a.state) ? attempt_accept(sv, &a, r, ATTEMPT_CANCELLED, t, e) : 0;
     }

@@ -34,59 +34,59 @@ struct tally {
 int job_refresh(struct server *sv, int64_t id, struct tally *tally, struct err *e);
 int tally_flush(struct server *sv, struct tally *tally, struct err *e);
 
-/* What people do to a job: 1 when that changed it, 0, -1. */
+/* Users' changes of a job: 1 when the job changed, 0 when not, -1. */
 
-/* how: enum job_cancelling.  Live attempts are ordered stopped; with CANCEL_DRAIN a job that runs
- * is left alone, and is not tried again. */
+/* how: enum job_cancelling.  Live attempts are stopped; with CANCEL_DRAIN a running job is left
+ * alone, and is not tried again. */
 int job_cancel(struct server *sv, int64_t id, unsigned how, struct tally *tally, struct err *e);
 /* Queues it again if it failed or was cancelled, and that state is in states (1 << JOB_FAILED). */
 int job_retry(struct server *sv, int64_t id, unsigned states, struct tally *tally, struct err *e);
-/* Paused (1), it is not handed out; what was, but has not started, is recalled. */
+/* Paused (is_held 1), a job is not handed out; an attempt that has not started is recalled. */
 int job_hold(struct server *sv, int64_t id, unsigned is_held, struct tally *tally, struct err *e);
 
 /*
- * The same to a whole sweep that is not over.  Returns how many of its queued jobs that changed,
- * -1. The tally must have been flushed.
+ * Pause and resume a whole sweep that is not over.  Return how many of its queued jobs were paused
+ * or resumed, -1.  The tally must have been flushed.
  */
 int64_t sweep_pause(struct server *sv, int64_t sweep, struct err *e);
-int64_t sweep_resume(struct server *sv, int64_t sweep, struct err *e); /* not its held jobs */
+int64_t sweep_resume(struct server *sv, int64_t sweep, struct err *e); /* held jobs stay paused */
 
 /* A worker's report on an attempt.  Only its own worker may report on it. */
 int attempt_report(struct server *sv, int64_t worker, const struct report *report,
                    enum verdict *verdict, struct tally *tally, struct err *e);
 
-/* ludwigd's own finding about an attempt (a lease ran out): the event must be allowed.  cause: of
- * what is lost so; CAUSE_NONE: node-lost. */
+/* ludwigd's own finding about an attempt (a lease ran out): the event must be allowed.  cause: why
+ * the attempt is lost; CAUSE_NONE: node-lost. */
 int attempt_find(struct server *sv, int64_t attempt, enum attempt_event event, enum cause cause,
                  const char *reason, struct tally *tally, struct err *e);
 
-/* All that a worker which is no more had, and did not report: what it had not begun goes back to
- * the queue as if it had never been given out, the rest is lost for that cause. */
+/* Ends all live attempts of a worker that is gone: those not started are queued as if never given
+ * out, the others are lost for `cause`. */
 int attempts_lose_all(struct server *sv, int64_t worker, enum cause cause, const char *reason,
                       struct err *e);
 
-/* Orders the workers that hold them, where they are connected, to end attempts and leave nothing:
- * every live one of the job but this one (0: all). */
+/* Orders the connected workers to end all live attempts of the job but `except` (0: all), and to
+ * leave nothing of them. */
 int attempts_stop_rivals(struct server *sv, int64_t job, int64_t except, struct err *e);
-/* Work for a turn: those of a worker whose jobs were cancelled, or are over. */
+/* Work for a turn: stops the attempts of a worker whose jobs were cancelled, or are over. */
 int attempts_stop_unwanted(struct server *sv, int64_t worker, struct err *e);
 
 /*
- * What was given out and has not started is taken back.  A worker answers with a report for each
- * attempt that it gives back; one that has started meanwhile goes on.  What belongs to one process
- * (a batch) is taken back together.
+ * recall_*: attempts that were given out and have not started are taken back.  The worker answers
+ * with a report for each attempt that it gives back; an attempt that has started meanwhile goes on.
+ * The attempts of one process (a batch) are taken back together.
  */
 
 int recall_of_sweep(struct server *sv, int64_t sweep, struct err *e);
 int recall_of_job(struct server *sv, int64_t job, struct err *e);
 int recall_of_worker(struct server *sv, int64_t worker, struct err *e);
-/* The last so many processes of the sweep that the worker was given. */
+/* Recalls the last so many processes of the sweep that the worker was given. */
 int recall_some(struct server *sv, int64_t worker, int64_t sweep, int64_t processes, struct err *e);
 
-/* Work for a turn, when a worker is back: what was paused or drained while it was away. */
+/* Work for a turn, when a worker is back: recalls what was paused or drained meanwhile. */
 int recall_unwanted(struct server *sv, int64_t worker, struct err *e);
-/* The same on a connection that does not stand for the worker yet: before the worker is told that
- * it is registered, and starts what it holds. */
+/* The same on a connection that is not yet known as the worker's: before the worker hears that it
+ * is registered, and starts the attempts that it holds. */
 int recall_at_registration(struct server *sv, const struct conn *c, int64_t worker, struct err *e);
 
 #endif

@@ -49,13 +49,13 @@ static void forget(struct leases *l, int64_t worker)
             l->items[i--] = l->items[--l->n];
 }
 
-/* When the lease of one that is connected ends, as far as is known now. */
+/* When the lease of a connected worker ends, as far as is known now. */
 static uint64_t ends_after(const struct server *sv, const struct conn *c)
 {
     return c->heard_ms + (uint64_t)sv->conf.lease_ms;
 }
 
-static void add(struct leases *l, int64_t worker, int64_t lease_ms)
+static void add_lease(struct leases *l, int64_t worker, int64_t lease_ms)
 {
     forget(l, worker);
     mem_grow((void **)&l->items, &l->capacity, l->n, sizeof *l->items);
@@ -63,7 +63,8 @@ static void add(struct leases *l, int64_t worker, int64_t lease_ms)
     arm(l);
 }
 
-/* Its attempts are lost, and given out again; 0: let us see later. */
+/* The lease ran out: marks the worker's attempts lost.  Returns 0 without doing so if the worker
+ * was heard meanwhile or is registering. */
 static int lease_over(struct server *sv, int64_t worker, struct err *e)
 {
     struct conn *c = conn_of_worker(sv, worker);
@@ -80,7 +81,7 @@ static int lease_over(struct server *sv, int64_t worker, struct err *e)
                   NULL);
         conn_close(sv, c, "its worker is silent");
     }
-    add(sv->leases, worker, SETTLE_MS); /* should it fail, or be registering in this very turn */
+    add_lease(sv->leases, worker, SETTLE_MS); /* if this fails, or the worker registers just now */
     for (c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number))
         if (c->registering == worker)
             return 0;
@@ -108,7 +109,7 @@ static void on_timer(uv_timer_t *timer)
         const struct conn *c = it->ends_ms > now ? NULL : conn_of_worker(l->sv, it->worker);
 
         if (c != NULL && ends_after(l->sv, c) > now)
-            it->ends_ms = ends_after(l->sv, c); /* it was heard of meanwhile */
+            it->ends_ms = ends_after(l->sv, c); /* the worker was heard meanwhile */
         if (it->ends_ms > now)
             continue;
         if (now - it->ends_ms > LATE_MS) {
@@ -150,7 +151,7 @@ void leases_destroy(struct leases *l)
 
 void lease_begin(struct server *sv, int64_t worker)
 {
-    add(sv->leases, worker, sv->conf.lease_ms);
+    add_lease(sv->leases, worker, sv->conf.lease_ms);
 }
 
 int lease_note_seen(struct server *sv, int64_t worker, struct err *e)

@@ -22,7 +22,7 @@ struct bookmark {
 };
 
 struct param_index {
-    /* The newest, in the order they came, and which of them a configuration is: see key_of. */
+    /* The newest entries, in the order they came, and their indices by key_of. */
     struct entry *fresh;
     size_t n_fresh, fresh_capacity;
     struct hash_table *numbers;
@@ -69,7 +69,7 @@ static void remember(struct param_index *p, const struct entry *entry)
 
 /* ---- from one list to the next ---- */
 
-/* Between turns only: a handler that fails takes its own back from the end of the fresh ones. */
+/* Runs between turns only: a handler that fails takes its entries back from the end of `fresh`. */
 static void keep(struct server *sv, void *context)
 {
     struct param_index *p = sv->params;
@@ -120,7 +120,7 @@ void param_index_begin(struct server *sv)
     turn_after_with(sv, keep, take_back, mark);
 }
 
-/* Twice as many as came, so that the batch before is through when the next one is full. */
+/* Indexes twice as many as came, so that the batch before is through when the next one is full. */
 int param_index_end(struct server *sv, struct err *e)
 {
     struct param_index *p = sv->params;

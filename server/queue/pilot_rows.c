@@ -42,7 +42,7 @@ int pool_read(struct bytes bytes, struct arena *a, struct slurm_pool *pool, stru
 
 int pool_refuse(struct server *sv, int64_t pool, int64_t sweep, const char *why, struct err *e)
 {
-    /* As long as a reason may be. */
+    /* Cut to the length of a reason. */
     char *text = mem_strndup(why, utf8_cut(why, strnlen(why, REASON_MAX_BYTES)));
     struct stmt *s = db_ask(sv->db, SQL_POOL_REFUSE, "iis", pool, sweep, text);
     int rc;

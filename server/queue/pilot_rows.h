@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pilot_rows.h - pools and their pilots, as the database has them
- *
- * A pool is one of a user's ways to get pilots: what an entry of a sweep's slurm: says.  All of it
+ * A pool is one of a user's ways to get pilots, as an entry of a sweep's slurm: says.  All of this
  * runs inside a turn.
  */
 #ifndef LUDWIG_SERVER_QUEUE_PILOT_ROWS_H
@@ -12,20 +10,20 @@
 #include "server/base/server.h"
 #include "server/slurm/slurmstate.h"
 
-/* Texts are in the arena it was read into. */
+/* A pilot's row; its texts are in the arena given to the reading function. */
 struct pilot_row {
     int64_t id, pool;
-    int64_t sweep;       /* for which it was made */
-    struct token token;  /* of all of its array */
-    int64_t task, tasks; /* of an array of so many; 1: it is no array */
+    int64_t sweep;       /* the pilot was made for it */
+    struct token token;  /* shared by the pilots of an array */
+    int64_t task, tasks; /* of an array of so many; tasks 1: no array */
     const char *name, *comment;
-    const char *project; /* in whose folder its log lies */
+    const char *project; /* its folder holds the log */
     int64_t cpus, gpus, memory_bytes, time_ms;
     enum pilot_phase phase;
     const char *words;              /* why it waits; NULL: not known */
-    bool was_asked;                 /* sbatch was begun, */
-    int64_t slurm_id;               /* and answered; 0: it did not */
-    int64_t submitted_s;            /* as Slurm has it; 0: it was not looked at */
+    bool was_asked;                 /* sbatch was begun */
+    int64_t slurm_id;               /* sbatch's answer; 0: none came */
+    int64_t submitted_s;            /* by Slurm; 0: not looked up yet */
     int64_t worker;                 /* 0: none has come yet */
     int64_t created_at, started_at; /* started_at: its worker came; 0: not yet */
     uid_t uid;
@@ -38,7 +36,7 @@ struct pilot_rows {
     size_t n;
 };
 
-/* Those of a sweep. */
+/* The pools of a sweep. */
 struct sweep_pools {
     const int64_t *items;
     size_t n;
@@ -47,17 +45,17 @@ struct sweep_pools {
 int sweep_pools_read(struct server *sv, int64_t sweep, struct arena *a, struct sweep_pools *pools,
                      struct err *e);
 bool sweep_pools_have(const struct sweep_pools *pools, int64_t pool);
-/* Of the bytes in a pool's row. */
+/* Reads the bytes in a pool's row. */
 int pool_read(struct bytes bytes, struct arena *a, struct slurm_pool *pool, struct err *e);
-/* Slurm will not have pilots there for jobs such as that sweep's, as people are told. */
+/* Records that Slurm refuses this pool's pilots for jobs like this sweep's; users are shown why. */
 int pool_refuse(struct server *sv, int64_t pool, int64_t sweep, const char *why, struct err *e);
 
-/* Of all users: those that Slurm may have. */
+/* Counts the pilots of all users that Slurm may have. */
 int pilots_count(struct server *sv, int64_t *waiting, int64_t *running, struct err *e);
 /* All that have not ended, in the order in which they were made. */
 int pilot_rows_live(struct server *sv, struct arena *a, struct pilot_rows *rows, struct err *e);
-/* 1, 0 when there is none, -1.  Of the first one also what has ended: it was thought so at
- * least. */
+/* 1, 0 when there is none, -1.  pilot_row_by_token also finds pilots that have ended, or are
+ * believed to have. */
 int pilot_row_by_token(struct server *sv, const struct token *token, int64_t task, struct arena *a,
                        struct pilot_row *row, struct err *e);
 int pilot_row_of_worker(struct server *sv, int64_t worker, struct arena *a, struct pilot_row *row,
@@ -65,21 +63,19 @@ int pilot_row_of_worker(struct server *sv, int64_t worker, struct arena *a, stru
 int pilot_row_end(struct server *sv, int64_t pilot, const char *words, struct err *e);
 /* "17" or "17_3"; in the arena. */
 const char *pilot_row_job(const struct pilot_row *row, struct arena *a);
-/* Where its output goes, below the projects. */
+/* The path of its output, below the folder of projects. */
 const char *pilot_row_log(const struct pilot_row *row, struct arena *a);
 
-/* Which jobs can end before their pilot's time does. */
-
-/* For what comes after a job has ended: its results, and the pilot's own end. */
+/* Kept free at a pilot's end: for the results of an ended job, and for the pilot's own end. */
 enum { PILOT_MARGIN_MS = 30 * 1000 };
 
-/* What is known of how long a job takes; 0: it is not. */
+/* A job's run time; 0: not known. */
 struct pilot_need {
-    int64_t time_ms; /* as its sweep declares it */
-    int64_t mean_ms; /* of those that have ended */
+    int64_t time_ms; /* as the sweep declares it */
+    int64_t mean_ms; /* of the sweep's ended jobs */
 };
 
-/* How long one may take, its results included; 0: not known. */
+/* How long a job may take, its results included; 0: not known. */
 int64_t pilot_need_ms(const struct pilot_need *need);
 /* Can such a job end, and be published, before the pilot's time does? */
 bool pilot_has_time(const struct conn *c, const struct pilot_need *need, int64_t now_ms);

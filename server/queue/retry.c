@@ -15,7 +15,7 @@ bool attempt_went_wrong(enum attempt_state state)
     return state == ATTEMPT_FAILED || state == ATTEMPT_LOST || state == ATTEMPT_SUPERSEDED;
 }
 
-/* How the process of a lost attempt ended, if it did, is not why it was lost. */
+/* Of a lost attempt only the cause counts, not how its process ended. */
 static bool is_listed(const struct retry *policy, const struct tried *t)
 {
     if (policy == NULL || t->state == ATTEMPT_SUPERSEDED)
@@ -58,11 +58,11 @@ struct retry_verdict retry_judge(const struct retry *policy, bool has_time,
     return v;
 }
 
-/* ---- telling ---- */
+/* ---- reasons ---- */
 
 static void add_why(const struct tried *t, struct buf *out)
 {
-    if (t->reason != NULL) /* with room left for the words around it */
+    if (t->reason != NULL) /* leaves room for the words around it */
         buf_add(out, t->reason, utf8_cut(t->reason, strnlen(t->reason, REASON_MAX_BYTES - 100)));
     else if (t->state == ATTEMPT_SUPERSEDED)
         buf_add_str(out, "another attempt had published");

@@ -8,7 +8,7 @@
 #include "common/data/msgpack.h"
 #include "common/proto/layout.h"
 
-/* What a job takes in a message beside its parameters. */
+/* About what a job takes in a message beside its parameters, and what a measure takes. */
 enum { JOB_ABOUT_BYTES = 300, METRIC_ABOUT_BYTES = 40 };
 
 /* ---- sweeps ---- */
@@ -180,7 +180,7 @@ int row_result(struct server *sv, const char *project, int64_t job, struct arena
         (struct job_result){ .rep = stmt_int(s, 3), .state = stmt_enum(s, 4, JOB_STATE_COUNT) };
     result->job = arena_printf(a, "%" PRId64 ".%" PRId64, stmt_int(s, 0), stmt_int(s, 1));
     result->param_name = row_param_name(a, stmt_int(s, 2));
-    /* Where its files lie, or why there are none. */
+    /* The path of its files, or why there are none. */
     if (job_has_published((enum job_state)result->state)) {
         layout_run(&path, project, result->param_name, stmt_text(s, 7));
         result->run_path = buf_to_arena(&path, a);

@@ -10,7 +10,7 @@
 #include "common/proto/proto.h"
 #include "server/base/server.h"
 
-/* A page ends when it holds about this much, so that what waits for a slow reader stays small. */
+/* A page ends when it holds about this much, so that little waits for a slow reader. */
 enum { ROWS_PAGE_BYTES = 192 * 1024 };
 
 /* A row of SWEEP_COLUMNS. */
@@ -25,9 +25,9 @@ int row_job(struct server *sv, const char *project, int64_t job, struct arena *a
 int row_result(struct server *sv, const char *project, int64_t job, struct arena *a,
                struct job_result *result, size_t *size_bytes, struct err *e);
 
-/* Of the project's configuration with this number, in the arena. */
+/* The name of the project's configuration with this number, in the arena. */
 const char *row_param_name(struct arena *a, int64_t no);
-/* 0 when none has ended. */
+/* The mean run time; 0 when no job has ended. */
 int64_t row_mean_ms(int64_t ran_jobs, int64_t ran_ms);
 
 #endif

@@ -140,7 +140,7 @@ static int64_t stage_ms(const int64_t *per_worker, size_t worker)
     return per_worker == NULL ? 0 : per_worker[worker];
 }
 
-/* Of the workers it fits on the one with most of its data, then the emptiest, so that work
+/* The worker with most of the sweep's data among those it fits on, then the emptiest, so that work
  * spreads. */
 static size_t best_worker(const struct split *s, size_t sweep,
                           bool (*fits)(const struct split *, const struct sched_sweep *, size_t))
@@ -164,8 +164,8 @@ static size_t best_worker(const struct split *s, size_t sweep,
     return best;
 }
 
-/* They are not in the queue any more, and count among what their user holds. */
-static void take(struct split *s, size_t sweep, int64_t jobs)
+/* Takes jobs out of the queue; they count among those that their user holds. */
+static void take_jobs(struct split *s, size_t sweep, int64_t jobs)
 {
     const struct sched_sweep *need = &s->in->sweeps[sweep];
     struct user *u = &s->users[s->sweeps[sweep].user];
@@ -191,7 +191,7 @@ static void give(struct split *s, size_t worker, size_t sweep, int64_t jobs)
         p->hands[p->n_hands++] = (struct sched_hand){ worker, sweep, 0 };
     }
     p->hands[i].jobs += jobs;
-    take(s, sweep, jobs);
+    take_jobs(s, sweep, jobs);
     r->cpus_milli -= jobs * need->cpus_milli;
     r->gpus_milli -= jobs * need->gpus_milli;
     r->memory_bytes -= jobs * need->memory_bytes;
@@ -203,9 +203,9 @@ static void give(struct split *s, size_t worker, size_t sweep, int64_t jobs)
 /* ---- data ---- */
 
 /*
- * Those that have its data, or at least half of what is missing where that takes so long, are
- * through with the sweep's queue before they were brought, or it is not known how long its jobs
- * take.
+ * Whether waiting is sooner: the workers that have the data, or for which at most half as long is
+ * needed, are through with the sweep's queue before the data are brought, or it is not known how
+ * long its jobs take.
  */
 static bool is_sooner_elsewhere(const struct split *s, size_t sweep, int64_t takes_ms)
 {
@@ -228,7 +228,7 @@ static bool is_sooner_elsewhere(const struct split *s, size_t sweep, int64_t tak
     return first_ms + (double)s->sweeps[sweep].ready * mean_ms / at_once <= (double)takes_ms;
 }
 
-/* Is it better off waiting for a worker that has its data than going to this one? */
+/* Whether the sweep is better off waiting for a worker that has its data. */
 static bool waits_for_data(struct split *s, size_t sweep, size_t worker)
 {
     const struct sched_sweep *need = &s->in->sweeps[sweep];
@@ -268,7 +268,7 @@ static void fill_slots(struct split *s)
     }
 }
 
-/* At most half of an even share of what is left. */
+/* Sends at most half of an even share of the jobs that are left. */
 static void send_ahead_to(struct split *s, size_t sweep, size_t worker)
 {
     const struct sched_sweep *need = &s->in->sweeps[sweep];
@@ -308,8 +308,8 @@ static void send_ahead(struct split *s)
     }
 }
 
-/* Is another worker free to run one of these at once, to which its data are not brought for longer
- * than what lies before it takes where it is? */
+/* Whether another worker is free to run one of these jobs at once, and bringing its data there
+ * takes no longer than the work before it where it is. */
 static bool is_wanted_elsewhere(const struct split *s, const struct sched_load *l)
 {
     for (size_t i = 0; i < s->in->n_workers; i++) {
@@ -325,7 +325,7 @@ static bool is_wanted_elsewhere(const struct split *s, const struct sched_load *
     return false;
 }
 
-/* Work sent ahead that takes longer than it was thought to goes back when others stand idle. */
+/* Recalls work sent ahead that takes longer than thought, when others stand idle. */
 static void recall_surplus(struct split *s)
 {
     struct sched_plan *p = s->plan;
@@ -341,10 +341,10 @@ static void recall_surplus(struct split *s)
     }
 }
 
-/* ---- what comes next ---- */
+/* ---- expectations ---- */
 
-/* One more of this user's jobs may run there, at the latest when one of theirs has ended.  What has
- * room for it was not given it: there is a reason. */
+/* Whether one more of this user's jobs may run there, at the latest when one of theirs has ended.
+ * A worker with room for it was passed over for a reason. */
 static bool could_follow(const struct split *s, const struct sched_sweep *need, size_t worker)
 {
     bool may_follow = is_within_limits(s, (size_t)(need - s->in->sweeps));
@@ -357,7 +357,7 @@ static bool could_follow(const struct split *s, const struct sched_sweep *need, 
     return may_follow;
 }
 
-/* Which job ends next is not known: each worker's next one is as likely as any other's. */
+/* It is not known which job ends next: each worker is as likely to have room as any other. */
 static void look_ahead(struct split *s)
 {
     struct sched_plan *p = s->plan;
@@ -382,7 +382,7 @@ static void look_ahead(struct split *s)
             continue;
         }
         s->rooms[worker].has_next = true;
-        take(s, sweep, 1);
+        take_jobs(s, sweep, 1);
         if (stage_ms(need->stage_ms, worker) == 0)
             continue;
         mem_grow((void **)&p->expectations, &s->expectations_capacity, p->n_expectations,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sched.h - who gets what next: a pure function
+ * sched.h - which worker gets which jobs next: a pure function
  *
  * In: each sweep's summary, the workers, what they hold, the caps, all as of now.
  * Out: hands, "so many jobs from the head of that sweep's queue to that worker",
@@ -12,22 +12,22 @@
  * their share of processors and of GPUs: dominant resource fairness, Ghodsi et al.
  * 2011); within a user the higher priority goes first, then the sweep that holds
  * least, then the older one.  Slots are filled first.  Then, of sweeps whose jobs are known
- * to be short, about AHEAD_MS of work is sent ahead; of a tail no worker gets more
+ * to be short, about SCHED_AHEAD_MS of work is sent ahead; of a tail no worker gets more
  * than half an even share (guided self-scheduling, Polychronopoulos and Kuck 1987).
- * A sweep whose big jobs find no room for PATIENCE_MS gets the next room that is large
- * enough: until then nobody below it is put on the machine with the most of it.
+ * A sweep whose big jobs find no room for SCHED_PATIENCE_MS gets the next room that is large
+ * enough: until then no sweep below it is put on the machine with the most of it.
  *
  * A job goes where its sweep's data lie, or where the least of them has to be brought.  When
  * those workers are full and another one is free, it waits for them only if that is likely to be
  * shorter than bringing the data: if they will be through with the sweep's queue before, and at
- * most for as long as bringing the data would have taken, or DATA_PATIENCE_MS (delay scheduling,
- * Zaharia et al. 2010).  So waiting at most doubles what data cost, and the free worker is
- * everybody else's meanwhile.  What takes less than STAGE_MIN_MS is brought at once.
+ * most for as long as bringing the data would have taken, or SCHED_DATA_PATIENCE_MS (delay
+ * scheduling, Zaharia et al. 2010).  So waiting at most doubles what data cost, and the free worker
+ * serves other sweeps meanwhile.  Data that take less than SCHED_STAGE_MIN_MS are brought at once.
  *
- * Work that is sent ahead has its data brought with it.  Where it is not, each worker without room is
- * expected to go on with one job of those that are left, in the same order, first where its data lie;
- * where they do not they are brought while the slots are busy.  It binds nobody: whoever has room first
- * gets the job.
+ * Work that is sent ahead has its data brought with it.  Other work is expected: each worker
+ * without room is expected to go on with one job of those that are left, in the same order, first
+ * where its data lie; where they do not they are brought while the slots are busy.  An expectation
+ * binds no worker: the first with room gets the job.
  */
 #ifndef LUDWIG_SERVER_QUEUE_SCHED_H
 #define LUDWIG_SERVER_QUEUE_SCHED_H
@@ -66,9 +66,9 @@ struct sched_load {
     int64_t sweep_id;
     uid_t uid;
     int64_t jobs;
-    int64_t unstarted;       /* of these assigned only, and not being recalled */
+    int64_t unstarted;       /* jobs that are assigned only, and not being recalled */
     const bool *may_use;     /* per worker, as in sched_sweep */
-    const int64_t *stage_ms; /* the same; only of those without ready jobs */
+    const int64_t *stage_ms; /* the same; only of a sweep without ready jobs */
     int64_t cpus_milli, gpus_milli, memory_bytes; /* of one job */
     int64_t mean_ms;
 };
@@ -108,9 +108,9 @@ struct sched_plan {
     size_t n_hands;
     struct sched_recall *recalls;
     size_t n_recalls;
-    struct sched_expectation *expectations; /* at most one of a worker */
+    struct sched_expectation *expectations; /* at most one per worker */
     size_t n_expectations;
-    int64_t again_ms; /* after so long it would decide differently, if nothing happens; 0: never */
+    int64_t again_ms; /* after so long the plan would differ, if nothing happens; 0: never */
 };
 
 struct sched_input {
@@ -125,7 +125,7 @@ struct sched_input {
 
 void sched_split(const struct sched_input *in, struct sched_plan *plan);
 
-/* How much of all machines these are, 0 to 1: what users are compared by. */
+/* The share of all machines, 0 to 1, by which users are compared. */
 double sched_share(int64_t cpus_milli, int64_t gpus_milli, double all_cpus_milli,
                    double all_gpus_milli);
 void sched_plan_free(struct sched_plan *plan);

@@ -59,8 +59,8 @@ static void replace(char **text, const char *by)
     *text = by == NULL ? NULL : mem_strdup(by);
 }
 
-/* Connections that wait for news of it are answered. */
-static void tell(struct server *sv, struct pass *p)
+/* Answers the connections that wait for news of the pass. */
+static void tell_askers(struct server *sv, struct pass *p)
 {
     p->version = ++sv->passes->last_version;
     for (struct conn *c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number)) {
@@ -74,7 +74,7 @@ static void tell(struct server *sv, struct pass *p)
 
 /* ---- asking ---- */
 
-/* The oldest of those that are over. */
+/* Forgets the oldest passes that are over. */
 static void forget_some(struct share_packs *all)
 {
     size_t n_over = 0, n = 0;
@@ -158,9 +158,10 @@ static int is_only_machine(struct server *sv, const struct conn *chosen, const s
     return rc < 0 ? -1 : is_only;
 }
 
-/* Of those that could the one with fewest passes, and the name of its node; NULL: there is none. */
-static int choose(struct server *sv, const struct pass *p, struct conn **chosen, char **node,
-                  struct err *e)
+/* Chooses, among the workers that could, the one with fewest passes, and gives the name of its
+ * node; NULL: there is none. */
+static int choose_worker(struct server *sv, const struct pass *p, struct conn **chosen, char **node,
+                         struct err *e)
 {
     const struct share_packs *all = sv->passes;
     size_t least = SIZE_MAX;
@@ -173,12 +174,12 @@ static int choose(struct server *sv, const struct pass *p, struct conn **chosen,
 
         for (size_t i = 0; i < all->n; i++)
             load += all->items[i]->state == PASS_RUNNING && all->items[i]->conn == c->number;
-        /* One that does not see the share mounted is own_jobs_only. */
+        /* A worker that does not have the share mounted is own_jobs_only. */
         if (load >= least || c->own_jobs_only || !could_run(sv, c, p))
             continue;
         s = db_ask(sv->db, SQL_SCHED_WORKER, "i", c->worker);
         rc = stmt_step(s, e);
-        if (rc == 1 && stmt_int(s, 0) > 0) { /* it is not drained */
+        if (rc == 1 && stmt_int(s, 0) > 0) { /* the worker is not drained */
             replace(node, stmt_text(s, 3));
             least = load;
             *chosen = c;
@@ -196,11 +197,11 @@ static int give(struct server *sv, struct pass *p, struct err *e)
     struct conn *c;
     int is_only;
 
-    if (choose(sv, p, &c, &p->node, e) < 0)
+    if (choose_worker(sv, p, &c, &p->node, e) < 0)
         return -1;
     if (c == NULL) {
         if (!p->is_stuck)
-            tell(sv, p);
+            tell_askers(sv, p);
         p->is_stuck = true;
         return 0;
     }
@@ -213,7 +214,7 @@ static int give(struct server *sv, struct pass *p, struct err *e)
     p->conn = c->number;
     p->files = p->bytes = 0;
     conn_send(sv, c->number, MSG_PACK, &order);
-    tell(sv, p);
+    tell_askers(sv, p);
     return 0;
 }
 
@@ -228,7 +229,7 @@ int share_packs_give(struct server *sv, int64_t unused, struct err *e)
     return 0;
 }
 
-/* ---- what becomes of them ---- */
+/* ---- progress ---- */
 
 void share_packs_take(struct server *sv, const struct conn *c, const struct msg_packed *m)
 {
@@ -253,7 +254,7 @@ void share_packs_take(struct server *sv, const struct conn *c, const struct msg_
                   "%s", p->path, "node", "%s", p->node, "why", "%s", p->has_failed ? p->why : "",
                   NULL);
     }
-    tell(sv, p);
+    tell_askers(sv, p);
 }
 
 void share_packs_left(struct server *sv, const struct conn *c)
@@ -266,6 +267,6 @@ void share_packs_left(struct server *sv, const struct conn *c)
         if (p->state != PASS_RUNNING || p->conn != c->number)
             continue;
         p->state = PASS_WAITING;
-        turn_add_work(sv->turn, share_packs_give, 0); /* which tells it */
+        turn_add_work(sv->turn, share_packs_give, 0); /* tells the askers, too */
     }
 }

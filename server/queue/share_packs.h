@@ -10,7 +10,7 @@
 #include "server/base/server.h"
 #include "server/conn/conn.h"
 
-/* Passes that are over are kept, as their askers may not have heard of it yet. */
+/* Passes that are over are kept: their askers may not have heard of it yet. */
 enum { SHARE_PACKS_KEPT_MAX = 100, SHARE_PACKS_OF_USER_MAX = 100 };
 
 struct pass {
@@ -23,7 +23,7 @@ struct pass {
     bool is_stuck;   /* WAITING: no worker could do it */
     bool has_failed; /* DONE: why */
     char *why;
-    int64_t conn; /* RUNNING: of the worker */
+    int64_t conn; /* RUNNING: the worker's */
     char *node;
     int64_t files, bytes;
     struct dataset set;
@@ -32,16 +32,16 @@ struct pass {
 struct share_packs *share_packs_create(void);
 void share_packs_destroy(struct share_packs *all); /* NULL is fine */
 
-/* NULL when it is over and forgotten, or was never there. */
+/* NULL: the pass is over and forgotten, or was never there. */
 struct pass *share_packs_find(struct share_packs *all, int64_t number);
 /* The asker's pass over that path that is not over, or a new one; NULL with e set. */
 struct pass *share_packs_join(struct server *sv, const struct conn *c, const char *project,
                               const char *path, struct err *e);
 /* Work for a turn: gives waiting passes to workers. */
 int share_packs_give(struct server *sv, int64_t unused, struct err *e);
-/* What a worker says of one; others than its own are not looked at. */
+/* Takes in what a worker says of its pass; a pass of another worker is left alone. */
 void share_packs_take(struct server *sv, const struct conn *c, const struct msg_packed *m);
-/* The connection of a worker is gone: others do what it did. */
+/* A worker's connection is gone: its passes go to other workers. */
 void share_packs_left(struct server *sv, const struct conn *c);
 
 #endif

@@ -17,7 +17,7 @@ enum { SUBMITS_OPEN_MAX = 16, CLEAR_AT_ONCE = 1000 };
 int submit_clear_of_conn(struct server *sv, int64_t conn, struct err *e);
 int submit_clear(struct server *sv, int64_t sweep, struct err *e);
 
-/* At start: nothing that is open then will ever be ended. */
+/* At start: clears all open sweeps, as no connection can end them any more. */
 int submit_clear_all(struct server *sv, struct err *e);
 
 #endif

@@ -12,27 +12,27 @@
 #include "server/queue/rows.h"
 #include "server/share/project.h"
 
-/* The log of a job's newest attempt.  The worker that has it says how long it is on the share as
- * long as anybody follows it; nothing of this is kept. */
+/* The log of a job's newest attempt.  The worker that has the attempt tells the log's length on the
+ * share while a subscription follows it; none of this is stored. */
 struct followed {
     bool is_wanted;     /* by the subscription */
     struct token token; /* of the attempt; zero: the job has had none */
-    int64_t worker;     /* that has it */
+    int64_t worker;     /* the worker that has the attempt */
     bool is_live;       /* it may still grow */
     int64_t size_bytes; /* on the share, as far as it was told; 0: not yet */
-    int64_t told_bytes; /* of that, to the subscriber */
+    int64_t told_bytes; /* length that the subscriber was told */
 };
 
 struct subscription {
     struct subscription *next;
     int64_t conn;
-    int64_t re; /* what its messages answer */
+    int64_t re; /* the request that its messages answer */
     int64_t sweep;
     int64_t job; /* only this one; 0: all */
     int64_t cursor;
     bool has_jobs;
     bool is_behind; /* something was committed, or told, since the last message */
-    int last_state; /* of the sweep, as it was told */
+    int last_state; /* of the sweep, as last told */
     struct followed log;
 };
 
@@ -74,7 +74,7 @@ static void followed_order(struct server *sv, const struct followed *log, bool o
                   e.text, NULL);
 }
 
-/* Another subscription that follows the same log. */
+/* Finds another subscription that follows the same log. */
 static const struct subscription *followed_by_other(struct server *sv, const struct token *token,
                                                     const struct subscription *except)
 {
@@ -88,7 +88,7 @@ static const struct subscription *followed_by_other(struct server *sv, const str
     return NULL;
 }
 
-/* Orders workers to tell, or to tell no more, as the change asks for. */
+/* Orders workers to tell the log's length, or to stop, as the change requires. */
 static void followed_move(struct server *sv, struct subscription *sub,
                           const struct followed *before)
 {
@@ -104,7 +104,7 @@ static void followed_move(struct server *sv, struct subscription *sub,
     if (other == NULL)
         followed_order(sv, &sub->log, true);
     else if (other->log.size_bytes > sub->log.size_bytes)
-        sub->log.size_bytes = other->log.size_bytes; /* it is not told twice */
+        sub->log.size_bytes = other->log.size_bytes; /* the worker does not tell it twice */
     sub->is_behind |= sub->log.size_bytes != sub->log.told_bytes;
 }
 
@@ -119,7 +119,7 @@ void subscribe_registered(struct server *sv, int64_t worker)
                 followed_order(sv, &sub->log, true);
 }
 
-/* In memory alone, and only for the subscribers of that log. */
+/* Changes memory alone, for the subscribers of that log. */
 int handle_log_grew(struct server *sv, struct ask *ask, const void *request, void *reply,
                     struct err *e)
 {
@@ -144,7 +144,7 @@ int handle_log_grew(struct server *sv, struct ask *ask, const void *request, voi
 
 /* ---- pages ---- */
 
-/* The cursor is that of the last job while more follow, else that of everything so far. */
+/* The page's cursor is that of its last job while more follow, else that of everything so far. */
 static int fill_page(struct server *sv, const struct subscription *sub, struct arena *a,
                      struct msg_changes *page, int64_t *owner, struct err *e)
 {
@@ -205,7 +205,7 @@ static int push(struct server *sv, struct conn *c, struct subscription *sub, str
     }
     if (fill_page(sv, sub, a, &page, &owner, &e) < 0)
         goto fail;
-    /* A subscriber of one job is not told how all the others get on. */
+    /* A subscriber of one job is not told about the other jobs. */
     is_news = sub->job == 0 || page.jobs.n > 0 || page.sweep.state != sub->last_state ||
               page.log_bytes != sub->log.told_bytes;
     if (is_news && chan_send(c->chan, MSG_CHANGES, sub->re, NULL, &page, &e) < 0)

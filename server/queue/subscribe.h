@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * subscribe.h - changes pushed to the clients that subscribed to them
- *
  * A subscription is a cursor: every change of a job has a number from one
  * counter, and what is pushed is "the jobs of that sweep whose number is larger".  So
- * nothing is queued for a slow reader and nothing is missed: it is behind, and
+ * nothing is queued for a slow reader and nothing is missed: a slow reader is behind, and
  * gets each job as it is by then.
  */
 #ifndef LUDWIG_SERVER_QUEUE_SUBSCRIBE_H
@@ -21,11 +19,11 @@ enum {
 
 /* In a turn: something about the sweep changes; its subscribers get the news after the commit. */
 void subscribe_touch(struct server *sv, int64_t sweep);
-/* After a commit: one message for each that is behind and has room. */
+/* After a commit: sends one message to each subscriber that is behind and has room. */
 void subscribe_pump(struct server *sv);
-/* A worker is connected, perhaps again: it is to tell how far logs grow that are followed. */
+/* A worker has registered, perhaps again: orders it to tell how far the followed logs grow. */
 void subscribe_registered(struct server *sv, int64_t worker);
-/* The connection is gone. */
+/* The connection is gone: drops its subscriptions. */
 void subscribe_forget(struct conn *c);
 
 #endif

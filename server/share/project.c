@@ -21,7 +21,7 @@
 
 #define NO_GROUP ((gid_t)-1)
 
-/* A folder that is not given away yet; no other program makes one like that. */
+/* The mode of a folder that is not given away yet; no other program makes folders like that. */
 #define UNFINISHED_MODE 01700
 
 int project_check_name(const char *name, struct err *e)
@@ -34,16 +34,16 @@ int project_check_name(const char *name, struct err *e)
                    name);
 }
 
-static int refuse(const char *name, const char *owner, struct err *e)
+static int refuse_name(const char *name, const char *owner, struct err *e)
 {
     return err_set(e, ERR_DENIED,
                    "project '%s' belongs to %s; choose another name with project: NAME", name,
                    owner);
 }
 
-/* ---- its row ---- */
+/* ---- row ---- */
 
-/* Its id, 0 when there is none, -1 when it is somebody else's. */
+/* The project's id, 0 when there is none, -1 if it belongs to another user. */
 static int64_t find_own(struct server *sv, const struct conn *c, const char *name, struct err *e)
 {
     struct stmt *s = db_ask(sv->db, SQL_PROJECT_GET, "s", name);
@@ -51,7 +51,7 @@ static int64_t find_own(struct server *sv, const struct conn *c, const char *nam
     int64_t id = rc == 1 ? stmt_int(s, 0) : rc;
 
     if (rc == 1 && stmt_int(s, 1) != (int64_t)c->uid)
-        id = refuse(name, stmt_text(s, 2), e);
+        id = refuse_name(name, stmt_text(s, 2), e);
     stmt_end(s);
     return id;
 }
@@ -67,12 +67,12 @@ int64_t project_take(struct server *sv, const struct conn *c, const char *name, 
     return db_last_id(sv->db);
 }
 
-/* ---- its folder ---- */
+/* ---- folder ---- */
 
 /*
  * A look at the folder, for a request.  It may take as long as the share does, and runs on a
- * thread, where of sv nothing is used but the configuration.  Nothing in a project is ever opened,
- * made or changed.
+ * thread, which uses nothing of sv but what is set before the loop runs.  Nothing in a project is
+ * ever opened, made or changed.
  */
 struct look {
     const struct server *sv;
@@ -83,7 +83,7 @@ struct look {
     struct groups groups; /* of the asker */
     int parent_fd;
     bool has_owners; /* else the file system gives all files one owner */
-    /* What came of it. */
+    /* Results. */
     struct folder_order order;
     uid_t owner;
     char *owner_name; /* NULL: there is no folder */
@@ -119,7 +119,7 @@ static int folder_open(struct look *l, struct err *e)
     return 0;
 }
 
-/* What lies there: 1, 0 when nothing does, -1. */
+/* Looks at what lies there: 1, 0 when nothing does, -1. */
 static int folder_look(const struct look *l, struct stat *st, struct err *e)
 {
     if (fstatat(l->parent_fd, l->name, st, AT_SYMLINK_NOFOLLOW) == 0)
@@ -139,12 +139,12 @@ static int check_folder(const struct look *l, const struct stat *st, struct err 
     if (!l->has_owners || st->st_uid == l->asker)
         return 0;
     owner = identity_user_name(st->st_uid);
-    refuse(l->name, owner, e);
+    refuse_name(l->name, owner, e);
     free(owner);
     return -1;
 }
 
-static int check(void *context, struct err *e)
+static int check_existing(void *context, struct err *e)
 {
     struct look *l = context;
     struct stat st;
@@ -164,7 +164,7 @@ static int check(void *context, struct err *e)
 int project_check_folder(struct server *sv, struct ask *ask, const char *name, struct err *e)
 {
     if (request_task_context(ask) == NULL)
-        return request_task_begin(sv, ask, check, look_free, look_at(sv, ask->conn, name));
+        return request_task_begin(sv, ask, check_existing, look_free, look_at(sv, ask->conn, name));
     return request_task_end(ask, e);
 }
 
@@ -197,7 +197,7 @@ int project_folder_owner(struct server *sv, struct ask *ask, const char *name, u
     return request_task_end(ask, e);
 }
 
-/* ---- making it ---- */
+/* ---- creation ---- */
 
 struct plan {
     gid_t group;
@@ -238,8 +238,7 @@ static bool is_empty(int fd)
     return n <= 2; /* "." and ".." */
 }
 
-/* Gives it away, unless another was put in its place: other users may be able to write beside
- * it. */
+/* Gives the folder away, unless another was put in its place: others may be able to write there. */
 static int finish_made(const struct look *l, const struct plan *p, struct err *e)
 {
     int fd = openat(l->parent_fd, l->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -267,13 +266,13 @@ static int finish_made(const struct look *l, const struct plan *p, struct err *e
         rc = err_sys(e, "set the mode of the folder of project '%s'", l->name);
     close(fd);
     if (rc < 0)
-        (void)unlinkat(l->parent_fd, l->name, AT_REMOVEDIR); /* goes only while it is empty */
+        (void)unlinkat(l->parent_fd, l->name, AT_REMOVEDIR); /* succeeds only while it is empty */
     else if (fsync(l->parent_fd) < 0 && errno != EINVAL && errno != ENOTSUP)
         rc = err_sys(e, "sync the folder of projects");
     return rc;
 }
 
-/* By another thread, or by a ludwigd that was killed meanwhile. */
+/* Whether another thread, or a ludwigd that was killed, may have left the folder unfinished. */
 static bool may_be_unfinished(const struct plan *p, const struct stat *st)
 {
     const mode_t inherited = S_ISGID;
@@ -282,8 +281,8 @@ static bool may_be_unfinished(const struct plan *p, const struct stat *st)
            (st->st_mode & 07777 & ~inherited) == UNFINISHED_MODE;
 }
 
-/* One thread at a time, so that no other is at work on a folder that it finds unfinished.  0, or 1
- * when another program was faster. */
+/* Works on one thread at a time, so that no other thread is at work on an unfinished folder.  0, 1
+ * when another program was faster, -1. */
 static int make_alone(struct look *l, const struct plan *p, struct err *e)
 {
     static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
@@ -298,7 +297,7 @@ static int make_alone(struct look *l, const struct plan *p, struct err *e)
     } else if (rc == 0 && mkdirat(l->parent_fd, l->name, UNFINISHED_MODE) == 0) {
         rc = finish_made(l, p, e);
     } else if (rc == 0) {
-        /* Root on a share where root is nobody leaves it to the client. */
+        /* Where the share maps root to nobody, the client makes the folder. */
         is_left_to_client = geteuid() == 0 && (errno == EACCES || errno == EPERM);
         if (errno == EEXIST)
             rc = 1;
@@ -363,9 +362,9 @@ int project_prepare(struct server *sv, struct ask *ask, const char *name, bool i
     return request_task_end(ask, e);
 }
 
-/* ---- may a user read it? ---- */
+/* ---- a user's access ---- */
 
-/* bits: of 4, 2, 1. */
+/* Whether the asker has these bits, of 4, 2, 1. */
 static bool has_access(const struct look *l, const struct stat *st, mode_t bits)
 {
     int shift = st->st_uid == l->asker ? 6 : 0;
@@ -376,7 +375,7 @@ static bool has_access(const struct look *l, const struct stat *st, mode_t bits)
     return (st->st_mode >> shift & bits) == bits;
 }
 
-/* Every folder on the way to it, and itself. */
+/* Whether the asker may enter the folder and every folder on the way to it. */
 static bool may_enter(const struct look *l, const char *path)
 {
     struct stat st;

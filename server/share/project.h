@@ -12,31 +12,31 @@
 
 struct ask;
 
-/* A name that every system can show, and that hides nothing. */
+/* Checks that every system can show the name and that it is not hidden. */
 int project_check_name(const char *name, struct err *e);
 
-/* Its row, made if there is none; -1 when it is somebody else's. */
+/* The project's row, made if there is none; -1 if it belongs to another user. */
 int64_t project_take(struct server *sv, const struct conn *c, const char *name, struct err *e);
 
 /*
- * Of its folder on the share, for the asker of a request.  The share may be slow: these answer
- * HANDLER_WAITS first, which the handler answers too, to be called again; then 0 or -1.  One of
- * them for one request.
+ * Functions about a project's folder on the share, for the asker of a request.  The share may be
+ * slow: they answer HANDLER_WAITS first, which the handler answers too, to be called again; then 0
+ * or -1.  A request may use only one of them.
  */
 
-/* Makes the folder for the asker, or orders the client to.  One that is there must belong to the
- * asker and, for a private project, be closed to others; its mode is left alone. */
+/* Makes the folder for the asker, or orders the client to.  A folder that is there must belong to
+ * the asker and, for a private project, be closed to others; its mode is left alone. */
 int project_prepare(struct server *sv, struct ask *ask, const char *name, bool is_private,
                     struct folder_order *order, struct err *e);
-/* The folder is there, and the asker's. */
+/* Checks that the folder is there and belongs to the asker. */
 int project_check_folder(struct server *sv, struct ask *ask, const char *name, struct err *e);
-/* By its folder alone, where owners mean something.  *owner: its name, in the asker's arena; NULL:
- * there is no folder. */
+/* Finds the owner of the folder, where the file system keeps owners.  *owner: the user's name, in
+ * the asker's arena; NULL: there is no folder. */
 int project_folder_owner(struct server *sv, struct ask *ask, const char *name, uid_t *uid,
                          const char **owner, struct err *e);
 
-/* Whether ludwigd makes the folder for that user; where root is nobody on the share, it leaves that
- * to the client all the same. */
+/* Whether ludwigd makes the folder for that user; where the share maps root to nobody, ludwigd
+ * leaves it to the client all the same. */
 bool project_is_made_here(uid_t uid);
 
 /* May the asker look into that sweep of uid's?  Owners and admins may at once, and users that

@@ -22,7 +22,7 @@
 
 /* ---- state ---- */
 
-/* The state folder, made if need be. */
+/* Makes the state folder if it is missing. */
 static int make_state(const char *state, struct err *e)
 {
     char *parent = path_dirname(state);
@@ -58,7 +58,7 @@ int server_dirs_state(const char *state, struct err *e)
     lock = path_join(state, "lock");
     fd = io_lock_file(lock, e);
     if (fd < 0 && e->kind == ERR_BUSY) {
-        /* Instead of "is locked": the process that holds it. */
+        /* Names the process that holds the lock. */
         if (io_read_file(lock, 64, &holder, NULL) == 0)
             pid = strtol(buf_text(&holder), NULL, 10);
         if (pid > 0)
@@ -78,7 +78,7 @@ int server_dirs_state(const char *state, struct err *e)
     return fd;
 }
 
-/* ---- where projects lie ---- */
+/* ---- the folder of projects ---- */
 
 char *server_dirs_projects(const struct server *sv)
 {
@@ -86,7 +86,7 @@ char *server_dirs_projects(const struct server *sv)
                                      : path_join(sv->conf.share, sv->conf.projects);
 }
 
-/* Users that may write into the share could put links there. */
+/* Follows no links: users that may write into the share could put links there. */
 int server_dirs_open_projects(const struct server *sv, bool makes, struct err *e)
 {
     const char *rest = sv->conf.projects;
@@ -113,8 +113,8 @@ int server_dirs_open_projects(const struct server *sv, bool makes, struct err *e
 
 /* ---- share ---- */
 
-/* Others may be able to write into the share itself: no link is followed, and what they could
- * exchange would be theirs to speak in our name. */
+/* Opens <share>/.ludwig.  Other users may be able to write into the share: no link is followed, and
+ * a folder of another user is refused, as that user could write files in our name. */
 static int open_server_dir(const struct server *sv, struct err *e)
 {
     char *dir = path_join(sv->conf.share, LAYOUT_SERVER_DIR), *owner;
@@ -142,8 +142,8 @@ static int open_server_dir(const struct server *sv, struct err *e)
     return fd;
 }
 
-/* The mark of the server that had the share before goes.  Without one clients read the id, which
- * takes them longer. */
+/* Makes this server's mark, and removes that of the server before.  Without a mark clients read the
+ * id, which takes them longer. */
 static void make_mark(const struct server *sv, int dir_fd)
 {
     char *mark = shareid_mark(sv->server_id);
@@ -254,7 +254,7 @@ int server_dirs_socket_dir(const struct server *sv, const char *socket, struct e
     int rc = io_make_dirs(dir, is_in_state ? 0700 : 0755, e);
     struct stat st;
 
-    /* In its place others could put one of their own. */
+    /* Users who can change the folder could put a socket of their own in place of ours. */
     if (rc == 0 && stat(dir, &st) < 0)
         rc = err_sys(e, "%s", dir);
     else if (rc == 0 && st.st_uid != 0 && st.st_uid != geteuid())

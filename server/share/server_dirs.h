@@ -11,18 +11,17 @@
  * -1: ERR_BUSY names the process that uses it. */
 int server_dirs_state(const char *state, struct err *e);
 
-/* <share>, <share>/.ludwig and where projects lie. */
+/* Makes <share>, <share>/.ludwig and the folder of projects. */
 int server_dirs_share(struct server *sv, struct err *e);
-char *server_dirs_projects(const struct server *sv); /* where that is; caller frees */
-/* A descriptor of that folder, or -1; makes: folders that are missing on the way are made. */
+char *server_dirs_projects(const struct server *sv); /* the folder of projects; caller frees */
+/* A descriptor of the folder of projects, or -1; makes: folders missing on the way are made. */
 int server_dirs_open_projects(const struct server *sv, bool makes, struct err *e);
-/* The file that says which server the share belongs to, once it is known whether the inbox is
- * open. */
+/* Writes the file that names the share's server; once it is known whether the inbox is open. */
 int server_dirs_id(const struct server *sv, struct err *e);
-/* Says there that ludwigd has ended. */
+/* Writes there that ludwigd has ended. */
 void server_dirs_take_id_back(const struct server *sv);
 
-/* The folder a socket is to lie in. */
+/* Makes a socket's folder if it is missing, and checks that others cannot exchange the socket. */
 int server_dirs_socket_dir(const struct server *sv, const char *socket, struct err *e);
 
 #endif

@@ -19,8 +19,9 @@ struct args {
     size_t n, capacity;
 };
 
-static void add(struct args *args, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct args *args, const char *format, ...)
+static void add_arg(struct args *args, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void add_arg(struct args *args, const char *format, ...)
 {
     va_list ap;
     char *text;
@@ -33,27 +34,27 @@ static void add(struct args *args, const char *format, ...)
     free(text);
 }
 
-/* Room for the first one and capacity others. */
+/* Has room for the first word and capacity others. */
 static struct args args_of(const char *first, size_t capacity, struct arena *a)
 {
     struct args args = { .arena = a,
                          .items = arena_alloc(a, (capacity + 2) * sizeof *args.items),
                          .capacity = capacity + 1 };
 
-    add(&args, "%s", first);
+    add_arg(&args, "%s", first);
     return args;
 }
 
 /* ---- sbatch ---- */
 
-/* A text for that option; NULL: it is not given. */
+/* Adds the option with a text; text NULL: adds nothing. */
 static int add_text(struct args *args, const char *option, const char *text, struct err *e)
 {
     if (text == NULL)
         return 0;
     if (!sbatch_is_word(text))
         return err_set(e, ERR_USAGE, "sbatch %s: '%.80s' cannot be a value", option, text);
-    add(args, "%s=%s", option, text);
+    add_arg(args, "%s=%s", option, text);
     return 0;
 }
 
@@ -63,11 +64,11 @@ static int add_pool(struct args *args, const struct slurm_pool *pool, struct err
     struct buf nodes = { 0 };
     int rc;
 
-    /* Before ours, which count: sbatch takes the last one of a kind. */
+    /* The user's options stand before ours, which count: sbatch takes the last one of a kind. */
     for (size_t i = 0; i < pool->extra.n; i++) {
         if (sbatch_check_extra(extra[i], e) < 0)
             return err_wrap(e, "extra");
-        add(args, "%s", extra[i]);
+        add_arg(args, "%s", extra[i]);
     }
     if (pool->partition == NULL || !sbatch_is_partition(pool->partition))
         return err_set(e, ERR_USAGE, "'%.80s' is no name of a partition",
@@ -90,7 +91,7 @@ static int64_t round_up(int64_t number, int64_t unit)
     return number / unit + (number % unit > 0);
 }
 
-/* In a file's name sbatch puts something else for '%' and a letter. */
+/* Doubles '%': in a file's name sbatch replaces '%' and a letter. */
 static char *escape_name(const char *path, struct arena *a)
 {
     struct buf text = { 0 };
@@ -106,21 +107,21 @@ char **slurm_sbatch_args(const struct pilot_request *r, struct arena *a, struct 
     struct args args = args_of("sbatch", r->pool->extra.n + OURS, a);
     const char *log = escape_name(r->log, a), *end = strrchr(log, '.');
 
-    add(&args, "--propagate=NONE"); /* ludwigd's limits are not those of its users */
+    add_arg(&args, "--propagate=NONE"); /* ludwigd's limits are not those of its users */
     if (add_pool(&args, r->pool, e) < 0)
         return NULL;
-    add(&args, "--nodes=1");
-    add(&args, "--ntasks=1");
-    add(&args, "--cpus-per-task=%" PRId64, r->cpus < 1 ? 1 : r->cpus);
+    add_arg(&args, "--nodes=1");
+    add_arg(&args, "--ntasks=1");
+    add_arg(&args, "--cpus-per-task=%" PRId64, r->cpus < 1 ? 1 : r->cpus);
     if (r->memory_bytes > 0)
-        add(&args, "--mem=%" PRId64 "M", round_up(r->memory_bytes, 1 << 20));
+        add_arg(&args, "--mem=%" PRId64 "M", round_up(r->memory_bytes, 1 << 20));
     if (r->time_ms > 0)
-        add(&args, "--time=%" PRId64, round_up(r->time_ms, 60000));
+        add_arg(&args, "--time=%" PRId64, round_up(r->time_ms, 60000));
     if (r->pool->gres == NULL && r->gpus > 0)
-        add(&args, "--gres=gpu:%" PRId64, r->gpus);
+        add_arg(&args, "--gres=gpu:%" PRId64, r->gpus);
     if (r->n > 1)
-        add(&args, "--array=0-%" PRId64, r->n - 1);
-    if (r->n > 1 && end != NULL) /* a log that all of an array append to is read by nobody */
+        add_arg(&args, "--array=0-%" PRId64, r->n - 1);
+    if (r->n > 1 && end != NULL) /* each task of an array gets a log of its own */
         log = arena_printf(a, "%.*s_%%a%s", (int)(end - log), log, end);
     if (add_text(&args, "--gres", r->pool->gres, e) < 0 ||
         add_text(&args, "--job-name", r->name, e) < 0 ||
@@ -128,10 +129,10 @@ char **slurm_sbatch_args(const struct pilot_request *r, struct arena *a, struct 
         add_text(&args, "--chdir", r->folder, e) < 0 || add_text(&args, "--output", log, e) < 0 ||
         add_text(&args, "--signal", r->signal, e) < 0)
         return NULL;
-    add(&args, "--input=/dev/null");
-    add(&args, "--open-mode=append");
-    add(&args, "--no-requeue");
-    add(&args, "--parsable");
+    add_arg(&args, "--input=/dev/null");
+    add_arg(&args, "--open-mode=append");
+    add_arg(&args, "--no-requeue");
+    add_arg(&args, "--parsable");
     return args.items;
 }
 
@@ -145,16 +146,16 @@ void slurm_add_script(struct buf *out, const char *const *program)
     buf_add_char(out, '\n');
 }
 
-/* ---- the others ---- */
+/* ---- other commands ---- */
 
-/* The option, and all jobs with commas between. */
+/* Adds the option with all jobs, with commas between. */
 static void add_joined(struct args *args, const char *option, const char *const *jobs, size_t n)
 {
     struct buf text = { 0 };
 
     for (size_t i = 0; i < n; i++)
         buf_printf(&text, "%s%s", i > 0 ? "," : option, jobs[i]);
-    add(args, "%s", buf_text(&text));
+    add_arg(args, "%s", buf_text(&text));
     buf_free(&text);
 }
 
@@ -162,9 +163,9 @@ char **slurm_squeue_args(bool by_name, const char *const *texts, size_t n, struc
 {
     struct args args = args_of("squeue", 4, a);
 
-    add(&args, "--noheader");
-    add(&args, "--states=all");
-    add(&args, "%s", "--format=" SLURM_JOBS_FORMAT);
+    add_arg(&args, "--noheader");
+    add_arg(&args, "--states=all");
+    add_arg(&args, "%s", "--format=" SLURM_JOBS_FORMAT);
     add_joined(&args, by_name ? "--name=" : "--jobs=", texts, n);
     return args.items;
 }
@@ -173,12 +174,12 @@ char **slurm_sacct_args(const char *const *jobs, size_t n, struct arena *a)
 {
     struct args args = args_of("sacct", 7, a);
 
-    add(&args, "--noheader");
-    add(&args, "--parsable2");
-    add(&args, "--allocations");
-    add(&args, "--duplicates");
-    add(&args, "--delimiter=" SLURM_SEPARATOR);
-    add(&args, "--format=" SLURM_ENDED_FIELDS);
+    add_arg(&args, "--noheader");
+    add_arg(&args, "--parsable2");
+    add_arg(&args, "--allocations");
+    add_arg(&args, "--duplicates");
+    add_arg(&args, "--delimiter=" SLURM_SEPARATOR);
+    add_arg(&args, "--format=" SLURM_ENDED_FIELDS);
     add_joined(&args, "--jobs=", jobs, n);
     return args.items;
 }
@@ -188,7 +189,7 @@ char **slurm_scancel_args(const char *const *jobs, size_t n, struct arena *a)
     struct args args = args_of("scancel", n, a);
 
     for (size_t i = 0; i < n; i++)
-        add(&args, "%s", jobs[i]);
+        add_arg(&args, "%s", jobs[i]);
     return args.items;
 }
 
@@ -197,16 +198,16 @@ char **slurm_env(const struct slurm_user *user, const char *path, const char *co
 {
     struct args env = args_of("LC_ALL=C", 8, a);
 
-    add(&env, "PATH=%s", path);
-    add(&env, "HOME=%s", user->home);
-    add(&env, "USER=%s", user->name);
-    add(&env, "LOGNAME=%s", user->name);
-    add(&env, "SHELL=%s", user->shell);
+    add_arg(&env, "PATH=%s", path);
+    add_arg(&env, "HOME=%s", user->home);
+    add_arg(&env, "USER=%s", user->name);
+    add_arg(&env, "LOGNAME=%s", user->name);
+    add_arg(&env, "SHELL=%s", user->shell);
     if (conf != NULL)
-        add(&env, "SLURM_CONF=%s", conf);
+        add_arg(&env, "SLURM_CONF=%s", conf);
     if (is_read) {
-        add(&env, "%s", "SLURM_TIME_FORMAT=%s");
-        add(&env, "SLURM_BITSTR_LEN=0");
+        add_arg(&env, "%s", "SLURM_TIME_FORMAT=%s");
+        add_arg(&env, "SLURM_BITSTR_LEN=0");
     }
     return env.items;
 }

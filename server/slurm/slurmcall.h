@@ -2,9 +2,9 @@
 /*
  * slurmcall.h - commands of Slurm: run as their user beside the loop; why they fail; how many run
  *
- * When slurmctld is away each command hangs for 9 s or longer: one that takes too long is killed.
- * Each command costs slurmctld a few calls, and it serves everybody: a bucket of tokens bounds how
- * many are run.
+ * When slurmctld is away each command hangs for 9 s or longer: a command that takes too long is
+ * killed.  Each command costs slurmctld a few calls, and it serves all users: a bucket of tokens
+ * bounds how many are run.
  */
 #ifndef LUDWIG_SERVER_SLURM_SLURMCALL_H
 #define LUDWIG_SERVER_SLURM_SLURMCALL_H
@@ -16,7 +16,7 @@
 #include "common/base/err.h"
 #include "server/slurm/slurmread.h"
 
-/* Before the rights and a command: this program takes these rights and becomes that command. */
+/* Stands before rights and a command: this program takes these rights and becomes the command. */
 #define SLURM_CALL_AS "--as"
 
 enum { SLURM_CALL_SAYS_MAX_BYTES = 1 << 16 }; /* on standard error; the rest is passed over */
@@ -26,7 +26,7 @@ struct slurm_call;
 struct slurm_command {
     char *const *args; /* the first is looked for in env's PATH; both end in NULL */
     char *const *env;
-    const char *rights;      /* whose, as account_rights has them; NULL: our own */
+    const char *rights;      /* rights to take, as account_rights has them; NULL: our own */
     const char *input;       /* NULL: none */
     uint64_t timeout_ms;     /* 0: 25 s */
     size_t output_max_bytes; /* 0: SLURM_OUTPUT_MAX_BYTES */
@@ -35,40 +35,40 @@ struct slurm_command {
 struct slurm_result {
     int exit_code;    /* 127 when there is no such command; -1 when a signal ended it */
     bool is_late;     /* it was killed, as it took too long */
-    bool is_too_long; /* it was killed, as it said too much */
+    bool is_too_long; /* it was killed, as its output was too long */
     struct buf out, said;
 };
 
-/* On the loop.  The result is gone afterwards, but for what was taken out of it. */
+/* Called on the loop.  The result is freed afterwards, but for what was taken out of it. */
 typedef void (*slurm_done_fn)(void *context, struct slurm_result *result);
 
-/* NULL with e set when nothing could be started; done is not called then.  Texts are copied. */
+/* NULL with e set when no command could be started; done is not called then.  Texts are copied. */
 struct slurm_call *slurm_call_begin(uv_loop_t *loop, const struct slurm_command *command,
                                     slurm_done_fn done, void *context, struct err *e);
-/* Nobody wants it any more: it is killed.  Not once done was called.  The loop frees it; one that does
- * not die keeps the loop from ending for 1 s at most. */
+/* Kills a command whose result is not wanted any more; not once done was called.  The loop frees
+ * it; a process that does not die keeps the loop from ending for 1 s at most. */
 void slurm_call_drop(struct slurm_call *c);
 
-/* For main.c: argv after SLURM_CALL_AS.  Comes back, with what to exit with, only if it fails. */
+/* For main.c: argv after SLURM_CALL_AS.  Returns an exit code, only if it fails. */
 int slurm_call_become(char **argv);
 
 enum slurm_failure {
-    SLURM_WELL,    /* it did not fail */
-    SLURM_AWAY,    /* it passes: tried again, with back-off */
-    SLURM_FULL,    /* none is taken for now, as there are many, or the partition is closed: again */
-    SLURM_REFUSED, /* what was asked for cannot be: not tried again */
+    SLURM_WELL,     /* it did not fail */
+    SLURM_AWAY,     /* the failure passes: tried again, with back-off */
+    SLURM_FULL,     /* too many jobs for now, or the partition is closed: tried again */
+    SLURM_REFUSED,  /* the request cannot be met: not tried again */
     SLURM_NOT_HERE, /* there is no Slurm here, or it has no configuration */
     SLURM_NO_SUCH_JOB
 };
 
-/* What the command said decides: is it the user's to change, or does it pass? */
+/* Tells by the command's words whether the user must change something, or the failure passes. */
 enum slurm_failure slurm_failure_of(const struct slurm_result *result);
 /* Slurm's own words in one line, without "sbatch: error: " and its like; in the arena. */
 char *slurm_failure_words(const struct slurm_result *result, struct arena *a);
 
 enum {
-    SLURM_BUDGET_BUCKET = 30,     /* at once */
-    SLURM_BUDGET_EVERY_MS = 1000, /* one more */
+    SLURM_BUDGET_BUCKET = 30,     /* commands at once */
+    SLURM_BUDGET_EVERY_MS = 1000, /* until one more */
     SLURM_BUDGET_SLOTS = 60,      /* of the last hour */
     SLURM_BUDGET_SLOT_MS = 60 * 1000,
 };
@@ -83,10 +83,10 @@ struct slurm_budget {
 
 /* Times are those of units_monotonic_ms. */
 void slurm_budget_begin(struct slurm_budget *b, int64_t now_ms);
-/* Not more than the site allows a user, with half of it left to the user's own commands. */
+/* Bounds b by half of what the site allows a user: the rest is for the user's own commands. */
 void slurm_budget_fit(struct slurm_budget *b, const struct slurm_config *config);
 
-/* One command: false when there is no token, and then it is not counted. */
+/* Takes a token for one command; false: there is none, and the command is not counted. */
 bool slurm_budget_take(struct slurm_budget *b, int64_t now_ms);
 /* How long until n commands may be run at once, or as many as ever can be; 0: they may now. */
 int64_t slurm_budget_wait_ms(struct slurm_budget *b, int64_t n, int64_t now_ms);

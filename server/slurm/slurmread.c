@@ -28,7 +28,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Digits up to what is none, which *at is then; SLURM_NONE where there are none, or too many. */
+/* Reads digits and moves *at behind them; SLURM_NONE when there are none, or too many. */
 static int64_t take_digits(const char **at)
 {
     int64_t number = 0;
@@ -105,7 +105,7 @@ struct range {
     int64_t first, last, step;
 };
 
-/* "7", "7-11", "7-11:2" and the comma behind it. */
+/* Reads "7", "7-11", "7-11:2" and the comma behind it. */
 static bool take_range(const char **at, struct range *r)
 {
     r->first = r->last = take_digits(at);
@@ -151,8 +151,8 @@ bool slurm_set_has(const char *set, int64_t index)
     return false;
 }
 
-/* Behind "gpu": ":8", ":a40:8", or nothing, which is one; what is in parentheses says where they
- * are. */
+/* Reads the count behind "gpu": ":8", ":a40:8", or nothing, which is one; parentheses say where
+ * GPUs are. */
 static int64_t gpus_of(const char *at, size_t n)
 {
     const char *colon = memrchr(at, ':', n);
@@ -186,7 +186,7 @@ int64_t slurm_gres_gpus(const char *gres)
     return count;
 }
 
-/* Of "a,b=3,c": the n bytes behind "b="; none of a; NULL of d. */
+/* In "a,b=3,c": the n bytes behind "b="; n is 0 for "a"; NULL for "d". */
 static const char *find_value(const char *list, const char *separator, const char *name, size_t *n)
 {
     size_t length = strlen(name);
@@ -232,7 +232,7 @@ enum cell {
     COUNT, /* a number, 0 or more */
     TIME,
     GPUS,
-    USABLE,   /* do nodes in that state take jobs? */
+    USABLE,   /* whether nodes in that state take jobs */
     ARRAY_ID, /* "17", "17_3", "17_[4-9%2]", of a struct slurm_ended */
     SIGNAL    /* of "EXIT_CODE:SIGNAL" */
 };
@@ -341,7 +341,7 @@ static const struct reader {
 #undef READER
 };
 
-/* A line at a time: *line is what is left, and moved behind it. */
+/* Sets *line and *n to the next line and moves *at behind it; false at the end. */
 static bool next_line(const char **at, const char *end, const char **line, size_t *n)
 {
     const char *stop;
@@ -378,7 +378,7 @@ static bool read_array_id(char *cell, struct slurm_ended *j)
     return j->array_id > 0 && (bar == NULL || slurm_set_count(bar) > 0);
 }
 
-/* False where it is not of the form. */
+/* False when the cell is malformed. */
 static bool read_cell(const struct column *column, char *cell, void *item)
 {
     void *to = (char *)item + column->offset;
@@ -406,7 +406,7 @@ static bool read_cell(const struct column *column, char *cell, void *item)
     return false;
 }
 
-/* A line of as many cells as the reader has, none of which has a NUL in it. */
+/* Reads a line of as many cells as the reader has, none of which has a NUL in it. */
 static bool read_row(const struct reader *r, const char *line, size_t n, struct arena *a,
                      void *item)
 {
@@ -425,7 +425,7 @@ static bool read_row(const struct reader *r, const char *line, size_t n, struct 
     return true;
 }
 
-/* Makes room for an item a line; NULL where there are more than anybody reads. */
+/* Makes room for one item per line; NULL when there are too many. */
 static void *begin_answer(const char *what, size_t item_bytes, const char *text, size_t n,
                           struct arena *a, struct slurm_answer *out, struct err *e)
 {
@@ -508,7 +508,7 @@ int slurm_read_partitions(const char *text, size_t n, struct arena *a, struct sl
     return 0;
 }
 
-/* "Key    = value" */
+/* The value in a line "Key = value". */
 static char *setting(const char *text, size_t n, const char *key, struct arena *a)
 {
     const char *at = text, *line;

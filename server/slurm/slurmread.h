@@ -3,13 +3,13 @@
  * slurmread.h - what Slurm's commands print, as values
  *
  * Rows in formats of our own (-o, -P) and `scontrol -o show`, which are the same from Slurm 21.08
- * to 25; what --json prints is another with each release.  The commands run with LC_ALL=C,
+ * to 25; the output of --json differs with each release.  The commands run with LC_ALL=C,
  * SLURM_TIME_FORMAT=%s and SLURM_BITSTR_LEN=0, so that times are seconds since 1970 and no set of
  * array tasks is cut short, and without the variables by which users change formats.
  *
  * Rows that are not of the form are passed over and counted: a job's name may have line breaks and
  * separators in it, and its own row is then lost.  A row that names one of our jobs may have been
- * written by somebody: it is compared with what we know of that job, and is a hint even then.
+ * forged by a user: it is compared with what we know of that job, and is a hint even then.
  * All texts lie in the arena.  Numbers are SLURM_NONE where there is none or no limit.
  */
 #ifndef LUDWIG_SERVER_SLURM_SLURMREAD_H
@@ -24,16 +24,16 @@
 /* No number, or one without a limit: N/A, Unknown, UNLIMITED, (null), nothing at all. */
 enum { SLURM_NONE = -1 };
 
-/* More is refused: of 10,000 jobs there are 2 MB. */
+/* Larger output is refused: 10,000 jobs make 2 MB. */
 enum { SLURM_OUTPUT_MAX_BYTES = 1 << 26, SLURM_ROWS_MAX = 1 << 18 };
 
 /* squeue -h -o FORMAT */
 #define SLURM_JOBS_FORMAT \
     "%A\x1f%F\x1f%K\x1f%T\x1f%P\x1f%V\x1f%S\x1f%e\x1f%N\x1f%u\x1f%r\x1f%j\x1f%k"
 
-/* A job or, of an array, one that runs or all that wait. */
+/* A job or, of an array, a task that runs or all tasks that wait. */
 struct slurm_job {
-    int64_t id;        /* of an array's last one the array's own */
+    int64_t id;        /* an array's last task has the array's id */
     int64_t array_id;  /* the job itself where there is no array */
     const char *tasks; /* "3", "4-9%2"; NULL: no array */
     const char *state; /* as slurm_state_parse takes it */
@@ -42,7 +42,8 @@ struct slurm_job {
     const char *comment; /* NULL: none */
 };
 
-/* sacct -n -P -X -D --delimiter=SEPARATOR -o FIELDS: a job that was requeued has a row for each time. */
+/* sacct -n -P -X -D --delimiter=SEPARATOR -o FIELDS: a job that was requeued has a row for each
+ * time. */
 #define SLURM_SEPARATOR "\x1f"
 #define SLURM_ENDED_FIELDS \
     "jobidraw,jobid,state,exitcode,partition,submit,start,end,nodelist,user,jobname"
@@ -66,7 +67,7 @@ struct slurm_nodes {
     int64_t max_time_ms, default_time_ms; /* of the partition */
 };
 
-/* scontrol -o show partition; what else partitions are like, sinfo says of their nodes */
+/* scontrol -o show partition; sinfo tells the rest about partitions */
 struct slurm_partition {
     const char *name;
     const char *qos; /* NULL: none */
@@ -79,9 +80,9 @@ struct slurm_partition {
 
 struct slurm_assoc {
     const char *account;
-    const char *user;      /* "": the account's own */
+    const char *user;      /* "": limits of the account itself */
     const char *partition; /* NULL: all */
-    const char *parent;    /* of an account's own; NULL: it is a user's, or the first */
+    const char *parent;    /* of an account; NULL: of a user, or of the first account */
     const char *group_tres, *max_tres_per_job;
     const char *default_qos;
     int64_t max_jobs, max_submit, group_jobs, group_submit, max_time_ms;
@@ -111,9 +112,9 @@ struct slurm_config {
     const char *version; /* "22.05.8" */
     const char *cluster;
     int64_t max_array_size, kill_wait_s;
-    bool has_accounting;      /* slurmdbd is there: sacct and sacctmgr know something */
+    bool has_accounting;      /* slurmdbd is there: sacct and sacctmgr have answers */
     bool warns_of_preemption; /* B:SIGNAL comes before preemption, too */
-    /* What slurmctld allows each user: calls at once, and more with time; 0: as many as they like. */
+    /* slurmctld's limits for each user: calls at once, and more with time; 0: none. */
     int64_t rpc_bucket, rpc_refill, rpc_refill_period_s;
 };
 
@@ -133,16 +134,16 @@ struct slurm_answer {
 
 enum slurm_rows { SLURM_JOBS, SLURM_ENDED, SLURM_NODES, SLURM_ASSOCS, SLURM_QOS, SLURM_USERS };
 
-/* -1 where there is more than anybody reads; otherwise what can be understood is. */
+/* -1 when there are too many rows; else all rows that can be understood are read. */
 int slurm_read(enum slurm_rows rows, const char *text, size_t n, struct arena *a,
                struct slurm_answer *out, struct err *e);
 int slurm_read_partitions(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
                           struct err *e);
-/* -1 as well where it has no version. */
+/* -1 also when the text has no version. */
 int slurm_read_config(const char *text, size_t n, struct arena *a, struct slurm_config *out,
                       struct err *e);
 
-/* What sbatch --parsable prints, "17" or "17;cluster": -1 when it is anything else. */
+/* Reads the output of sbatch --parsable, "17" or "17;cluster": -1 when it is anything else. */
 int slurm_read_submitted(const char *text, size_t n, int64_t *id, struct err *e);
 
 /* "17", "300 sec", "4+", "64K"; SLURM_NONE for anything else, and for more than 2^53. */
@@ -150,11 +151,11 @@ int64_t slurm_number(const char *text);
 /* "30", "02:30", "1-02", "2-00:00:00" (where minutes are meant if it is but one number), in ms. */
 int64_t slurm_time_ms(const char *text);
 
-/* "0-9%2", "[3,7-11:2%4]", "5": how many there are; 0 if it is none. */
+/* "0-9%2", "[3,7-11:2%4]", "5": how many numbers the set has; 0: the text is no set. */
 int64_t slurm_set_count(const char *set);
 bool slurm_set_has(const char *set, int64_t index);
 
-/* "gpu:a40:8(S:0-1),gpu:2,shard:8": the GPUs. */
+/* How many GPUs "gpu:a40:8(S:0-1),gpu:2,shard:8" has. */
 int64_t slurm_gres_gpus(const char *gres);
 
 /* "cpu=8,mem=64G,gres/gpu=2": the number of that name. */

@@ -38,7 +38,7 @@ const char *slurm_state_name(enum slurm_state state)
     return rows[state].name;
 }
 
-/* sacct adds who cancelled it, and a '+' where it has cut a name short. */
+/* sacct appends " by UID" to CANCELLED, and '+' to a name that it cut short. */
 enum slurm_state slurm_state_parse(const char *text)
 {
     size_t n = text == NULL ? 0 : strcspn(text, " +");
@@ -49,8 +49,8 @@ enum slurm_state slurm_state_parse(const char *text)
     return SLURM_NEW_STATE;
 }
 
-/* Without going back further than to the last '*': no text takes long.  squeue shows blanks where
- * scontrol has '_'. */
+/* Never goes back further than to the last '*', so that no text takes long.  squeue shows blanks
+ * where scontrol has '_'. */
 static bool matches(const char *pattern, const char *text)
 {
     const char *star = NULL, *from = text;
@@ -83,7 +83,7 @@ static const struct reason *find_reason(const char *text)
     return &unknown;
 }
 
-/* Accounting lags: what runs there may have ended, but what has ended there has. */
+/* Accounting lags: a job that runs by sacct may have ended, but one that ended by sacct has. */
 static enum slurm_state state_of_ended(const struct slurm_seen *seen, enum slurm_state otherwise)
 {
     enum slurm_state state;
@@ -105,8 +105,8 @@ static enum slurm_state state_of(const struct slurm_seen *seen)
     return state_of_ended(seen, seen->squeue == SLURM_SAYS ? SLURM_OTHER_JOB : SLURM_UNKNOWN_JOB);
 }
 
-/* Its first process ends by itself, whatever is sent to it but SIGKILL.  squeue does not say which signal
- * it was; that it has failed by an exit code it does. */
+/* A pilot's first process ends by itself, whatever signal it gets but SIGKILL.  squeue does not
+ * tell the signal, but a failure by an exit code has another reason. */
 static bool was_killed(const struct slurm_seen *seen)
 {
     if (seen->worker != WORKER_AWAY)
@@ -129,7 +129,7 @@ struct slurm_meaning slurm_judge(const struct slurm_seen *seen)
                                .next = row->next,
                                .words = row->words };
 
-    /* A reason says more of one that waits, and nothing of the others. */
+    /* A reason tells more of a pending job, and nothing of others. */
     if (state == SLURM_PENDING) {
         const struct reason *reason = find_reason(seen->reason);
 
@@ -139,7 +139,7 @@ struct slurm_meaning slurm_judge(const struct slurm_seen *seen)
             m.next = NEXT_LATER;
     }
     if (seen->worker == WORKER_THERE) {
-        /* What it says itself outranks Slurm, which may have it stopped or be ending it. */
+        /* A connected worker outranks Slurm, which may have it stopped or be ending it. */
         m.jobs = JOBS_STAY;
         m.cause = CAUSE_NONE;
         m.next = NEXT_NONE;
@@ -152,8 +152,8 @@ struct slurm_meaning slurm_judge(const struct slurm_seen *seen)
             m.jobs = JOBS_BACK;
             m.cause = CAUSE_PREEMPTED;
         } else {
-            /* It has run, so slurmctld was restarted with an older state, and knows nothing of the
-             * run.  Pilots are not requeued, unless an admin does it, who leaves them held. */
+            /* The pilot has run, so slurmctld was restarted with an older state, and knows nothing
+             * of the run.  Pilots are not requeued, unless by an admin, who leaves them held. */
             m.jobs = JOBS_LEASE;
             m.phase = PILOT_UNCLEAR;
             m.next = NEXT_NONE;

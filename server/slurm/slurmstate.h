@@ -5,7 +5,7 @@
  * One table has every state of a job and one every reason for which a job waits, from Slurm 21.08
  * on; docs/slurm.md is held against both by a test.  Slurm's word is a hint: a slurmctld that was
  * restarted may give an id to another job, or show a finished one as running, and accounting
- * lags.  What the pilot's worker says itself outranks it, and the share decides who published.
+ * lags.  The pilot's worker outranks it, and the share decides which attempt published.
  */
 #ifndef LUDWIG_SERVER_SLURM_SLURMSTATE_H
 #define LUDWIG_SERVER_SLURM_SLURMSTATE_H
@@ -15,7 +15,7 @@
 
 #include "common/proto/states.h"
 
-/* phase of a pilot, its number in the database (kept for good), its name, what it is */
+/* phase of a pilot, its number in the database (kept for good), its name, its meaning */
 #define PILOT_PHASES(X)                                                                       \
     X(PILOT_UNCLEAR, 0, "unclear", "nobody says: asked again, and nothing is decided")        \
     X(PILOT_WAITS, 1, "waits", "it begins by itself")                                         \
@@ -30,21 +30,21 @@
     X(PILOT_ENDS, 9, "ends", "its processes are being ended")                                 \
     X(PILOT_ENDED, 10, "ended", "there is nothing of it any more")
 
-/* what becomes of the jobs that it has and did not report: the word, what it says */
+/* the fate of jobs that the pilot has and did not report: the word, its meaning */
 #define PILOT_JOBS(X)                                                      \
     X(JOBS_STAY, "stay", "they go on, or there are none")                  \
     X(JOBS_LEASE, "lease", "it may still work at them: the lease decides") \
     X(JOBS_BACK, "back", "they are lost, for the cause that is given")
 
-/* may there be another one in its place: the word, what it says */
+/* whether another pilot may take its place: the word, its meaning */
 #define PILOT_NEXTS(X)                                                             \
     X(NEXT_NONE, "none", "there is this one, or the user has to change something") \
     X(NEXT_NOW, "now", "at once")                                                  \
     X(NEXT_LATER, "later", "with back-off, as it may end in the same way")
 
 /*
- * state, its name, the pilot's phase, its jobs, their cause, the next one, what it means.  A
- * PENDING one's reason says more.
+ * state, its name, the pilot's phase, its jobs, their cause, the next pilot, the meaning.  For a
+ * PENDING job the reason says more.
  */
 #define SLURM_STATES(X)                                                                          \
     X(SLURM_PENDING, "PENDING", PILOT_WAITS, JOBS_STAY, CAUSE_NONE, NEXT_NONE,                   \
@@ -105,7 +105,7 @@
     X(SLURM_REVOKED, "REVOKED", PILOT_ENDED, JOBS_LEASE, CAUSE_NONE, NEXT_LATER,                 \
       "was started by another cluster of its federation")
 
-/* Where Slurm has no state for it: its name here, and the rest as above. */
+/* Findings for which Slurm has no state: the name here, and the rest as above. */
 #define SLURM_ABSENCES(X)                                                                  \
     X(SLURM_UNKNOWN_JOB, "unknown job", PILOT_ENDED, JOBS_LEASE, CAUSE_NONE, NEXT_NOW,     \
       "is not known to Slurm any more")                                                    \
@@ -120,7 +120,7 @@
     X(SLURM_KILLED, "killed", PILOT_ENDED, JOBS_BACK, CAUSE_PREEMPTED, NEXT_LATER,         \
       "was killed, as happens when its jobs take more memory than it has")
 
-/* reason, with * for anything; the phase it makes of a pending pilot; in words.  The first counts. */
+/* reason, with * for any text; the phase of a pilot that has it; in words.  The first counts. */
 #define SLURM_REASONS(X)                                                                           \
     X("None", PILOT_WAITS, "Slurm did not look at it yet")                                         \
     X("Priority", PILOT_WAITS, "others come first")                                                \
@@ -212,17 +212,17 @@ enum slurm_state {
         SLURM_STATE_COUNT
 };
 
-/* What a command said of one job. */
+/* What a command says of one job. */
 enum slurm_said {
-    SLURM_SAID_NOTHING, /* it was not asked, or did not answer */
+    SLURM_SAID_NOTHING, /* the command was not run, or did not answer */
     SLURM_HAS_NONE,     /* no such job */
     SLURM_SAYS
 };
 
 enum pilot_worker {
-    WORKER_NEVER, /* nothing was heard of it yet, or not for so long that its lease is over */
+    WORKER_NEVER, /* it was never heard, or not for so long that its lease is over */
     WORKER_THERE, /* it is connected */
-    WORKER_AWAY   /* it was, and the connection has ended: its lease runs */
+    WORKER_AWAY   /* it was connected, and its lease runs */
 };
 
 /* Texts are Slurm's own, of any content; NULL: none. */
@@ -233,7 +233,7 @@ struct slurm_seen {
     bool has_accounting;
     enum slurm_said sacct;
     const char *ended; /* sacct's state, as in "CANCELLED by 1000" */
-    int64_t signal;    /* and which one ended it; 0 or less: none */
+    int64_t signal;    /* the signal that ended it; 0 or less: none */
     bool is_other_ended;
     enum pilot_worker worker;
 };
@@ -247,10 +247,10 @@ struct slurm_meaning {
     const char *words; /* a table's: "waits for resources" */
 };
 
-/* Pure: the same for the same. */
+/* A pure function of what was seen. */
 struct slurm_meaning slurm_judge(const struct slurm_seen *seen);
 
-/* Of "CANCELLED by 1000", "PENDING", "NODE_FAIL+"; SLURM_NEW_STATE for what nobody knows. */
+/* Reads "CANCELLED by 1000", "PENDING", "NODE_FAIL+"; SLURM_NEW_STATE: the state is not known. */
 enum slurm_state slurm_state_parse(const char *text);
 const char *slurm_state_name(enum slurm_state state);
 

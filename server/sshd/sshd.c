@@ -51,8 +51,8 @@ static char *ludwig_beside_us(struct err *e)
     return path;
 }
 
-/* Waits for it; what it says goes to our log. */
-static int run(const char *const *words, struct err *e)
+/* Runs a program and waits for it; its output goes to our log. */
+static int run_program(const char *const *words, struct err *e)
 {
     pid_t pid = fork();
     int status = 0;
@@ -77,7 +77,7 @@ static int run(const char *const *words, struct err *e)
 
 /* ---- files ---- */
 
-/* The public one is put in place first: where there is a host key, there are both. */
+/* The public key is put in place first: where there is a host key, there are both. */
 static int make_host_key(const char *dir, struct err *e)
 {
     char *path = path_join(dir, "hostkey"), *public_path = path_join(dir, "hostkey.pub");
@@ -88,7 +88,7 @@ static int make_host_key(const char *dir, struct err *e)
 
     if (access(path, F_OK) < 0) {
         (void)unlink(fresh); /* left by a ludwigd that was killed: ssh-keygen would ask */
-        rc = run(words, e);
+        rc = run_program(words, e);
         if (rc == 0 && rename(public_fresh, public_path) < 0)
             rc = err_sys(e, "make %s", public_path);
         if (rc == 0 && rename(fresh, path) < 0)
@@ -103,7 +103,7 @@ static int make_host_key(const char *dir, struct err *e)
 
 /* ---- the port ---- */
 
-/* Below those that the kernel gives to outgoing connections: it shall be free at the next start. */
+/* Chooses a port below those of outgoing connections, so that it is free at the next start. */
 static int choose_port(struct sshd_listen *l, struct err *e)
 {
     enum { FIRST = 10000, PORTS = 20000, TRIES = 200 };
@@ -133,7 +133,7 @@ static int choose_port(struct sshd_listen *l, struct err *e)
                    l->address[0] != '\0' ? l->address : "*");
 }
 
-/* The port that was said, or was chosen before. */
+/* Sets the port that was configured, or was chosen before. */
 static int settle_port(const char *dir, struct sshd_listen *l, struct err *e)
 {
     char *path = path_join(dir, "address");
@@ -163,7 +163,7 @@ static void sshd_files_name(const struct server *sv, struct sshd_files *f)
 }
 
 /* Finds programs, makes missing files, writes the configuration and has sshd check it.  Waits for
- * other programs: for before the loop runs. */
+ * other programs: call it before the loop runs. */
 static int prepare(struct server *sv, struct sshd_files *f, struct err *e)
 {
     static const char *const places[] = { "/usr/sbin/sshd", "/usr/local/sbin/sshd", "/sbin/sshd" };
@@ -207,7 +207,7 @@ static int prepare(struct server *sv, struct sshd_files *f, struct err *e)
              io_replace_file(f->config, text.bytes, text.n, 0600, e) == 0) {
         const char *const words[] = { f->program, "-t", "-f", f->config, NULL };
 
-        rc = run(words, e);
+        rc = run_program(words, e);
         if (rc < 0)
             err_wrap(e, "sshd does not take its configuration %s", f->config);
     }
@@ -240,20 +240,20 @@ enum {
 struct sshd {
     struct server *sv;
     struct sshd_files files;
-    pid_t pid; /* 0: it does not run */
+    pid_t pid; /* 0: sshd does not run */
     uint64_t started_ms, pause_ms;
     uv_signal_t ended; /* SIGCHLD */
     uv_timer_t again;
-    uv_pipe_t words; /* what it says */
-    int words_fd;    /* where it says that */
+    uv_pipe_t words; /* sshd's output */
+    int words_fd;    /* sshd's end of that pipe */
     struct buf line;
     char input[LINE_MAX_BYTES];
     int n_handles;
 };
 
-/* ---- one that was left ---- */
+/* ---- an sshd that was left ---- */
 
-/* Its title still tells which configuration it has. */
+/* Whether the process is an sshd with our configuration: its title names it. */
 static bool is_ours(pid_t pid, const struct sshd_files *f)
 {
     char *path = mem_printf("/proc/%ld/cmdline", (long)pid);
@@ -297,7 +297,7 @@ void sshd_end_left(const struct server *sv)
     sshd_files_free(&f);
 }
 
-/* ---- what it says ---- */
+/* ---- sshd's output ---- */
 
 static void say_lines(struct sshd *s)
 {
@@ -309,8 +309,8 @@ static void say_lines(struct sshd *s)
 
         text[strcspn(text, "\r")] = '\0';
         log_event(LOG_INFO, "sshd", "says", "%s", text, NULL);
-        /* It would go on with the addresses that it got, IPv6 for example: clients that come by the
-         * other would wait in vain. */
+        /* sshd would go on with the addresses that it got, IPv6 for example: clients that come by
+         * the other would wait in vain. */
         if (strncmp(text, "Bind to port ", 13) == 0 && strstr(text, "already in use") != NULL &&
             s->pid > 0)
             (void)kill(s->pid, SIGTERM);
@@ -341,7 +341,7 @@ static void on_words(uv_stream_t *stream, ssize_t n, const uv_buf_t *b)
     say_lines(s);
 }
 
-/* Sessions go on to write into the pipe of the sshd they came from: it is the same for all. */
+/* One pipe serves all: sessions go on writing into the pipe of the sshd that they came from. */
 static int open_words(struct sshd *s, struct err *e)
 {
     int ends[2], rc;
@@ -359,7 +359,7 @@ static int open_words(struct sshd *s, struct err *e)
 
 /* ---- starting ---- */
 
-/* In the child: nothing but system calls until the program runs. */
+/* In the child: makes nothing but system calls until the program runs. */
 static void become(const char *const *words, int log_fd, pid_t parent)
 {
     int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -476,7 +476,7 @@ void sshd_destroy(struct sshd *s)
         return;
     if (s->pid > 0)
         (void)kill(s->pid, SIGTERM);
-    /* Until it is gone: the next ludwigd wants its port. */
+    /* Waits until sshd is gone: the next ludwigd wants its port. */
     while (s->pid > 0 && waitpid(s->pid, NULL, WNOHANG) == 0) {
         if (units_monotonic_ms() >= until_ms)
             (void)kill(s->pid, SIGKILL);

@@ -13,12 +13,12 @@
 
 struct sshd;
 
-/* As conf.sshd_listen says; NULL with e set when it cannot be: no sshd here, root, a folder that
- * others may write.  That a port is taken is not an error here, but tried again. */
+/* Starts sshd as conf.sshd_listen says; NULL with e set when it cannot be: no sshd here, root, a
+ * folder that others may write.  A port that is taken is not an error here, but tried again. */
 struct sshd *sshd_create(struct server *sv, struct err *e);
-/* For a ludwigd that is to have none: an earlier one may have left one. */
+/* For a ludwigd without sshd: ends the sshd that an earlier ludwigd may have left. */
 void sshd_end_left(const struct server *sv);
-/* Ends it; sessions that stand end when they notice.  NULL is fine. */
+/* Ends sshd; open sessions end when they notice.  NULL is fine. */
 void sshd_destroy(struct sshd *s);
 
 #endif
