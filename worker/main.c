@@ -40,7 +40,7 @@ static int mux_part_main(int argc, char **argv)
     return mux_main(CHILD_CHANNEL_FD, argv[1]);
 }
 
-/* Started by the agent or its children only.  Each has a name of its own for ps(1). */
+/* Parts of this program, started by the agent or its children only.  Each has a name for ps(1). */
 static const struct part {
     const char *option;
     const char *process_name;
@@ -67,7 +67,7 @@ static const struct part *find_part(int argc, char **argv)
     return NULL;
 }
 
-static int refuse(const char *argument)
+static int refuse_word(const char *argument)
 {
     if (argument == NULL)
         fprintf(stderr, "ludwig-worker: --config FILE or --server ADDRESS is missing\n");
@@ -84,7 +84,7 @@ static int run_agent(char **argv)
     const char *wrong = options_read(argv + 1 + is_pilot, is_pilot, &options);
 
     if (wrong != NULL || (options.conf_path == NULL && options.servers == NULL))
-        return refuse(wrong);
+        return refuse_word(wrong);
     prctl(PR_SET_NAME, "ludwig-worker", 0, 0, 0);
     return lifecycle_run(&options, argv);
 }
@@ -95,7 +95,7 @@ static int run_pilot(char **words)
     const char *wrong = options_read(words, true, &options);
 
     if (wrong != NULL || (options.conf_path == NULL && options.servers == NULL))
-        return refuse(wrong);
+        return refuse_word(wrong);
     return pilot_main(&options);
 }
 
@@ -105,14 +105,14 @@ static int run_part(const struct part *part, int argc, char **argv)
     return part->run(argc - 1, argv + 1);
 }
 
-/* "--as RIGHTS", and then a part. */
+/* Takes "--as RIGHTS", and then a part. */
 static int run_part_as(int argc, char **argv)
 {
     const struct part *part = find_part(argc - 2, argv + 2);
     struct err e = { 0 };
 
     if (part == NULL)
-        return refuse(CHILD_AS);
+        return refuse_word(CHILD_AS);
     if (account_become(argv[2], &e) < 0)
         return child_fail(part->process_name, &e);
     return run_part(part, argc - 2, argv + 2);

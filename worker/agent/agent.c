@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* agent.c - what the event loop of a worker is made of: begin and end */
+/* agent.c - the event loop of a worker: begin and end */
 
 #include "worker/agent/agent.h"
 
@@ -48,7 +48,7 @@ void agent_close(struct agent *ag)
     outbox_close(&ag->outbox);
     uv_walk(&ag->loop, close_rest, NULL);
     while (uv_run(&ag->loop, UV_RUN_DEFAULT) != 0)
-        ; /* what ran may have been stopped once more */
+        ; /* a callback may have stopped it once more */
     uv_loop_close(&ag->loop);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agent.h - what the event loop of a worker is made of: it talks to ludwigd, decides what starts, and
- * keeps runners, stager and publisher at it
+ * agent.h - the event loop of a worker, and its state: it talks to ludwigd, decides what starts,
+ * and keeps runners, stager and publisher at work
  *
- * It never opens the share, a dataset or a scratch folder, and nothing in it waits.  It may be killed at any
- * point: whatever it knows, the next one finds in the registry, in the folders on scratch
- * and with the runners, which go on.
+ * The agent never opens the share, a dataset or a scratch folder, and nothing in it waits.  It may
+ * be killed at any point: all that it knows, the next agent finds in the registry, in the folders
+ * on scratch and with the runners, which go on.
  */
 #ifndef LUDWIG_WORKER_AGENT_AGENT_H
 #define LUDWIG_WORKER_AGENT_AGENT_H
@@ -47,7 +47,7 @@ struct agent {
     char *drive; /* the same of all of the drive, whatever projects: says */
     int home_fd; /* <runtime>/<server id>; -1: not known yet */
     int lock_fd;
-    int scratch_lock_fd; /* nobody else works for this server on this scratch */
+    int scratch_lock_fd; /* no other agent works for this server on this scratch */
     struct registry *registry;
 
     struct ring users;
@@ -66,16 +66,16 @@ struct agent {
     char *told_user, *told_server, *told_share, *told_projects; /* by the last welcome */
 
     bool changes_uid; /* each job runs as its owner */
-    bool is_in_slurm; /* a pilot, or started by somebody inside a Slurm job */
+    bool is_in_slurm; /* a pilot, or a worker that a user started inside a Slurm job */
     bool gpus_can_be_asked;
     bool gpus_are_wanted;   /* they are asked for again as soon as the last child is gone */
-    bool is_registry_stuck; /* it cannot be written: nothing is sent meanwhile */
+    bool is_registry_stuck; /* the registry cannot be written: nothing is sent meanwhile */
     bool is_greeted;        /* ludwigd has said welcome, */
     bool is_welcome;        /* we know where its share is, */
     bool is_registered;     /* and what we hold */
     bool is_register_due;   /* that has changed: ludwigd is told at the end of this turn */
     bool is_late;           /* a runner that an earlier agent left does not say what it has */
-    bool is_resolving;      /* they all said, or are gone */
+    bool is_resolving;      /* all such runners have said it, or are gone */
     bool is_adopted;        /* what an earlier agent left has been looked through */
     bool may_start;         /* ludwigd said what it no longer wants, or cannot be asked */
 
@@ -94,12 +94,12 @@ struct agent {
 
 /* A new one, whose loop is ready; NULL with e set. */
 struct agent *agent_create(struct err *e);
-/* Closes what it has on the loop.  Runners with jobs go on; all other children end when their connections
- * do. */
+/* Closes its handles on the loop.  Runners with jobs go on; all other children end when their
+ * connections do. */
 void agent_close(struct agent *ag);
 void agent_free(struct agent *ag);
 
-/* Its loop ends. */
+/* Ends the agent's loop. */
 void agent_stop(struct agent *ag, enum agent_end end);
 void agent_fail(struct agent *ag, const struct err *why);
 

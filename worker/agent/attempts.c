@@ -44,7 +44,7 @@ struct attempt *batch_first(const struct batch *b)
     return ring_is_empty(&b->members) ? NULL : RING_ITEM(b->members.next, struct attempt, mate);
 }
 
-/* The process of a single attempt has nothing to do without it. */
+/* A single attempt's process has nothing to do without it. */
 bool batch_is_over(const struct batch *b)
 {
     return ring_is_empty(&b->members) && b->runner == NULL &&
@@ -218,7 +218,7 @@ enum attempt_state attempt_state_of(const struct attempt *a)
     case PHASE_ORPHANED:
     case PHASE_FINISHING: return ATTEMPT_RUNNING;
     case PHASE_PUBLISHING: return ATTEMPT_PUBLISHING;
-    case PHASE_OUTCOME: /* from the state that is said here ludwigd's table must allow the outcome */
+    case PHASE_OUTCOME: /* ludwigd's table must allow the outcome from this state */
         if (a->telling.event == EV_WITHDRAW)
             return ATTEMPT_NO;
         return a->may_be_on_scratch ? ATTEMPT_PUBLISHING : waiting;

@@ -2,8 +2,8 @@
 /*
  * attempts.h - the attempts that this agent holds, and the batches that share a process
  *
- * Each attempt and each batch is in one phase.  What leads from one phase to the next is the table of
- * worker/flow/phases.c; attempts_move and flow.c alone change a phase.
+ * Each attempt and each batch is in one phase.  The table of
+ * worker/flow/phases.c leads from phase to phase; attempts_move and flow.c alone change a phase.
  */
 #ifndef LUDWIG_WORKER_AGENT_ATTEMPTS_H
 #define LUDWIG_WORKER_AGENT_ATTEMPTS_H
@@ -51,24 +51,25 @@ extern const char *const phase_names[PHASE_COUNT];
 extern const char *const process_phase_names[PROCESS_PHASE_COUNT];
 
 /*
- * Attempts that share one process, and with it a slot and a runner.  Most have one member.  Those of
- * several were handed out as a batch: they wait for their data together, start together, and leave
- * one by one as they end.  A batch lasts until it has neither members nor a process.
+ * Attempts that share one process, and with it a slot and a runner.  Most batches have one member.
+ * The members of others were handed out as a batch: they wait for their data together, start
+ * together, and leave one by one as they end.  A batch lasts until it has neither members nor a
+ * process.
  */
 struct batch {
     struct ring ring;    /* shared: among those in struct attempts */
     struct ring orphan;  /* ORPHANED, KILLING: among those of the agent */
     struct ring members; /* struct attempt, in order of arrival */
     struct token token;  /* LUDWIG_ATTEMPT of its process: the batch's, or of the only member */
-    struct user *user;   /* whose it is */
+    struct user *user;   /* the owner */
     enum process_phase phase;
     bool is_shared;        /* a fact: it was handed out as a batch */
     bool has_lost_runner;  /* a fact: its runner died; if it never began, starting it failed */
-    struct runner *runner; /* the one that has it; NULL: none, or not known yet */
+    struct runner *runner; /* that has the batch; NULL: none, or not known yet */
     struct slot_item slot;
 };
 
-/* What ludwigd is yet to be told of an attempt; see outbox.h. */
+/* The news of an attempt for ludwigd; see outbox.h. */
 struct telling {
     struct ring ring;
     enum { TOLD, HINT, OUTCOME, SENT } where;
@@ -87,21 +88,21 @@ struct attempt {
     struct ring mate;  /* among those of its batch */
     struct attempt *next_same_hash;
     struct token token;
-    struct user *user;   /* whose it is */
+    struct user *user;   /* the owner */
     struct arena *arena; /* the order, and the report */
     struct order order;
     enum phase phase;
-    struct batch *batch;     /* those that share its process; NULL from PUBLISHING or OUTCOME on */
+    struct batch *batch;     /* its process's; NULL from PUBLISHING or OUTCOME on */
     int64_t started_at;      /* 0: not yet */
     uint64_t young_until;    /* by the loop's clock */
     uint64_t restore_due_at; /* ask for the checkpoint again: by the loop's clock; 0: not later */
     uint64_t restore_delay_ms;
-    bool is_looked_at;      /* nobody published it before, as far as the share knows */
+    bool is_looked_at;      /* no attempt published before, as far as the share shows */
     bool is_restored;       /* the checkpoint it goes on from is on scratch, or there is none */
-    bool is_staged;         /* something had to be brought for it: ludwigd is to know */
+    bool is_staged;         /* data had to be brought for it: ludwigd is to know */
     bool is_unwanted;       /* ludwigd wants it to end */
     bool is_stale;          /* of a time before the machine was restarted */
-    bool is_followed;       /* somebody reads its log while it grows */
+    bool is_followed;       /* a client reads its log while it grows */
     bool may_be_on_scratch; /* the publisher must discard it */
     enum attempt_event finish_event; /* FINISHING: what it is to end as */
     const char *finish_reason;
@@ -112,7 +113,7 @@ enum { ATTEMPT_BUCKETS = 4096 };
 
 struct attempts {
     struct ring all;
-    struct ring batches; /* those that were handed out as such */
+    struct ring batches; /* batches of several attempts */
     struct attempt *buckets[ATTEMPT_BUCKETS];
     size_t n;
     size_t n_in[PHASE_COUNT];
@@ -122,8 +123,8 @@ struct attempts {
 void attempts_init(struct attempts *t);
 void attempts_free(struct attempts *t);
 
-/* order lies in the arena, which is the attempt's from here on; user stays the caller's. NULL when
- * there is one of this token already (the arena is then destroyed). */
+/* order lies in the arena, which is the attempt's from here on; user stays the caller's.  NULL when
+ * there is an attempt of this token already (the arena is then destroyed). */
 struct attempt *attempts_add(struct attempts *t, struct arena *a, const struct order *order,
                              struct user *user, enum phase phase);
 struct attempt *attempts_find(const struct attempts *t, const struct token *token);
@@ -132,22 +133,22 @@ void attempts_remove(struct attempts *t, struct attempt *a);
 
 /* The batch of several attempts with this token, made if there is none. */
 struct batch *attempts_batch(struct attempts *t, const struct token *token, struct user *user);
-/* Of several attempts; NULL when there is none. */
+/* Finds a batch of several attempts; NULL when there is none. */
 struct batch *attempts_find_batch(const struct attempts *t, const struct token *token);
-/* Of several or of one, by its process; NULL when there is none. */
+/* Finds a batch of several attempts or of one, by its process; NULL when there is none. */
 struct batch *attempts_find_process(const struct attempts *t, const struct token *token);
 void batch_destroy(struct batch *b);
 
-/* NULL: there is none any more. */
+/* The first member; NULL: there is none any more. */
 struct attempt *batch_first(const struct batch *b);
-/* It has neither members nor a process. */
+/* The batch has neither members nor a process. */
 bool batch_is_over(const struct batch *b);
 /* The attempt needs a process no more; the batch may be over by that. */
 void batch_leave(struct attempt *a);
 
-/* An earlier phase than that of its outcome in which a runner has it, or may have it. */
+/* Whether it has no outcome yet and is in a phase in which a runner has it, or may have it. */
 bool attempt_may_run(const struct attempt *a);
-/* What a worker says of it when it registers; ATTEMPT_NO: it is settled. */
+/* The state that a worker names when it registers; ATTEMPT_NO: the attempt is settled. */
 enum attempt_state attempt_state_of(const struct attempt *a);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_news.c - which trees lie in a user's cache, and what ludwigd is still to be told of that */
+/* cache_news.c - the trees in a user's cache, and news of them for ludwigd */
 
 #include "worker/agent/cache_news.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* child_question.c - a question that a child answers, as the answer may never come */
+/* child_question.c - a question that a child answers, because the answer may never come */
 
 #include "worker/agent/child_question.h"
 
@@ -29,7 +29,7 @@ int child_connect(uv_loop_t *loop, struct child *child, const struct chan_events
     return *chan == NULL ? -1 : 0;
 }
 
-/* Its process is killed, with all that it started; it may take its time to go. */
+/* Kills the child, with all that it started, which may take its time to go. */
 static void end_question(struct child_question *q, const void *body, const char *why)
 {
     uv_timer_stop(&q->timer);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child_question.h - a question that a child answers, as the answer may never come
+ * child_question.h - a question that a child answers, because the answer may never come
  *
- * The child is our own program, started as one of its other parts.  It answers with one message, and is
- * killed when it has, or when its time is over.
+ * The child is our own program, started as one of its other parts.  It answers with one message,
+ * and is killed when it has, or when its time is over.
  */
 #ifndef LUDWIG_WORKER_AGENT_CHILD_QUESTION_H
 #define LUDWIG_WORKER_AGENT_CHILD_QUESTION_H
@@ -22,7 +22,7 @@ struct child_question {
     uint64_t limit_ms;
     child_answer_fn *answered;
     void *context;
-    struct chan *chan; /* NULL: nobody is asked */
+    struct chan *chan; /* NULL: no child is asked */
     pid_t pid;         /* 0: there is no child, or it was reaped */
     uv_timer_t timer;
     struct arena *arena;
@@ -36,7 +36,8 @@ int child_connect(uv_loop_t *loop, struct child *child, const struct chan_events
 void child_question_init(struct child_question *q, uv_loop_t *loop, int note_type,
                          uint64_t limit_ms, child_answer_fn *answered, void *context);
 void child_question_close(struct child_question *q);
-/* answered follows once, perhaps before this returns.  A question that is open is given up without it. */
+/* answered follows once, perhaps before this returns.  A question that is open is given up without
+ * it. */
 void child_question_ask(struct child_question *q, struct child *child);
 /* A child of ours ended; true if it was this one. */
 bool child_question_reaped(struct child_question *q, pid_t pid);

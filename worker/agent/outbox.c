@@ -40,7 +40,7 @@ void outbox_close(struct outbox *o)
     o->loop = NULL;
 }
 
-/* ---- what there is to tell ---- */
+/* ---- news ---- */
 
 static void queue(struct outbox *o, struct telling *t)
 {
@@ -49,8 +49,8 @@ static void queue(struct outbox *o, struct telling *t)
     ring_add_last(t->outcome != NULL ? &o->outcomes : &o->hints, &t->ring);
 }
 
-/* Its number is beyond what it was before, and before an earlier process of ours was killed. */
-static void tell(struct outbox *o, struct attempt *a, enum attempt_event event, int64_t at)
+/* The number grows, also across restarts: it is at least the time in ms. */
+static void tell_event(struct outbox *o, struct attempt *a, enum attempt_event event, int64_t at)
 {
     struct telling *t = &a->telling;
     int64_t now = units_now_ms();
@@ -67,7 +67,7 @@ static void tell(struct outbox *o, struct attempt *a, enum attempt_event event, 
 void outbox_hint(struct outbox *o, struct attempt *a, enum attempt_event event, int64_t at)
 {
     if (a->telling.outcome == NULL)
-        tell(o, a, event, at);
+        tell_event(o, a, event, at);
 }
 
 struct report *outbox_report(struct attempt *a, enum attempt_event event, const char *reason)
@@ -89,7 +89,7 @@ struct report *outbox_report(struct attempt *a, enum attempt_event event, const 
 void outbox_outcome(struct outbox *o, struct attempt *a, const struct report *report)
 {
     a->telling.outcome = report;
-    tell(o, a, (enum attempt_event)report->event, report->at);
+    tell_event(o, a, (enum attempt_event)report->event, report->at);
 }
 
 void outbox_forget(struct attempt *a)
@@ -129,7 +129,7 @@ static size_t fill_batch(struct outbox *o)
     return n;
 }
 
-/* Sent once, but not acknowledged: it waits again, and what is newer of it instead. */
+/* Queues reports that were sent but not acknowledged; newer ones take their place. */
 static void take_back(struct outbox *o)
 {
     for (RING_EACH(struct telling, t, &o->sent, ring))
@@ -172,7 +172,7 @@ void outbox_disconnected(struct outbox *o)
 
 /* ---- answers ---- */
 
-static void answer(struct outbox *o, struct attempt *a, enum verdict verdict)
+static void take_verdict(struct outbox *o, struct attempt *a, enum verdict verdict)
 {
     struct telling *t = &a->telling;
     bool was_newest = t->seq == t->sent_seq;
@@ -203,7 +203,7 @@ void outbox_answered(struct outbox *o, int64_t re, const struct msg_verdicts *ve
         struct attempt *a = attempts_find(attempts, &entries[i].token);
 
         if (a != NULL && a->telling.where == SENT && a->telling.sent_seq == entries[i].seq)
-            answer(o, a, (enum verdict)entries[i].verdict);
+            take_verdict(o, a, (enum verdict)entries[i].verdict);
     }
     if (ring_is_empty(&o->sent))
         o->batch_seq = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outbox.h - what ludwigd is to be told, until it has acknowledged it
+ * outbox.h - reports for ludwigd, until it has acknowledged them
  *
  * Of each attempt only the newest event is told, so that a short job needs one
- * report: what is no outcome waits a moment for what comes after it.  Reports
- * travel in batches, one batch at a time; what was not acknowledged when the
- * connection broke is told again.
+ * report: an event that is no outcome waits a moment for the next one.  Reports
+ * travel in batches, one batch at a time; reports that were not acknowledged when
+ * the connection broke are sent again.
  */
 #ifndef LUDWIG_WORKER_AGENT_OUTBOX_H
 #define LUDWIG_WORKER_AGENT_OUTBOX_H
@@ -18,7 +18,7 @@
 enum { OUTBOX_HINT_DELAY_MS = 20 };
 
 struct outbox_events {
-    /* Sends; its seq, or -1. */
+    /* Sends a message; returns its seq, or -1. */
     int64_t (*send)(void *context, const struct msg_report *m);
     /* The outcome was acknowledged. */
     void (*settled)(void *context, struct attempt *a, enum verdict verdict);
@@ -35,7 +35,7 @@ struct outbox {
     struct ring sent;
     int64_t batch_seq; /* of the batch on its way; 0: none */
     bool is_open;      /* ludwigd listens */
-    bool is_paused;    /* it could not take the last batch */
+    bool is_paused;    /* ludwigd could not take the last batch */
     uv_timer_t timer;
     struct report *batch; /* room for REPORTS_MAX */
 };
@@ -44,7 +44,7 @@ void outbox_init(struct outbox *o, uv_loop_t *loop, const struct outbox_events *
                  void *context);
 void outbox_close(struct outbox *o);
 
-/* EV_STAGE, EV_RUN, EV_END */
+/* event: EV_STAGE, EV_RUN or EV_END. */
 void outbox_hint(struct outbox *o, struct attempt *a, enum attempt_event event, int64_t at);
 /* An outcome that no publisher has written; a reason that is too long for the wire is cut. */
 struct report *outbox_report(struct attempt *a, enum attempt_event event, const char *reason);

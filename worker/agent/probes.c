@@ -14,7 +14,7 @@
 #include "worker/base/child_start.h"
 #include "worker/node/gpu.h"
 
-static int answer(int type, const void *note)
+static int send_answer(int type, const void *note)
 {
     struct err e = { 0 };
     struct wire wire;
@@ -45,7 +45,7 @@ int share_probe_main(int argc, char **argv)
         note.is_here = io_read_file(file, SHAREID_MAX_BYTES, &text, NULL) == 0 &&
                        shareid_decode(&id, buf_bytes(&text), a, NULL) == 0 &&
                        strcmp(id.server, argv[2]) == 0;
-        rc = answer(NOTE_SHARE, &note);
+        rc = send_answer(NOTE_SHARE, &note);
     }
     buf_free(&text);
     arena_destroy(a);
@@ -65,7 +65,7 @@ int gpu_probe_main(int argc, char **argv)
         return child_fail("gpus", &e);
     gpu_ask(&lines);
     note.lines = buf_text(&lines);
-    rc = answer(NOTE_GPUS, &note);
+    rc = send_answer(NOTE_GPUS, &note);
     buf_free(&lines);
     return rc;
 }

@@ -112,7 +112,7 @@ void registry_drop(struct registry *r)
     buf_clear(&r->added);
 }
 
-/* A part of it that got through must not stay: the next record would follow a torn one. */
+/* A part of a record that got through must not stay: the next record would follow a torn one. */
 int registry_flush(struct registry *r, struct err *e)
 {
     if (r->added.n == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runners.c - start runners, find them again, notice that they are gone; what they are told and say */
+/* runners.c - start runners, find them again, notice that they are gone; their orders and notes */
 
 #include "worker/agent/runners.h"
 
@@ -18,7 +18,7 @@
 #include "worker/node/job_cgroup.h"
 #include "worker/node/unix_socket.h"
 
-/* In its folder, beside lock and sock. */
+/* Files in a runner's folder, beside lock and sock. */
 #define USER_FILE "user"
 #define CAGE_FILE "cage"
 
@@ -34,7 +34,7 @@ struct runner {
     struct ring idle;
     struct runners *all;
     char *name; /* runner.N */
-    char *user; /* whose jobs it runs, as in struct owner */
+    char *user; /* the user whose jobs it runs, as in struct owner */
     char *cage; /* its control group, see job_cgroup.h; NULL: none */
     int dir_fd;
     pid_t pid;            /* 0: not a child of ours, or reaped */
@@ -48,7 +48,7 @@ struct runner {
     uint64_t check_ms;
 };
 
-/* There is no connection: is it gone, or does it listen again?  Looks until one is certain. */
+/* The connection is gone: looks until it is certain that the runner is gone or listens again. */
 static void look_for_runner(struct runner *r);
 
 static void lose_connection(struct runner *r)
@@ -59,7 +59,7 @@ static void lose_connection(struct runner *r)
     look_for_runner(r);
 }
 
-/* ---- idle ones leave ---- */
+/* ---- idle runners ---- */
 
 static void on_idle_timer(uv_timer_t *timer);
 
@@ -83,7 +83,7 @@ static void on_idle_timer(uv_timer_t *timer)
     for (RING_EACH(struct runner, r, &rs->idle, idle)) {
         if (uv_now(rs->loop) - r->idle_since < RUNNER_IDLE_MS)
             continue;
-        /* It leaves when its connection ends; its lock says when it is gone. */
+        /* The runner leaves when its connection ends; its lock says when it is gone. */
         r->is_leaving = true;
         lose_connection(r);
     }
@@ -99,7 +99,7 @@ static void set_idle(struct runner *r)
     watch_idle(r->all);
 }
 
-/* ---- what they say ---- */
+/* ---- notes ---- */
 
 static int take_note(struct runner *r, const struct envelope *m, struct arena *a, struct err *e)
 {
@@ -128,7 +128,7 @@ static int take_note(struct runner *r, const struct envelope *m, struct arena *a
         r->is_unknown = false;
         rs->n_unknown--;
         r->process = note.hello.token;
-        if (token_is_zero(&note.hello.token)) { /* what it had ended while nobody was connected */
+        if (token_is_zero(&note.hello.token)) { /* its job ended while no agent was connected */
             set_idle(r);
             if (b != NULL) {
                 b->runner = NULL;
@@ -181,7 +181,7 @@ void runners_reaped(struct runners *rs, pid_t pid)
     }
 }
 
-/* ---- one of them ---- */
+/* ---- a runner ---- */
 
 static void on_timer_closed(uv_handle_t *handle)
 {
@@ -219,7 +219,7 @@ static struct runner *runner_create(struct runners *rs, const char *name)
     return r;
 }
 
-/* ---- does it live? ---- */
+/* ---- lost connections ---- */
 
 static void remove_folder(const struct runner *r)
 {
@@ -234,8 +234,8 @@ static void on_check(uv_timer_t *timer)
     look_for_runner(timer->data);
 }
 
-/* All that it started goes with it.  Also one that lives may have lost its connection: then it
- * listens again. */
+/* If the runner is gone, all that it started goes with it.  A runner that lives may have lost its
+ * connection: then it listens again. */
 static void look_for_runner(struct runner *r)
 {
     struct runners *rs = r->all;
@@ -299,8 +299,8 @@ static void drop_cage(struct runner *r)
     r->cage = NULL;
 }
 
-/* It is handed its lock and the socket at which later agents find it: the folder stays ours.  The
- * name of its control group is noted down first, so that a later agent finds it. */
+/* The runner is handed its lock and the socket at which later agents find it: the folder stays
+ * ours.  The name of its control group is noted down first, so that a later agent finds it. */
 static int start_in_folder(struct runner *r, const struct owner *owner, struct err *e)
 {
     uid_t uid = owner->rights == NULL ? geteuid() : (uid_t)strtoul(owner->rights, NULL, 10);
@@ -342,7 +342,7 @@ static struct runner *start_runner(struct runners *rs, const struct owner *owner
              (r->user == NULL ||
               io_write_file_at(r->dir_fd, USER_FILE, r->user, strlen(r->user), 0600, e) == 0) &&
              start_in_folder(r, owner, e) == 0) {
-        /* Before it is told to start anything. */
+        /* Before the runner is told to start anything */
         if (r->cage != NULL && !job_cgroup_put(r->cage, r->pid))
             drop_cage(r);
         return r;
@@ -471,7 +471,7 @@ void runner_preempt(struct runner *r, enum cause cause, const char *reason, int6
         chan_send(r->chan, ORDER_PREEMPT, 0, NULL, &order, NULL);
 }
 
-/* ---- all of them ---- */
+/* ---- all runners ---- */
 
 void runners_init(struct runners *rs, uv_loop_t *loop, int dir_fd,
                   const struct runner_events *events, struct agent *ag)

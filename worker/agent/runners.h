@@ -24,15 +24,15 @@ struct agent;
 struct runner;
 
 struct runner_events {
-    /* One that an earlier agent left says what it runs (zero: nothing, it leaves). */
+    /* A runner that an earlier agent left says what it runs (zero: nothing, it leaves). */
     void (*adopted)(struct agent *ag, struct runner *r, const struct note_hello *hello);
     void (*started)(struct agent *ag, struct runner *r, const struct note_started *note);
-    /* An attempt, or a batch's process; unless others of the batch go on, it is idle already when
-     * this is called. trouble: why it could not be started here, or NULL. */
+    /* An attempt, or a batch's process, has ended; unless others of the batch go on, the runner is
+     * idle already.  trouble: why it could not be started here, or NULL. */
     void (*ended)(struct agent *ag, struct runner *r, const struct token *token,
                   const char *trouble);
-    /* Its process is gone: the folders on scratch say all there will ever be. b: what it had,
-     * NULL: nothing, or not known. */
+    /* The runner's process is gone: only the folders on scratch tell of its jobs.  b: the batch
+     * that it had, NULL: none, or not known. */
     void (*lost)(struct agent *ag, struct batch *b);
 };
 
@@ -40,38 +40,38 @@ struct runners {
     uv_loop_t *loop;
     struct runner_events events;
     struct agent *ag;
-    int dir_fd; /* of the runner.N */
+    int dir_fd; /* of the folders runner.N */
     struct ring all;
     struct ring idle; /* used last, first */
     uv_timer_t idle_timer;
     struct arena *arena;
     unsigned next_number;
-    size_t n_unknown; /* adopted ones that have not said yet what they run */
+    size_t n_unknown; /* adopted runners that have not said yet what they run */
 };
 
 /* dir_fd stays the caller's. */
 void runners_init(struct runners *rs, uv_loop_t *loop, int dir_fd,
                   const struct runner_events *events, struct agent *ag);
-/* Lets go of all: idle ones leave, the others finish their jobs. */
+/* Lets go of all runners: idle ones leave, the others finish their jobs. */
 void runners_close(struct runners *rs);
 
-/* Finds those that an earlier agent left; each will be adopted or lost. */
+/* Finds runners that an earlier agent left; each will be adopted or lost. */
 int runners_adopt(struct runners *rs, struct err *e);
 
-/* Gives it to an idle runner of this owner, or to a new one. */
+/* Gives the batch to an idle runner of this owner, or to a new one. */
 int runners_run(struct runners *rs, struct batch *b, const struct owner *owner, struct err *e);
 /* Ends this attempt, which the runner has. */
 void runner_stop(struct runner *r, const struct token *token);
-/* Ends what it runs, which may go on elsewhere; budget_ms: until it is gone, SCHEMA_NONE: not
- * limited. */
+/* Ends the jobs of a runner, which may go on elsewhere; budget_ms: until they are gone,
+ * SCHEMA_NONE: not limited. */
 void runner_preempt(struct runner *r, enum cause cause, const char *reason, int64_t budget_ms);
-/* It runs jobs of this owner. */
+/* Whether it runs jobs of this owner. */
 bool runner_is_of(const struct runner *r, const struct owner *owner);
-/* Whose jobs it runs, as in struct owner. */
+/* The user whose jobs it runs, as in struct owner. */
 const char *runner_user(const struct runner *r);
-/* What it runs; NULL: nothing, or it is not known. */
+/* The batch that it runs; NULL: none, or it is not known. */
 struct batch *runner_batch(const struct runner *r);
-/* Says what it runs, after adoption. */
+/* Sets the batch that it runs, after adoption. */
 void runner_assign(struct runner *r, struct batch *b);
 
 /* A child of ours ended. */

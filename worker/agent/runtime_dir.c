@@ -110,7 +110,7 @@ static int lock_patiently(int dir_fd, const char *name, int *lock_fd, struct err
     return -1;
 }
 
-/* What comes before the users' names in the pattern.  -2: in a folder that others may write, anybody
+/* Opens the folder before the users' names in the pattern.  -2: others may write there, so any user
  * could hold a lock. */
 static int open_common_scratch(const struct agent *ag, struct err *e)
 {
@@ -159,7 +159,7 @@ static int lock_scratch(struct agent *ag, struct err *e)
 
 /* ---- servers before this one ---- */
 
-/* Of what lies in the folder under such a name, is there one of which the test is true? */
+/* Whether the test is true of an entry of the folder whose name begins with prefix. */
 static bool any_entry(const char *path, const char *prefix,
                       bool (*test)(const char *path, const char *id), const char *id)
 {
@@ -303,7 +303,7 @@ static void on_gone(void *context, const struct token *token)
         batch_destroy(b);
 }
 
-/* What Slurm set stays as it is for a job that has all of it. */
+/* A job that has all of Slurm's GPUs keeps what Slurm set. */
 void runtime_dir_describe_given(const struct agent *ag, const struct batch *b, struct arena *arena,
                                 struct given *g)
 {
@@ -348,7 +348,7 @@ static int add_all(void *context, struct registry *r, struct err *e)
     for (RING_EACH(const struct attempt, a, &ag->attempts.all, ring)) {
         const struct batch *b = a->batch;
 
-        /* What is settled, or was told without having started, is not in the registry any more. */
+        /* Attempts settled, or told without having started, are not in the registry any more. */
         if (a->phase == PHASE_DISCARDING || (a->phase == PHASE_OUTCOME && !a->may_be_on_scratch))
             continue;
         if (registry_assigned(r, &a->order, a->is_stale, e) < 0 ||
@@ -367,7 +367,7 @@ int runtime_dir_compact(struct agent *ag, struct err *e)
     return registry_rewrite(ag->registry, ag->node.boot_id, add_all, ag, e);
 }
 
-/* ---- another server's ---- */
+/* ---- another server's registry ---- */
 
 struct finding {
     const struct agent *ag;
@@ -405,7 +405,7 @@ bool runtime_dir_find_given(const struct agent *ag, const char *server_id,
     return f.is_found;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole folder ---- */
 
 int runtime_dir_settle(struct agent *ag, const char *server_id, struct err *e)
 {

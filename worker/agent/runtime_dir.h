@@ -2,8 +2,8 @@
 /*
  * runtime_dir.h - the folder of one server: its lock, the registry, the locks of children
  *
- * The folder is <runtime>/<server id>.  Beside it lie the worker's id, and for each address the id of the
- * server that was met there.
+ * The folder is <runtime>/<server id>.  Beside it lie the worker's id, and for each address the id
+ * of the server that was met there.
  */
 #ifndef LUDWIG_WORKER_AGENT_RUNTIME_DIR_H
 #define LUDWIG_WORKER_AGENT_RUNTIME_DIR_H
@@ -19,7 +19,7 @@ int runtime_dir_read_worker_id(struct agent *ag, struct err *e);
 /* Writes the registry anew. */
 int runtime_dir_compact(struct agent *ag, struct err *e);
 
-/* What the process of b has, for the registry; lists live in arena. */
+/* Fills in what the process of b was given, for the registry; lists live in arena. */
 void runtime_dir_describe_given(const struct agent *ag, const struct batch *b, struct arena *arena,
                                 struct given *g);
 
@@ -27,7 +27,7 @@ void runtime_dir_describe_given(const struct agent *ag, const struct batch *b, s
 bool runtime_dir_is_abandoned(const struct agent *ag, const char *server_id);
 /* A runner of that server lives. */
 bool runtime_dir_has_runner(const struct agent *ag, const char *server_id);
-/* What that server's registry says the process was given; the lists become the slot's. */
+/* Finds in that server's registry what the process was given; the lists become the slot's. */
 bool runtime_dir_find_given(const struct agent *ag, const char *server_id,
                             const struct token *process, struct slot_item *slot);
 

@@ -20,20 +20,20 @@ enum {
     DELAY_REFUSED_MS = 60 * 1000 /* servers shut out a machine that often comes with a wrong key */
 };
 
-/* An SSH session, which a child keeps (see common/connect/mux.h); it lasts until libuv has let go of its
- * descriptor. */
+/* An SSH session, which a child keeps (see common/connect/mux.h); it lasts until libuv has let go
+ * of its descriptor. */
 struct session {
     uv_poll_t poll;
     struct mux *mux;
-    struct server_link *link; /* NULL: nobody wants it any more */
+    struct server_link *link; /* NULL: the session is not wanted any more */
 };
 
 struct server_link {
     uv_loop_t *loop;
     const struct endpoint *servers;
     size_t n_servers;
-    size_t at;           /* which of them is tried, or has let us in */
-    uint64_t *rest_ends; /* of each: it is not tried before, by the loop's clock */
+    size_t at;           /* the server that is tried, or has let us in */
+    uint64_t *rest_ends; /* of each server: it is not tried before, by the loop's clock */
     struct server_link_self self;
     struct session *session; /* NULL: there is none */
     size_t session_at;       /* which server it leads to */
@@ -48,7 +48,7 @@ struct server_link {
     uint64_t welcome_at; /* by the loop's clock */
     bool is_welcome;
     bool is_connecting;
-    bool is_missing; /* there is no socket at all: waiting costs nobody anything */
+    bool is_missing; /* there is no socket at all: a try costs nothing */
     bool is_refused; /* sshd or ludwigd does not let us in */
     char *last_why;  /* what was logged last, so that it is not said again and again */
 };
@@ -104,8 +104,8 @@ static uint64_t rest_left_ms(const struct server_link *l, size_t i)
     return l->rest_ends[i] > now ? l->rest_ends[i] - now : 0;
 }
 
-/* Behind the last one comes the first that does not rest; if they all do, the one whose rest ends
- * first.  True: all of them were tried. */
+/* Turns to the next server that does not rest, round and round; if they all do, to the one whose
+ * rest ends first.  True: all of them were tried. */
 static bool turn_to_next(struct server_link *l)
 {
     size_t next = l->at + 1, first = 0;
@@ -122,7 +122,7 @@ static bool turn_to_next(struct server_link *l)
 static uint64_t next_delay_ms(struct server_link *l)
 {
     bool has_failed = !l->is_welcome;
-    /* One that had taken us in was stopped, and is likely to be back soon. */
+    /* A server that had taken us in was stopped, and is likely to be back soon. */
     bool is_quick = is_local(l) && (l->is_missing || uv_is_active((const uv_handle_t *)&l->alive));
     uint64_t delay, rest;
     struct token t;
@@ -288,7 +288,7 @@ static void on_control(uv_poll_t *poll, int status, int events)
     else if (rc > 0)
         close(fd);
     else
-        uv_poll_stop(poll); /* the connection that came of it hears of its end itself */
+        uv_poll_stop(poll); /* the connection that was made hears of its end itself */
 }
 
 static int start_session(struct server_link *l, struct err *e)

@@ -11,7 +11,7 @@
 #include "worker/agent/child_question.h"
 
 enum {
-    /* One that hangs on a share that is away must not stop the agent: what it is sent waits. */
+    /* A child that hangs on a share that is away must not stop the agent: its messages wait. */
     QUEUED_MAX_BYTES = 512 * 1024 * 1024,
     DELAY_AT_FIRST_MS = 100,
     DELAY_AT_MOST_MS = 10 * 1000
@@ -34,7 +34,7 @@ static void start_later(struct service *s)
     uv_timer_start(&s->retry, on_retry, s->delay_ms, 0);
 }
 
-/* Ours is killed: it is built for that, and another cannot start before it is gone. */
+/* Kills the child: it is built for that, and another cannot start before it is gone. */
 static void drop(struct service *s, const char *why)
 {
     if (why != NULL)
@@ -100,7 +100,7 @@ static void start(struct service *s)
         s->events->up(s->user);
         return;
     }
-    /* The one of the agent before us may take a moment to leave. */
+    /* The child of the agent before us may take a moment to leave. */
     if (e.kind != ERR_BUSY || s->delay_ms > DELAY_AT_FIRST_MS)
         log_event(LOG_WARN, "child-start", "child", "%s", s->name, "why", "%s", e.text, NULL);
     drop(s, NULL);

@@ -17,43 +17,44 @@
 struct user;
 
 struct service_events {
-    /* It runs: send what is to be done, all of it again. */
+    /* The child runs: send all its work, again. */
     void (*up)(struct user *u);
-    /* What it says; re: the number of the order that it answers.  false: it must not say that. */
+    /* Takes a message of the child; re: the number of the order that it answers.  false: it must
+     * not send that. */
     bool (*take)(struct user *u, int type, const void *body, int64_t re);
 };
 
 struct service {
     const char *name;          /* "stager": for the log and its lock */
     const char *mode;          /* CHILD_STAGER */
-    const struct owner *owner; /* for whom it works; the caller's */
+    const struct owner *owner; /* the user for whom it works; the caller's */
     const char *address;       /* of ludwigd, for sftplink.h; NULL: it needs none */
-    int extra_fd;              /* it finds at CHILD_LISTEN_FD; 0, -1: nothing; the caller's */
-    int dir_fd;                /* where its lock lies; the caller's */
+    int extra_fd;              /* passed as CHILD_LISTEN_FD; 0, -1: nothing; the caller's */
+    int dir_fd;                /* the folder of its lock; the caller's */
     uv_loop_t *loop;
     const struct service_events *events;
     struct user *user;
-    struct chan *chan; /* NULL: not there */
+    struct chan *chan; /* NULL: there is no child */
     pid_t pid;         /* 0: none */
     uv_timer_t retry;
     uint64_t delay_ms;
     struct arena *arena;
     bool is_needed;
-    bool is_resting; /* it was told to leave */
+    bool is_resting; /* the child was told to leave */
     bool is_closed;
 };
 
-/* Of one that is all zeroes; the caller sets the rest. */
+/* s must be all zeroes; the caller sets the rest. */
 void service_init(struct service *s, uv_loop_t *loop);
 void service_close(struct service *s);
-/* Starts it if it is not there; events.up follows, perhaps before this returns. */
+/* Starts the child if it is not there; events.up follows, perhaps before this returns. */
 void service_need(struct service *s);
-/* Its owner is known now: starts it if it is needed. */
+/* The owner is known now: starts the child if it is needed. */
 void service_go_on(struct service *s);
-/* Sends if it is there, and returns the message's number; else starts it, what is to be done is sent by
- * events.up, and -1 is returned. */
+/* Sends to the child if it is there, and returns the message's number; else starts it, its work is
+ * sent by events.up, and -1 is returned. */
 int64_t service_send(struct service *s, int type, const void *body);
-/* There is nothing more for it to do: it leaves. */
+/* There is nothing more for the child to do: it leaves. */
 void service_rest(struct service *s);
 /* A child of ours ended; true if it was this one. */
 bool service_reaped(struct service *s, pid_t pid);

@@ -123,7 +123,7 @@ static bool gpu_is_free(const struct gpu *g)
     return g->is_offered && g->used_milli == 0;
 }
 
-/* The fullest of those in use that the share fits on; SIZE_MAX when there is none. */
+/* The fullest GPU in use that the share fits on; SIZE_MAX when there is none. */
 static size_t find_shared_gpu(const struct slots *s, int64_t share)
 {
     size_t best = SIZE_MAX;
@@ -141,7 +141,7 @@ static size_t find_shared_gpu(const struct slots *s, int64_t share)
 /* ---- choosing ---- */
 
 /* Where more processors may be used than there are, some go without processors of their own. */
-static void choose(const struct slots *s, struct slot_item *item)
+static void choose_parts(const struct slots *s, struct slot_item *item)
 {
     size_t n = (size_t)(item->need.cpus_milli / WHOLE), n_free = 0, gpu = 0;
     int64_t share = gpu_share(&item->need), whole = whole_gpus(&item->need);
@@ -168,7 +168,7 @@ static void choose(const struct slots *s, struct slot_item *item)
     item->gpus[item->n_gpus++] = (unsigned)gpu;
 }
 
-/* Counts what is in its lists as used, or as used no more. */
+/* Counts the processors and GPUs in its lists as used, or as used no more. */
 static void count_used(struct slots *s, struct slot_item *item, bool is_used)
 {
     int64_t sign = is_used ? 1 : -1;
@@ -198,7 +198,7 @@ static enum fit try_item(const struct slots *s, const struct slot_item *item,
 {
     const struct slot_need *need = &item->need;
     int64_t share = gpu_share(need), n_free = 0;
-    /* How many GPUs that none of ours uses it would take. */
+    /* How many GPUs that no item uses it would take. */
     int64_t fresh = whole_gpus(need) + (share > 0 && find_shared_gpu(s, share) == SIZE_MAX);
 
     if (asking->may_start != NULL && !asking->may_start(item))
@@ -223,7 +223,7 @@ struct slot_item *slots_next(struct slots *s, struct slots_asking *asking)
         if (fit == FITS) {
             slots_drop(s, item);
             item->passed = 0;
-            choose(s, item);
+            choose_parts(s, item);
             slots_take(s, item);
             for (RING_EACH(struct slot_item, passed, &s->waiting, ring))
                 passed->passed += passed->number <= item->number;

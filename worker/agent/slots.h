@@ -65,7 +65,7 @@ void slots_drop(struct slots *s, struct slot_item *item);
 
 bool slots_has_waiting(const struct slots *s);
 
-/* What slots_next may assume, and learns. */
+/* Facts for slots_next, and what it finds out. */
 struct slots_asking {
     bool gpus_are_known;  /* whether others use them was asked a moment ago */
     bool gpus_are_wanted; /* set: something could start if they were known */
@@ -76,10 +76,9 @@ struct slots_asking {
 /* The next one to start: out of the queue, with all it needs.  NULL: nothing fits now. */
 struct slot_item *slots_next(struct slots *s, struct slots_asking *asking);
 
-/* Lists as many of the first GPUs as it needs: for one of which it is known only that it has
- * all there are. */
+/* Lists as many of the first GPUs as the item needs, if it is only known to have all there are. */
 void slots_list_gpus(const struct slots *s, struct slot_item *item);
-/* An attempt that runs already, on the processors and GPUs in its lists. */
+/* Takes an item that runs already, on the processors and GPUs in its lists. */
 void slots_take(struct slots *s, struct slot_item *item);
 /* Gives back what it had, if it runs, and empties its lists. */
 void slots_release(struct slots *s, struct slot_item *item);
@@ -87,7 +86,7 @@ void slots_release(struct slots *s, struct slot_item *item);
 /* A GPU that other programs use is not offered; an item that has it keeps it. */
 void slots_offer_gpu(struct slots *s, size_t gpu, bool is_offered);
 size_t slots_gpus_offered(const struct slots *s);
-/* None of ours runs there. */
+/* Whether no item uses the GPU. */
 bool slots_gpu_is_idle(const struct slots *s, size_t gpu);
 
 #endif

@@ -15,7 +15,7 @@
 #include "worker/agent/agent.h"
 
 enum {
-    /* Its stager and publisher stay that long, as the next job may come any moment. */
+    /* A user's stager and publisher stay that long, as the next job may come any moment. */
     REST_AFTER_MS = 60 * 1000,
     ANSWER_MAX_MS = 20 * 1000, /* of a user database that may be far away */
     /* Until an account is asked for again: after trouble, and after a refusal. */
@@ -87,14 +87,14 @@ struct user *user_of(struct agent *ag, const char *name)
     u = create_user(ag, name);
     if (ag->changes_uid)
         return u;
-    /* What root runs as itself must be its own. */
+    /* Root runs only its own jobs as itself. */
     u->state = USER_REFUSED;
     u->why = mem_strdup("this worker runs as root, and jobs of its own account only: "
                         "kind: node is for those of others");
     return u;
 }
 
-/* ---- those of earlier agents ---- */
+/* ---- users of earlier agents ---- */
 
 void user_recall_all(struct agent *ag)
 {
@@ -120,7 +120,7 @@ void user_recall_all(struct agent *ag)
 
 /* ---- accounts ---- */
 
-/* Of ours only how this machine speaks and what its time is. */
+/* Of our environment children get only language and time zone. */
 static char **make_env(const char *name, const struct note_account *note)
 {
     static const char *const inherited[] = { "LANG=", "LC_", "TZ=" };
@@ -226,7 +226,7 @@ void user_lookup(struct user *u)
         ask_account(u);
 }
 
-/* ---- what is left on its scratch ---- */
+/* ---- leftovers on scratch ---- */
 
 void user_add_leftover(struct user *u, const struct token *token)
 {
@@ -243,7 +243,7 @@ void user_discard_leftovers(struct user *u)
                      &(struct token_entry){ u->leftovers[u->n_leftovers_sent++] });
 }
 
-/* They come back in the order in which they were sent. */
+/* Leftovers come back in the order in which they were sent. */
 void user_forget_leftover(struct user *u, const struct token *token)
 {
     struct token *all = u->leftovers;
@@ -316,7 +316,7 @@ void user_may_rest(struct user *u)
         uv_timer_start(&u->rest_timer, on_rest, REST_AFTER_MS, 0);
 }
 
-/* ---- their end ---- */
+/* ---- end ---- */
 
 void user_close(struct user *u)
 {

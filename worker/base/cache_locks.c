@@ -13,7 +13,7 @@
 
 enum kind { KIND_USE, KIND_WORK };
 
-/* false: another one has it. */
+/* false: another stager has the lock. */
 static bool set_lock(const struct cache_locks *l, bool is_of_work, const struct digest *tree,
                      enum kind kind, short type)
 {
@@ -21,7 +21,7 @@ static bool set_lock(const struct cache_locks *l, bool is_of_work, const struct 
     int fd = l == NULL ? -1 : is_of_work ? l->work_fd : l->use_fd;
     uint64_t bits;
 
-    /* Of 61 bits of its digest: two that have the same would only wait for each other. */
+    /* 61 bits of the tree's digest: two trees with the same bits would only wait for each other. */
     memcpy(&bits, tree->bytes, sizeof bits);
     lock.l_start = (off_t)(bits >> 3 << 1 | (uint64_t)kind);
 
@@ -40,7 +40,7 @@ bool cache_locks_open(struct cache_locks *l, int cache_fd)
     *l = (struct cache_locks){ open_file(cache_fd), open_file(cache_fd) };
     if (l->use_fd >= 0 && l->work_fd >= 0 && fcntl(l->use_fd, F_OFD_SETLK, &lock) == 0 &&
         fcntl(l->work_fd, F_OFD_SETLK, &lock) == 0) {
-        (void)futimens(l->use_fd, NULL); /* cleaners take it for something old else */
+        (void)futimens(l->use_fd, NULL); /* else cleaners take it for something old */
         return true;
     }
     cache_locks_close(l);

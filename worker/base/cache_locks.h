@@ -16,7 +16,7 @@
 #include "common/base/digest.h"
 
 struct cache_locks {
-    int use_fd;  /* locks of those that use a tree, */
+    int use_fd;  /* locks of stagers that use a tree, */
     int work_fd; /* and of those that bring or remove one: two files, as one stager may do both */
 };
 
@@ -24,17 +24,17 @@ struct cache_locks {
 bool cache_locks_open(struct cache_locks *l, int cache_fd);
 void cache_locks_close(struct cache_locks *l);
 
-/* Nobody removes it from now on; false: somebody is removing it at this moment. */
+/* Keeps other stagers from removing the tree; false: one is removing it at this moment. */
 bool cache_lock_use(const struct cache_locks *l, const struct digest *tree);
-/* Whether nobody else uses it; nobody else begins to until it is unlocked. */
+/* Whether no other stager uses the tree; none begins to until it is unlocked. */
 bool cache_lock_use_alone(const struct cache_locks *l, const struct digest *tree);
 void cache_unlock_use(const struct cache_locks *l, const struct digest *tree);
 
-/* Nobody else brings or removes it; false: somebody does. */
+/* Keeps other stagers from bringing or removing the tree; false: one of them does. */
 bool cache_lock_work(const struct cache_locks *l, const struct digest *tree);
-/* The same, and no stager uses it, ourselves included. */
+/* The same, if no stager uses the tree, ourselves included. */
 bool cache_lock_removal(const struct cache_locks *l, const struct digest *tree);
-/* After either. */
+/* Ends cache_lock_work or cache_lock_removal. */
 void cache_unlock_work(const struct cache_locks *l, const struct digest *tree);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child_protocol.h - what the agent tells its children, and what they tell it
+ * child_protocol.h - messages between the agent and its children
  *
  * The same frames and tables as between machines (common/proto/message.h), over a
  * socket pair or, for a runner that outlived its agent, the socket in its folder.
  *
- * docs/internals/agent-children.md says which child hears and says which of them.
+ * docs/internals/agent-children.md says which child takes and sends which messages.
  *
  * A child ends when its connection to the agent ends; a runner first lets its job finish.
  */
@@ -15,8 +15,8 @@
 #include "common/proto/proto.h"
 
 /*
- * constant, name, direction: 1 to a child, 2 to the agent.  T: the body is the token of an attempt or a
- * batch.  N: there is nothing more to say.  X: struct order_NAME or note_NAME.
+ * constant, name, direction: 1 to a child, 2 to the agent.  T: the body is the token of an attempt
+ * or a batch.  N: the body says nothing.  X: struct order_NAME or note_NAME.
  */
 #define ORDERS(X, T, N)             \
     X(ORDER_RUN, run, 1)            \
@@ -65,15 +65,15 @@ enum order_type {
         ORDER_COUNT
 };
 
-/* The body of N. */
+/* The body of an N message. */
 struct order_nothing {
     bool all; /* always true */
 };
 
 extern const struct protocol orders;
 
-/* For a child: reads the body of an order, whose strings live in the wire's arena.  types: those that the
- * child takes, ended by -1; ERR_PROTOCOL: the order is none of them, or is malformed. */
+/* For a child: reads the body of an order, whose strings live in the wire's arena.  types: those
+ * that the child takes, ended by -1; ERR_PROTOCOL: the order is none of them, or is malformed. */
 int child_order_body(const struct wire *w, const struct envelope *m, const int *types, void *body,
                      struct err *e);
 
@@ -89,10 +89,10 @@ struct order {
     struct list cpus;  /* struct number: its processors; empty: not pinned */
     struct list gpus;  /* struct gpu_entry: what CUDA_VISIBLE_DEVICES names */
     bool in_slurm;     /* leave CUDA_VISIBLE_DEVICES alone unless gpus says otherwise */
-    bool for_another;  /* our account runs it for its owner, who reaches files by their group */
+    bool for_another;  /* our account runs the job; its owner reaches files by their group */
 };
 
-/* The trees that its job needs, source and data, from 0 on; NULL: there are no more. */
+/* The trees that the order's job needs, source and data, from 0 on; NULL: there are no more. */
 const struct dataset *order_tree(const struct order *o, size_t i);
 bool order_needs_tree(const struct order *o, const struct digest *tree);
 
@@ -114,17 +114,17 @@ bool order_is_mate(const struct order *o);    /* of a job that shares its proces
 /* The job is started in scratch run/<token>/; everything it needs is in the cache. */
 struct order_run {
     struct order order;
-    struct list mates; /* struct assignment: the others that its process works through */
+    struct list mates; /* struct assignment: the other jobs that the process works through */
 };
 
-/* End the attempt: SIGTERM, grace, SIGKILL to all it started; the outcome says event cancel.
- * Where it shares its process, that ends when nothing else is left for it to do. */
+/* End the attempt: SIGTERM, grace, SIGKILL to all it started; the outcome says event cancel. A
+ * shared process ends when it has no other job left. */
 struct order_stop {
     struct token token;
     int64_t grace_ms;
 };
 
-/* Its place is taken away: ask it to save its state, then end it. */
+/* The process loses its place: ask it to save its state, then end it. */
 struct order_preempt {
     struct token token; /* of the process */
     int cause;          /* enum cause */
@@ -150,50 +150,51 @@ struct note_started {
  * its process has ended. */
 struct note_ended {
     struct token token;
-    const char *trouble; /* it could not be started, and that is this machine's fault: why */
+    const char *trouble; /* why it could not be started, if that is this machine's fault */
 };
 
 /*
- * What worker.yaml says to children: it goes whole from struct conf with the orders to the code that needs
- * it.  A new setting is a member here, its row in settings_fields and its row in conf_keys.
+ * Settings in worker.yaml for children: they go whole from struct conf with the orders to the code
+ * that needs them.  A new setting is a member here, its row in settings_fields and its row in
+ * conf_keys.
  */
 struct settings {
     int64_t cache_size_bytes; /* of all trees in the cache together; 0: not limited */
 };
 
 /* Bring this dataset of the project into the cache, or look whether it is there as it should be.
- * It stays there until it is released. */
+ * The dataset stays there until it is released. */
 struct order_stage {
     struct dataset set;
     const char *project;
     const char *share; /* where projects lie, */
     const char *drive; /* and all of the drive: see share.h */
     struct settings settings;
-    bool is_doubted; /* something in it may have been changed: look at every file */
+    bool is_doubted; /* a file may have been changed: look at every file */
 };
 
 struct note_staged {
     struct digest tree;
-    const char *error; /* NULL: it is there; else one line */
+    const char *error; /* NULL: the tree is there; else one line */
     bool retry;        /* the share was away: ask again later */
-    bool is_guarded;   /* what is changed in it shows at the descriptor CHILD_GUARD_FD */
+    bool is_guarded;   /* changes in the tree show at the descriptor CHILD_GUARD_FD */
 };
 
-/* No job uses it any more: it may go when there is no room. */
+/* No job uses the tree any more: it may go when there is no room. */
 struct order_release {
     struct digest tree;
-    bool is_doubted; /* one may have changed it */
+    bool is_doubted; /* a job may have changed it */
 };
 
 /* A tree in the cache. */
 struct note_cached {
     struct digest tree;
     int64_t files, bytes;
-    bool is_gone; /* it is no more */
+    bool is_gone; /* the tree is no more */
 };
 
-/* Bring these when there is nothing else to bring, as a job that needs them is likely to come.  What
- * was expected before is not any more. */
+/* Bring these when there is nothing else to bring, as a job that needs them is likely to come.  The
+ * order replaces earlier ones. */
 struct order_expect {
     struct list sets; /* struct dataset */
     const char *project;
@@ -202,7 +203,7 @@ struct order_expect {
     struct settings settings;
 };
 
-/* Bring what earlier attempts of this job left in their checkpoint folder to
+/* Bring the files that earlier attempts of this job left in their checkpoint folder to
  * checkpoints/<token> on scratch. */
 struct order_restore {
     struct token token;
@@ -210,12 +211,12 @@ struct order_restore {
     const char *project;
     const char *param_name;
     const char *job_name;
-    int64_t attempt; /* only of those before it */
+    int64_t attempt; /* only checkpoints of attempts before this one */
 };
 
 struct note_restored {
     struct token token;
-    const char *error; /* NULL: it is there, or there is none; else ask again later */
+    const char *error; /* NULL: the checkpoint is there, or there is none; else ask again later */
 };
 
 /* Has an attempt of this job published already? */
@@ -231,13 +232,13 @@ struct note_found {
     struct token winner;
 };
 
-/* The attempt is starting: ship its log (log/<token> on scratch) from now on. */
+/* The attempt runs: ship its log (log/<token> on scratch) from now on. */
 struct order_watch {
     struct token token;
     const char *share;
     const char *log_path; /* relative to the share */
     int64_t every_ms;     /* copy its checkpoint to the share this often; 0: only at its end */
-    bool tells;           /* how long its log is on the share, whenever that has changed */
+    bool tells;           /* send note_grew whenever the log's length on the share has changed */
 };
 
 struct note_grew {
@@ -248,26 +249,26 @@ struct note_grew {
 /* published/<token>/report holds the report for ludwigd, so that it can be sent again. */
 struct note_published {
     struct report report;
-    const char *error; /* NULL: published.  Else it could not be yet and will be tried again */
+    const char *error; /* NULL: published.  Else why not yet: it will be tried again */
 };
 
 /* Where an attempt lies on scratch. */
 enum place { PLACE_NOWHERE, PLACE_RUN, PLACE_ENDED, PLACE_PUBLISHED, PLACE_COUNT };
 
-/* No runner has these: what became of them?  Of those in run/ the ones with an outcome are moved
- * to ended/ first. */
+/* Asks where the attempts lie that no runner has.  Of those in run/ the ones with an outcome are
+ * moved to ended/ first. */
 struct order_settle {
     struct token process; /* of a batch; zero: of none */
     struct list tokens;   /* struct token_entry: its attempts */
-    bool is_stale;        /* of a time before the machine was restarted: nothing may have ended */
+    bool is_stale;        /* from before the machine's restart: nothing may have ended */
     bool only_look;       /* a runner may have them after all: nothing is moved */
 };
 
-/* One for the process, if there is one, then one for each attempt. */
+/* Sent for the process, if there is one, then for each attempt. */
 struct note_settled {
     struct token token;
     int place;           /* enum place */
-    bool has_begun;      /* the process, or one of those asked about, has left something */
+    bool has_begun;      /* the process, or one of the attempts, has left something */
     struct list reports; /* struct report: that of a published one, if it could be read */
 };
 
@@ -276,7 +277,7 @@ struct note_reaped {
     int64_t left; /* killed, but perhaps not gone yet: ask again */
 };
 
-/* End it as its runner would have, if it left a checkpoint. */
+/* End the attempt as its runner would have, if it left a checkpoint. */
 struct order_finish {
     struct token token;
     int event; /* enum attempt_event */
@@ -286,17 +287,17 @@ struct order_finish {
 
 struct note_finished {
     struct token token;
-    bool has_ended; /* it lies in ended/ */
+    bool has_ended; /* the attempt lies in ended/ */
 };
 
 struct note_remains {
     struct token token;
     int place;             /* NOWHERE: only a log or a checkpoint */
-    const char *server_id; /* NULL: it does not say */
-    bool is_old;           /* long untouched: if it names no server, it is a leftover */
+    const char *server_id; /* NULL: not known */
+    bool is_old;           /* long untouched: if no server is known, it is a leftover */
 };
 
-/* Pack what lies there on the shared drive, into the project's packs. */
+/* Pack the folder or file `path` of the shared drive into the project's packs. */
 struct order_pack {
     struct token token;
     const char *share; /* where projects lie, and */
@@ -310,16 +311,16 @@ struct note_packed {
     struct token token;
     bool is_over;
     int64_t files, bytes; /* so far */
-    struct dataset set;   /* when it is over, unless */
-    const char *error;    /* it failed: why */
+    struct dataset set;   /* once it is over and has not failed */
+    const char *error;    /* why it failed; NULL: it did not */
 };
 
-/* Whether ludwigd's share is to be seen here, under the same path. */
+/* Whether ludwigd's share is seen here under the same path. */
 struct note_share {
     bool is_here;
 };
 
-/* Which GPUs there are, in the lines of gpu.h. */
+/* The machine's GPUs, in the lines of gpu.h. */
 struct note_gpus {
     const char *lines;
 };
@@ -328,7 +329,7 @@ struct note_gpus {
 struct note_account {
     const char *error;  /* NULL, or why none of their jobs can run here */
     bool is_final;      /* that will be so for a while; else ask again soon */
-    const char *rights; /* whom its children become, see privileges.h */
+    const char *rights; /* that the user's children take, see privileges.h */
     int64_t uid;
     const char *home;
     const char *shell;
@@ -359,8 +360,8 @@ enum { ORDER_CPUS_MAX = 4096, ORDER_GPUS_MAX = 1024 };
 #define SCRATCH_LOG         "log"         /* <scratch>/log/<token>: what the job prints */
 #define SCRATCH_CACHE       "cache"       /* <scratch>/cache/<digest>: staged trees, read-only */
 #define SCRATCH_BIN         "bin"         /* in the jobs' PATH: ludwig */
-#define SCRATCH_PACKING     "packing"     /* what ludwig has found out about folders of the share */
-#define SCRATCH_CHECKPOINTS "checkpoints" /* .../<token>: what an earlier attempt left it */
+#define SCRATCH_PACKING     "packing"     /* findings of ludwig about folders of the share */
+#define SCRATCH_CHECKPOINTS "checkpoints" /* .../<token>: left by an earlier attempt */
 #define JOB_ORDER           "order"
 #define JOB_OUTCOME         "outcome"
 #define JOB_REPORT          "report"

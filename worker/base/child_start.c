@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* child_start.c - starts ourselves with exactly the descriptors a child needs, and begins a child */
+/* child_start.c - starts our program with exactly the descriptors a child needs; begins a child */
 
 #include "worker/base/child_start.h"
 
@@ -147,8 +147,8 @@ bool child_lock_is_held(int dir_fd, const char *name)
 }
 
 /*
- * Blocked, not ignored: what a child of ours is started with is one system call
- * then.  Who wants a child gone closes its connection or sends SIGKILL.
+ * Blocked, not ignored: resetting them for a child of ours is one system call
+ * then.  To end a child, close its connection or send SIGKILL.
  */
 static const int blocked[] = { SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE };
 

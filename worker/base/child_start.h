@@ -22,7 +22,7 @@
 #define CHILD_LEFTOVERS "--leftovers" /* SCRATCH RUNTIME: see pilot_cleanup.h */
 #define CHILD_MUX       "--mux"       /* ADDRESS: keeps an SSH session; see common/connect/mux.h */
 
-/* Before its name: the child takes these rights first, see privileges.h. */
+/* Stands before the part's name: the child takes these rights first, see privileges.h. */
 #define CHILD_AS "--as"
 
 /* The user that a child works for. */
@@ -37,7 +37,7 @@ bool owner_is(const struct owner *o, const char *name);
 /* Frees all but the name. */
 void owner_clear(struct owner *o);
 
-/* What the child finds at which descriptor. */
+/* The child's descriptors. */
 enum {
     CHILD_CHANNEL_FD = 3,
     CHILD_LOCK_FD = 4,
@@ -49,29 +49,29 @@ enum {
 struct child {
     const struct owner *owner; /* NULL: ourselves */
     const char *args[6];       /* behind the program's name; NULL ends */
-    int channel_fd, lock_fd;   /* of these 0 and -1 are none */
-    int listen_fd;             /* or what else is at that descriptor */
+    int channel_fd, lock_fd;   /* 0 and -1: none, as for those below */
+    int listen_fd;             /* or another descriptor for CHILD_LISTEN_FD */
     int limit_fd;
 };
 
 /*
- * Runs the very file this process runs, whatever lies under its name by now, in a
- * session of its own, stdin /dev/null, stdout and stderr ours, nothing else inherited.  One with its
- * owner's rights begins as root, so that it needs no right to the file; and nobody of that user
- * meets it, or its parent's memory, before it has taken them.
- * The descriptors stay the caller's to close.
+ * Runs the very file this process runs, whatever lies under its name by now, in a session of its
+ * own, stdin /dev/null, stdout and stderr ours, nothing else inherited.  A child with its owner's
+ * rights begins as root, so that it needs no right to the file; and no process of that user can
+ * reach it, or its parent's memory, before it has taken them. The descriptors stay the caller's to
+ * close.
  */
 int child_start(const struct child *c, pid_t *pid, struct err *e);
 
 /* 0, or -1 with ERR_BUSY while another process holds the lock, which is a file in dir_fd. */
 int child_lock(int dir_fd, const char *name, int *lock_fd, struct err *e);
-/* By some process; takes it for a moment to find that out. */
+/* Whether a process holds the lock; takes it for a moment to find that out. */
 bool child_lock_is_held(int dir_fd, const char *name);
 
 /* ---- in the child ---- */
 
-/* Default signals; those a terminal or a service manager sends to all, SIGPIPE and
- * SIGCHLD are blocked; what descriptors it got are not handed on. */
+/* Sets default signals; blocks SIGPIPE, SIGCHLD and those that a terminal or a service manager
+ * sends to all; keeps the descriptors it got from being handed on. */
 int child_begin(struct err *e);
 
 /* Says on stderr why this child cannot go on, and returns its exit code. */

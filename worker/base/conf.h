@@ -19,7 +19,7 @@ struct conf_resources {
 
 struct conf {
     struct arena *arena;
-    struct endpoint server;   /* the one that is in use, of: */
+    struct endpoint server;   /* the one of servers that is in use */
     struct endpoint *servers; /* to be tried in this order */
     size_t n_servers;
     const char *share;   /* its mount here; NULL: where ludwigd says */
@@ -32,10 +32,10 @@ struct conf {
     struct conf_resources resources;
 };
 
-extern const struct key conf_keys[]; /* ended by one without a name */
+extern const struct key conf_keys[]; /* the last has no name */
 
-/* Text is what stands in the file called name.  servers: addresses, with commas between, that go before the
- * file's, or NULL. */
+/* text: the content of the file called name.  servers: addresses, with commas between, that go
+ * before the file's, or NULL. */
 int conf_parse(const char *name, const char *text, size_t n, const char *servers, struct conf *c,
                struct err *e);
 /* With servers, path may be NULL. */

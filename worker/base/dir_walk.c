@@ -59,7 +59,7 @@ int dir_walk_to(struct dir_walk *d, const char *path, const char **name, struct 
         return d->base_fd;
     }
     *name = slash == NULL ? path : slash + 1;
-    /* So many of the open folders lead to this one, too. */
+    /* Counts the open folders that lead to this path, too. */
     while (
         common < d->n && d->levels[common].end <= folder_n &&
         (d->levels[common].end == 0 || (memcmp(path, d->path.bytes, d->levels[common].end) == 0 &&

@@ -44,7 +44,7 @@ int folders_own(const char *path, struct err *e)
 
 /* ---- scratch ---- */
 
-/* The first one on a local disk; if there is none, the first one at all. */
+/* The first folder on a local disk; if there is none, the first at all. */
 static const char *choose_scratch(void)
 {
     const char *const candidates[] = { getenv("SLURM_TMPDIR"), getenv("SCRATCH"), getenv("TMPDIR"),
@@ -81,7 +81,7 @@ char *folders_replace_user(const char *pattern, const char *user)
 
 /* ---- runtime ---- */
 
-/* A folder and those above it, ours; NULL when it cannot be, or is on the network. */
+/* Makes a folder of ours and those above it; NULL when that fails, or it is on the network. */
 static char *try_runtime(char *path)
 {
     char *above = path == NULL ? NULL : path_dirname(path);
@@ -154,8 +154,8 @@ int folders_name(const struct conf *c, const char *host, const char *job, bool i
         folders_free(p);
         return -1;
     }
-    /* A pilot's lies below the one that it has to share.  Names of hosts: whether several hosts have the
-     * same one is not always known. */
+    /* A pilot's folder lies below the one that all share.  Its name has the host's: several hosts
+     * may have the same one, which is not always known. */
     p->pilots_runtime = mem_printf("%s/%s-slurm-", p->runtime, host);
     if (job != NULL) {
         free(p->runtime);
@@ -164,7 +164,7 @@ int folders_name(const struct conf *c, const char *host, const char *job, bool i
     return 0;
 }
 
-/* A cache of its own will do as well, but is filled anew by each pilot. */
+/* Links to the common cache if it can: a pilot's own cache will do, but is filled anew. */
 static void share_cache(const struct folders *p)
 {
     char *cache = path_join(p->common, SCRATCH_CACHE), *link = path_join(p->scratch, SCRATCH_CACHE);

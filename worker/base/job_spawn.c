@@ -20,13 +20,13 @@
 
 enum { STACK_BYTES = 64 * 1024, CPU_MAX = 4096, CPU_WORD_BITS = 8 * sizeof(unsigned long) };
 
-/* What the child is given, and leaves: it runs in our memory until it executes the program. */
+/* The child's input and results: the child runs in our memory until it executes the program. */
 struct child {
     const struct job_spawn *spawn;
     pid_t parent;
     unsigned long cpus[CPU_MAX / CPU_WORD_BITS];
     bool is_pinned;
-    const char *failed; /* NULL: nothing did */
+    const char *failed; /* the step that failed; NULL: none */
     int error;
 };
 
@@ -62,7 +62,7 @@ static int child_main(void *context)
         return fail_child(c, "unblock signals");
     if (s->program != NULL)
         (void)execve(s->program, s->words, s->env);
-    /* The shell words what is wrong with a program, and runs scripts without "#!". */
+    /* The shell tells what is wrong with a program, and runs scripts without "#!". */
     (void)execve(s->shell, s->shell_words, s->env);
     return fail_child(c, s->shell);
 }
@@ -72,7 +72,7 @@ bool job_spawn_knows_groups(void)
     return syscall(SYS_clone3, NULL, (size_t)0) < 0 && errno == EINVAL;
 }
 
-/* What the child writes in *c we see, whether it is started with our memory or a copy. */
+/* We see what the child writes in *c, whether it is started with our memory or a copy. */
 pid_t job_spawn(const struct job_spawn *s, bool *is_jobs_fault, struct err *e)
 {
     const struct number *cpus = s->cpus->items;
@@ -92,7 +92,7 @@ pid_t job_spawn(const struct job_spawn *s, bool *is_jobs_fault, struct err *e)
         c->cpus[cpu / CPU_WORD_BITS] |= 1ul << (cpu % CPU_WORD_BITS);
         c->is_pinned = true;
     }
-    if (s->has_group) { /* to enter a group later would take the kernel many milliseconds */
+    if (s->has_group) { /* entering a group later would take the kernel many milliseconds */
         struct clone_args args = { .flags = CLONE_VFORK | CLONE_INTO_CGROUP,
                                    .exit_signal = SIGCHLD,
                                    .cgroup = (unsigned long long)s->group_fd };

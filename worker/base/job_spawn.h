@@ -20,7 +20,7 @@ struct job_spawn {
     char *const *shell_words;
     char *const *env;
     int work_fd;            /* folder to start in */
-    bool shares_with_group; /* what it makes is for its group as for itself */
+    bool shares_with_group; /* its files are for its group as for itself */
     int in_fd;
     int log_fd;              /* stdout and stderr */
     const struct list *cpus; /* struct number; empty: any */
@@ -28,7 +28,7 @@ struct job_spawn {
     int group_fd;
 };
 
-/* Linux 5.7; some containers do not let it. */
+/* Whether a process can start in a control group: since Linux 5.7, but not in some containers. */
 bool job_spawn_knows_groups(void);
 
 /* The caller must have all signals blocked that it handles. Returns the pid, or -1: then

@@ -10,13 +10,13 @@
 
 #include "common/base/digest.h"
 
-/* Of a worker inside a Slurm job. */
+/* Options of a worker inside a Slurm job. */
 struct pilot_options {
-    bool is_one;             /* else nothing of this counts */
-    struct token token;      /* as ludwigd knows it; zero: somebody else has submitted it */
+    bool is_one;             /* else no member of this counts */
+    struct token token;      /* as ludwigd knows it; zero: ludwigd has not submitted it */
     int64_t idle_ms;         /* it leaves when it had nothing to do for so long */
     int64_t kill_wait_ms;    /* how long after SIGTERM Slurm kills what is left */
-    bool takes_one;          /* a job is all that it does */
+    bool takes_one;          /* it takes one job in its life */
     int64_t ends_at_ms;      /* the end of its time, in ms since 1970; 0: not known */
     int64_t time_ms;         /* that Slurm gives it, */
     int64_t submitted_at_ms; /* and when it was submitted; 0: not known */
@@ -28,7 +28,7 @@ struct options {
     struct pilot_options pilot;
 };
 
-/* NULL, or the word that is wrong; those of a pilot are taken only if is_pilot. */
+/* NULL, or the word that is wrong; options of a pilot are taken only if is_pilot. */
 const char *options_read(char **words, bool is_pilot, struct options *o);
 
 #endif

@@ -67,7 +67,8 @@ bool process_read(pid_t pid, const char *name, size_t max_bytes, struct buf *tex
     return is_read;
 }
 
-/* By /proc/PID/task/TID/children.  false: this kernel has no such file, or the process is gone. */
+/* Finds children by /proc/PID/task/TID/children.  false: this kernel has no such file, or the
+ * process is gone. */
 static bool add_children(pid_t pid, struct pids *p)
 {
     char *tasks = mem_printf("/proc/%ld/task", (long)pid);
@@ -102,7 +103,7 @@ static bool add_children(pid_t pid, struct pids *p)
     return there;
 }
 
-/* By /proc/PID/stat, for kernels without the above. */
+/* Finds descendants by /proc/PID/stat, for kernels without the above. */
 static void add_descendants_by_stat(pid_t root, struct pids *p)
 {
     struct pids all = { .n = 0 };
@@ -118,7 +119,7 @@ static void add_descendants_by_stat(pid_t root, struct pids *p)
 
         if (pid == 0 || !process_read(pid, "stat", FILE_MAX_BYTES, &text))
             continue;
-        /* The name before the last parenthesis may hold anything. */
+        /* The process's name before the last parenthesis may hold anything. */
         end = strrchr(buf_text(&text), ')');
         if (end != NULL && sscanf(end, ") %*c %ld", &parent) == 1)
             add_pid(&all, pid, (pid_t)parent);
@@ -182,7 +183,7 @@ void process_usage_look(struct process_usage *u)
     for (size_t i = 0; i < n; i++) {
         long long user, system, childrens_user, childrens_system;
         const char *at = process_read(all[i].pid, "stat", FILE_MAX_BYTES, &text)
-                             ? strrchr(buf_text(&text), ')') /* the name may hold anything */
+                             ? strrchr(buf_text(&text), ')') /* its name may hold anything */
                              : NULL;
 
         if (at != NULL && ticks_per_s > 0 &&
@@ -205,7 +206,7 @@ void process_usage_look(struct process_usage *u)
 
 /* ---- by their environment ---- */
 
-/* Whether the process has this entry in its environment; then it is killed. */
+/* Kills the process if its environment has this entry, and returns whether it does. */
 static bool kill_if_of(int proc_fd, const char *pid, const char *entry, struct buf *environment)
 {
     int fd = openat(proc_fd, pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -28,7 +28,7 @@ int process_tree_become_reaper(struct err *e);
 /* All descendants, parents before their children; the caller frees it. */
 struct process_tree_process *process_tree_list(size_t *n);
 
-/* false: it is gone, or not ours.  A stopped process is made to go on, to take notice. */
+/* false: the process is gone, or not ours.  A stopped process is made to go on, to take notice. */
 bool process_tree_signal_one(pid_t pid, int signal);
 
 /* Sends the signal to all descendants and returns how many there were.  Processes
@@ -36,22 +36,22 @@ bool process_tree_signal_one(pid_t pid, int signal);
 size_t process_tree_signal(int signal);
 
 /*
- * Sends SIGKILL to every process that was started with LUDWIG_ATTEMPT=<token>, as that of an attempt whose
- * runner is gone, and returns how many there were.  Call again, later, until none is left: one may start
- * another meanwhile, and a process takes its time to end.
+ * Sends SIGKILL to every process that was started with LUDWIG_ATTEMPT=<token>, for an attempt whose
+ * runner is gone, and returns how many there were.  Call again, later, until none is left: a
+ * process may start another meanwhile, and takes its time to end.
  */
 size_t process_tree_kill_marked(const struct token *token);
 
-/* Reads /proc/PID/NAME in place of what is in text; false: the process is gone, or not ours. */
+/* Reads /proc/PID/NAME in place of text's content; false: the process is gone, or not ours. */
 bool process_read(pid_t pid, const char *name, size_t max_bytes, struct buf *text);
 
-/* What all descendants have used so far. */
+/* The resources that all descendants have used so far. */
 struct process_usage {
-    int64_t cpu_ms;        /* with those that they waited for */
+    int64_t cpu_ms;        /* with that of children they waited for */
     int64_t max_rss_bytes; /* of the largest of them, ever */
 };
 
-/* What cannot be read counts nothing. */
+/* A process that cannot be read counts nothing. */
 void process_usage_look(struct process_usage *u);
 
 #endif

@@ -21,7 +21,7 @@
 
 enum { RECORD_MAX_BYTES = FRAME_MAX_BYTES };
 
-/* In struct scratch. */
+/* Folders of scratch, and where struct scratch has their descriptors. */
 static const struct {
     const char *name;
     size_t fd_offset;
@@ -48,7 +48,7 @@ static int open_folder(int scratch_fd, const char *name, struct err *e)
 
     if (fd >= 0)
         return fd;
-    /* Of a pilot the cache lies elsewhere, and a cleaner may have removed that. */
+    /* A pilot's cache is a link, and a cleaner may have removed the folder that it leads to. */
     target = io_read_link_at(scratch_fd, name, NULL);
     slash = target == NULL ? NULL : strrchr(target, '/');
     if (slash != NULL) {
@@ -61,8 +61,8 @@ static int open_folder(int scratch_fd, const char *name, struct err *e)
     if (mkdirat(scratch_fd, name, 0700) < 0 && errno != EEXIST)
         return err_sys(e, "create %s", name);
     fd = io_open_dir_at(scratch_fd, name, e);
-    /* ext4 then spreads the attempts over the disk, instead of crowding them where it
-     * passes over all inodes that were freed lately.  Others do not know it. */
+    /* ext4 then spreads the attempts over the disk, instead of crowding them where it passes over
+     * all inodes that were freed lately.  Other file systems do not know the flag. */
     if (fd >= 0 && strcmp(name, SCRATCH_RUN) == 0 && ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0) {
         flags |= FS_TOPDIR_FL;
         (void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
@@ -123,7 +123,7 @@ int scratch_reopen(struct scratch *s, struct err *e)
     return 0;
 }
 
-/* A job may have linked, replaced or closed it: then it is not ours to write to any more. */
+/* Opens a file to overwrite it, unless a job has linked, replaced or closed it. */
 static int open_again(int dir_fd, const char *path, mode_t mode, struct stat *st)
 {
     int fd = openat(dir_fd, path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -209,7 +209,7 @@ int scratch_read(int dir_fd, const char *path, const struct schema *schema, stru
     return result;
 }
 
-/* What most attempts leave; the rest is found by looking. */
+/* Files that most attempts leave; others are found by looking. */
 static const char *const usual_files[] = {
     JOB_ORDER,
     JOB_OUTCOME,
@@ -285,10 +285,10 @@ void scratch_sweep(const struct scratch *s)
 
 /* ---- folders of earlier attempts, used again ---- */
 
-/* More than wait for their publication in a burst of short jobs. */
+/* More folders than wait for their publication in a burst of short jobs. */
 enum { SPARES_MAX = 256 };
 
-/* What is being removed; the names of those that runners have taken begin with a dot as well. */
+/* Begins names of folders being removed; those that runners have taken begin with a dot as well. */
 #define DOOMED ".doomed-"
 
 static bool is_dots(const char *name)
@@ -296,7 +296,7 @@ static bool is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* with_taken: also those that a runner is about to use, or was when it was killed. */
+/* with_taken: also folders that a runner is about to use, or was when it was killed. */
 static void list_spares(struct spares *p, const struct scratch *s, bool with_taken)
 {
     DIR *dir = io_list_dir_at(s->spare_fd, ".", NULL);
@@ -363,7 +363,7 @@ bool scratch_is_fresh_dir(int dir_fd, const char *path)
     return is_ours && n == 2;
 }
 
-/* What every attempt has, and the next one overwrites. */
+/* Files that every attempt has, and the next one overwrites. */
 static bool is_kept(int dir_fd, const struct dirent *entry)
 {
     static const char *const files[] = { JOB_ORDER,
@@ -393,7 +393,7 @@ static bool prepare_spare(const struct scratch *s, const char *name)
     struct dirent *entry;
     struct stat st;
 
-    /* Its log is kept when it is empty and nobody else's. */
+    /* The log is kept when it is empty and has no other name. */
     if (is_clean && fstatat(s->log_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         (!S_ISREG(st.st_mode) || st.st_size > 0 || st.st_nlink > 1 ||
          renameat(s->log_fd, name, fd, JOB_LOG) < 0))

@@ -13,7 +13,7 @@
 
 /* beside the names in child_protocol.h */
 #define JOB_TMP       "tmp"     /* TMPDIR */
-#define JOB_RENAMED   "renamed" /* what had to be renamed for other systems, see saved.h */
+#define JOB_RENAMED   "renamed" /* list of files renamed for other systems, see saved.h */
 #define JOB_LOG       "log"     /* an empty log, for the next attempt */
 #define SCRATCH_SPARE "spare"   /* folders that wait for the next attempt */
 
@@ -28,7 +28,7 @@ int scratch_open(struct scratch *s, const char *path, struct err *e);
 /* Opens the folders that are there, and makes none: a missing one has the descriptor -1. */
 void scratch_look(struct scratch *s, const char *path);
 void scratch_close(struct scratch *s);
-/* Opens it anew, after somebody removed it under our feet. */
+/* Opens it anew, after it was removed under our feet. */
 int scratch_reopen(struct scratch *s, struct err *e);
 
 /* Writes a file anew, in place of what an earlier attempt left under this name. */
@@ -41,14 +41,14 @@ int scratch_write(int dir_fd, const char *path, const struct schema *schema, con
 /* The same, never seen half-written. */
 int scratch_replace(int dir_fd, const char *path, const struct schema *schema, const void *from,
                     struct err *e);
-/* A plain file only: what a job put there in its place is refused, and nobody waits for it. */
+/* Reads a plain file only: what else a job put in its place is refused, without waiting. */
 int scratch_read(int dir_fd, const char *path, const struct schema *schema, struct arena *a,
                  void *to, struct err *e);
 
-/* Removes all there is of an attempt, and as much as it can. A folder in published/ that lost its
- * report is being removed already; scratch_sweep goes on with those. */
+/* Removes as much of an attempt as it can.  A folder in published/ that lost its report is being
+ * removed already; scratch_sweep goes on with those. */
 int scratch_discard(const struct scratch *s, const struct token *token, struct err *e);
-/* The checkpoint that was brought for it, if it has not taken it. */
+/* Removes the checkpoint that was brought for the attempt, if the attempt has not taken it. */
 int scratch_discard_checkpoint(const struct scratch *s, const struct token *token, struct err *e);
 void scratch_sweep(const struct scratch *s);
 
@@ -65,13 +65,13 @@ void scratch_sweep(const struct scratch *s);
  * The publisher gives, the runners take, and nothing is left when there is nothing to do.
  */
 
-/* Of the folders that a job gets. */
+/* The mode of the folders that a job gets. */
 enum { JOB_DIR_MODE = 0750 };
 
-/* Whether it is a folder with nothing in it, as a job gets it. */
+/* Whether path is a folder with nothing in it, as a job gets it. */
 bool scratch_is_fresh_dir(int dir_fd, const char *path);
 
-/* What a runner remembers to be there. */
+/* Spare folders that a runner remembers. */
 struct spares {
     char **names;
     size_t n;
@@ -85,8 +85,8 @@ void spares_free(struct spares *p);
 /* Keeps published/NAME, with log/NAME in it when that is empty; *count is how many there are
  * at most.  false: it cannot be kept and is where it was. */
 bool scratch_keep_spare(const struct scratch *s, const char *name, size_t *count);
-/* Removes all but those that runners have taken: these belong to their attempts, and go with them
- * (scratch_discard). */
+/* Removes all spare folders but those that runners have taken: these belong to their attempts, and
+ * go with them (scratch_discard). */
 void scratch_clear_spares(const struct scratch *s, size_t *count);
 
 #endif

@@ -34,7 +34,7 @@ static void end_if_over(struct agent *ag, struct batch *b)
     batch_destroy(b);
 }
 
-/* One that waits goes on without it, and may be what the others waited for. */
+/* A batch that waits goes on without the attempt, for which the others may have waited. */
 static void leave_batch(struct agent *ag, struct attempt *a)
 {
     struct batch *b = a->batch;
@@ -52,10 +52,10 @@ static void leave_batch(struct agent *ag, struct attempt *a)
 
 /* ---- effects ---- */
 
-/* What never started leaves the registry before it is told, so that no later agent starts it;
- * what did stays in it until ludwigd has the outcome. */
-static void tell(struct agent *ag, struct attempt *a, enum effect effect,
-                 const struct flow_event *ev)
+/* An attempt that never started leaves the registry before it is told, so that no later agent
+ * starts it; one that did stays in it until ludwigd has the outcome. */
+static void tell_outcome(struct agent *ag, struct attempt *a, enum effect effect,
+                         const struct flow_event *ev)
 {
     struct report *r = NULL;
 
@@ -76,7 +76,7 @@ static void tell(struct agent *ag, struct attempt *a, enum effect effect,
         a->may_be_on_scratch = true;
         if (ev->report->event == EV_LOSE)
             flow_stage_doubt(a);
-        if (ev->report->event == EV_RECALL) /* its process did start, but not it */
+        if (ev->report->event == EV_RECALL) /* its process started, but the attempt did not */
             a->started_at = 0;
     }
     leave_batch(ag, a);
@@ -85,8 +85,8 @@ static void tell(struct agent *ag, struct attempt *a, enum effect effect,
     outbox_outcome(&ag->outbox, a, r != NULL ? r : ev->report);
 }
 
-/* What never started may have been brought a checkpoint. */
-static void settle(struct agent *ag, struct attempt *a)
+/* An attempt that never started may have been brought a checkpoint. */
+static void settle_attempt(struct agent *ag, struct attempt *a)
 {
     if (a->may_be_on_scratch) {
         registry_gone(ag->registry, &a->token, NULL);
@@ -147,14 +147,14 @@ static void take_effect(struct agent *ag, struct attempt *a, enum effect effect,
     case EFFECT_FINISH: flow_recover_finish(a, ev); break;
     case EFFECT_PUBLISH:
         a->may_be_on_scratch = true;
-        /* One that has ended without having started: that was this machine's fault. */
+        /* An attempt that has ended without having started: that was this machine's fault. */
         if (a->started_at == 0 && ev->reason != NULL)
             flow_stage_start_failed(u, ev->reason);
         leave_batch(ag, a);
         flow_publish_order(a);
         outbox_hint(&ag->outbox, a, EV_END, units_now_ms());
         break;
-    case EFFECT_SETTLE: settle(ag, a); break;
+    case EFFECT_SETTLE: settle_attempt(ag, a); break;
     case EFFECT_WITHDRAW:
         log_attempt(LOG_INFO, "withdraw", a, NULL);
         flow_publish_order(a);
@@ -163,7 +163,7 @@ static void take_effect(struct agent *ag, struct attempt *a, enum effect effect,
         attempts_remove(&ag->attempts, a);
         user_may_rest(u);
         break;
-    default: tell(ag, a, effect, ev);
+    default: tell_outcome(ag, a, effect, ev);
     }
 }
 
@@ -211,7 +211,7 @@ static void take_events(struct agent *ag)
 
 /* ---- slots ---- */
 
-/* It is recorded before a runner has it, so that no later agent gives away what it has. */
+/* The batch is recorded before a runner has it, so that no later agent gives away what it has. */
 static void start_batch(struct agent *ag, struct batch *b)
 {
     struct attempt *first = batch_first(b);
@@ -257,7 +257,7 @@ static void fill_slots(struct agent *ag)
     take_events(ag);
     while (!ag->is_registry_stuck && (item = slots_next(ag->slots, &asking)) != NULL) {
         start_batch(ag, RING_ITEM(item, struct batch, slot));
-        take_events(ag); /* whether another may start hangs on whether this one did */
+        take_events(ag); /* another may start only if this one did */
     }
     if (asking.gpus_are_wanted)
         gpus_ask(ag);
@@ -274,7 +274,7 @@ void flow_turn(struct agent *ag)
     } while (!ring_is_empty(&ag->events));
 }
 
-/* ---- what runners say of attempts and their processes ---- */
+/* ---- notes of runners ---- */
 
 static void on_started(struct agent *ag, struct runner *r, const struct note_started *note)
 {
@@ -300,7 +300,7 @@ static void on_ended(struct agent *ag, struct runner *r, const struct token *tok
         flow_post(ag, a, EVENT_ENDED, trouble);
 }
 
-/* Before all runners of an earlier agent have said what they run, nothing is asked. */
+/* The janitor is not asked before all runners of an earlier agent have said what they run. */
 static void on_lost(struct agent *ag, struct batch *b)
 {
     if (b == NULL)
@@ -317,7 +317,7 @@ static void on_lost(struct agent *ag, struct batch *b)
 static const struct runner_events runner_events = { flow_recover_hello, on_started, on_ended,
                                                     on_lost };
 
-/* ---- a user is known, or refused, on this machine ---- */
+/* ---- users, known or refused on this machine ---- */
 
 static void on_known(struct user *u)
 {
@@ -330,7 +330,7 @@ static void on_known(struct user *u)
     if (!u->is_surveyed && !u->is_surveying && ag->is_resolving)
         flow_recover_survey(u);
     flow_stage_check_all(u);
-    ag->is_register_due = true; /* it may have been refused before */
+    ag->is_register_due = true; /* the user may have been refused before */
     flow_stage_tell_cached(u);
     user_may_rest(u);
 }
@@ -346,7 +346,7 @@ static void on_refused(struct user *u)
         flow_post(ag, a, EVENT_RECALL, u->why);
         if (!u->is_gone)
             continue;
-        /* Nobody can look at what such an attempt left, or publish it. */
+        /* The files of such an attempt can neither be looked at nor published. */
         if (a->phase == PHASE_MUTE || a->phase == PHASE_MISSING || a->phase == PHASE_UNNAMED ||
             a->phase == PHASE_PUBLISHING)
             flow_post(ag, a, EVENT_LOSE, u->why);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flow_pack.c - what lies on the share already is packed for its owner, when ludwigd says so */
+/* flow_pack.c - packs data that lie on the share already for their owner, when ludwigd says so */
 
 #include "worker/flow/flow_pack.h"
 
@@ -8,7 +8,7 @@
 #include "common/base/log.h"
 #include "common/share/share.h"
 
-/* What ludwigd was told to have packed, and is not over. */
+/* A packing that ludwigd has ordered and that is not over. */
 struct pass {
     struct ring ring;
     struct token token;
@@ -45,7 +45,7 @@ bool flow_pack_is_busy(const struct user *u)
     return false;
 }
 
-/* Where nobody hears it, it will be asked for again. */
+/* Without a connection it is not told: ludwigd will ask again. */
 static void tell_packed(struct agent *ag, const struct msg_packed *m)
 {
     if (ag->is_registered)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flow_pack.h - what lies on the share already is packed for its owner, when ludwigd says so */
+/* flow_pack.h - packs data that lie on the share already for their owner, when ludwigd says so */
 #ifndef LUDWIG_WORKER_FLOW_FLOW_PACK_H
 #define LUDWIG_WORKER_FLOW_FLOW_PACK_H
 

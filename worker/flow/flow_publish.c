@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flow_publish.c - what the publisher is told, and what it answers */
+/* flow_publish.c - orders to the publisher, and its answers */
 
 #include "worker/flow/flow_publish.h"
 
@@ -106,7 +106,7 @@ void flow_publish_discard_settled(struct agent *ag)
 
 static void on_up(struct user *u)
 {
-    u->n_leftovers_sent = 0; /* a new publisher knows of none */
+    u->n_leftovers_sent = 0; /* a new publisher knows no leftovers */
     user_discard_leftovers(u);
     if (u->n_foreign > 0)
         flow_recover_survey(u);
@@ -122,7 +122,9 @@ static void take_grew(struct user *u, const struct note_grew *note)
     const struct attempt *a = user_attempt(u, &note->token);
     struct msg_log_grew grew = { note->token, note->size_bytes };
 
-    /* Of this connection: that it is registered may be heard only after that it is to tell. */
+    /* Followed only while a->is_followed, which is cleared when a connection ends, so ludwigd asked
+     * over this one; ag->is_registered is not tested, as the answer to our registration may come
+     * after follow_log. */
     if (a != NULL && a->is_followed)
         server_link_send(u->agent->link, MSG_LOG_GREW, 0, &grew);
 }
@@ -132,8 +134,7 @@ static void take_published(struct user *u, const struct note_published *note)
     const struct attempt *a = attempts_find(&u->agent->attempts, &note->report.token);
     const struct token_entry foreign = { note->report.token };
 
-    if (a == NULL &&
-        note->error == NULL) /* of an agent for another server: there is nobody to tell */
+    if (a == NULL && note->error == NULL) /* another server's: not told */
         service_send(&u->publisher, ORDER_DISCARD, &foreign);
     if (a == NULL || a->user != u || a->phase != PHASE_PUBLISHING)
         return;

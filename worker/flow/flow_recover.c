@@ -37,7 +37,7 @@ static size_t n_asked(const struct agent *ag)
     return n_in[PHASE_MUTE] + n_in[PHASE_MISSING] + n_in[PHASE_UNNAMED];
 }
 
-/* Of those that are mute nothing is moved: a runner may have them after all. */
+/* only_look: moves nothing, as a mute runner may have the attempts after all. */
 static void send_settle(const struct batch *b, bool only_look)
 {
     struct order_settle order = { .only_look = only_look };
@@ -90,7 +90,7 @@ void flow_recover_release(struct agent *ag, struct batch *b)
         registry_gone(ag->registry, &b->token, NULL);
 }
 
-/* Its members have ended before it; what became of one that has not, the folders tell. */
+/* Its members have ended before it; if one has not, the folders tell what became of it. */
 void flow_recover_end(struct agent *ag, struct batch *b)
 {
     flow_recover_release(ag, b);
@@ -102,10 +102,10 @@ void flow_recover_end(struct agent *ag, struct batch *b)
     user_discard_leftovers(b->user);
 }
 
-/* ---- what became of one ---- */
+/* ---- answers about attempts ---- */
 
-/* What a mute runner may have stays with it until it speaks or dies, and so do its processors and
- * GPUs.  What has left run/ is no runner's any more. */
+/* An attempt that a mute runner may have stays with it until the runner speaks or dies, and so do
+ * its processors and GPUs.  An attempt that has left run/ is no runner's any more. */
 static void resolve(struct agent *ag, struct attempt *a, const struct note_settled *note)
 {
     struct batch *b = a->batch;
@@ -143,7 +143,7 @@ void flow_recover_finish(struct attempt *a, const struct flow_event *ev)
 {
     if (ev != NULL) {
         a->finish_event = ev->outcome;
-        if (ev->outcome == EV_RECALL) /* its process did start, but not it */
+        if (ev->outcome == EV_RECALL) /* its process started, but the attempt did not */
             a->started_at = 0;
     }
     service_send(&a->user->janitor, ORDER_FINISH,
@@ -153,8 +153,8 @@ void flow_recover_finish(struct attempt *a, const struct flow_event *ev)
                                          .started_at = a->started_at });
 }
 
-/* The process was at the first one of those that had not ended; it had not come to the others.  What they left
- * for their next attempts is kept before they are told, where somebody can. */
+/* The process was at the first member that had not ended; it had not come to the others.  Files
+ * that they left for their next attempts are kept, if they can be, before ludwigd is told. */
 void flow_recover_bury(struct agent *ag, struct batch *b)
 {
     bool is_first = true;
@@ -218,7 +218,7 @@ struct foreign {
     struct token token;
     struct slot_item slot;
     bool is_seen;
-    bool is_asked; /* what became of it */
+    bool is_asked; /* the janitor is asked about it */
 };
 
 static void forget_foreign(struct agent *ag, struct foreign *f)
@@ -242,7 +242,7 @@ static struct foreign *find_foreign(const struct user *u, const struct token *to
     return NULL;
 }
 
-/* The jobs of a batch run in its process, and only that was given something. */
+/* The jobs of a batch run in its process, and only the process was given something. */
 static void take_foreign(struct user *u, const struct note_remains *note)
 {
     struct agent *ag = u->agent;
@@ -292,7 +292,7 @@ static void foreign_settled(struct user *u, const struct note_settled *note)
     }
 }
 
-/* ---- what lies on scratch ---- */
+/* ---- remains on scratch ---- */
 
 static void send_survey(struct user *u)
 {
@@ -314,7 +314,7 @@ static void on_survey_timer(uv_timer_t *timer)
     flow_recover_survey(timer->data);
 }
 
-/* Ours are settled, but not all removed.  Scratch may be shared with an agent of another server. */
+/* Our attempts are settled, but not all removed.  Another server's agent may share the scratch. */
 static void take_remains(struct user *u, const struct note_remains *note)
 {
     struct agent *ag = u->agent;
@@ -459,7 +459,7 @@ void flow_recover_turn(struct agent *ag)
         finish_adoption(ag);
 }
 
-/* A mute runner may have what lies in run/, but not what has ended. */
+/* A mute runner may have attempts that lie in run/, but none that has ended. */
 static void on_adopt_timer(uv_timer_t *timer)
 {
     struct agent *ag = timer->data;
@@ -491,10 +491,10 @@ void flow_recover_begin(struct agent *ag)
         log_event(LOG_ERROR, "adopt", "why", "%s", e.text, NULL);
 }
 
-/* ---- what runners say that were looked for ---- */
+/* ---- hellos of runners that were looked for ---- */
 
-/* The agent before us may have died before it told that the attempt runs.  The attempt may have ended
- * while its runner's words were on their way. */
+/* The agent before us may have died before it told that the attempt runs.  The attempt may have
+ * ended while its runner's words were on their way. */
 static void name_attempt(struct agent *ag, const struct runner *r, const struct batch *b,
                          const struct token *token, int64_t started_at)
 {
@@ -519,7 +519,7 @@ void flow_recover_hello(struct agent *ag, struct runner *r, const struct note_he
         (!b->is_shared && !attempt_may_run(a))) {
         if (a != NULL && runner_is_of(r, &a->user->owner))
             return;
-        /* What the registry does not know was never ours, or was settled long ago. */
+        /* A job that the registry does not know was never ours, or was settled long ago. */
         log_event(LOG_WARN, "unknown-job", "user", "%s",
                   runner_user(r) == NULL ? "" : runner_user(r), NULL);
         for (size_t i = 0; i < hello->mates.n; i++)

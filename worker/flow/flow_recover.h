@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow_recover.h - take over what an earlier agent left; attempts that no runner has, and what else lies on
- * scratch: asked of the janitor
+ * flow_recover.h - takes over what an earlier agent left; asks the janitor about attempts that no
+ * runner has, and about all else that lies on scratch
  *
- * First all runners that live say what they run.  Then the janitor is asked what became of the other
- * attempts, and each user's scratch is surveyed.  A runner that says nothing is not waited for.
+ * First all runners that live say what they run.  Then the janitor is asked what became of the
+ * other attempts, and each user's scratch is surveyed.  A runner that says nothing is not waited
+ * for.
  *
- * A survey lists what lies on a user's scratch and belongs to nobody.  Some of it may be of agents that worked
- * for a ludwigd that is gone: their results are published, and what their jobs were given counts
- * against our slots while they may run.
+ * A survey lists what lies on a user's scratch without an owner.  Some of it may be of agents that
+ * worked for a ludwigd that is gone: their results are published, and what their jobs were given
+ * counts against our slots while they may run.
  */
 #ifndef LUDWIG_WORKER_FLOW_FLOW_RECOVER_H
 #define LUDWIG_WORKER_FLOW_FLOW_RECOVER_H
@@ -31,7 +32,7 @@ void flow_recover_finish(struct attempt *a, const struct flow_event *ev);
 
 /* The registry has been read, and the runners are known. */
 void flow_recover_begin(struct agent *ag);
-/* Once in each turn: what can be done by what is known by now. */
+/* Once in each turn: does what can be decided by now. */
 void flow_recover_turn(struct agent *ag);
 /* A runner that was looked for says what it runs. */
 void flow_recover_hello(struct agent *ag, struct runner *r, const struct note_hello *hello);

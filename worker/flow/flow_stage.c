@@ -27,7 +27,7 @@ enum {
 
 /* ---- asking ---- */
 
-/* Made when it is new. */
+/* Finds the tree, or makes it when it is new. */
 static struct tree *find_tree(struct user *u, const struct digest *tree)
 {
     for (size_t i = 0; i < u->n_trees; i++)
@@ -46,7 +46,7 @@ static void ask_for_tree(struct user *u, struct tree *t)
 
     t->state = TREE_ASKED;
     if (u->stager.chan == NULL) {
-        service_need(&u->stager); /* all that is asked is ordered when it is up */
+        service_need(&u->stager); /* all orders are sent when it is up */
         return;
     }
     t->is_doubted = false;
@@ -54,7 +54,8 @@ static void ask_for_tree(struct user *u, struct tree *t)
     t->order_seq = service_send(&u->stager, ORDER_STAGE, &order);
 }
 
-/* Each tree once, however many wait for it.  The packs that it was brought from before may be gone. */
+/* Asks for each tree once, however many wait for it.  The packs that it was brought from before may
+ * be gone. */
 static void ask_for_trees(struct attempt *a)
 {
     const struct dataset *set;
@@ -201,7 +202,7 @@ void flow_stage_look(struct user *u)
         for (ssize_t at = 0; at < n; at += (ssize_t)(sizeof *event + event->len)) {
             event = (const struct inotify_event *)(const void *)(events + at);
             has_changed |=
-                (event->mask & IN_IGNORED) == 0; /* that says only that a watch is over */
+                (event->mask & IN_IGNORED) == 0; /* IN_IGNORED says only that a watch is over */
         }
     } while (n > 0 || (n < 0 && errno == EINTR));
     if (!has_changed)
@@ -244,7 +245,7 @@ void flow_stage_leave(const struct attempt *a)
     flow_stage_look(u);
     for (size_t i = 0; (set = order_tree(&a->order, i)) != NULL; i++) {
         struct tree *t = find_tree(u, &set->tree);
-        bool is_leased = false; /* somebody waits for the tree, or runs with it */
+        bool is_leased = false; /* an attempt waits for the tree, or runs with it */
 
         for (struct attempt *o = user_next(u, NULL); o != NULL && !is_leased; o = user_next(u, o))
             is_leased = o->batch != NULL && order_needs_tree(&o->order, &set->tree);
@@ -283,7 +284,7 @@ static void order_expected(struct user *u)
     };
 
     if (u->stager.chan == NULL)
-        service_need(&u->stager); /* it is ordered when it is up */
+        service_need(&u->stager); /* the order is sent when it is up */
     else
         u->expected.seq = service_send(&u->stager, ORDER_EXPECT, &m);
 }
@@ -317,7 +318,7 @@ void flow_stage_expect(struct agent *ag, const struct msg_expect *m)
 
 /* ---- answers ---- */
 
-/* These packs will never do; others who need the same tree may have named others. */
+/* The named packs will never do; other attempts that need the tree may have named other packs. */
 static void lose_all(struct user *u, struct tree *t, const char *why)
 {
     struct attempt *a, *other = NULL;
@@ -343,7 +344,7 @@ static void lose_all(struct user *u, struct tree *t, const char *why)
     ask_for_trees(other);
 }
 
-/* Of trees that come later, the first that is due; NULL when there is none. */
+/* The first tree that is due, of those that come later; NULL when there is none. */
 static struct tree *next_due(struct user *u)
 {
     struct tree *first = NULL;
@@ -357,7 +358,7 @@ static struct tree *next_due(struct user *u)
 
 static void on_due(uv_timer_t *timer);
 
-/* For the first tree, or checkpoint, that is asked for again. */
+/* Sets the timer for the first tree, or checkpoint, that is asked for again. */
 static void wait_for_due(struct user *u)
 {
     const struct tree *t = next_due(u);
@@ -395,8 +396,8 @@ static void on_due(uv_timer_t *timer)
     wait_for_due(u);
 }
 
-/* One that was not asked for cannot have been brought, and what was found before it was released and
- * asked for again says nothing. */
+/* Ignores an answer about a tree that was not asked for, and an answer to an older order: the tree
+ * was released and asked for again since. */
 static void take_staged(struct user *u, const struct note_staged *note, int64_t re)
 {
     struct tree *t = find_tree(u, &note->tree);
@@ -405,7 +406,7 @@ static void take_staged(struct user *u, const struct note_staged *note, int64_t 
     if (t->state != TREE_ASKED || t->order_seq != re)
         return;
     if (note->error == NULL && t->is_doubted) {
-        ask_for_tree(u, t); /* again: that is what is known by now */
+        ask_for_tree(u, t); /* again: it is doubted since the order */
         return;
     }
     if (note->error == NULL) {
@@ -431,7 +432,7 @@ static void take_staged(struct user *u, const struct note_staged *note, int64_t 
     wait_for_due(u);
 }
 
-/* The checkpoint of an attempt that was settled meanwhile is removed from here. */
+/* Removes the checkpoint of an attempt that was settled meanwhile. */
 static void take_restored(struct user *u, const struct note_restored *note)
 {
     struct agent *ag = u->agent;
@@ -470,7 +471,7 @@ static void take_found(struct user *u, const struct note_found *note)
         flow_stage_check(u->agent, a->batch);
 }
 
-/* A new stager knows nothing of what is in use. */
+/* A new stager does not know which trees are in use. */
 static void on_up(struct user *u)
 {
     struct attempt *a;
@@ -511,9 +512,9 @@ static bool take_note(struct user *u, int type, const void *body, int64_t re)
 
 const struct service_events flow_stage_events = { on_up, take_note };
 
-/* ---- what ludwigd is told of the cache ---- */
+/* ---- news of the cache for ludwigd ---- */
 
-/* By it workers are chosen: so it is looked at although nothing is to be staged. */
+/* ludwigd chooses workers by the trees they hold: the cache is listed even if nothing is staged. */
 void flow_stage_tell_cached(struct user *u)
 {
     cache_news_begin(&u->cached);
@@ -535,7 +536,7 @@ void flow_stage_send_news(struct agent *ag)
     }
 }
 
-/* ---- where nothing can be started, nothing is taken for a while ---- */
+/* ---- pauses after failures to start ---- */
 
 static bool is_pausing(const struct user *u)
 {
@@ -564,7 +565,7 @@ static void on_pause_over(uv_timer_t *timer)
     u->agent->is_register_due |= u->pause_ms > FLOW_PATIENCE_MS;
 }
 
-/* Several that were given before the first failure fail together: that is one failure. */
+/* Attempts that were given before the first failure fail together: they count as one failure. */
 void flow_stage_start_failed(struct user *u, const char *why)
 {
     if (is_pausing(u))

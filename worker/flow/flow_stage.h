@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow_stage.h - what an attempt needs before a slot: its data in the cache, its checkpoint on scratch, and a
- * look whether its job was published before
+ * flow_stage.h - what an attempt needs before a slot: its data in the cache, its checkpoint on
+ * scratch, and a look whether its job was published before
  *
  * Data of jobs that may come next are brought while the slots are busy.  Whether data were changed
  * is known without a look at them: the stager watches the folders of trees that jobs use with an
@@ -14,7 +14,7 @@
 
 #include "worker/flow/phases.h"
 
-/* What cannot start here for longer than this goes back, so that others get it. */
+/* An attempt that cannot start here for longer than this goes back for other workers. */
 enum { FLOW_PATIENCE_MS = 5 * 1000 };
 
 extern const struct service_events flow_stage_events; /* of the stager */
@@ -28,7 +28,7 @@ void flow_stage_check_all(struct user *u);
 
 /* The user's descriptor that tells of changes. */
 void flow_stage_init_guard(struct user *u);
-/* Takes notice of what was changed until now; check_all follows if something was. */
+/* Takes notice of changes until now; check_all follows if there were any. */
 void flow_stage_look(struct user *u);
 /* The data of this attempt may be damaged. */
 void flow_stage_doubt(const struct attempt *a);
@@ -39,15 +39,15 @@ void flow_stage_leave(const struct attempt *a);
 void flow_stage_expect(struct agent *ag, const struct msg_expect *m);
 void flow_stage_expect_none(struct user *u);
 
-/* ludwigd is told from the beginning what lies in this user's cache. */
+/* ludwigd is told from the beginning which trees lie in this user's cache. */
 void flow_stage_tell_cached(struct user *u);
-/* Sends what ludwigd has not been told yet of the caches. */
+/* Sends ludwigd the news of the caches. */
 void flow_stage_send_news(struct agent *ag);
 
 void flow_stage_start_failed(struct user *u, const char *why);
 void flow_stage_start_succeeded(struct user *u);
 bool flow_stage_may_try(const struct user *u);
-/* It takes long enough that others should get the work. */
+/* Whether the pause is so long that other workers should get the work. */
 bool flow_stage_is_long_paused(const struct user *u);
 
 #endif

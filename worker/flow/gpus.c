@@ -23,7 +23,7 @@ static void copy_first(struct gpu_list *to, const struct gpu_list *from, size_t 
                      from->gpus[i].is_busy);
 }
 
-static void choose(struct agent *ag, const struct gpu_list *found)
+static void choose_gpus(struct agent *ag, const struct gpu_list *found)
 {
     struct gpu_list all = { .n = 0 };
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -33,7 +33,7 @@ static void choose(struct agent *ag, const struct gpu_list *found)
     ag->gpus_can_be_asked = found->n > 0 && !pilot_end_is_pilot(ag);
     copy_first(&all, found, found->n);
     if (pilot_end_is_pilot(ag)) {
-        /* They are ours alone, whatever else a driver says or does not say. */
+        /* A pilot's GPUs are ours alone, whatever else a driver says or does not say. */
         for (size_t i = 0; i < ag->slurm.n_gpus && i < wanted; i++) {
             const char *id = ag->slurm.gpus[i];
             struct gpu_list one = { .n = 0 };
@@ -52,7 +52,7 @@ static void choose(struct agent *ag, const struct gpu_list *found)
     if (wanted == SIZE_MAX || found->n > 0)
         copy_first(&ag->gpus, &all, wanted < all.n ? wanted : all.n);
     else
-        while (ag->gpus.n < wanted) { /* the configuration says so, and nobody can check it */
+        while (ag->gpus.n < wanted) { /* the configuration says so, and it cannot be checked */
             char *id = mem_printf("%zu", ag->gpus.n);
 
             gpu_list_add(&ag->gpus, id, "", "", false);
@@ -107,7 +107,7 @@ static void take_seen(struct agent *ag, const struct gpu_list *seen)
     size_t before;
 
     if (ag->slots == NULL) {
-        choose(ag, seen);
+        choose_gpus(ag, seen);
         make_slots(ag);
         if (ag->gpus_can_be_asked)
             offer(ag, seen);
@@ -120,7 +120,7 @@ static void take_seen(struct agent *ag, const struct gpu_list *seen)
         return;
     log_event(LOG_INFO, "gpus", "offered", "%zu", slots_gpus_offered(ag->slots), NULL);
     ag->is_register_due = true;
-    /* Others may have room for what no longer fits here. */
+    /* Other workers may have room for attempts that no longer fit here. */
     for (RING_EACH(const struct attempt, a, &ag->attempts.all, ring))
         if ((a->phase == PHASE_STAGING || a->phase == PHASE_QUEUED) &&
             !slots_could_fit(ag->slots, &a->batch->slot.need))

@@ -11,9 +11,9 @@
 
 /* known follows once, perhaps before this returns: the slots are made then. */
 void gpus_start(struct agent *ag, void (*known)(struct agent *ag));
-/* Asks now, unless a question is open; while the child of the last one is there still, when that is gone. */
+/* Asks now, unless a question is open; if the last child is still there, asks when it is gone. */
 void gpus_ask(struct agent *ag);
-/* Whether others use them was answered a moment ago, or there is nobody to ask. */
+/* Whether the answer about others' GPUs is a moment old at most, or there is nothing to ask. */
 bool gpus_are_known(const struct agent *ag);
 /* A child of ours ended; true if it was the one that was asked. */
 bool gpus_reaped(struct agent *ag, pid_t pid);

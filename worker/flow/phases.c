@@ -11,7 +11,7 @@ const char *const process_event_names[PROCESS_EVENT_COUNT] = { PROCESS_EVENTS(X2
 const char *const effect_names[EFFECT_COUNT] = { FLOW_EFFECTS(X2) };
 #undef X2
 
-/* One for which a runner is, or may be, at work. */
+/* The steps of an attempt for which a runner is, or may be, at work. */
 #define RUN_STEPS(phase)                                                                     \
     [EVENT_NAMED] = { PHASE_STARTING, EFFECT_TAKE_OVER },                                    \
     [EVENT_ENDED] = { PHASE_PUBLISHING, EFFECT_PUBLISH },                                    \
@@ -19,7 +19,7 @@ const char *const effect_names[EFFECT_COUNT] = { FLOW_EFFECTS(X2) };
     [EVENT_UNNAMED] = { PHASE_UNNAMED, EFFECT_NONE }, [EVENT_STOP] = { phase, EFFECT_STOP }, \
     [EVENT_PREEMPT] = { PHASE_OUTCOME, EFFECT_TELL_LOST }
 
-/* One that the janitor is asked about. */
+/* The steps of an attempt that the janitor is asked about. */
 #define ASKED_STEPS                                             \
     [EVENT_STOPPED] = { PHASE_OUTCOME, EFFECT_TELL_CANCELLED }, \
     [EVENT_LEFT_OUT] = { PHASE_OUTCOME, EFFECT_TELL_RECALLED }, \

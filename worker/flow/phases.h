@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * phases.h - what leads an attempt, and the process of a batch, from one phase to the next
+ * phases.h - how an attempt, and the process of a batch, go from one phase to the next
  *
- * Whatever happens is posted as an event: by the handlers of what ludwigd, runners and children say, by
- * timers, and by the effects of other events.  Nothing follows from an event at once.  flow_turn (flow.h)
- * takes the events in their order, before the loop waits: for each, the table says the next phase and the
- * effect, which is then called.  An event that the table does not list for the phase is refused: it
- * came too late, and is logged at level debug.
+ * Whatever happens is posted as an event: by the handlers of what ludwigd, runners and children
+ * say, by timers, and by the effects of other events.  Nothing follows from an event at once.
+ * flow_turn (flow.h) takes the events in their order, before the loop waits: for each, the table
+ * says the next phase and the effect, which is then called.  An event that the table does not list
+ * for the phase is refused: it came too late, and is logged at level debug.
  *
  * docs/internals/agent.md shows the table; a test holds the page against it.
  */
@@ -15,7 +15,7 @@
 
 #include "worker/agent/agent.h"
 
-/* event of an attempt, its name, what it says */
+/* event of an attempt, its name, its meaning */
 #define FLOW_EVENTS(X)                                                                          \
     X(EVENT_HANDED, "handed", "ludwigd has handed it out, and it is recorded")                  \
     X(EVENT_READY, "ready", "all of its batch has what it needs")                               \
@@ -46,7 +46,7 @@
     X(EVENT_LOSE, "lose", "what it needs will never be had, or nobody can look after it")       \
     X(EVENT_PREEMPT, "preempt", "the Slurm job of this worker ends")
 
-/* event of the process of a batch, its name, what it says */
+/* event of the process of a batch, its name, its meaning */
 #define PROCESS_EVENTS(X)                                                            \
     X(PROCESS_EV_GIVEN, "given", "a runner has it")                                  \
     X(PROCESS_EV_NAMED, "named", "a runner of an earlier agent says that it has it") \
@@ -111,7 +111,8 @@ struct step {
 extern const struct step attempt_steps[PHASE_COUNT][EVENT_COUNT];
 extern const struct step process_steps[PROCESS_PHASE_COUNT][PROCESS_EVENT_COUNT];
 
-/* One that waits for its turn.  The attempt or batch is named by its token, as it may be gone by then. */
+/* An event that waits for its turn, with the token of an attempt or batch that may be gone by
+ * then. */
 struct flow_event {
     struct ring ring;
     struct token token;

@@ -14,11 +14,11 @@ enum {
     TERM_MS = 10 * 1000,
     /* and from there until all of it is published and reported. */
     PUBLISH_MS = 20 * 1000,
-    /* Before Slurm kills us: what is not published is reported lost, */
+    /* Before Slurm kills us: unpublished attempts are reported lost, */
     GIVE_UP_MS = 4 * 1000,
     /* and nothing is waited for any more. */
     LEAVE_MS = 1000,
-    /* How long a ludwigd that is away, or silent, is waited for when there is nothing to do. */
+    /* How long an idle pilot waits for a ludwigd that is away, or silent. */
     AWAY_MAX_MS = 60 * 1000,
     PATIENCE_MS = 5 * 1000
 };
@@ -37,7 +37,7 @@ static bool is_empty(const struct agent *ag)
     return ag->attempts.n == 0 && ring_is_empty(&ag->passes);
 }
 
-/* Those of an agent before it as well. */
+/* Whether the agent knows its attempts, and those of an agent before it as well. */
 static bool knows_its_attempts(const struct agent *ag)
 {
     return ag->is_adopted || ag->server_id == NULL;
@@ -48,7 +48,7 @@ bool pilot_end_has_nothing(const struct agent *ag)
     return is_empty(ag) && knows_its_attempts(ag);
 }
 
-/* ---- words with ludwigd ---- */
+/* ---- messages to ludwigd ---- */
 
 static void say(struct agent *ag, bool is_over)
 {
@@ -59,7 +59,7 @@ static void say(struct agent *ag, bool is_over)
     if (!ag->is_registered)
         return;
     server_link_send(ag->link, MSG_RETIRING, 0, &m);
-    /* It answers in turn, so the answer says that what it was sent before has come. */
+    /* ludwigd answers in turn, so its answer shows that it has taken the message before. */
     r->asked_seq = server_link_send(ag->link, MSG_ALIVE, 0, &alive);
 }
 
@@ -90,7 +90,7 @@ static void on_patience(uv_timer_t *timer)
     agent_stop(timer->data, AGENT_LEAVES);
 }
 
-static void begin(struct agent *ag, enum pilot_end_state state, const char *reason)
+static void begin_end(struct agent *ag, enum pilot_end_state state, const char *reason)
 {
     struct pilot_end *r = ag->pilot_end;
 
@@ -120,7 +120,7 @@ bool pilot_end_refuses(const struct agent *ag, const struct attempt *a)
 void pilot_end_when_done(struct agent *ag, const char *reason)
 {
     if (pilot_end_is_pilot(ag))
-        begin(ag, PILOT_END_WHEN_DONE, reason);
+        begin_end(ag, PILOT_END_WHEN_DONE, reason);
 }
 
 /* ---- ending now ---- */
@@ -162,7 +162,7 @@ static void end_now(struct agent *ag, enum cause cause, const char *reason, int6
         r->cause = cause;
     if (r->deadline_ms == 0 || (deadline_ms > 0 && deadline_ms < r->deadline_ms))
         r->deadline_ms = deadline_ms;
-    begin(ag, PILOT_END_NOW, reason);
+    begin_end(ag, PILOT_END_NOW, reason);
     for (RING_EACH(const struct attempt, a, &ag->attempts.all, ring))
         if (attempt_may_run(a) && batch_first(a->batch) == a)
             end_job(ag, a->batch);
@@ -182,7 +182,7 @@ void pilot_end_told(struct agent *ag, int signal)
 
 /* ---- the end of its time ---- */
 
-/* Of a short one, half its time at most is for its end. */
+/* A short pilot keeps half its time at most for its end. */
 static int64_t lead_ms(const struct pilot_end *r)
 {
     int64_t half_ms = (r->deadline_ms - r->started_at_ms) / 2;
@@ -222,8 +222,8 @@ void pilot_end_admitted(struct agent *ag, const struct attempt *a)
     if (!pilot_end_is_pilot(ag))
         return;
     if (a->batch != NULL && r->pilot.takes_one && token_is_zero(&r->only)) {
-        r->only = a->batch->token; /* it has what it was made for */
-        begin(ag, PILOT_END_WHEN_DONE, only_reason);
+        r->only = a->batch->token; /* it has the job that it was made for */
+        begin_end(ag, PILOT_END_WHEN_DONE, only_reason);
     }
     if (lead <= r->lead_ms)
         return;
@@ -232,7 +232,7 @@ void pilot_end_admitted(struct agent *ag, const struct attempt *a)
         wait_until(r, r->deadline_ms - lead_ms(r));
 }
 
-/* ---- nothing to do ---- */
+/* ---- idleness ---- */
 
 static void on_idle(uv_timer_t *timer)
 {
@@ -241,18 +241,18 @@ static void on_idle(uv_timer_t *timer)
     struct err e = { 0 };
 
     if (ag->is_registered) {
-        begin(ag, PILOT_END_WHEN_DONE, idle_reason);
-    } else if (uv_timer_get_repeat(timer) == 0) { /* ludwigd is away: for a while it may be */
+        begin_end(ag, PILOT_END_WHEN_DONE, idle_reason);
+    } else if (uv_timer_get_repeat(timer) == 0) { /* ludwigd is away, as it may be for a while */
         uv_timer_start(timer, on_idle, AWAY_MAX_MS, AWAY_MAX_MS);
     } else if (r->has_met) {
-        begin(ag, PILOT_END_WHEN_DONE, "ludwigd is away, and nothing to do");
+        begin_end(ag, PILOT_END_WHEN_DONE, "ludwigd is away, and nothing to do");
     } else {
         err_set(&e, ERR_UNREACHABLE, "ludwigd was not reached: the log says why");
         agent_fail(ag, &e);
     }
 }
 
-/* Such as one whose sbatch was carried out after ludwigd had given it up. */
+/* For example a pilot whose sbatch was carried out after ludwigd had given it up. */
 void pilot_end_denied(struct agent *ag, const struct err *why)
 {
     struct err e = { 0 };
@@ -315,7 +315,7 @@ int pilot_end_init(struct agent *ag, struct err *e)
         return err_set(e, ERR_FAILED, "watch SIGUSR1: %s", uv_strerror(rc));
     if (r->deadline_ms > 0)
         wait_until(r, r->deadline_ms - lead_ms(r));
-    /* The pilot has blocked what it hands on until here. */
+    /* The pilot has blocked the signals that it hands on until here. */
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     return 0;

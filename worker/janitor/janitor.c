@@ -21,9 +21,9 @@
 #include "worker/base/scratch.h"
 
 enum {
-    /* A folder that does not say whose it is: by now, nobody's. */
+    /* A folder that names no server has no owner when it is older than this. */
     NAMELESS_MAX_S = 60 * 60,
-    /* A checkpoint never says, and another server's job may have to wait for its turn. */
+    /* A checkpoint never names one, and another server's job may have to wait for its turn. */
     CHECKPOINT_MAX_S = 24 * 60 * 60
 };
 
@@ -52,11 +52,12 @@ static bool move_to_ended(const struct scratch *s, const char *hex)
     return is_there && renameat(s->run_fd, hex, s->ended_fd, hex) == 0;
 }
 
-/* Where it lies, once what its runner could not do any more is done: of x->tokens, or x->process.
- * The note's report lies in the arena.  In the direction in which folders move: the publisher of the agent before us may still be at
- * work, and what it moves meanwhile must be seen somewhere. */
-static void settle(const struct scratch *s, const struct order_settle *x, const struct token *token,
-                   struct arena *a, struct note_settled *note)
+/* Finds where the attempt or process lies (of x->tokens, or x->process), after what its runner
+ * could not do any more was done.  The note's report lies in the arena.  Looks in the direction in
+ * which folders move: the publisher of the agent before us may still be at work, and a folder that
+ * it moves meanwhile must be seen somewhere. */
+static void find_place(const struct scratch *s, const struct order_settle *x,
+                       const struct token *token, struct arena *a, struct note_settled *note)
 {
     bool may_end = !x->is_stale && !x->only_look;
     char hex[TOKEN_HEX];
@@ -82,7 +83,7 @@ static void settle(const struct scratch *s, const struct order_settle *x, const 
     }
 }
 
-/* True: it left a checkpoint, has its outcome now, and lies in ended/. */
+/* True: the attempt left a checkpoint, has its outcome now, and lies in ended/. */
 static bool finish(const struct scratch *s, const struct order_finish *x)
 {
     const struct outcome outcome = { .event = x->event,
@@ -106,9 +107,10 @@ static bool finish(const struct scratch *s, const struct order_finish *x)
     return has_ended;
 }
 
-/* ---- all there is ---- */
+/* ---- survey ---- */
 
-/* Calls each for everything on scratch that has an attempt's name; the same one may come twice.  From the last folder to the first, so that nothing is given two orders at once. */
+/* Calls each for everything on scratch that has an attempt's name; the same one may come twice.
+ * Goes from the last folder to the first, so that nothing is given two orders at once. */
 static void survey(const struct scratch *s,
                    void (*each)(void *context, const struct note_remains *note), void *context)
 {
@@ -164,7 +166,7 @@ struct janitor {
     struct err why; /* of a note that could not be sent */
 };
 
-static int tell(struct janitor *c, int64_t re, int type, const void *body, struct err *e)
+static int send_note(struct janitor *c, int64_t re, int type, const void *body, struct err *e)
 {
     return wire_send(&c->wire, type, re, NULL, body, e) < 0 ? -1 : 0;
 }
@@ -174,15 +176,15 @@ static void tell_remains(void *context, const struct note_remains *note)
     struct janitor *c = context;
 
     if (c->why.kind == ERR_NONE)
-        (void)tell(c, 0, NOTE_REMAINS, note, &c->why);
+        (void)send_note(c, 0, NOTE_REMAINS, note, &c->why);
 }
 
-/* What became of attempts. */
+/* Tells where attempts lie. */
 static int tell_settled(struct janitor *c, const struct order_settle *x, int64_t re, struct err *e)
 {
     const struct token_entry *tokens = x->tokens.items;
     bool has_process = !token_is_zero(&x->process);
-    /* The process has left something, or one of those asked about: their runner makes the attempts'
+    /* The process, or one of the attempts, has left something: their runner makes the attempts'
      * folders first, then that of the process. */
     bool has_begun = has_process && is_on_scratch(&c->scratch, &x->process);
     int rc = 0;
@@ -195,9 +197,9 @@ static int tell_settled(struct janitor *c, const struct order_settle *x, int64_t
         struct arena *a = arena_create();
         struct note_settled note;
 
-        settle(&c->scratch, x, token, a, &note);
+        find_place(&c->scratch, x, token, a, &note);
         note.has_begun = has_begun;
-        rc = tell(c, re, NOTE_SETTLED, &note, e);
+        rc = send_note(c, re, NOTE_SETTLED, &note, e);
         arena_destroy(a);
     }
     return rc;
@@ -223,17 +225,17 @@ static int take_order(struct janitor *c, const struct envelope *m, struct err *e
     case ORDER_REAP:
         reaped =
             (struct note_reaped){ x.reap.token, (int64_t)process_tree_kill_marked(&x.reap.token) };
-        return tell(c, m->seq, NOTE_REAPED, &reaped, e);
+        return send_note(c, m->seq, NOTE_REAPED, &reaped, e);
     case ORDER_FINISH:
         finished = (struct note_finished){ x.finish.token, finish(&c->scratch, &x.finish) };
-        return tell(c, m->seq, NOTE_FINISHED, &finished, e);
+        return send_note(c, m->seq, NOTE_FINISHED, &finished, e);
     default:
         survey(&c->scratch, tell_remains, c);
         if (c->why.kind != ERR_NONE) {
             *e = c->why;
             return -1;
         }
-        return tell(c, m->seq, NOTE_SURVEYED, &surveyed, e);
+        return send_note(c, m->seq, NOTE_SURVEYED, &surveyed, e);
     }
 }
 

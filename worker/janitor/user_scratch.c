@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* user_scratch.c - a root worker finds out who a user is, and makes their scratch folder */
+/* user_scratch.c - a root worker looks a user up, and makes their scratch folder */
 
 #include "worker/janitor/user_scratch.h"
 
@@ -20,9 +20,9 @@
 
 /* ---- the folder ---- */
 
-/* folder: root's part of the path; name: what in it is the user's.  Only where nobody but root may rename
- * does a name keep meaning what root made: elsewhere somebody might put a folder that root owns in its
- * place, and have it given away. */
+/* folder: root's part of the path; name: the user's folder in it.  A name keeps meaning what root
+ * made only where none but root may rename: elsewhere a user might put a folder that root owns in
+ * its place, and have it given away. */
 static int make_in(const char *folder, const char *name, const struct account *a, struct err *e)
 {
     struct stat st;

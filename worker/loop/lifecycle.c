@@ -57,14 +57,14 @@ static void on_terminate(uv_signal_t *handle, int number)
     agent_stop(ag, AGENT_LEAVES);
 }
 
-/* The turn it makes is all that is wanted of it. */
+/* Does nothing: the timer is there for the turn of the loop that it makes. */
 static void on_write_again(uv_timer_t *timer)
 {
     (void)timer;
 }
 
-/* Before the loop waits: what this turn brought is decided, written, then sent and removed.  While the registry
- * cannot be written nothing is started and nothing is sent. */
+/* Before the loop waits: effects of this turn are decided, written, then sent and removed.  While
+ * the registry cannot be written nothing is started and nothing is sent. */
 static void on_prepare(uv_prepare_t *handle)
 {
     struct agent *ag = handle->data;
@@ -84,7 +84,7 @@ static void on_prepare(uv_prepare_t *handle)
     if (rc < 0 && !was_stuck)
         log_event(LOG_ERROR, "registry", "why", "%s", e.text, NULL);
     ag->is_registry_stuck = rc < 0;
-    if (rc < 0 || was_stuck) /* what could not be started is tried in the next turn */
+    if (rc < 0 || was_stuck) /* starts that failed are tried in the next turn */
         uv_timer_start(&ag->write_timer, on_write_again, rc < 0 ? WRITE_AGAIN_MS : 0, 0);
     if (rc < 0)
         return;
@@ -106,8 +106,8 @@ static void on_gpus_known(struct agent *ag)
 
 /* ---- start and end ---- */
 
-/* What Slurm gave, unless the configuration says otherwise.  Where it leaves us more processors than
- * those, others have them, too: then jobs are not bound to any. */
+/* Takes what Slurm gave, unless the configuration says otherwise.  Where Slurm leaves us more
+ * processors than those, other jobs have them, too: then ours are not bound to any. */
 static void look_at_slurm(struct agent *ag)
 {
     struct conf_resources *r = &ag->conf.resources;
@@ -223,7 +223,7 @@ int lifecycle_run(const struct options *o, char **argv)
         fprintf(stderr, "ludwig-worker: %s\n", ag->why.text);
         code = err_exit_code(ag->why.kind);
     }
-    /* Nobody comes back to the folders of a Slurm job. */
+    /* No later worker comes back to the folders of a Slurm job. */
     removes = ag->slurm.id != NULL &&
               (ag->end == AGENT_LEAVES || (ag->end == AGENT_FAILS && pilot_end_has_nothing(ag)));
     agent_close(ag);

@@ -7,7 +7,7 @@
 
 #include "worker/base/options.h"
 
-/* Runs until it is told to leave.  The exit code.  argv: how it was started. */
+/* Runs the agent until it is told to leave.  Returns the exit code.  argv: how it was started. */
 int lifecycle_run(const struct options *o, char **argv);
 
 #endif

@@ -26,8 +26,8 @@
 enum {
     DELAY_AT_FIRST_MS = 100,
     DELAY_AT_MOST_MS = 10 * 1000,
-    LASTED_MS = 60 * 1000, /* one that lived so long had no trouble to begin */
-    REFUSALS_MAX = 3 /* an agent that says that it cannot work, so often in a row, is believed */
+    LASTED_MS = 60 * 1000, /* an agent that lived so long had no trouble to begin */
+    REFUSALS_MAX = 3 /* an agent that says so often in a row that it cannot work is believed */
 };
 
 struct pilot {
@@ -43,7 +43,7 @@ struct pilot {
 
 static const int handed_on[] = { SIGTERM, SIGUSR1, SIGINT, SIGHUP };
 
-static void end(struct pilot *p, int code)
+static void end_with(struct pilot *p, int code)
 {
     p->is_over = true;
     p->code = code;
@@ -56,16 +56,16 @@ static void agent_ended(struct pilot *p, int status)
     int code = has_exited ? WEXITSTATUS(status) : 0;
 
     p->agent = 0;
-    /* It has nothing to do, or has waited for ludwigd long enough and has no job either. */
+    /* The agent has nothing to do, or has waited for ludwigd long enough and has no job either. */
     if (has_exited && (code == EXIT_WELL || code == EXIT_UNREACHABLE)) {
-        end(p, code);
+        end_with(p, code);
         return;
     }
     if (now_ms - p->started_ms >= LASTED_MS)
         p->failures = p->refusals = 0;
     p->refusals = has_exited ? p->refusals + 1 : 0;
     if (p->refusals == REFUSALS_MAX) {
-        end(p, code);
+        end_with(p, code);
         return;
     }
     if (p->told_by == 0) {
@@ -82,7 +82,7 @@ static void start_agent(struct pilot *p)
     struct err e = { 0 };
     pid_t pid = fork();
 
-    if (pid == 0) { /* signals stay blocked until it can take them */
+    if (pid == 0) { /* signals stay blocked until the agent can take them */
         execv("/proc/self/exe", p->args);
         _exit(EXIT_FAILED);
     }
@@ -128,7 +128,7 @@ static void turn(struct pilot *p, const sigset_t *set)
     }
 }
 
-/* ---- what the agent is told ---- */
+/* ---- the agent's arguments ---- */
 
 static char **args_of(const struct options *o)
 {
@@ -155,7 +155,7 @@ static char **args_of(const struct options *o)
     return args;
 }
 
-/* The one thing that Slurm may not have said yet. */
+/* The end of our time, the one thing that Slurm may not have told yet. */
 static int64_t find_end(const struct pilot_options *o, struct slurm_job *job)
 {
     int64_t ends_at_ms = o->ends_at_ms;
@@ -172,10 +172,10 @@ static int64_t find_end(const struct pilot_options *o, struct slurm_job *job)
     return ends_at_ms;
 }
 
-/* ---- its folders ---- */
+/* ---- folders ---- */
 
-/* As long as this process lives, pilot_cleanup takes neither folder for a leftover.  A failure is only
- * logged: the agent says what is wrong with them. */
+/* As long as this process lives, pilot_cleanup takes neither folder for a leftover.  A failure is
+ * only logged: the agent says what is wrong with them. */
 static void claim_folders(const struct options *o, const struct slurm_job *job)
 {
     struct folders folders = { .scratch = NULL };

@@ -2,7 +2,7 @@
 /*
  * pilot.h - the first process of a pilot: a Slurm job that is a worker
  *
- * It is what the batch script becomes.  It starts the agent, again whenever that dies, hands on
+ * The batch script becomes this process.  It starts the agent, again whenever that dies, hands on
  * the signals that Slurm sends to the batch script alone, and ends when the agent has left: with
  * nothing more to do, at the end of its time, or as it was told.  No job depends on it or on
  * the agent: those have runners, which the next agent takes up.
@@ -15,7 +15,7 @@
 #define PILOT_COMMAND "pilot"
 #define PILOT_AGENT   "--pilot-agent" /* with the same options, and the end of its time */
 
-/* Until there is nothing more to do.  The exit code. */
+/* Runs until there is nothing more to do.  Returns the exit code. */
 int pilot_main(const struct options *o);
 
 #endif

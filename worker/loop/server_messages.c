@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* server_messages.c - what ludwigd says, and what is answered */
+/* server_messages.c - ludwigd's messages and their answers */
 
 #include "worker/loop/server_messages.h"
 
@@ -30,7 +30,7 @@ static char *name_share(const struct agent *ag, bool is_here, const char *projec
     return projects[0] == '\0' ? mem_strdup(mount) : path_join(mount, projects);
 }
 
-/* Also what is late: a connection may have been lost meanwhile. */
+/* Takes a late answer, too: a connection may have been lost meanwhile. */
 static void take_share(struct agent *ag, bool is_here)
 {
     char *name = name_share(ag, is_here, ag->told_projects);
@@ -85,7 +85,7 @@ static void on_welcome(struct agent *ag, const struct msg_welcome *w)
     replace(&ag->told_share, w->share);
     replace(&ag->told_projects, w->projects);
     ag->is_greeted = true;
-    /* One of our own configuration may be away, but not forgotten. */
+    /* A share that our configuration names may be away, but is not forgotten. */
     if (ag->conf.share != NULL || ag->conf.server.kind == ENDPOINT_UNIX)
         take_share(ag, true);
     else
@@ -117,7 +117,7 @@ static struct order order_of(const struct agent *ag, const struct assignment *is
                                           strcmp(ag->told_user, work->user) != 0 };
 }
 
-/* Recorded first; what cannot be recorded is not taken. */
+/* Records the assignments of a hand; those that cannot be recorded are not taken. */
 static int record_hand(struct agent *ag, const struct msg_hand *hand, struct err *e)
 {
     const struct assignment *all = hand->assignments.items;
@@ -154,7 +154,7 @@ static void on_hand(struct agent *ag, const struct msg_hand *hand, int64_t seq, 
     server_link_send(ag->link, MSG_TOOK, seq, &took);
     server_link_settled(ag->link);
     for (size_t i = 0; i < hand->assignments.n; i++) {
-        /* A copy of its own for each: a hand's attempts end at very different times. */
+        /* Each order is a copy: a hand's attempts end at very different times. */
         struct order order = order_of(ag, &all[i], find_sweep(hand, all[i].sweep));
         struct arena *arena = arena_create();
         const struct order *copy = schema_copy(&order_schema, &order, arena);
@@ -180,7 +180,7 @@ static void post_each(struct agent *ag, const struct list *tokens, enum event ev
     }
 }
 
-/* It hears of us often enough that a few words may be late, seldom enough to cost nothing. */
+/* Sends signs of life often enough that a few may be late, seldom enough to cost nothing. */
 static void on_registered(struct agent *ag, const struct msg_registered *registered)
 {
     int64_t every_ms = registered->lease_ms / 4;
@@ -242,7 +242,7 @@ static void on_message(struct agent *ag, const struct envelope *m, struct arena 
             agent_stop(ag, AGENT_LEAVES);
         break;
     case MSG_RETIRE: pilot_end_when_done(ag, "ludwigd said so"); break;
-    case MSG_ASK_LOAD: /* said when somebody looks, so that a worker without jobs has nothing to do */
+    case MSG_ASK_LOAD: /* told on demand, so that a worker without jobs has nothing to do */
         if (getloadavg(&load, 1) == 1 && load >= 0)
             load_now.load_milli = (int64_t)(load * 1000);
         server_link_send(ag->link, MSG_LOAD, 0, &load_now);
@@ -300,12 +300,12 @@ void server_messages_init(struct agent *ag)
         server_link_create(&ag->loop, ag->conf.servers, ag->conf.n_servers, &self, &events, ag);
 }
 
-/* ---- what ludwigd is told of this worker, and of the attempts it holds ---- */
+/* ---- registration: this worker, and the attempts it holds ---- */
 
 void server_messages_register(struct agent *ag)
 {
     struct msg_register m = { .worker = ag->worker, .incarnation = ag->incarnation };
-    bool is_closed = false; /* nothing can be started here, for nobody */
+    bool is_closed = false; /* nothing can be started here, for any user */
     struct refusal *refused = NULL;
     size_t n_held = 0, n_refused = 0, capacity = 0;
     const char **models;
@@ -321,7 +321,7 @@ void server_messages_register(struct agent *ag)
         if (state != ATTEMPT_NO)
             held[n_held++] = (struct held){ a->token, (int)state, a->started_at };
     }
-    /* Those whose jobs cannot run here, for now. */
+    /* Users whose jobs cannot run here, for now. */
     for (RING_EACH(const struct user, u, &ag->users, ring)) {
         const char *why = u->state == USER_REFUSED ? u->why : u->pause_why;
 

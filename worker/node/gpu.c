@@ -188,7 +188,7 @@ static bool nvml_open(struct nvml *n)
     return n->init() == NVML_SUCCESS;
 }
 
-/* Its line, and one for a process that computes there. */
+/* Adds the device's line, and one for a process that computes there. */
 static bool nvml_add_device(const struct nvml *n, unsigned index, struct buf *out)
 {
     struct nvml_device *device;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gpu.h - which GPUs there are, and which of them somebody computes on
+ * gpu.h - the machine's GPUs, and which of them are in use
  *
  * Asking a driver may take seconds or hang, so a child asks (gpu_ask);
  * the agent reads the lines of its answer (gpu_parse):
  *
  *   gpu 0 GPU-5f2a... NVIDIA A40   one line for each, in order of its PCI bus id; its model last
- *   busy 0 4711                    a process computes there (which, or 0, is for people)
+ *   busy 0 4711                    a process computes there (its pid, or 0, is for logs)
  *
  * Indices are those of CUDA_DEVICE_ORDER=PCI_BUS_ID.
  */
@@ -22,9 +22,9 @@
 enum { GPUS_MAX = 256 };
 
 struct gpu_info {
-    char *id; /* what CUDA_VISIBLE_DEVICES calls it */
+    char *id; /* its name in CUDA_VISIBLE_DEVICES */
     char *uuid;
-    char *model; /* "" where it does not say */
+    char *model; /* "" where it is not told */
     bool is_busy;
 };
 
@@ -33,21 +33,21 @@ struct gpu_list {
     size_t n;
 };
 
-/* By NVML, else by nvidia-smi; adds nothing when neither is there. */
+/* Asks NVML, else nvidia-smi; adds nothing when neither is there. */
 void gpu_ask(struct buf *lines);
 
 int gpu_parse(const char *text, struct gpu_list *l, struct err *e);
 void gpu_list_free(struct gpu_list *l);
 
-/* Keeps those that visible (a CUDA_VISIBLE_DEVICES: indices or UUIDs) names, under these names
+/* Keeps the GPUs that visible (a CUDA_VISIBLE_DEVICES: indices or UUIDs) names, under these names
  * and in this order; up to the first it does not know, as CUDA does. */
 void gpu_list_restrict(struct gpu_list *l, const char *visible);
 
-/* Another one for the end of the list. */
+/* Appends a GPU to the list. */
 void gpu_list_add(struct gpu_list *l, const char *id, const char *uuid, const char *model,
                   bool is_busy);
 
-/* What the two questions to nvidia-smi were answered (index, uuid, name; uuid, pid), as our lines. */
+/* Our lines for nvidia-smi's two answers (index, uuid, name; uuid, pid). */
 void gpu_lines_of_smi(const char *gpus, const char *apps, struct buf *out);
 
 #endif

@@ -18,13 +18,13 @@
 #include "common/base/mem.h"
 #include "common/base/path.h"
 
-/* Groups in a cage, where there is a limit: of the runner itself, and of its jobs. */
+/* Groups in a cage with a limit: of the runner itself, and of its jobs. */
 #define RUNNER_GROUP "runner"
 #define JOBS_GROUP   "jobs"
-/* Where a pilot goes that has divided the group it was started in. */
+/* The group of a pilot that has divided the group it was started in. */
 #define PREFIX      "ludwig-"
 #define PILOT_GROUP PREFIX "pilot"
-/* systemd's mark of what it leaves to others: from there on it changes nothing. */
+/* systemd's mark of groups that it leaves to others: in and below them it changes nothing. */
 #define DELEGATED "user.delegate"
 
 enum { FILE_MAX_BYTES = 4 * 1024 * 1024, MOUNT_WORDS_MAX = 32, TRIES = 200, TRY_EVERY_MS = 10 };
@@ -42,7 +42,7 @@ static char *read_from(const char *folder, const char *name)
     return buf_take(&text);
 }
 
-/* Of words with one of these characters between. */
+/* Whether word is one of words, which have one of these separators between. */
 static bool has_word(const char *words, const char *separators, const char *word)
 {
     for (size_t n; *words != '\0'; words += n + (words[n] != '\0')) {
@@ -53,7 +53,7 @@ static bool has_word(const char *words, const char *separators, const char *word
     return false;
 }
 
-/* Lines ID:CONTROLLERS:PATH; that of version 2 is "0::PATH". */
+/* Finds the path in lines ID:CONTROLLERS:PATH; that of version 2 is "0::PATH". */
 static char *find_path(char *groups, enum own_cgroup_wish wish, bool *is_v2)
 {
     char *found = NULL, *rest;
@@ -79,7 +79,7 @@ static char *find_path(char *groups, enum own_cgroup_wish wish, bool *is_v2)
     return found;
 }
 
-/* A line of mountinfo: ID PARENT DEVICE MOUNTED POINT OPTIONS [TAGS...] - TYPE SOURCE OPTIONS */
+/* Takes a line of mountinfo: ID PARENT DEVICE MOUNTED POINT OPTIONS [TAGS] - TYPE SOURCE OPTIONS */
 static bool take_mount(struct own_cgroup *g, const char *root, char *line, const char *path)
 {
     char *words[MOUNT_WORDS_MAX], *rest;
@@ -157,7 +157,7 @@ static bool has_memory(const char *folder)
     return has;
 }
 
-/* Of groups that have no processes themselves alone. */
+/* Works only for groups that have no processes themselves. */
 static bool divide_memory(const char *folder)
 {
     return has_memory(folder) && write_to(folder, "cgroup.subtree_control", "+memory") == 0;
@@ -180,9 +180,9 @@ static char *add_group(const char *folder, const char *name)
     return NULL;
 }
 
-/* ---- which one is ours ---- */
+/* ---- our group ---- */
 
-/* NULL: that is everybody's. */
+/* The folder of our group; NULL: there is none, or it is that of all processes here. */
 static char *find_own(size_t *top)
 {
     struct own_cgroup own;
@@ -195,9 +195,9 @@ static char *find_own(size_t *top)
     return folder;
 }
 
-/* Groups in which there are processes cannot give limits to those below.  Where we were put into a
- * group below one that is left to us (systemd's DelegateSubgroup=), that is divided; to leave the one
- * that we were put into would keep systemd from starting another agent there while jobs run. */
+/* Groups in which there are processes cannot give limits to those below.  If the group above ours
+ * is left to us (systemd's DelegateSubgroup=), the group above is divided; leaving ours would keep
+ * systemd from starting another agent there while jobs run. */
 char *job_cgroup_name(void)
 {
     size_t top;
@@ -218,7 +218,7 @@ char *job_cgroup_name(void)
     return path;
 }
 
-/* ---- making one ---- */
+/* ---- creation ---- */
 
 static void remove_groups(const char *path)
 {
@@ -230,7 +230,7 @@ static void remove_groups(const char *path)
     free(runner);
 }
 
-/* The runner starts jobs there, and cannot take them out again. */
+/* Lets the runner start jobs in the group; it cannot take them out again. */
 static bool let_start(const char *folder, uid_t uid)
 {
     char *path = path_join(folder, "cgroup.procs");
@@ -306,7 +306,7 @@ bool job_cgroup_end(const char *path)
     return is_removed(path);
 }
 
-/* ---- a pilot's ---- */
+/* ---- a pilot's group ---- */
 
 char *job_cgroup_divide_own(void)
 {

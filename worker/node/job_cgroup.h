@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * job_cgroup.h - a control group for a runner and all that it starts, so that the kernel can end them all
- * at once, and its jobs when they take more memory than they asked for
+ * job_cgroup.h - a control group for a runner and all that it starts, so that the kernel can end
+ * them all at once, and its jobs when they take more memory than they asked for
  *
- * Also those that have cleared their environment and that nobody of us is an ancestor of any more.
- * It takes version 2, Linux 5.14 (cgroup.kill), and a group of our own in which we may make others:
- * systemd's Delegate=yes.  Elsewhere there is none, and reap.c finds what it can.
+ * The kernel also ends processes that cleared their environment and no longer descend from us.  It
+ * takes version 2, Linux 5.14 (cgroup.kill), and a group of our own in which we may make others:
+ * systemd's Delegate=yes.  Elsewhere there is none, and process_tree_kill_marked() finds what it
+ * can.
  *
- * A limit takes more: that nobody is in the group which is divided.  So we have to be in one below
- * it, which systemd does with DelegateSubgroup=, and a pilot by itself.  Then there are three:
+ * A limit takes more: no process may be in the group that is divided.  So we have to be in one
+ * below it, which systemd does with DelegateSubgroup=, and a pilot by itself.  Then there are
+ * three:
  *
  *     ludwig-TOKEN            the cage
  *     ludwig-TOKEN/runner     the runner, and jobs that did not say how much memory they need
@@ -23,22 +25,22 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Where a new one may be, as nobody else calls it; the caller frees.  NULL: nowhere.  Noted down
- * before it is made, it is found again whichever process dies. */
+/* A path for a new group, with an unused name; the caller frees it.  NULL: no group can be made.
+ * Record the path before making the group, so that it is found after a crash. */
 char *job_cgroup_name(void);
-/* Makes it, for a runner that will be this user's.  limit_fd: its jobs' limit, which the caller
- * closes; -1: they have none.  false: there can be none. */
+/* Makes the group, for a runner of this user.  limit_fd: its jobs' limit, which the caller closes;
+ * -1: they have none.  false: no group can be made. */
 bool job_cgroup_make(const char *path, uid_t uid, int *limit_fd);
-/* Puts the process, which has started none yet, into it. */
+/* Puts the process, which has started none yet, into the group. */
 bool job_cgroup_put(const char *path, pid_t pid);
-/* Kills all that is in it; true: it is gone, false: not yet, to be asked again. */
+/* Kills all processes in the group; true: the group is gone, false: not yet, to be asked again. */
 bool job_cgroup_end(const char *path);
 
-/* Leaves the group in which this process is alone for one below, so that what it starts from now on can
- * have limits; returns it, which the caller frees.  NULL: that cannot be, and nothing has changed. */
+/* Leaves the group in which this process is alone for one below, so that processes started from now
+ * on can have limits; returns the left group, which the caller frees.  NULL: that cannot be, and
+ * nothing has changed. */
 char *job_cgroup_divide_own(void);
-/* The opposite, at the end: all that it has started and that is still there is killed, which is waited
- * for, two seconds at most. */
+/* Undoes job_cgroup_divide_own: kills every process left in the group and waits up to 2 s. */
 void job_cgroup_undivide(const char *folder);
 
 /* The group that this process is in. */
@@ -53,7 +55,7 @@ enum own_cgroup_wish {
     OWN_CGROUP_V2
 };
 
-/* root: what lies below / , "" but for tests. */
+/* root: "", or in tests a folder that stands for /. */
 void job_cgroup_find_own(struct own_cgroup *g, const char *root, enum own_cgroup_wish wish);
 void job_cgroup_free_own(struct own_cgroup *g);
 

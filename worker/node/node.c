@@ -17,7 +17,7 @@
 
 enum { SMALL_FILE_MAX_BYTES = 64 * 1024, CPUS_AT_FIRST = 1024, CPUS_AT_MOST = 1024 * 1024 };
 
-/* NULL when it cannot be read, without its last newline otherwise.  Caller frees. */
+/* Reads a file, without its last newline; NULL when it cannot be read.  Caller frees. */
 static char *read_text(const char *path)
 {
     struct buf text = { 0 };
@@ -63,7 +63,7 @@ static bool names_controller(const char *list, const char *name)
     return false;
 }
 
-/* What a group of version 2 says (list ""), or one of version 1 with these controllers. */
+/* Reads the limits of a group of version 2 (list ""), or of version 1 with these controllers. */
 static void read_group(const char *folder, const char *list, struct node_limits *limits)
 {
     char *path, *text, *end;
@@ -87,8 +87,8 @@ static void read_group(const char *folder, const char *list, struct node_limits 
     }
 }
 
-/* Each group's folder and all above it up to the mount count.  A group that a container does not see
- * is passed over: what it sees at the mount is then its own. */
+/* Counts each group's folder and all above it up to the mount.  A group that a container does not
+ * see is passed over: then the mount that it sees is its own group. */
 void node_read_limits(const char *groups, const char *root, struct node_limits *limits)
 {
     char *lines = mem_strdup(groups), *rest = lines, *line;

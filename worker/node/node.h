@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node.h - what this machine, or the container we are in, lets us use
+ * node.h - the resources that this machine, or the container we are in, lets us use
  */
 #ifndef LUDWIG_WORKER_NODE_NODE_H
 #define LUDWIG_WORKER_NODE_NODE_H
@@ -21,13 +21,13 @@ struct node {
     int64_t memory_bytes; /* of the machine, or what the control group allows if less */
 };
 
-/* What a control group and those above it allow; INT64_MAX: no limit. */
+/* The limits of a control group and those above it; INT64_MAX: none. */
 struct node_limits {
     int64_t cpus_milli;
     int64_t memory_bytes;
 };
 
-/* What a command of the shell prints; false: it failed. */
+/* Runs a shell command and reads what it prints; false: it failed. */
 bool node_ask(const char *command, struct buf *out);
 
 int node_look(struct node *n, struct err *e);

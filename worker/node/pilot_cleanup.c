@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pilot_cleanup.c - what pilots that were killed have left on this machine */
+/* pilot_cleanup.c - removes the folders of killed pilots on this machine */
 
 #include "worker/node/pilot_cleanup.h"
 
@@ -20,7 +20,7 @@
 #include "worker/base/child_start.h"
 
 #define PILOT_LOCK "pilot.lock"
-/* One that is being removed. */
+/* The suffix of folders that are being removed. */
 #define GONE ".gone"
 
 enum {
@@ -40,8 +40,8 @@ static bool is_still(int fd, int dir_fd, const char *path)
            ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-/* Of a folder that was removed meanwhile, and may have a successor by its name, a lock is worth nothing:
- * ERR_BUSY, as while somebody else holds it. */
+/* Locks the folder.  ERR_BUSY: another process has the lock, or the folder was removed meanwhile,
+ * and may have a successor by its name. */
 static int lock_folder(int folder_fd, int above_fd, const char *name, struct err *e)
 {
     int fd = -1;
@@ -73,7 +73,7 @@ int pilot_cleanup_claim(const char *folder, struct err *e)
     return fd;
 }
 
-/* ---- does anybody live there? ---- */
+/* ---- signs of life ---- */
 
 static bool ends_in(const char *name, const char *end)
 {
@@ -82,7 +82,7 @@ static bool ends_in(const char *name, const char *end)
     return n >= n_end && strcmp(name + n - n_end, end) == 0;
 }
 
-/* Is there one but the pilot's, which is ours at the moment? */
+/* Whether a lock but the pilot's, which is ours at the moment, is held. */
 static bool has_lock_held(int above_fd, const char *name, int depth)
 {
     int fd = openat(above_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -114,7 +114,7 @@ static void remove_gone(int dir_fd, const char *name)
         log_event(LOG_WARN, "not-removed", "error", "%s", e.text, NULL);
 }
 
-/* Its name goes first: a pilot of the same job may come, and finds none of what is being removed. */
+/* Renames the folder first: a pilot of the same job may come, and must find nothing of it. */
 static void remove_unclaimed(int dir_fd, const char *name)
 {
     int folder_fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slurmjob.c - what Slurm has given the job that we run in */
+/* slurmjob.c - the resources that Slurm has given the job that we run in */
 
 #include "worker/node/slurmjob.h"
 
@@ -22,7 +22,7 @@ static bool is_number(const char *text)
     return n > 0 && n < 10 && text[n] == '\0';
 }
 
-/* The number that it begins with, as in "16(x2)"; 0: there is none. */
+/* The number that the variable begins with, as in "16(x2)"; 0: there is none. */
 static int64_t number_of(slurm_get_fn get, const char *name)
 {
     const char *text = get(name);
@@ -45,7 +45,7 @@ const char *slurm_job_env(const char *name)
     return getenv(name);
 }
 
-/* A CUDA_VISIBLE_DEVICES of the user's own says nothing: only jobs with GPUs have the others. */
+/* A user's own CUDA_VISIBLE_DEVICES says nothing: only jobs with GPUs have the other variables. */
 static void read_gpus(struct slurm_job *j, slurm_get_fn get)
 {
     int64_t n = number_of(get, "SLURM_GPUS_ON_NODE");
@@ -106,7 +106,7 @@ void slurm_job_free(struct slurm_job *j)
 
 /* ---- the end of its time ---- */
 
-/* Of a pilot's time so much may be lost, to ask nobody. */
+/* The part of a pilot's time that may be lost to save a question: one in so many. */
 enum { LOST_PARTS = 50 };
 
 int64_t slurm_job_soonest_end(int64_t submitted_at_ms, int64_t time_ms, int64_t now_ms)

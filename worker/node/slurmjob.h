@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slurmjob.h - what Slurm has given the job that we run in
+ * slurmjob.h - the resources that Slurm has given the job that we run in
  *
- * It says so in the environment of the batch script; only what that leaves out is asked for.
+ * Slurm names them in the environment of the batch script; it is asked only for what that leaves
+ * out.
  */
 #ifndef LUDWIG_WORKER_NODE_SLURMJOB_H
 #define LUDWIG_WORKER_NODE_SLURMJOB_H
@@ -27,10 +28,10 @@ void slurm_job_read(struct slurm_job *j, slurm_get_fn get);
 const char *slurm_job_env(const char *name);
 void slurm_job_free(struct slurm_job *j);
 
-/* The soonest end that it can have, as it did not begin before it was submitted: 0 when one of the two
- * is not known, or it has waited for so long that this is too little. */
+/* The soonest end that it can have, as it did not begin before it was submitted: 0 when one of the
+ * two is not known, or it has waited for so long that this is too little. */
 int64_t slurm_job_soonest_end(int64_t submitted_at_ms, int64_t time_ms, int64_t now_ms);
-/* Of a line of `scontrol -o show job`, in this machine's time; 0: it does not say. */
+/* The end in a line of `scontrol -o show job`, in this machine's time; 0: it is not told. */
 int64_t slurm_job_parse_end(const char *text);
 /* Asks Slurm, if it has to, and waits a while for the answer.  One call of slurmctld. */
 void slurm_job_ask_end(struct slurm_job *j);

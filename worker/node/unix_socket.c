@@ -14,7 +14,7 @@
 #include "common/base/io.h"
 #include "common/base/path.h"
 
-/* A socket, and its address: by the descriptor, so that the folder's path may be long. */
+/* Makes a socket and its address, by the descriptor, so that the folder's path may be long. */
 static int make_at(int dir_fd, const char *name, struct sockaddr_un *address, struct err *e)
 {
     int n =

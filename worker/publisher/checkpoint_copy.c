@@ -117,7 +117,7 @@ int checkpoint_copy_begin(struct checkpoint_copy *k, const struct share_dir *at,
     return k->to == NULL ? -1 : 0;
 }
 
-/* Equal as far as the copy has it. */
+/* Whether the entries are equal in what the copy holds. */
 static bool is_copied_as(const struct checkpoint_entry *x, const struct checkpoint_entry *y)
 {
     if (x == NULL || y == NULL || x->type != y->type)
@@ -159,7 +159,7 @@ static int begin_entry(struct checkpoint_copy *k, struct err *e)
     return k->out == NULL ? -1 : 0;
 }
 
-/* All was copied once: 0 when nothing has changed meanwhile, else what has is copied again. */
+/* All was copied once: 0 when nothing has changed meanwhile, else the changes are copied again. */
 static int end_round(struct checkpoint_copy *k, struct err *e)
 {
     struct checkpoint_snapshot seen;
@@ -184,7 +184,7 @@ static int end_round(struct checkpoint_copy *k, struct err *e)
     k->before = k->now;
     k->now = seen;
     k->at = 0;
-    /* What is stale goes, and what is in a folder before the folder. */
+    /* Removes stale entries, and the entries of a folder before the folder. */
     for (size_t i = k->before.n; i-- > 0;) {
         const struct checkpoint_entry *was = &k->before.entries[i];
         const char *stored = checkpoint_stored(was);
@@ -209,7 +209,7 @@ int checkpoint_copy_go_on(struct checkpoint_copy *k, struct err *e)
         return end_round(k, e);
     if (out == NULL)
         return begin_entry(k, e) < 0 ? -1 : 1;
-    /* What was written to the file meanwhile is for the next round: it may never end. */
+    /* Growth of the file meanwhile is for the next round: it may never end. */
     left_bytes = k->now.entries[k->at].size_bytes - k->copied_bytes;
     if (left_bytes > PIECE_BYTES)
         left_bytes = PIECE_BYTES;
@@ -224,7 +224,7 @@ int checkpoint_copy_go_on(struct checkpoint_copy *k, struct err *e)
     return share_end(out, e) < 0 ? -1 : 1;
 }
 
-/* ---- what must be durable ---- */
+/* ---- durable paths ---- */
 
 const char **checkpoint_copy_paths(const struct checkpoint_copy *k, struct arena *a, size_t *n)
 {
@@ -240,7 +240,7 @@ const char **checkpoint_copy_paths(const struct checkpoint_copy *k, struct arena
     return paths;
 }
 
-/* ---- every so often: which attempts ---- */
+/* ---- attempts that run ---- */
 
 /* How long orders and results wait for a piece; what a sync takes is longer. */
 enum { MOMENT_MS = 20 };
@@ -379,7 +379,7 @@ static int begin_if_changed(struct checkpoint_copies *k, struct watched *w, stru
     k->dir = share_project_open_folder(share, buf_text(&text), &modes, e);
     share_close(share);
     rc = k->dir == NULL ? -1 : 0;
-    /* It may be what lies there: copied by a publisher before us, or what the job was given. */
+    /* The share may have it already: copied by a publisher before us, or given to the job. */
     if (rc == 0 && !w->is_known)
         rc = checkpoint_copy_is_kept(&k->keep, k->dir, x->job_name, x->attempt, &newest, e);
     if (rc == 1) {
@@ -418,7 +418,7 @@ static int make_durable(const struct checkpoint_copies *k, struct err *e)
     return 0;
 }
 
-/* The copy gets the next number; the one before stays until this one is there to stay. */
+/* The copy gets the next number; the one before stays until this one is durable. */
 static int finish_copy(struct checkpoint_copies *k, struct watched *w, struct err *e)
 {
     const struct assignment *x = &k->order.assignment;
@@ -464,7 +464,7 @@ void checkpoint_copies_turn(struct checkpoint_copies *k)
         path = mem_printf("%s/%s", k->hex, JOB_ORDER);
         rc = scratch_read(k->scratch->run_fd, path, &order_schema, k->arena, &k->order, &e);
         free(path);
-        if (rc < 0 && e.kind == ERR_NOT_FOUND) { /* it has ended, and we shall hear of it */
+        if (rc < 0 && e.kind == ERR_NOT_FOUND) { /* the attempt has ended, as we shall hear */
             checkpoint_copies_forget(k, &w->token);
             return;
         }

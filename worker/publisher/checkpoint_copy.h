@@ -36,8 +36,8 @@ int checkpoint_copy_open(struct checkpoint_copy *k, int run_fd, const char *toke
                          struct err *e);
 void checkpoint_copy_close(struct checkpoint_copy *k);
 
-/* Whether the job's newest copy in this folder of the share, of its attempts up to this one, is the same as
- * the folder: 1 or 0, -1 with e set.  *newest is its name, if there is one. */
+/* Whether the job's newest copy in this folder of the share, of its attempts up to this one, is the
+ * same as the folder: 1 or 0, -1 with e set.  *newest is its name, if there is one. */
 int checkpoint_copy_is_kept(const struct checkpoint_copy *k, const struct share_dir *at,
                             const char *job_name, int64_t attempt, struct checkpoint_name *newest,
                             struct err *e);
@@ -48,7 +48,8 @@ int checkpoint_copy_begin(struct checkpoint_copy *k, const struct share_dir *at,
 /* Copies a piece: 1 when there is more to do, 0 when it is whole, -1 with e set (ERR_BUSY: the job
  * does not stop changing it). */
 int checkpoint_copy_go_on(struct checkpoint_copy *k, struct err *e);
-/* The paths, below the folder where the copy lies, that must be durable before the copy gets its name. */
+/* The paths, below the folder where the copy lies, that must be durable before the copy gets its
+ * name. */
 const char **checkpoint_copy_paths(const struct checkpoint_copy *k, struct arena *a, size_t *n);
 
 /*
@@ -65,13 +66,13 @@ struct checkpoint_copies;
 struct checkpoint_copies *checkpoint_copies_create(const struct scratch *s, struct shares *access);
 void checkpoint_copies_destroy(struct checkpoint_copies *k); /* NULL is fine */
 
-/* From now on, for the first time after every_ms.  Asking twice is fine. */
+/* Copies checkpoints from now on, for the first time after every_ms.  Asking twice is fine. */
 void checkpoint_copies_watch(struct checkpoint_copies *k, const struct token *token,
                              int64_t every_ms);
-/* It has ended; a copy that was begun is dropped. */
+/* The attempt has ended; a copy that was begun is dropped. */
 void checkpoint_copies_forget(struct checkpoint_copies *k, const struct token *token);
 
-/* Until there is something to do: 0 at once, -1 nothing will. */
+/* How long until there is something to do: 0: it is due, -1: never. */
 int64_t checkpoint_copies_wait_ms(const struct checkpoint_copies *k);
 /* Does a moment's work, if there is any. */
 void checkpoint_copies_turn(struct checkpoint_copies *k);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* checkpoint_publish.c - what an attempt leaves for the next one goes the way of its result */
+/* checkpoint_publish.c - an attempt's last checkpoint goes the way of its result */
 
 #include "worker/publisher/checkpoint_publish.h"
 
@@ -62,24 +62,24 @@ static int prepare_copy(struct result *r, struct publish_group *g, struct checkp
         c->step = CARRY_DROPPED; /* the job has a result */
     if (rc != 0)
         return rc < 0 ? -1 : 0;
-    /* The newest one may be the same: copied while the job ran, by a publisher that was killed, or what the
-     * job was given and did not change. */
+    /* The newest one may be the same: copied while the job ran, by a publisher that was killed, or
+     * what the job was given and did not change. */
     rc = checkpoint_copy_is_kept(k, c->folder->dir, x->job_name, x->attempt, &c->as, e);
     if (rc <= 0)
         return rc < 0 ? -1 : copy_checkpoint(r, g, k, e);
     c->step = CARRY_KEPT;
-    c->folder->has_changed = true; /* perhaps it was killed before it synced that */
+    c->folder->has_changed = true; /* a publisher may have been killed before it synced that */
     return 0;
 }
 
-/* Of its own, or of another attempt that had published before. */
+/* Whether the job has a result, of this attempt or of one that had published before. */
 static bool has_result(const struct result *r)
 {
     return event_is_publication((enum attempt_event)r->outcome.event) ||
            r->outcome.event == EV_SUPERSEDE;
 }
 
-/* Where we may not write it, the job begins anew. */
+/* If we may not write the checkpoint, the job begins anew. */
 int checkpoint_publish_prepare(struct result *r, struct publish_group *g, struct err *e)
 {
     struct err why = { 0 };
@@ -124,8 +124,9 @@ int checkpoint_publish_fence(struct result *r, struct err *e)
 
 /* ---- finish ---- */
 
-/* Removes those older than this, and what a publisher that was killed left half-made; NULL: all, also the
- * folder, unless others of this configuration have theirs in it.  Nothing is made where there is none. */
+/* Removes checkpoints older than `than`, and those that a killed publisher left half-made; NULL:
+ * all, also the folder, unless other jobs of this configuration have theirs in it.  Makes no folder
+ * where there is none. */
 static void remove_older(const struct result *r, struct publish_group *g,
                          const struct checkpoint_name *than)
 {
@@ -157,7 +158,7 @@ void checkpoint_publish_finish(struct result *r, struct publish_group *g)
 {
     static const struct checkpoint_name none = { 0, 0 };
     const struct order *o = &r->order;
-    /* Else there was none before, and no copy while it ran. */
+    /* Else there was no checkpoint before, and no copy while it ran. */
     bool may_have_some = o->assignment.attempt > 1 || o->assignment.restart > 0 ||
                          o->work.work.checkpoint.every_ms > 0;
 

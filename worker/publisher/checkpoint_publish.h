@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * checkpoint_publish.h - what an attempt leaves for the next one goes the way of its result
+ * checkpoint_publish.h - an attempt's last checkpoint goes the way of its result
  *
  *   prepare   copy its checkpoint folder to the share, under a temporary name
  *   (the group is synced)
@@ -8,8 +8,8 @@
  *   (the folders are synced)
  *   finish    older ones are removed; all of them, when the job has a result
  *
- * Of attempts that came to nothing, for whatever reason, cancelled ones too.  Where the
- * newest one on the share is the same already, there is nothing to copy.
+ * Checkpoints are kept of attempts that came to nothing, for whatever reason, cancelled ones too.
+ * If the newest one on the share is the same already, there is nothing to copy.
  */
 #ifndef LUDWIG_WORKER_PUBLISHER_CHECKPOINT_PUBLISH_H
 #define LUDWIG_WORKER_PUBLISHER_CHECKPOINT_PUBLISH_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* publish.c - results are brought beside their final names as one group, synced, fenced and reported */
+/* publish.c - results are brought beside their final names as a group, synced, fenced, reported */
 
 #include "worker/publisher/publish.h"
 
@@ -33,7 +33,7 @@ static const char *final_path_of(const struct order *o, int event, struct arena 
     return buf_to_arena(&path, a);
 }
 
-/* Its result belongs under runs/. */
+/* Whether its result belongs under runs/. */
 static bool has_result(const struct result *r)
 {
     return event_is_publication((enum attempt_event)r->outcome.event);
@@ -58,7 +58,7 @@ static const char *in_folder(const struct result *r, const struct publish_group 
     return arena_printf(g->arena, "%s/%s", r->hex, name);
 }
 
-/* Whatever the share has to do with it comes later: these files are on scratch. */
+/* Reads files on scratch only: the share comes later. */
 static int read_records(struct result *r, const struct publish_group *g, struct err *e)
 {
     struct err why = { 0 };
@@ -77,7 +77,7 @@ static int read_records(struct result *r, const struct publish_group *g, struct 
     }
     if (why.kind != ERR_NOT_FOUND && why.kind != ERR_PROTOCOL)
         return err_set(e, why.kind, "%s", why.text);
-    /* What was on scratch is gone, wiped or broken: the attempt cannot count any more. */
+    /* The files on scratch are gone, wiped or broken: the attempt cannot count any more. */
     r->outcome = (struct outcome){ .event = EV_LOSE,
                                    .exit_code = SCHEMA_NONE,
                                    .signal = SCHEMA_NONE,
@@ -111,7 +111,7 @@ static bool is_mounted(const struct result *r)
     return share_fd(r->folder->dir) >= 0;
 }
 
-/* ---- bringing what it left, wherever that lies by now ---- */
+/* ---- bringing the result, wherever it lies by now ---- */
 
 static void read_lines(struct result *r, const struct publish_group *g)
 {
@@ -120,7 +120,7 @@ static void read_lines(struct result *r, const struct publish_group *g)
     metrics_read_lines(r->metrics, g->scratch->ended_fd, in_folder(r, g, JOB_METRICS));
 }
 
-/* What it saved, and the series among that: most results have none, and need no opening. */
+/* Scans what it saved, and reads the series in that: most results have none to open. */
 static int scan_saved(struct result *r, const struct publish_group *g, int dir_fd,
                       const char *saved, struct err *e)
 {
@@ -145,7 +145,7 @@ static int scan_saved(struct result *r, const struct publish_group *g, int dir_f
     return 0;
 }
 
-/* ---- what lies there already ---- */
+/* ---- a result under the final name ---- */
 
 /* Takes the verdict when there is one under the final name. */
 static int look_at_final(struct result *r, const struct publish_group *g, struct err *e)
@@ -157,7 +157,7 @@ static int look_at_final(struct result *r, const struct publish_group *g, struct
     if (rc <= 0)
         return rc;
     if (token_equal(&winner, &r->token)) {
-        /* What is not mounted here was copied from scratch, where it lies still. */
+        /* If the share is not mounted the result was copied from scratch, where it lies still. */
         if (is_mounted(r) || r->metrics == NULL)
             read_lines(r, g);
         if (is_mounted(r)) {
@@ -176,7 +176,7 @@ static int look_at_final(struct result *r, const struct publish_group *g, struct
     return share_remove_tree(r->folder->dir, r->temporary, e);
 }
 
-/* A copy that was broken off is not gone on with. */
+/* A copy that was broken off is begun anew. */
 static int copy_saved(struct result *r, const struct publish_group *g, struct err *e)
 {
     struct share_dir *to;
@@ -257,10 +257,10 @@ static int bring_saved(struct result *r, const struct publish_group *g, struct e
     return err_sys(e, "move what it saved to %s", r->temporary);
 }
 
-/* ---- a job that put something else in the place of its folder saved that ---- */
+/* ---- wrapping: the job put something else in the place of save/ ---- */
 
-/* The second half of wrapping, from wherever the first was killed: save/ is missing or empty, and what
- * the job saved lies aside.  1: it is in save/ now; 0: nothing lies aside. */
+/* The second half of wrapping, from wherever the first was killed: save/ is missing or empty, and
+ * what the job saved lies aside.  1: it is in save/ now; 0: nothing lies aside. */
 static int end_wrapping(const struct result *r, const struct publish_group *g, struct err *e)
 {
     const char *aside = in_folder(r, g, JOB_SAVE ".aside");
@@ -268,7 +268,7 @@ static int end_wrapping(const struct result *r, const struct publish_group *g, s
     int fd = g->scratch->ended_fd;
     struct stat st;
 
-    /* A folder is none of ours; nor is anything beside a save/ that has something in it. */
+    /* A folder save.aside was not made by us; and if save/ has content, wrapping is over. */
     if (fstatat(fd, aside, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode))
         return 0;
     if (unlinkat(fd, save, AT_REMOVEDIR) < 0 && errno != ENOENT)
@@ -283,8 +283,8 @@ static int end_wrapping(const struct result *r, const struct publish_group *g, s
 
 /* ---- going on where a publisher was killed ---- */
 
-/* Nothing lies on the share: a publisher was killed while it wrapped what the job saved, or it was the
- * job that removed its folder. */
+/* Nothing lies on the share: a publisher was killed while it wrapped what the job saved, or it was
+ * the job that removed its folder. */
 static int bring_again(struct result *r, const struct publish_group *g, struct err *e)
 {
     int rc;
@@ -320,21 +320,21 @@ static int bring(struct result *r, const struct publish_group *g, struct err *e)
     }
     if (errno != ENOENT)
         return err_sys(e, "look at %s", save);
-    /* A publisher renamed save/ before it was killed; or the job removed it: nothing is renamed to a share
-     * that is not mounted. */
+    /* A publisher renamed save/ before it was killed; or the job removed it: nothing is renamed to
+     * a share that is not mounted. */
     if (!is_mounted(r))
         return bring_again(r, g, e);
     if (share_stat(r->folder->dir, r->temporary, &there, &why) < 0)
         return why.kind == ERR_NOT_FOUND ? bring_again(r, g, e)
                                          : err_set(e, why.kind, "%s", why.text);
-    /* Ours, perhaps half-written: one that the job saved got another name before. */
+    /* Our job.json, perhaps half-written: the job's own file of that name was renamed before. */
     if (share_remove_file(r->folder->dir, job_json, &why) < 0 && why.kind != ERR_NOT_FOUND)
         return err_set(e, why.kind, "%s", why.text);
     return scan_saved(r, g, share_fd(r->folder->dir), r->temporary, e);
 }
 
-/* Sets r->step to RESULT_PLACED; or to RESULT_DECIDED when its own result, or another attempt's, lies
- * under the final name already. */
+/* Sets r->step to RESULT_PLACED; or to RESULT_DECIDED when its own result, or another attempt's,
+ * lies under the final name already. */
 static int bring_result(struct result *r, struct publish_group *g, const char *host, struct err *e)
 {
     const struct bytes packed = r->order.assignment.params;
@@ -399,8 +399,8 @@ static int result_prepare(struct result *r, struct publish_group *g, const char 
         r->step = RESULT_DECIDED;
         if (r->has_order &&
             (r->outcome.event == EV_CANCEL || cause_is_preemption((enum cause)r->outcome.cause))) {
-            /* It ran long enough for a log that anybody wants; nobody waits for that.  What an earlier try
-             * brought beside the final names goes. */
+            /* The log is shipped if it can be, without waiting for it.  Files that an earlier try
+             * brought beside the final names go. */
             (void)ship_log(r, g, NULL);
             for (size_t i = 0; i < sizeof events / sizeof events[0]; i++)
                 (void)publish_group_remove(
@@ -451,8 +451,8 @@ static void add_reason(struct result *r, const struct publish_group *g, const ch
     r->outcome.reason = arena_strndup(g->arena, text, strnlen(text, REASON_MAX_BYTES));
 }
 
-/* Something else lies under the final name and stays: the next try publishes the result as a failed one.
- * Nothing is lost: of two that lie there, the one that was moved before has something in it. */
+/* Another thing under the final name stays: the next try publishes the result as a failed one. If a
+ * folder lies at the new place already, it was moved there before, with the content. */
 static int give_way(struct result *r, struct publish_group *g, struct err *e)
 {
     const char *path = final_path_of(&r->order, EV_FAIL, g->arena);
@@ -491,7 +491,8 @@ static int result_fence(struct result *r, struct publish_group *g, struct err *e
         return 0;
     (void)share_rename(r->folder->dir, r->temporary, r->folder->dir, r->final, &renamed);
     CRASH_POINT(result_renamed);
-    /* First: a network file system that does not show it yet has not looked for its job.json. */
+    /* Look for the folder before job.json: if NFS does not show the folder yet, no missing job.json
+     * is remembered. */
     is_there = share_exists(r->folder->dir, r->final);
     rc = jobjson_read_token(r->folder->dir, r->final, &winner, e);
     if (rc < 0)
@@ -501,7 +502,7 @@ static int result_fence(struct result *r, struct publish_group *g, struct err *e
 
         if (has_result(r))
             return give_way(r, g, e);
-        /* A failed one has no other name to go to. */
+        /* A failed result has no other name to go to. */
         add_reason(r, g, arena_printf(g->arena, ": what it saved lies in %s", path));
         r->final_path = path;
         r->step = RESULT_DECIDED;
@@ -513,7 +514,7 @@ static int result_fence(struct result *r, struct publish_group *g, struct err *e
                    ? err_set(e, renamed.kind, "%s", renamed.text)
                    : err_set(e, ERR_FAILED, "%s has no %s", r->final_path, LAYOUT_JOB_JSON);
     if (token_equal(&winner, &r->token)) {
-        /* It was ours before; what was made again is not needed. */
+        /* The result was ours before; the one that was made again is not needed. */
         if (renamed.kind != ERR_NONE && remove_temporary(r, g, e) < 0)
             return -1;
         r->folder->has_changed = true;
@@ -521,7 +522,7 @@ static int result_fence(struct result *r, struct publish_group *g, struct err *e
         if (remove_temporary(r, g, e) < 0)
             return -1;
         CRASH_POINT(loser_removed);
-        if (has_result(r)) { /* the name of a failed one has its number: nobody wins it */
+        if (has_result(r)) { /* a failed result's name has its number: no other wins it */
             r->outcome.event = EV_SUPERSEDE;
             r->report.winner = winner;
         }
@@ -564,7 +565,7 @@ static int result_finish(struct result *r, struct publish_group *g, struct err *
     if (r->metrics != NULL)
         r->report.metrics = (struct list){ r->metrics->items, r->metrics->n };
     if (scratch_write(fd, report, &report_schema, &r->report, NULL) < 0) {
-        /* Of an attempt whose folder is gone there is still something to tell. */
+        /* An attempt whose folder is gone still gets a report. */
         (void)mkdirat(fd, r->hex, 0700);
         if (scratch_write(fd, report, &report_schema, &r->report, e) < 0)
             return -1;
@@ -612,9 +613,9 @@ void publish_group(struct scratch *s, struct shares *access, const char *host,
     publish_group_end(&g);
 }
 
-/* ---- taking back ---- */
+/* ---- withdrawal ---- */
 
-/* Renamed first, so that no half-removed result is ever seen. */
+/* Renames first, so that no half-removed result is ever seen. */
 static int withdraw_result(struct publish_group *g, const struct order *o,
                            const struct token *token, struct err *e)
 {
@@ -641,8 +642,8 @@ static int withdraw_result(struct publish_group *g, const struct order *o,
     return 0;
 }
 
-/* Its report then says, to whatever agent comes: there is no result, and the job is not to run again.
- * Without an order it was withdrawn and discarded before. */
+/* The report then tells any later agent that there is no result, and that the job is not to run
+ * again.  Without an order the result was withdrawn and discarded before. */
 int publish_withdraw(struct scratch *s, struct shares *access, const struct token *token,
                      struct arena *a, struct err *e)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * publish.h - publishes whatever has piled up as one group
+ * publish.h - publishes all results that wait as one group
  *
  * The way of one attempt's result from scratch to the share:
  *
  *   prepare   read order and outcome; ship the log's rest; bring what it saved, with a
  *             job.json, beside the final name; bring its checkpoint, if it came to nothing
  *   (the group is synced)
- *   fence     rename onto the final name; whose token lies there then is the verdict
+ *   fence     rename onto the final name; the token that lies there then is the verdict
  *   (the folders are synced)
  *   finish    write the report, move the attempt to published/
  *
@@ -49,7 +49,7 @@ struct result {
     struct token token;
     const char *hex;
     enum result_step step;
-    bool has_order; /* that of a lost one may be gone */
+    bool has_order; /* the order of a lost attempt may be gone */
     struct order order;
     struct outcome outcome;
     const char *final_path; /* relative to the share; NULL: nothing is published */
@@ -59,7 +59,7 @@ struct result {
     size_t first_file, n_files; /* its own among the group's files */
     struct metrics *metrics;
     struct saved saved;
-    bool is_durable; /* what it saved: its files are, already */
+    bool is_durable; /* the files that it saved are durable already */
     struct carry carry;
     struct report report;
 };
@@ -72,7 +72,7 @@ struct publish_item {
     struct err error;     /* kind ERR_NONE: it is published and durable */
 };
 
-/* One that fails does not hold up the others; it can be tried again at any time. */
+/* An item that fails does not hold up the others; it can be tried again at any time. */
 void publish_group(struct scratch *s, struct shares *access, const char *host,
                    struct publish_item *items, size_t n, struct arena *a);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* publish_group.c - what results that are published together share: folders, and one sync */
+/* publish_group.c - folders and one sync, which results that are published together share */
 
 #include "worker/publisher/publish_group.h"
 
@@ -119,7 +119,7 @@ void publish_group_sync(struct publish_group *g)
     share_sync_each(g->files, g->n_files);
 }
 
-/* Each folder by itself has the disk empty its cache once: many are synced as the files were. */
+/* Each folder synced by itself empties the disk's cache: many are synced as the files were. */
 void publish_group_sync_folders(struct publish_group *g)
 {
     for (const struct publish_group_share *s = g->shares; s != NULL; s = s->next) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * publish_group.h - what results that are published together share: folders, and one sync
+ * publish_group.h - folders and one sync, which results that are published together share
  *
  * Each folder on the share is opened once for the group, and synced once.
  */
@@ -49,22 +49,22 @@ struct publish_group_share *publish_group_share(struct publish_group *g, const c
 /* The folder inside a project, made if need be; NULL with e set. */
 struct publish_group_folder *publish_group_folder(struct publish_group *g, const char *share,
                                                   const char *path, struct err *e);
-/* param2val.yaml, once per configuration. */
+/* Writes param2val.yaml, once per configuration. */
 int publish_group_add_params(struct publish_group *g, struct publish_group_folder *f,
                              const struct value *params, const char *token_hex, struct err *e);
 
-/* Removes the tree at this path of the share; one that belongs to another user stays, which is no error. */
+/* Removes the tree at this path of the share; another user's tree stays, which is no error. */
 int publish_group_remove(struct publish_group *g, const char *share, const char *path,
                          struct err *e);
 
-/* Something that must be durable before its result is renamed; path is below the folder.
- * Nothing to do where the share is synced as a whole. */
+/* Adds a file that must be durable before its result is renamed; path is below the folder. Does
+ * nothing where the share is synced as a whole. */
 void publish_group_add_file(struct publish_group *g, struct publish_group_folder *f,
                             const char *path);
 
-/* What failed is noted in shares (synced whole) and files. */
+/* Syncs the files; failures are noted in shares (synced whole) and files. */
 void publish_group_sync(struct publish_group *g);
-/* After the renames: the folders they were made in. */
+/* After the renames: syncs the folders they were made in. */
 void publish_group_sync_folders(struct publish_group *g);
 
 void publish_group_end(struct publish_group *g);

@@ -74,7 +74,7 @@ static void send_now(struct publisher *p, struct buf *frames)
     buf_clear(frames);
 }
 
-/* On the thread that ships logs: a large result that is being published holds nothing up. */
+/* Called on the thread that ships logs: a large result that is being published holds nothing up. */
 static void on_grew(void *context, const struct token *token, int64_t size_bytes)
 {
     struct note_grew grew = { *token, size_bytes };
@@ -103,7 +103,7 @@ static void remove_task(struct publisher *p, struct task *t)
     memmove(t, t + 1, (size_t)(p->tasks + p->n_tasks - t) * sizeof *t);
 }
 
-/* One that waits for the share is tried again now. */
+/* Adds a task; one that waits for the share is tried again now. */
 static void add_task(struct publisher *p, const struct token *token, bool is_withdrawal)
 {
     struct task *t = find_task(p, token);
@@ -224,7 +224,7 @@ static int take_order(struct publisher *p, const struct envelope *m, struct err 
         shiplog_forget(p->shiplog, token);
         checkpoint_copies_forget(p->keeper, token);
         token_hex(token, hex);
-        /* What cannot be removed is wiped by the site one day; nobody waits for it. */
+        /* The site wipes some day what cannot be removed; we do not wait for that. */
         if (scratch_keep_spare(&p->scratch, hex, &p->n_spares)
                 ? scratch_discard_checkpoint(&p->scratch, token, &why) < 0
                 : scratch_discard(&p->scratch, token, &why) < 0)
@@ -236,8 +236,8 @@ static int take_order(struct publisher *p, const struct envelope *m, struct err 
     return 0;
 }
 
-/* Takes all that can be read, and waits for more until something is due: 1, or 0 at the end, -1 with e
- * set. */
+/* Takes all that can be read, and waits for more until something is due: 1, or 0 at the end, -1
+ * with e set. */
 static int read_orders(struct publisher *p, struct err *e)
 {
     struct pollfd fd = { p->wire.fd, POLLIN, 0 };
@@ -279,7 +279,7 @@ int publisher_main(int argc, char **argv)
         err_set(&e, ERR_USAGE, "--publisher SCRATCH ADDRESS");
         return child_fail("publisher", &e);
     }
-    umask(0); /* all modes are said */
+    umask(0); /* all modes are given as they shall be */
     if (child_begin(&e) < 0)
         return child_fail("publisher", &e);
     pthread_mutex_init(&p.sending, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shiplog.c - what jobs print, on the share within a second */
+/* shiplog.c - brings what jobs print to the share within a second */
 
 #include "worker/publisher/shiplog.h"
 
@@ -109,7 +109,7 @@ void shiplog_watch(struct shiplog *s, const struct token *token, const char *sha
             (struct watch){ .token = *token, .share = mem_strdup(share), .path = mem_strdup(path) };
         memcpy(w->name, name, sizeof name);
     }
-    /* What was written before is in no event any more. */
+    /* Text that was written before causes no event any more. */
     has_begun = fstatat(s->log_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > 0;
     w->is_due |= has_begun;
     pthread_mutex_unlock(&s->lock);
@@ -176,7 +176,7 @@ static bool take_due(struct shiplog *s, int64_t now_ms, struct watch *copy)
     return found;
 }
 
-/* Notes how it went, for one that is still wanted; whether somebody is to be told. */
+/* Notes how it went, for a log that is still watched; whether grew is to be called. */
 static bool note_end(struct shiplog *s, const char *name, bool well, int64_t size_bytes)
 {
     bool is_news = false;
@@ -205,7 +205,7 @@ static void ship_due(struct shiplog *s)
 
     while (take_due(s, now_ms, &w)) {
         struct stat st;
-        /* What is written from here on may not be shipped with it. */
+        /* Bytes written from here on may not be shipped now. */
         int64_t size_bytes =
             fstatat(s->log_fd, w.name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_size : 0;
         struct err e = { 0 };
@@ -229,7 +229,7 @@ static void ship_due(struct shiplog *s)
     }
 }
 
-/* Until something is due: 0 now, -1 nothing is. */
+/* How long until something is due: 0 now, -1 nothing is. */
 static int wait_ms(struct shiplog *s)
 {
     int64_t now_ms = units_monotonic_ms();
@@ -247,7 +247,7 @@ static int wait_ms(struct shiplog *s)
     return (int)first_ms;
 }
 
-/* After shipping it does not look for a while, so that events pile up into one. */
+/* Waits PAUSE_MS after the first event before shipping, so that several writes go at once. */
 static void *run_shiplog(void *context)
 {
     struct shiplog *s = context;
@@ -285,7 +285,7 @@ static void *run_shiplog(void *context)
     }
 }
 
-/* ---- its life ---- */
+/* ---- beginning and end ---- */
 
 struct shiplog *shiplog_create(int log_fd, const struct share_source *source, shiplog_grew_fn grew,
                                void *context, struct err *e)

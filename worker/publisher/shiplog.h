@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shiplog.h - what jobs print, on the share within a second
+ * shiplog.h - brings what jobs print to the share within a second
  *
  * A thread of its own, so that logs go on while a large result is copied.  It sleeps
- * until inotify says that a log grew; logs that nobody writes to cost nothing.  The log
+ * until inotify says that a log grew; logs that do not grow cost nothing.  The log
  * on the share is as long as what has been shipped: that is all there is to remember.
  */
 #ifndef LUDWIG_WORKER_PUBLISHER_SHIPLOG_H
@@ -16,7 +16,7 @@
 
 struct shiplog;
 
-/* Is told how long logs are on the share, on the thread that ships them. */
+/* Called on the shipping thread with a log's length on the share. */
 typedef void (*shiplog_grew_fn)(void *context, const struct token *token, int64_t size_bytes);
 
 /* log_fd: the folder with the logs, log/ on scratch; it stays the caller's.  source is asked from
@@ -25,14 +25,15 @@ struct shiplog *shiplog_create(int log_fd, const struct share_source *source, sh
                                void *context, struct err *e);
 void shiplog_destroy(struct shiplog *s); /* NULL is fine */
 
-/* From now on; path is relative to the share. Asking twice is fine. */
+/* Ships the log from now on; path is relative to the share.  Asking twice is fine. */
 void shiplog_watch(struct shiplog *s, const struct token *token, const char *share,
                    const char *path);
-/* Of one that is watched: what it is on the share by now, and each time it has grown there. */
+/* Calls grew with the length of a watched log on the share, now and each time it has grown
+ * there. */
 void shiplog_tell(struct shiplog *s, const struct token *token, bool on);
 void shiplog_forget(struct shiplog *s, const struct token *token);
 
-/* Ships what is missing, at once.  Two may do so at the same time: both write the same
+/* Ships what is missing, at once.  Two threads may do so at the same time: both write the same
  * bytes at the same place.  A missing log is an empty one. */
 int shiplog_ship(int log_fd, const char *name, const struct share_dir *to, const char *to_name,
                  mode_t mode, struct err *e);

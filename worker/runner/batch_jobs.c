@@ -210,8 +210,8 @@ void follow_feed(struct follow *f, const char *bytes, size_t n)
     }
 }
 
-/* Regular files only: a fifo would wait for a writer.  What is written meanwhile is told by inotify
- * again. */
+/* Reads regular files only: a fifo would wait for a writer.  inotify tells of lines written
+ * meanwhile. */
 bool follow_look(struct follow *f)
 {
     _Alignas(struct inotify_event) char events[4096];
@@ -222,7 +222,7 @@ bool follow_look(struct follow *f)
     int fd;
 
     while (f->inotify_fd >= 0 && read(f->inotify_fd, events, sizeof events) > 0)
-        ; /* first: what comes now is told anew */
+        ; /* first: later changes are told anew */
     fd = openat(f->dir_fd, JOB_METRICS, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return false;
@@ -285,7 +285,7 @@ void follow_close(struct follow *f)
 enum {
     /* An outcome that could not be written (scratch is full) is tried again after this. */
     SAVE_PAUSE_MS = 1000,
-    /* What the process prints at its end belongs to the last one, which waits so long for it. */
+    /* What the process prints at its end belongs to the last job, which waits so long for it. */
     LAST_WAIT_MS = 1000,
     /* Between looks, where nothing tells that there is something new. */
     LOOK_PAUSE_MS = 1000,
@@ -315,7 +315,8 @@ void batch_jobs_begin(struct batch_jobs *m, const struct scratch *s, const struc
     }
     *process = run->order;
     process->assignment.token = m->token;
-    /* As if each had its own time, which nobody but they can tell apart; an order takes 2^53 ms. */
+    /* The sum of the jobs' times, as only the process can tell jobs apart; an order takes 2^53
+     * ms. */
     all_ms = run->order.work.work.resources.time_ms * (int64_t)m->n;
     process->work.work.resources.time_ms = all_ms < INT64_C(1) << 53 ? all_ms : INT64_C(1) << 53;
 }
@@ -365,8 +366,8 @@ static struct mate *first_open(const struct batch_jobs *m)
 
 /* ---- logs ---- */
 
-/* What the process has printed since the last cut goes to this job's log.  What could not be copied is
- * lost, rather than in another job's log. */
+/* What the process has printed since the last cut goes to this job's log.  What could not be copied
+ * is lost, rather than in another job's log. */
 static void cut_log(struct batch_jobs *m, const struct mate *mate)
 {
     int log_fd = m->scratch->log_fd;
@@ -398,7 +399,7 @@ static void cut_log(struct batch_jobs *m, const struct mate *mate)
     close(from);
 }
 
-/* ---- one ends ---- */
+/* ---- the end of a job ---- */
 
 static void set_reason(struct mate *mate, const char *reason)
 {
@@ -416,7 +417,7 @@ static void end_mate(struct mate *mate, int event, const char *reason)
     mate->state = MATE_ENDED;
 }
 
-/* One is done or has failed.  Its log and its part of what was used are those since the one before. */
+/* A job is done or has failed.  Its log and usage are those since the job before. */
 static void end_reported(struct batch_jobs *m, struct mate *mate, const struct follow_report *r)
 {
     struct process_usage now;
@@ -569,7 +570,7 @@ void batch_jobs_over(struct batch_jobs *m, const struct outcome *process)
         if (mate->state == MATE_OPEN && mate->is_stopped) {
             end_mate(mate, EV_CANCEL, "cancelled");
             mate->outcome.started_at = mate == first ? m->since_ms : mate->outcome.ended_at;
-        } else if (mate->state == MATE_OPEN && mate == first) { /* the process was at this one */
+        } else if (mate->state == MATE_OPEN && mate == first) { /* the process was at this job */
             end_mate(mate, process->event, process->reason);
             mate->outcome = *process;
             mate->outcome.reason = mate->reason;
@@ -584,11 +585,11 @@ void batch_jobs_over(struct batch_jobs *m, const struct outcome *process)
             end_mate(mate, EV_RECALL, "its process ended before it came to this job");
         }
         if (is_silent &&
-            !mate->is_stopped) { /* it went well, but does not know that it should report */
+            !mate->is_stopped) { /* a process that does not know that it should report */
             mate->outcome.event = EV_FAIL;
             mate->outcome.cause = CAUSE_FAILED;
             mate->outcome.exit_code = 0;
-            if (mate->outcome.started_at == 0) /* the first has all the time */
+            if (mate->outcome.started_at == 0) /* the first job has all the time */
                 mate->outcome.started_at = mate->outcome.ended_at;
             set_reason(mate, "the process ended without reporting any job: call "
                              "`ludwig report --job JOB --done`");

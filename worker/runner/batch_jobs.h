@@ -5,9 +5,9 @@
  *   open ─reported, or its process ended─▶ ended ─outcome written─▶ saved
  *
  * A mate is published as soon as it is reported, while the process goes on with the
- * others.  What the process printed until then, since the report before, is its log.
- * With the process end those that it did not report: the first one is what it was at,
- * and has its outcome; the others never began, and are given back.  So every process
+ * others.  The output of the process since the report before is the mate's log.
+ * When the process ends, the jobs that it did not report end: it was at the first, which
+ * has its outcome; the others never began, and are given back.  So every process
  * ends at least one job.
  */
 #ifndef LUDWIG_WORKER_RUNNER_BATCH_JOBS_H
@@ -22,21 +22,21 @@
 /* ---- the chunk ---- */
 
 /*
- * What the one process of a batch is told of its jobs:
+ * The description of a batch's jobs for its process:
  * a list of maps, in $LUDWIG_CHUNK: job ("7.13"), param_name, job_name, rep, seed,
  * restart, params, and the paths param2val, save_path and checkpoint.
  */
 size_t chunk_count(const struct order_run *run);
-/* Everything in a; run_path: the folder with the attempts' folders. */
+/* All of the chunk lies in a; run_path: the folder with the attempts' folders. */
 int chunk_make(const struct order_run *run, const char *run_path, struct arena *a,
                struct value *chunk, struct err *e);
 /* ERR_USAGE when the command is not the same for all. */
 int chunk_check_command(const char *command, const struct value *chunk, struct err *e);
 
-/* ---- what it reports ---- */
+/* ---- reports ---- */
 
 /*
- * It appends JSON to $LUDWIG_METRICS in its folder, itself or by `ludwig report`:
+ * The process appends JSON to $LUDWIG_METRICS in its folder, itself or by `ludwig report`:
  *
  *   {"job": "7.13", "accuracy": 0.9, "step": 3}
  *   {"job": "7.13", "done": true}        {"job": "7.13", "failed": "no such file"}
@@ -49,7 +49,7 @@ struct follow_report {
     int64_t sweep, job;
     bool is_done, has_failed; /* not both */
     const char *reason;       /* has_failed: NULL when none was said */
-    struct bytes measures;    /* the rest of it, a whole line of JSON; empty: there was none */
+    struct bytes measures;    /* the rest, a whole line of JSON; empty: there was none */
 };
 
 typedef void (*follow_fn)(void *context, const struct follow_report *r);
@@ -58,7 +58,7 @@ struct follow {
     int dir_fd;
     int inotify_fd; /* for poll(2); -1: look every now and then */
     uint64_t inode;
-    int64_t offset; /* of what is to be read next */
+    int64_t offset; /* where reading goes on */
     struct buf line;
     bool is_too_long; /* the line that is being read */
     struct arena *arena;
@@ -70,12 +70,12 @@ struct follow {
 void follow_open(struct follow *f, int dir_fd, follow_fn each, void *context);
 void follow_close(struct follow *f); /* also of one that is all zeroes */
 
-/* Reads what is new, within bounds; whether there is more. */
+/* Reads new lines, within bounds; whether there are more. */
 bool follow_look(struct follow *f);
-/* A last line may lack its end. */
+/* Takes the last line, which may lack its end. */
 void follow_end(struct follow *f);
 
-/* What follow_look does with what it reads. */
+/* Takes bytes as follow_look does. */
 void follow_feed(struct follow *f, const char *bytes, size_t n);
 
 /* ---- the jobs ---- */
@@ -100,7 +100,7 @@ struct batch_jobs {
     struct token token; /* of the process */
     char hex[TOKEN_HEX];
     int64_t sweep;
-    struct mate *last;   /* the one reported last; NULL: none was */
+    struct mate *last;   /* the mate reported last; NULL: none was */
     int64_t since_ms;    /* when that was, or the process started */
     int64_t log_offset;  /* up to here its log is in the mates' logs */
     int64_t cpu_ms;      /* that are in the mates' outcomes */
@@ -114,35 +114,35 @@ struct batch_jobs {
  * process. */
 void batch_jobs_begin(struct batch_jobs *m, const struct scratch *s, const struct order_run *run,
                       struct order *process);
-/* Their folders in run/; the batch's own is made with the process. */
+/* Makes their folders in run/; the batch's own is made with the process. */
 int batch_jobs_make_folders(const struct batch_jobs *m, struct spares *spares,
                             const struct order_run *run, const struct value *chunk, struct err *e);
 /* The process runs: follows what it reports. */
 void batch_jobs_follow(struct batch_jobs *m, int64_t started_at);
 void batch_jobs_free(struct batch_jobs *m);
 
-/* Those that are not saved; room for all in list.  Returns how many. */
+/* Lists the jobs that are not saved; room for all in list.  Returns how many. */
 size_t batch_jobs_list(const struct batch_jobs *m, struct token_entry *list);
 
-/* That one is wanted no more. */
+/* The job with this token is wanted no more. */
 void batch_jobs_stop(struct batch_jobs *m, const struct token *token);
-/* None of those that are open is wanted: the process is to end. */
+/* No open job is wanted: the process is to end. */
 bool batch_jobs_are_unwanted(const struct batch_jobs *m);
 
 /* For poll(2), -1: none. */
 int batch_jobs_fd(const struct batch_jobs *m);
-/* Until something is to be looked at or saved; -1 for never. */
+/* How long until something is to be looked at or saved; -1 for never. */
 int batch_jobs_wait_ms(const struct batch_jobs *m);
 /* Takes in what the process reported; call it when batch_jobs_fd is readable, or the wait is over.
- * used_cpu_ms: by those of its processes that were waited for. */
+ * used_cpu_ms: of its processes that were waited for. */
 void batch_jobs_look(struct batch_jobs *m, int64_t used_cpu_ms);
 
-/* They all end without having begun, for the same reason. */
+/* Ends all jobs without having begun them, for the same reason. */
 void batch_jobs_refuse(struct batch_jobs *m, int event, const char *reason);
-/* The process has ended like this: what becomes of those that are open. */
+/* The process has ended with this outcome: ends the jobs that are open. */
 void batch_jobs_over(struct batch_jobs *m, const struct outcome *process);
 
-/* The next one to be saved, NULL: none now. */
+/* The next job to be saved, NULL: none now. */
 struct mate *batch_jobs_due(struct batch_jobs *m);
 /* Writes its outcome and moves its folder to ended/. */
 int batch_jobs_save(struct batch_jobs *m, struct mate *mate, struct err *e);

@@ -55,7 +55,7 @@ int container_find(struct container *c, const struct order *o, char *const *env,
     }
     if (c->image[0] == '/' || strstr(c->image, "://") != NULL)
         return 0;
-    /* It is one of data, or a file below one. */
+    /* The image is one of data, or a file below one. */
     for (size_t i = 0; i < w->data.n; i++) {
         size_t n = strlen(data[i].name);
 
@@ -159,15 +159,15 @@ char **container_guard(char *const *words, const struct order *o, struct arena *
 
 /* ---- the environment ---- */
 
-/* What an image may have set for itself, and must not decide for a job. */
+/* Variables that an image may have set for itself, and must not decide for a job. */
 static const char *const ours[] = {
     "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",   "OMP_NUM_THREADS",  "MKL_NUM_THREADS",
     "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "PYTHONUNBUFFERED", "TMPDIR",
 };
 
-/* Variables of the sweep's own and those that an image must not decide count inside.  The runtime's shell
- * would expand some values; without the prefix these come through as they are, unless the image has the
- * variable too. */
+/* Variables of the sweep's own and those that an image must not decide count inside.  The runtime's
+ * shell would expand some values; without the prefix these come through as they are, unless the
+ * image has the variable too. */
 static bool counts_inside(const struct container *c, const char *entry)
 {
     static const char *const never[] = { "PATH=", "HOME=", "PWD=", "APPTAINER", "SINGULARITY" };
@@ -187,7 +187,7 @@ static bool counts_inside(const struct container *c, const char *entry)
     return counts;
 }
 
-/* What comes first stays. */
+/* Adds the entry, unless its variable is there already. */
 static void add_entry(struct words *w, char *entry)
 {
     size_t n = strcspn(entry, "=") + 1;

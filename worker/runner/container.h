@@ -33,12 +33,12 @@ int container_find(struct container *c, const struct order *o, char *const *env,
 /* The runtime's words, without the project; ended by NULL, in a. */
 char **container_words(const struct container *c, struct arena *a);
 /*
- * Words for /bin/sh, which starts these with the project bound as well if that folder is here:
- * it lies on the share, which may hang, so the job's own process must look.
+ * Words for /bin/sh, which starts `words` with the project bound as well if its folder is here:
+ * the folder lies on the share, which may hang, so the job's own process must look.
  */
 char **container_guard(char *const *words, const struct order *o, struct arena *a);
 
-/* The environment for the runtime: env, and what makes it count inside. */
+/* The environment for the runtime: env, and variables that make it count inside. */
 char **container_env(const struct container *c, char *const *env, struct arena *a);
 
 #endif

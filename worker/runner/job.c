@@ -24,17 +24,17 @@
 #include "worker/runner/container.h"
 #include "worker/runner/jobdir.h"
 
-/* What a job left behind in the background may finish its last write. */
+/* Leftovers of a job in the background may finish their last write. */
 #define LEFTOVERS_MS 2000
 /* From SIGTERM to SIGKILL where no order says how long: enough to write a model to disk. */
 #define GRACE_MS 10000
-/* Slurm tells a pilot's processes to end one after the other: of a job that has died of that its
- * runner hears before it is told itself. */
+/* Slurm tells a pilot's processes to end one after the other: a runner may see its job die of that
+ * before the runner is told. */
 #define TOLD_LATE_MS      500
 #define KILL_PAUSE_MS     10
 #define KILL_PAUSE_MAX_MS 1000
 
-/* ---- what becomes of it ---- */
+/* ---- outcome ---- */
 
 static void set_reason(struct job *j, const char *text)
 {
@@ -50,7 +50,7 @@ static bool has_come_to_its_end(const struct job *j)
     return WIFEXITED(j->status) && WEXITSTATUS(j->status) == 0;
 }
 
-/* It ended by itself, and not well: memory ran out, a signal, or a code. */
+/* The job ended by itself, and not well: memory ran out, a signal, or a code. */
 static void judge_failure(struct job *j)
 {
     /* Whether the kernel ended a process here, of this job or another, while it ran. */
@@ -110,8 +110,8 @@ static void judge(struct job *j)
         j->outcome.cause = CAUSE_OOM;
         break;
     case JOB_IS_PREEMPTED:
-        /* A job that was asked to save may call that well done.  In a batch those that are done have
-         * said so. */
+        /* A job that was asked to save may exit with code 0 after that.  In a batch jobs that are
+         * done have said so. */
         is_well = is_well &&
                   !(j->was_asked &&
                     (j->is_batch || checkpoint_signal_was_obeyed(&j->asked, j->scratch, j->hex)));
@@ -132,10 +132,10 @@ static void judge(struct job *j)
     j->deadline_ms = -1;
 }
 
-/* ---- its start ---- */
+/* ---- start ---- */
 
-/* Fills in what is executed: the words, the shell and the environment, all of it in a.  A failure is the
- * job's own fault, or its machine lacks what runs containers. */
+/* Fills in what is executed: the words, the shell and the environment, all of it in a.  A failure
+ * is the job's own fault, or its machine lacks what runs containers. */
 static int plan(struct job_spawn *p, const struct order *o, const struct value *params,
                 const struct job_site *site, struct arena *a, struct err *e)
 {
@@ -151,9 +151,9 @@ static int plan(struct job_spawn *p, const struct order *o, const struct value *
     command = buf_to_arena(&expanded, a);
     if (rc < 0)
         return -1;
-    /* The lines of setup are run in the command's own shell, so that what they set is there for it.  A
-     * line that fails does not stop the command: many scripts that are sourced there, conda's for one,
-     * do not work under set -e.  A user who wants that writes it as the first line. */
+    /* The lines of setup are run in the command's own shell, so that what they set is there for it.
+     * A line that fails does not stop the command: many scripts that are sourced there, conda's for
+     * one, do not work under set -e.  A user who wants that writes it as the first line. */
     text = w->setup == NULL ? command : arena_printf(a, "%s\n%s", w->setup, command);
     p->shares_with_group = o->for_another;
     token_hex(&o->assignment.token, hex);
@@ -170,7 +170,7 @@ static int plan(struct job_spawn *p, const struct order *o, const struct value *
     if (w->setup == NULL)
         p->words = job_spawn_words(command, a);
     else if (access("/bin/bash", X_OK) == 0)
-        p->shell = "/bin/bash"; /* what people write there ("source", conda) is meant for it */
+        p->shell = "/bin/bash"; /* users write for it there ("source", conda) */
     if (p->words != NULL)
         p->program = job_spawn_program(p->words[0], jobenv_get(p->env, "PATH"), a);
     p->shell_words = shell_words = arena_alloc(a, 4 * sizeof *shell_words);
@@ -244,7 +244,7 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
     j->deadline_ms = -1;
 }
 
-/* ---- its end ---- */
+/* ---- end ---- */
 
 static void end_all(struct job *j, int64_t grace_ms)
 {
@@ -254,7 +254,7 @@ static void end_all(struct job *j, int64_t grace_ms)
 }
 
 /*
- * It is asked to save its state first, if it can be: in a container the runtime is not, which
+ * Asks the job to save its state first, if it can: in a container the runtime is not asked, as it
  * would pass the signal on to the shell inside.
  */
 static void end_gently(struct job *j, enum job_stop stop)
@@ -313,10 +313,10 @@ static void begin_preemption(struct job *j, enum cause cause, const char *reason
         set_reason(j, reason);
 }
 
-/* One that has ended by itself, or is being ended already, keeps its outcome. */
+/* A job that has ended by itself, or is being ended already, keeps its outcome. */
 void job_preempt(struct job *j, enum cause cause, const char *reason, int64_t budget_ms)
 {
-    if (budget_ms != SCHEMA_NONE) { /* a third of it is for those that do not listen */
+    if (budget_ms != SCHEMA_NONE) { /* a third of it is for processes that do not listen */
         int64_t end_ms = budget_ms / 3 < GRACE_MS ? budget_ms / 3 : GRACE_MS;
 
         if (end_ms < j->end_grace_ms)
@@ -351,7 +351,7 @@ void job_tick(struct job *j)
                         : memwatch_look(&j->memwatch);
     struct buf text = { 0 };
 
-    if (bytes > 0) { /* it gets no time to save: others would have to go with it */
+    if (bytes > 0) { /* no time to save: other jobs would end with it */
         buf_add_str(&text, "out of memory: it used ");
         units_add_size(&text, bytes);
         buf_add_str(&text, " of ");
@@ -388,8 +388,8 @@ int job_wait_ms(const struct job *j)
     return watch_ms >= 0 && watch_ms < wait_ms ? watch_ms : (int)wait_ms;
 }
 
-/* What a process used counts with those it waited for itself: all of the job but what nobody waited
- * for.  The memory is that of the largest one. */
+/* A process's usage includes that of processes it waited for: all of the job but those that were
+ * never waited for.  The memory is that of the largest one. */
 void job_reap(struct job *j)
 {
     struct rusage used;
@@ -445,7 +445,7 @@ static int write_outcome(const struct scratch *s, const char *hex, const struct 
 int job_save_outcome(const struct scratch *s, const char *hex, const struct outcome *outcome,
                      struct err *e)
 {
-    /* What could not even be started, or was wiped, still has its outcome. */
+    /* A job that could not even be started, or whose folder was wiped, still has its outcome. */
     if (write_outcome(s, hex, outcome, NULL) < 0) {
         (void)mkdirat(s->run_fd, hex, 0700);
         if (write_outcome(s, hex, outcome, e) < 0)
@@ -463,7 +463,7 @@ int job_save(struct job *j, struct scratch *s, struct err *e)
     struct err why = { 0 };
 
     CRASH_POINT(job_exited);
-    /* First, as a full scratch may have no room for the outcome. */
+    /* Sheds first, as a full scratch may have no room for the outcome. */
     if (jobdir_shed(s, j->hex, &why) < 0)
         log_event(LOG_WARN, "not-shed", "attempt", "%s", j->hex, "error", "%s", why.text, NULL);
     if (job_save_outcome(s, j->hex, &j->outcome, e) < 0)

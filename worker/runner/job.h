@@ -8,7 +8,7 @@
  *      │           └────────── its own grace ─────────▲
  *      └── cancelled; time limit, or preempted, and nobody to ask ──┘
  *
- * Inside Slurm one that has failed is unclear for a moment before it is over.
+ * Inside Slurm a job that has failed is unclear for a moment before it is over.
  *
  * A job that may go on elsewhere (its time is up, or its place is taken away) and named a signal
  * is first asked to save its state (checkpoint:); a cancelled one is not.
@@ -35,7 +35,7 @@ enum job_phase {
     JOB_PHASE_OVER
 };
 
-/* Why it was told to end. */
+/* Why the job was told to end. */
 enum job_stop {
     JOB_NOT_STOPPED,
     JOB_TIME_IS_UP,
@@ -54,8 +54,8 @@ struct job {
     int64_t deadline_ms; /* monotonic: when the phase ends; -1: never */
     int64_t time_ms;     /* its limit; 0: none */
     int64_t kill_pause_ms;
-    int save_signal; /* by which it is asked to save its state; 0: by none */
-    bool was_asked;  /* and was */
+    int save_signal; /* that asks the job to save its state; 0: none */
+    bool was_asked;  /* the job was asked */
     struct checkpoint_request asked;
     const struct scratch *scratch;
     bool is_batch;
@@ -68,7 +68,7 @@ struct job {
     const struct oom *oom;
     int64_t kills, hits; /* oom_kills and oom_hits when it began */
     int64_t memory_bytes;
-    struct memwatch memwatch; /* inside Slurm, where it is not */
+    struct memwatch memwatch; /* used if the kernel does not limit the job's memory */
     struct outcome outcome;
     char reason[REASON_MAX_BYTES + 1];
 };
@@ -83,15 +83,14 @@ struct job_site {
     const struct value *chunk; /* of the process of a batch; NULL: of a job */
 };
 
-/* Starts it.  What cannot be started is over at once, and its outcome says why. */
+/* Starts the job.  One that cannot be started is over at once, and its outcome says why. */
 void job_start(struct job *j, const struct job_site *site, const struct order *o, struct arena *a);
-/* SIGTERM to all of it, SIGKILL after grace_ms. */
+/* Sends SIGTERM to all its processes, and SIGKILL after grace_ms. */
 void job_cancel(struct job *j, int64_t grace_ms);
-/* Its place is taken away: the same after it was asked to save its state.  Unless it
- * comes to its end meanwhile with exit code 0, and has not saved when it was asked to, the outcome says
- * event lose, and this cause.  reason: NULL, or why;
- * budget_ms: until all of it is gone, SCHEMA_NONE: as long as it may take.  Said again, only a
- * budget that is over sooner counts. */
+/* The job loses its place: as job_cancel, after it was asked to save its state.  Unless it comes to
+ * its end meanwhile with exit code 0, and has not saved when it was asked to, the outcome says
+ * event lose, and this cause.  reason: NULL, or why; budget_ms: until all of it is gone,
+ * SCHEMA_NONE: as long as it may take.  Called again, only a budget that is over sooner counts. */
 void job_preempt(struct job *j, enum cause cause, const char *reason, int64_t budget_ms);
 /* Collects children that ended; call it when SIGCHLD came. */
 void job_reap(struct job *j);

@@ -18,7 +18,7 @@
 
 enum { FILE_MODE = 0640, LOG_MODE = 0600 };
 
-/* A spare folder has it already, and it is empty. */
+/* Makes the folder; a spare folder has it already, and it is empty. */
 static int have_dir(int dir_fd, const char *name, struct err *e)
 {
     if (mkdirat(dir_fd, name, JOB_DIR_MODE) < 0 && errno != EEXIST)
@@ -31,7 +31,7 @@ static int put_file(int dir_fd, const char *name, struct bytes content, struct e
     return scratch_put(dir_fd, name, content.data, content.n, FILE_MODE, e);
 }
 
-/* Links to the trees in the cache. */
+/* Makes links to the trees in the cache. */
 static int make_data(const struct jobdir *d, const struct scratch *s, const struct list *data,
                      struct err *e)
 {
@@ -63,7 +63,7 @@ static int make_data(const struct jobdir *d, const struct scratch *s, const stru
     return result;
 }
 
-/* What a process needs to run: work/ with the source, tmp/, data/. */
+/* Makes what a process needs to run: work/ with the source, tmp/, data/. */
 static int make_process_folders(struct jobdir *d, const struct scratch *s, const struct order *o,
                                 struct err *e)
 {
@@ -86,7 +86,7 @@ static int make_process_folders(struct jobdir *d, const struct scratch *s, const
     return d->work_fd < 0 ? -1 : 0;
 }
 
-/* In JSON, YAML and msgpack; the chunk of a batch in JSON and msgpack. */
+/* Writes the parameters in JSON, YAML and msgpack; the chunk of a batch in JSON and msgpack. */
 static int write_params(int fd, const struct order *o, const struct value *params, struct err *e)
 {
     bool is_chunk = order_is_process(o);
@@ -113,7 +113,7 @@ static int write_params(int fd, const struct order *o, const struct value *param
     return result;
 }
 
-/* All in the folder dir_fd/name, which is there. */
+/* Fills the folder dir_fd/name, which is there. */
 static int fill_jobdir(struct jobdir *d, const struct scratch *s, int dir_fd, const char *name,
                        const struct order *o, const struct value *params, struct err *e)
 {
@@ -144,8 +144,8 @@ int jobdir_make(struct jobdir *d, const struct scratch *s, struct spares *spares
     *d = (struct jobdir){ -1, -1, -1 };
     token_hex(&o->assignment.token, hex);
     snprintf(hidden, sizeof hidden, ".%s", hex);
-    /* A spare folder is whole before it gets its name: in run/ nothing of an earlier attempt is ever seen.
-     * Whatever is wrong with it is not wrong with a fresh one. */
+    /* A spare folder is whole before it gets its name: in run/ nothing of an earlier attempt is
+     * ever seen.  Whatever is wrong with it is not wrong with a fresh one. */
     if (!order_is_process(o) && scratch_take_spare(spares, s, hidden)) {
         if (fill_jobdir(d, s, s->spare_fd, hidden, o, params, NULL) == 0) {
             (void)renameat(d->fd, JOB_LOG, s->log_fd, hex);
@@ -168,7 +168,7 @@ int jobdir_make(struct jobdir *d, const struct scratch *s, struct spares *spares
     }
     d->log_fd = openat(s->log_fd, hex, flags, LOG_MODE);
     rc = d->log_fd < 0 ? err_sys(e, "create %s/%s", SCRATCH_LOG, hex) : 0;
-    /* Its checkpoint last of all: a folder that could not be made takes none with it. */
+    /* The checkpoint comes last of all: a folder that could not be made takes none with it. */
     if (rc == 0 && !order_is_process(o)) {
         brought = mem_printf("%s/%s", SCRATCH_CHECKPOINTS, hex);
         if (o->assignment.attempt > 1)

@@ -15,10 +15,10 @@
 #include "worker/base/scratch.h"
 #include "common/share/share.h"
 
-/* Where nothing else is said. */
+/* PATH, where no other is set. */
 static const char default_path[] = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
-/* What a job is given of the agent's own environment. */
+/* Variables of the agent's own environment that a job is given. */
 static const char *const inherited[] = { "LANG", "LC_*", "TZ" };
 static const char *const inherited_in_slurm[] = { "SLURM_*", "CUDA_*" };
 
@@ -45,7 +45,7 @@ void jobenv_find_user(const char *scratch, struct arena *a, struct jobenv_user *
 
     if (account == NULL || account->pw_uid != geteuid())
         account = getpwuid(geteuid());
-    /* An agent that changed its user still has another's HOME. */
+    /* An agent that changed its user still has the HOME of another. */
     if (!is_folder(home, true))
         home = account != NULL && is_folder(account->pw_dir, false) &&
                        strcmp(account->pw_dir, "/") != 0
@@ -75,7 +75,7 @@ static bool is_of(const char *entry, const char *name, size_t n)
     return strncmp(entry, name, n) == 0 && entry[n] == '=';
 }
 
-/* What comes later counts. */
+/* Sets an entry; a later one replaces an earlier one. */
 static void put_entry(struct list_of_env *l, char *entry)
 {
     size_t n = strcspn(entry, "=");
@@ -123,7 +123,7 @@ static void inherit(struct list_of_env *l, const char *const *patterns, size_t n
         }
 }
 
-/* ---- what is in it ---- */
+/* ---- contents ---- */
 
 static void set_ludwig(struct list_of_env *l, const struct order *o, const char *job_path)
 {
@@ -175,7 +175,7 @@ char **jobenv_make(const struct order *o, const struct jobenv_user *user, const 
     inherit(&l, inherited, COUNT_OF(inherited));
     for (size_t i = 0; i < COUNT_OF(thread_counts); i++)
         set_number(&l, thread_counts[i], cpus_milli >= 2000 ? cpus_milli / 1000 : 1);
-    /* Inside Slurm its own choice of GPUs stays, unless several jobs share what it gave. */
+    /* Inside Slurm its choice of GPUs stays, unless several jobs share what Slurm gave. */
     if (o->in_slurm)
         inherit(&l, inherited_in_slurm, COUNT_OF(inherited_in_slurm));
     if (!o->in_slurm || o->gpus.n > 0) {

@@ -22,10 +22,10 @@ struct jobenv_user {
 /* Strings live in a. */
 void jobenv_find_user(const char *scratch, struct arena *a, struct jobenv_user *user);
 
-/* The entries NAME=VALUE, ended by NULL, all in a. job_path: the attempt's folder. */
+/* The entries NAME=VALUE, ended by NULL, all in a.  job_path: the attempt's folder. */
 char **jobenv_make(const struct order *o, const struct jobenv_user *user, const char *job_path,
                    struct arena *a);
-/* NULL when it is not there. */
+/* The variable's value; NULL when it is not there. */
 const char *jobenv_get(char *const *env, const char *name);
 
 #endif

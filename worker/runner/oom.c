@@ -66,7 +66,7 @@ static bool read_file(const char *folder, const char *name, struct buf *text)
 
 /* ---- the group ---- */
 
-/* A group of version 2 that nobody counts in is counted by one above it. */
+/* Opens the counter of a group, or of one above it if version 2 does not count in the group. */
 static int open_kills(const struct oom *o)
 {
     char *folder = mem_strdup(o->group.folder), *slash;
@@ -290,8 +290,8 @@ int64_t memwatch_parse(const char *text, const char *anon, const char *shmem)
     return anon_kb < 0 || shmem_kb < 0 ? -1 : (anon_kb + shmem_kb) * 1024;
 }
 
-/* Of all these processes; what is gone counts nothing.  In status, what several share counts in full for
- * each; their parts of that are in smaps_rollup, which takes the kernel longer to say. */
+/* Of all these processes; what is gone counts nothing.  In status, what several share counts in
+ * full for each; their parts of that are in smaps_rollup, which takes the kernel longer to say. */
 static int64_t add_up(const struct process_tree_process *list, size_t n, bool in_parts)
 {
     int64_t sum = 0;

@@ -26,10 +26,10 @@
 
 /* An outcome that could not be written (scratch is full) is tried again after this. */
 #define SAVE_PAUSE_MS 1000
-/* What a dead agent sent lies in the socket already; this long for one that is just dying. */
+/* A dead agent's orders are in the socket already; this long for an agent that is just dying. */
 #define DRAIN_MS 1000
-/* From SIGTERM, which Slurm sends to all processes of a pilot, until the job should be gone, unless the
- * agent says less: Slurm kills what is left after KillWait, which is 30 s at most sites. */
+/* From SIGTERM, which Slurm sends to all processes of a pilot, until the job should be gone, unless
+ * the agent says less: Slurm kills what is left after KillWait, which is 30 s at most sites. */
 #define TOLD_BUDGET_MS (20 * 1000)
 
 struct runner {
@@ -39,17 +39,17 @@ struct runner {
     struct arena *user_arena;
     struct jobenv_user user;
     struct wire wire; /* to the agent; fd -1: there is none */
-    bool is_deaf;     /* it cannot be told anything any more, but may have said something */
+    bool is_deaf;     /* the agent cannot be told anything any more, but may have sent orders */
     int signal_fd;
     int null_fd;
     struct oom oom;
     struct memlimit limit;
     struct job job;          /* what runs: an attempt's process, or that of the mates */
     struct batch_jobs mates; /* of a batch */
-    int64_t grace_ms;        /* for its process, once none of them is wanted */
+    int64_t grace_ms;        /* for the mates' process, once no mate is wanted */
 };
 
-/* ---- words to the agent ---- */
+/* ---- notes to the agent ---- */
 
 static void lose_agent(struct runner *r)
 {
@@ -57,7 +57,7 @@ static void lose_agent(struct runner *r)
     r->is_deaf = false;
 }
 
-static void tell(struct runner *r, int type, const void *body)
+static void send_note(struct runner *r, int type, const void *body)
 {
     if (r->wire.fd >= 0 && !r->is_deaf && wire_send(&r->wire, type, 0, NULL, body, NULL) < 0)
         r->is_deaf = true;
@@ -78,13 +78,14 @@ static void tell_hello(struct runner *r)
         hello.started_at = r->job.outcome.started_at;
         hello.mates.n = batch_jobs_list(&r->mates, mates);
     }
-    tell(r, NOTE_HELLO, &hello);
+    send_note(r, NOTE_HELLO, &hello);
     free(mates);
 }
 
 /* ---- the job ---- */
 
-/* Starting it elsewhere may help: this machine is at fault. */
+/* Why the job could not be started, if this machine is at fault and starting it elsewhere may help;
+ * else NULL. */
 static const char *trouble_of(const struct outcome *x)
 {
     return x->event == EV_LOSE && x->started_at == 0 ? x->reason == NULL ? "" : x->reason : NULL;
@@ -96,7 +97,7 @@ static void save_job(struct runner *r)
     struct err e = { 0 };
 
     if (job_save(&r->job, &r->scratch, &e) == 0) {
-        tell(r, NOTE_ENDED, &ended);
+        send_note(r, NOTE_ENDED, &ended);
         return;
     }
     log_event(LOG_ERROR, "outcome-not-written", "attempt", "%s", r->job.hex, "error", "%s", e.text,
@@ -104,21 +105,21 @@ static void save_job(struct runner *r)
     (void)scratch_reopen(&r->scratch, NULL);
 }
 
-/* false: it could not be started, and its outcome says why. */
+/* false: the process could not be started, and its outcome says why. */
 static bool start_process(struct runner *r, const struct order *o, const struct value *chunk)
 {
     struct job_site site = { &r->scratch, &r->spares, &r->user, r->null_fd,
                              &r->oom,     &r->limit,  chunk };
     struct note_started started = { .token = o->assignment.token };
 
-    /* Not before: by now the agent has put us where we are to be. */
+    /* Opened only now: the agent has put us into our control group by now. */
     if (r->oom.root == NULL)
         oom_open(&r->oom, "");
     job_start(&r->job, &site, o, r->arena);
     if (r->job.phase == JOB_PHASE_OVER)
         return false;
     started.at = r->job.outcome.started_at;
-    tell(r, NOTE_STARTED, &started);
+    send_note(r, NOTE_STARTED, &started);
     return true;
 }
 
@@ -133,19 +134,19 @@ static void save_mates(struct runner *r)
         struct note_ended ended = { .token = mate->token, .trouble = trouble_of(&mate->outcome) };
 
         if (batch_jobs_save(&r->mates, mate, &e) == 0) {
-            tell(r, NOTE_ENDED, &ended);
+            send_note(r, NOTE_ENDED, &ended);
             continue;
         }
         log_event(LOG_ERROR, "outcome-not-written", "attempt", "%s", mate->hex, "error", "%s",
                   e.text, NULL);
         (void)scratch_reopen(&r->scratch, NULL);
     }
-    /* All of them have their outcome: the batch is over when its process is, too. */
+    /* All mates have their outcome: the batch is over when its process is, too. */
     if (r->job.phase == JOB_PHASE_NONE && batch_jobs_are_saved(&r->mates)) {
         struct note_ended ended = { .token = r->mates.token };
 
         batch_jobs_free(&r->mates);
-        tell(r, NOTE_ENDED, &ended);
+        send_note(r, NOTE_ENDED, &ended);
     }
 }
 
@@ -200,7 +201,7 @@ static int take_order(struct runner *r, const struct envelope *m, struct err *e)
     } else if (m->type == ORDER_STOP) {
         r->grace_ms = x.stop.grace_ms;
         batch_jobs_stop(&r->mates, &x.stop.token);
-        /* Another one has ended already, and the agent will hear of it. */
+        /* Any other job has ended already, and the agent will hear of it. */
         if (token_equal(&x.stop.token, &r->job.token) || batch_jobs_are_unwanted(&r->mates))
             job_cancel(&r->job, x.stop.grace_ms);
     } else if (token_equal(&x.preempt.token, &r->job.token)) {
@@ -228,7 +229,7 @@ static bool read_orders(struct runner *r)
     return rc > 0;
 }
 
-/* ---- agents that come and go ---- */
+/* ---- agents ---- */
 
 /* Returns whether a new agent came. */
 static bool take_agent(struct runner *r)
@@ -245,7 +246,7 @@ static bool take_agent(struct runner *r)
         close(fd);
         return false;
     }
-    /* The agent before is dead, but an order of its may still lie here. */
+    /* The agent before is dead, but an order that it sent may still lie here. */
     while (r->wire.fd >= 0 && poll(&p, 1, DRAIN_MS) > 0 && read_orders(r))
         ;
     lose_agent(r);
@@ -273,7 +274,7 @@ static void turn_once(struct runner *r, struct err *e)
         err_sys(e, "poll");
         return;
     }
-    /* Orders first: one that was sent before a process ended counts as such. */
+    /* Takes orders first: an order that was sent before a process ended counts as such. */
     if (n > 0 && p[1].revents != 0)
         (void)read_orders(r);
     if (n > 0 && p[0].revents != 0) {

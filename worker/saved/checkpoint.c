@@ -19,7 +19,7 @@
 #include "worker/saved/portable_names.h"
 #include "worker/saved/saved.h"
 
-/* Longer ones could not be opened by their path. */
+/* Longer paths cannot be opened. */
 enum { PATH_MAX_BYTES = 4000, VERSION = 1 };
 
 /* ---- names ---- */
@@ -111,7 +111,7 @@ int checkpoint_find_newest(const struct share_dir *d, const char *job_name,
 
 /* ---- removing ---- */
 
-/* It loses its name first, so that nobody takes half of it for the whole. */
+/* The checkpoint loses its name first, so that half of it is never taken for the whole. */
 static int remove_kept(const struct share_dir *d, const char *job_name,
                        const struct checkpoint_name *k, const char *token_hex, struct err *e)
 {
@@ -195,7 +195,7 @@ static void add_entry(struct checkpoint_snapshot *s, const struct checkpoint_ent
     s->entries[s->n++] = *entry;
 }
 
-/* What vanishes meanwhile was never there. */
+/* An entry that vanishes meanwhile was never there. */
 static int take_entry(void *context, int dir_fd, const struct portable_names_entry *found,
                       struct err *e)
 {

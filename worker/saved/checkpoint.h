@@ -2,24 +2,24 @@
 /*
  * checkpoint.h - names of checkpoints on the share, and what lies in a checkpoint
  *
- * The life of a checkpoint, in five files: a runner asks its job to save one (checkpoint_signal.h), the
- * publisher copies it to the share while the job runs (checkpoint_copy.h) and when it has ended
- * (checkpoint_publish.h), and a stager brings it to scratch for the next attempt (checkpoint_restore.h).
- * What they have in common is here: the names
+ * The life of a checkpoint, in five files: a runner asks its job to save one (checkpoint_signal.h),
+ * the publisher copies it to the share while the job runs (checkpoint_copy.h) and when it has ended
+ * (checkpoint_publish.h), and a stager brings it to scratch for the next attempt
+ * (checkpoint_restore.h).  What they have in common is here: the names
  *
  *   .ludwig/checkpoints/param_003/NAME.a2.5/       the fifth copy while attempt 2 ran
  *   .ludwig/checkpoints/param_003/NAME.a2/         what it left at its end
  *   .ludwig/checkpoints/param_003/.NAME.a2.TOKEN/  on its way there
  *   .ludwig/checkpoints/param_003/.NAME.a2.5.TOKEN/  being removed
  *
- * What has its name is whole.  A newer one gets its name before an older one loses its
+ * A checkpoint with its name is whole.  A newer one gets its name before an older one loses its
  * own, so that there always is one.
  *
- * and the snapshot of a folder: names, sizes, modes and times; the files are not read.  Written down it is the index
- * that lies with a copy on the share: it says what the copy must have to be whole, and
- * what only the index knows, as not every share can hold it (symlinks, modes, times, the
- * names that the job gave).  Fifos, sockets, devices and what is somebody else's are left
- * out.  No symlink is ever followed.
+ * and the snapshot of a folder: names, sizes, modes and times; the files are not read.  Written
+ * down it is the index that lies with a copy on the share: it says what the copy must have to be
+ * whole, and what only the index knows, as not every share can hold it (symlinks, modes, times, the
+ * names that the job gave).  Fifos, sockets, devices and other users' files are left out.  No
+ * symlink is ever followed.
  */
 #ifndef LUDWIG_WORKER_SAVED_CHECKPOINT_H
 #define LUDWIG_WORKER_SAVED_CHECKPOINT_H
@@ -42,27 +42,27 @@ struct checkpoint_name {
 };
 
 void checkpoint_add_name(struct buf *out, const char *job_name, const struct checkpoint_name *k);
-/* On its way to any of the attempt's names. */
+/* The temporary name on the way to any of the attempt's names. */
 void checkpoint_add_temporary(struct buf *out, const char *job_name, int64_t attempt,
                               const struct token *token);
 
-/* The newest one up to this; 1, 0 when there is none, -1 with e set.  d: .../param_003. */
+/* The newest checkpoint up to this; 1, 0 when there is none, -1 with e set.  d: .../param_003. */
 int checkpoint_find_newest(const struct share_dir *d, const char *job_name,
                            const struct checkpoint_name *up_to, struct checkpoint_name *newest,
                            struct err *e);
 
-/* Gives a whole one its name; what has that name already makes room. */
+/* Gives a whole copy its name; a copy that has that name already makes room. */
 int checkpoint_give_name(const struct share_dir *d, const char *temporary, const char *job_name,
                          const struct checkpoint_name *as, const char *token_hex, struct err *e);
 
-/* Removes all that is older (NULL: all), and what attempts up to this one left half-made. */
+/* Removes all older ones (NULL: all), and those that attempts up to this one left half-made. */
 int checkpoint_remove_older(const struct share_dir *d, const char *job_name,
                             const struct checkpoint_name *than, int64_t attempt,
                             const char *token_hex, struct err *e);
 
-/* ---- what lies in a folder ---- */
+/* ---- snapshots of folders ---- */
 
-/* In a copy; what the job itself calls so gets another name there. */
+/* The index in a copy; a file of the job with this name gets another one there. */
 #define CHECKPOINT_INDEX ".checkpoint"
 
 enum checkpoint_type { CHECKPOINT_FILE, CHECKPOINT_FOLDER, CHECKPOINT_LINK, CHECKPOINT_TYPES };
@@ -95,7 +95,7 @@ const char *checkpoint_stored(const struct checkpoint_entry *entry);
 /* The entry of this stored name, or NULL. */
 const struct checkpoint_entry *checkpoint_snapshot_find(struct checkpoint_snapshot *s,
                                                         const char *stored);
-/* By all that is in the index; and by inodes, which tell more. */
+/* Equal in all that is in the index; untouched: also in inodes, which tell more. */
 bool checkpoint_snapshot_equal(const struct checkpoint_snapshot *x,
                                const struct checkpoint_snapshot *y);
 bool checkpoint_snapshot_is_untouched(const struct checkpoint_snapshot *x,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jobjson.c - job.json, which lies with every result and says whose it is */
+/* jobjson.c - job.json, which lies with every result and names its attempt */
 
 #include "worker/saved/jobjson.h"
 
@@ -35,7 +35,7 @@ static struct value time_or_null(int64_t at, struct arena *a)
     return value_str(buf_to_arena(&text, a));
 }
 
-/* JSON has no word for what is no number. */
+/* JSON has no word for nan and infinity. */
 static struct value number_or_null(double x)
 {
     return isfinite(x) ? value_float(x) : value_null();
@@ -95,11 +95,11 @@ void jobjson_add(struct buf *out, const struct jobjson *j)
     token_hex(&x->token, hex);
     if (mp_read(x->params.data, x->params.n, a, &params, NULL) < 0)
         params = value_null();
-    /* As it was run, or as it was written when it could not be. */
+    /* The command as it was run, or as it was written if it could not be. */
     if (params.type == VALUE_MAP && template_expand(w->command, &params, &text, NULL) == 0)
         command = buf_to_arena(&text, a);
     buf_free(&text);
-    /* Of each measure its last value, and its range. */
+    /* For each measure its last value and its range. */
     for (size_t i = 0; i < n_metrics; i++) {
         const struct metric *m = &j->metrics->items[i];
         const struct member range[] = { value_member("min", number_or_null(m->min)),
@@ -161,7 +161,7 @@ void jobjson_add(struct buf *out, const struct jobjson *j)
     arena_destroy(a);
 }
 
-/* Ours are files that we may read, and begin with "token". */
+/* Our files are those that we may read, and that begin with "token". */
 int jobjson_read_token(const struct share_dir *at, const char *folder, struct token *token,
                        struct err *e)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jobjson.h - job.json, which lies with every result and says whose it is
+ * jobjson.h - job.json, which lies with every result and names its attempt
  *
  * "token" is always its first member: the attempt whose result this is.
  */
@@ -21,7 +21,7 @@ struct jobjson {
 
 void jobjson_add(struct buf *out, const struct jobjson *j);
 
-/* Reads whose result lies in the folder: 1 with the token, 0 when there is no job.json (or
+/* Reads the token of the result in the folder: 1 with the token, 0 when there is no job.json (or
  * none of ours), -1 with e set. */
 int jobjson_read_token(const struct share_dir *at, const char *folder, struct token *token,
                        struct err *e);

@@ -23,7 +23,7 @@ static const char series_suffix[] = ".csv";
 
 struct lines {
     int fd;
-    size_t begin, end; /* what is not handed out yet */
+    size_t begin, end; /* of the bytes not handed out yet */
     bool at_end;
     char bytes[LINE_MAX_BYTES + 1];
 };
@@ -101,7 +101,7 @@ static void set_metric(struct metrics *m, const char *name, size_t n, double val
     metric->n++;
 }
 
-/* All numbers but those that say which step, and in a batch which job, a line is about. */
+/* Takes all numbers but those that say which step, and in a batch which job, a line is about. */
 static void set_all(struct metrics *m, const struct value *map)
 {
     static const char *const reserved[] = { "step", "job", "done", "failed" };

@@ -22,9 +22,9 @@ struct metrics {
 /* Reads whatever is there; what cannot be read is left out. */
 void metrics_read_lines(struct metrics *m, int dir_fd, const char *name);
 void metrics_read_series(struct metrics *m, int dir_fd, const char *name);
-/* A *.csv in the folder itself. */
+/* Whether path is a *.csv in the folder itself. */
 bool metrics_is_series(const char *path);
-/* Every *.csv in the folder itself. */
+/* Reads every *.csv in the folder itself. */
 void metrics_read_folder(struct metrics *m, int dir_fd);
 
 #endif

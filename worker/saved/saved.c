@@ -45,7 +45,7 @@ static void add_rename(struct saved *s, const struct saved_rename *r)
     s->renames[s->n_renames++] = *r;
 }
 
-/* ---- what is not ours ---- */
+/* ---- other users' files ---- */
 
 static void leave_out(struct saved *s, const char *path)
 {
@@ -59,7 +59,7 @@ bool saved_is_foreign(int error)
            error == ELOOP;
 }
 
-/* One that was scanned, with all that is in it. */
+/* Leaves out an entry that was scanned, with all that is in it. */
 static void take_out(struct saved *s, const char *top)
 {
     size_t kept = 0, n = strlen(top);
@@ -75,7 +75,7 @@ static void take_out(struct saved *s, const char *top)
     s->n = kept;
 }
 
-/* From the last to the first: what is in a folder before the folder, whose old name it needs. */
+/* Renames from the last to the first: entries before their folder, whose old name they need. */
 static int apply_renames(struct saved *s, int root_fd, size_t first, struct err *e)
 {
     for (size_t i = s->n_renames; i-- > first;) {
@@ -85,7 +85,7 @@ static int apply_renames(struct saved *s, int root_fd, size_t first, struct err 
         char *to = mem_printf("%s%s%s", r->folder, slash, r->to);
         int result = 0;
 
-        /* One that is gone was renamed before this was broken off. */
+        /* An entry that is gone was renamed before this was broken off. */
         if (renameat(root_fd, from, root_fd, to) < 0 && errno != ENOENT) {
             if (!saved_is_foreign(errno)) {
                 result = err_sys(e, "rename %s to %s", from, to);
@@ -118,7 +118,7 @@ static void add_entry(struct saved *s, const struct saved_entry *entry)
     s->entries[s->n++] = *entry;
 }
 
-/* What belongs to somebody else stays as it is. */
+/* Sets group and mode; files of other users stay as they are. */
 static void set_modes(const struct scan *x, int fd, const struct stat *st, mode_t mode)
 {
     if (x->modes->group != (gid_t)-1 && st->st_gid != x->modes->group &&
@@ -128,7 +128,7 @@ static void set_modes(const struct scan *x, int fd, const struct stat *st, mode_
         (void)fchmod(fd, mode);
 }
 
-/* Opens what is ours even where the job took away our rights. */
+/* Opens our own file even if the job took away our rights. */
 static int open_own(int dir_fd, const char *name, int flags)
 {
     int fd = openat(dir_fd, name, flags | O_NOFOLLOW | O_CLOEXEC);

@@ -5,8 +5,8 @@
  * A scan makes the tree fit for the share, in place: names that some clients could not
  * show are changed (portable_names.h), modes become the project's, and what is neither file,
  * folder nor symlink is removed.  The changes of names are written down before they
- * are made, so that a scan that was broken off can be done again.  What we may not read
- * or rename, as it is somebody else's, stays as it is and is left out.
+ * are made, so that a scan that was broken off can be done again.  Other users' files,
+ * which we may not read or rename, stay as they are and are left out.
  */
 #ifndef LUDWIG_WORKER_SAVED_SAVED_H
 #define LUDWIG_WORKER_SAVED_SAVED_H
@@ -29,7 +29,7 @@ struct saved_rename {
     const char *folder; /* below the saved folder, by its old names; "" for that itself */
     const char *from;
     const char *to;
-    const char *path; /* by the new names: of what it is now */
+    const char *path; /* of the entry now, by the new names */
 };
 
 struct saved {
@@ -40,7 +40,7 @@ struct saved {
     struct saved_rename *renames;
     size_t n_renames;
     size_t renames_capacity;
-    const char **left_out; /* paths of fifos and the like, and of what is not ours */
+    const char **left_out; /* paths of fifos and the like, and of other users' files */
     size_t n_left_out;
     size_t left_out_capacity;
 };
@@ -53,12 +53,12 @@ int saved_scan(struct saved *s, int dir_fd, const char *name, int record_fd, con
                const struct share_modes *modes, struct err *e);
 void saved_free(struct saved *s);
 
-/* What an error says of something that a container left: it belongs to somebody else, or is a
- * mount that died with it. */
+/* Whether the error means something that a container left: a file of another user, or a mount that
+ * died with the container. */
 bool saved_is_foreign(int error);
 
-/* Copies what was scanned in from_fd to an empty folder, see share_copy_in; ERR_FAILED: it has changed
- * since. */
+/* Copies what was scanned in from_fd to an empty folder, see share_copy_in; ERR_FAILED: it has
+ * changed since. */
 int saved_copy(struct saved *s, int from_fd, const struct share_dir *to, struct err *e);
 
 #endif

@@ -22,13 +22,13 @@ struct sftplink {
     char *address;
     pthread_mutex_t lock; /* for what follows */
     struct mux *mux;      /* NULL: there is none */
-    size_t n_users;       /* of connections it gave out */
+    size_t n_users;       /* connections that it gave out */
     struct err why;       /* of the last failure */
-    int64_t pause_ms;     /* since then; 0: it went well */
+    int64_t pause_ms;     /* after the last failure; 0: there was none */
     int64_t not_before_ms;
 };
 
-/* Nobody waits for the process of a connection: it ends when it has passed on what was written. */
+/* The process of a connection is not waited for: it ends when it has passed on what was written. */
 struct sftplink *sftplink_create(const char *address)
 {
     struct sftplink *l = mem_alloc(sizeof *l);
@@ -54,7 +54,7 @@ int64_t sftplink_pause_ms(int64_t last_ms)
     return last_ms == 0 ? 1000 : 2 * last_ms > 30000 ? 30000 : 2 * last_ms;
 }
 
-/* ---- its process ---- */
+/* ---- the session's process ---- */
 
 static void drop_mux(struct sftplink *l)
 {
@@ -122,7 +122,7 @@ static int connect_sftp(void *context, struct err *e)
     return fd;
 }
 
-static void leave(void *context)
+static void leave_mux(void *context)
 {
     struct sftplink *l = context;
 
@@ -134,5 +134,5 @@ static void leave(void *context)
 
 struct share_source sftplink_source(struct sftplink *l)
 {
-    return (struct share_source){ .connect = connect_sftp, .leave = leave, .context = l };
+    return (struct share_source){ .connect = connect_sftp, .leave = leave_mux, .context = l };
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache.c - staged trees on scratch, each once, read-only, named by what is in them */
+/* cache.c - staged trees on scratch, each once, read-only, named by their content */
 
 #include "worker/stager/cache.h"
 
@@ -22,8 +22,9 @@ enum { SPACE_TRIES = 3 };
 
 /* ---- using ---- */
 
-/* A job that changes a file which trees share changes it in all of them, and only one is watched for that.
- * Whether any of the others is in use; doubts: look at them file by file next time. */
+/* A job that changes a file which trees share changes it in all of them, and only one is watched
+ * for that. Returns whether another such tree is in use; doubts: look at these trees file by file
+ * next time. */
 static bool meet_others(int cache_fd, const struct digest *tree, bool doubts)
 {
     bool are_in_use = false;
@@ -45,7 +46,7 @@ static bool meet_others(int cache_fd, const struct digest *tree, bool doubts)
     return are_in_use;
 }
 
-/* Watched first, so that nothing happens between looking and watching. */
+/* The tree is watched first, so that no change falls between looking and watching. */
 enum cache_state cache_open_tree(int cache_fd, struct cache_use *use)
 {
     char name[CACHE_NAME_BYTES];
@@ -84,7 +85,8 @@ void cache_close_tree(int cache_fd, const struct cache_use *use)
     struct record r;
 
     if (record_open(&r, cache_fd, &use->tree)) {
-        /* What others use stays open, as they may be told of changes that nobody has looked at yet. */
+        /* A tree that other stagers use stays open: they may be told of changes that were not
+         * looked at yet. */
         if (use->is_doubted)
             r.head->use = RECORD_DOUBTED;
         else if (r.head->use != RECORD_DOUBTED && !use->is_used_by_others)
@@ -95,7 +97,7 @@ void cache_close_tree(int cache_fd, const struct cache_use *use)
     cache_touch(cache_fd, &use->tree);
 }
 
-/* ---- what there is to begin with ---- */
+/* ---- the tree at the beginning ---- */
 
 /* Where the record cannot be used every file is looked at again. */
 static void trust_record(struct stage *s)
@@ -133,7 +135,7 @@ static bool is_single_file(const struct plan *p)
     return p->n == 1 && plan_path(p, 0)[0] == '\0';
 }
 
-/* What was made in this boot of the machine can be told by its modes. */
+/* Files that were made in this boot of the machine are known to be whole by their modes. */
 static int begin_new(struct stage *s, struct err *e)
 {
     char begun[CACHE_NAME_BYTES], id[BOOT_BYTES];
@@ -163,8 +165,8 @@ static int begin_new(struct stage *s, struct err *e)
     return 0;
 }
 
-/* Chooses what is worked on: the tree itself if it has its name already, else one on its way. */
-static int begin(struct stage *s, struct err *e)
+/* Chooses where to work: in the tree itself if it has its name already, else in one on its way. */
+static int begin_tree(struct stage *s, struct err *e)
 {
     char name[CACHE_NAME_BYTES], fix[CACHE_NAME_BYTES];
     struct stat st;
@@ -212,7 +214,7 @@ static bool is_file(const struct cache_row *row)
     return (row->kind == PACK_FILE || row->kind == PACK_PROGRAM) && row->size > 0;
 }
 
-/* A file and a program of one content are two. */
+/* A file and a program with the same content have two keys. */
 static struct digest key_of(const struct cache_row *row)
 {
     struct digest key = row->content;
@@ -229,7 +231,7 @@ static struct digest digest_of_inode(uint64_t inode)
     return d;
 }
 
-/* but: the tree that is staged. */
+/* Opens the records of all trees but `but`, the one that is staged. */
 static struct earlier *earlier_open(int cache_fd, const struct digest *but)
 {
     struct earlier *l = mem_alloc(sizeof *l);
@@ -266,7 +268,7 @@ static struct earlier *earlier_open(int cache_fd, const struct digest *but)
     return l;
 }
 
-/* With a ctime that is newer because it was linked for this tree, too. */
+/* Whether the file is what its row says; it may have a newer ctime from a link for this tree. */
 static bool is_still(const struct earlier *l, const struct cache_row *row, const struct stat *st)
 {
     struct digest inode = digest_of_inode(st->st_ino);
@@ -300,7 +302,7 @@ static bool earlier_link(struct earlier *l, const struct cache_row *row, int dir
     old_fd = dir_walk_to(&t->walk, record_path(&t->record, number - t->first), &old, NULL);
     if (old_fd < 0 || fstatat(old_fd, old, &st, AT_SYMLINK_NOFOLLOW) < 0 || !is_still(l, from, &st))
         return false;
-    t->record.head->is_shared = true; /* before it is, as we may be killed */
+    t->record.head->is_shared = true; /* before the link, as we may be killed */
     if (linkat(old_fd, old, dir_fd, name, 0) < 0)
         return false;
     inode = digest_of_inode(st.st_ino);
@@ -308,7 +310,7 @@ static bool earlier_link(struct earlier *l, const struct cache_row *row, int dir
     return true;
 }
 
-/* By linking them files got another ctime: that is taken down for the trees they are from. */
+/* Files got another ctime when they were linked: it is taken down for the trees they are from. */
 static void earlier_close(struct earlier *l)
 {
     for (size_t k = 0; k < l->n; k++) {
@@ -332,7 +334,7 @@ static void earlier_close(struct earlier *l)
     free(l);
 }
 
-/* ---- what of it is there already ---- */
+/* ---- files that are there already ---- */
 
 static bool file_is_whole(const struct stage *s, size_t i, int dir_fd, const char *name)
 {
@@ -356,8 +358,8 @@ static bool file_is_whole(const struct stage *s, size_t i, int dir_fd, const cha
     return is_same;
 }
 
-/* Says what is wanted; all folders are there then.  Of a live tree nothing is linked: what its files are
- * to be replaced by is made elsewhere. */
+/* Decides which entries are wanted, and makes all folders.  In a live tree nothing is linked:
+ * replacements of its files are made elsewhere. */
 static int survey(struct stage *s, struct err *e)
 {
     struct earlier *earlier = earlier_open(s->cache->fd, &s->plan.set.tree);
@@ -456,10 +458,10 @@ static int make_symlink(struct stage *s, size_t i, struct err *e)
                                                : 0;
 }
 
-/* ---- what it is now ---- */
+/* ---- the record ---- */
 
-/* Writes down what all of the tree is now.  A file that was put into a tree which jobs are at, and was
- * changed since, is not taken for what it should be. */
+/* Writes down what all of the tree is now.  A file that was put into a tree which jobs are at, and
+ * was changed since, is not taken for whole. */
 static int take_rows(struct stage *s, struct err *e)
 {
     for (size_t i = 0; i < s->plan.n; i++) {
@@ -482,10 +484,10 @@ static int take_rows(struct stage *s, struct err *e)
     return 0;
 }
 
-/* ---- its end ---- */
+/* ---- end ---- */
 
 /* The tree gets its name, then its record. */
-static int end(struct stage *s, struct err *e)
+static int end_tree(struct stage *s, struct err *e)
 {
     const struct pack_totals *totals = pack_totals(s->plan.reader);
     struct record_head head = { .tree = s->plan.set.tree,
@@ -502,7 +504,7 @@ static int end(struct stage *s, struct err *e)
             return err_sys(e, "name %s", name);
         CRASH_POINT(stage_named);
         if (is_single_file(&s->plan))
-            s->plan.entries[0].has_stat = false; /* it has another ctime now */
+            s->plan.entries[0].has_stat = false; /* the file has another ctime now */
         dir_walk_end(&s->walk);
         memcpy(s->name, name, sizeof name);
         dir_walk_begin(&s->walk, s->cache->fd, s->name);
@@ -520,9 +522,9 @@ static int end(struct stage *s, struct err *e)
     return io_remove_tree_at(s->cache->fd, name, e);
 }
 
-/* ---- all of it ---- */
+/* ---- staging ---- */
 
-/* What was brought before the disk was full is not brought again. */
+/* Files that were brought before the disk was full are not brought again. */
 static int fill_as_there_is_room(struct stage *s, struct err *e)
 {
     const struct pack_totals *totals = pack_totals(s->plan.reader);
@@ -546,7 +548,7 @@ static int stage_plan(struct stage *s, struct err *e)
     const struct plan *p = &s->plan;
     int result;
 
-    if (begin(s, e) < 0)
+    if (begin_tree(s, e) < 0)
         return -1;
     dir_walk_begin(&s->walk, s->cache->fd, s->name);
     dir_walk_begin(&s->other, s->cache->fd, s->name);
@@ -564,7 +566,7 @@ static int stage_plan(struct stage *s, struct err *e)
             result = make_symlink(s, i, e);
     if (result == 0) {
         CRASH_POINT(stage_linked);
-        result = end(s, e);
+        result = end_tree(s, e);
     }
     return result < 0 ? stage_was_disturbed(e) : 0;
 }
@@ -587,7 +589,7 @@ int cache_stage(struct cache *c, const struct pack_source_at *at, const struct d
 
         result = stage_plan(&s, e);
         umask(mask);
-        /* What does not fit must not stay in the way of what does. */
+        /* Files of a tree that does not fit must not stay in the way of trees that do. */
         if (result < 0 && e->kind == ERR_NO_SPACE) {
             cache_name(&set->tree, s.is_live ? CACHE_FIX : CACHE_NEW, name);
             (void)io_remove_tree_at(c->fd, name, NULL);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache.h - staged trees on scratch, each once, read-only, named by what is in them
+ * cache.h - staged trees on scratch, each once, read-only, named by their content
  *
  *   cache/DIGEST             a tree that is whole
  *   cache/.DIGEST.record     what it was when it was staged, see cache_record.h
- *   cache/.DIGEST.new        a tree on its way; after a crash it is gone on with
+ *   cache/.DIGEST.new        a tree on its way; after a crash staging goes on with it
  *
  * Stagers that share the cache have locks; else one process at a time stages.
  */
@@ -16,7 +16,7 @@
 #include "worker/base/child_protocol.h"
 #include "worker/stager/pack_source.h"
 
-/* ---- what the cache holds, and which of it goes when there is no room: cache_room.c ---- */
+/* ---- trees in the cache, and their removal to make room: cache_room.c ---- */
 
 struct cache_tree {
     struct digest tree;
@@ -30,9 +30,9 @@ struct cache_tree *cache_list(int cache_fd, size_t *n);
 /* Fills in all but the tree's digest; whether it is whole. */
 bool cache_look(int cache_fd, struct cache_tree *t);
 
-/* It was used a moment ago. */
+/* Notes that the tree was used a moment ago. */
 void cache_touch(int cache_fd, const struct digest *tree);
-/* All there is of it. */
+/* Removes all files of a tree. */
 int cache_remove(int cache_fd, const struct digest *tree, struct err *e);
 
 /* Removes what a process that was killed left half removed. */
@@ -49,23 +49,24 @@ struct cache {
     int fd;
     const struct cache_locks *locks; /* NULL: no other stager shares the cache */
     struct settings settings;
-    bool is_patient; /* what is staged is not urgent: its threads leave processors to jobs */
-    /* Whether a tree may be removed to make room: none that a job uses, or is about to.  From then on
-     * nobody may be given it. */
+    bool is_patient; /* staging is not urgent: its threads leave processors to jobs */
+    /* Whether a tree may be removed to make room: none that a job uses, or is about to.  From then
+     * on no job may be given it. */
     bool (*let_go)(void *context, const struct digest *tree);
     /* Whether staging is to be given up, as no job waits for the tree. */
     bool (*is_over)(void *context);
     void *context;
 };
 
-/* Removes what was not used for longest and is not in use, until cache_size and the free space allow
- * it.  ERR_NO_SPACE: they do not. */
+/* Removes trees that are not in use, the longest unused first, until cache_size and the free space
+ * allow it.  ERR_NO_SPACE: they do not. */
 int cache_make_room(struct cache *c, const struct cache_need *need, struct err *e);
 
 /* ---- a tree: cache.c ---- */
 
-/* With the lock for working at its tree: brings the dataset, or what is missing or wrong in it.  ERR_NO_SPACE: later, perhaps; ERR_BUSY: somebody
- * changes it at this moment; ERR_NOT_FOUND, ERR_PROTOCOL: it is not on the share, or damaged there. */
+/* With the lock for working at its tree: brings the dataset, or the files that are missing or wrong
+ * in it.  ERR_NO_SPACE: later, perhaps; ERR_BUSY: a process changes it at this moment;
+ * ERR_NOT_FOUND, ERR_PROTOCOL: the dataset is not on the share, or damaged there. */
 int cache_stage(struct cache *c, const struct pack_source_at *at, const struct dataset *set,
                 struct err *e);
 
@@ -75,16 +76,16 @@ enum cache_state { CACHE_ABSENT, CACHE_DAMAGED, CACHE_WHOLE };
 struct cache_use {
     struct digest tree;
     const char *cache_dir_path;
-    int guard_fd; /* is told what they change in it, see check_watch; -1: there is none */
+    int guard_fd; /* is told of changes in the tree, see record_watch; -1: there is none */
     bool
         is_doubted; /* it may have been changed, and every file is to be looked at; so it is after a
                         restart of the machine, and when jobs were at it until the worker died */
-    bool is_used_by_others; /* when we close it */
+    bool is_used_by_others; /* other stagers use the tree at the time we close it */
     bool is_guarded;        /* out */
 };
-/* Looks whether it is what it was when it was staged. */
+/* Looks whether the tree is what it was when it was staged. */
 enum cache_state cache_open_tree(int cache_fd, struct cache_use *use);
-/* No job uses it any more. */
+/* No job uses the tree any more. */
 void cache_close_tree(int cache_fd, const struct cache_use *use);
 
 #endif

@@ -32,7 +32,7 @@ struct want {
     uint64_t offset; /* in the file */
 };
 
-/* What the threads share. */
+/* State that the threads share. */
 struct filling {
     struct stage *stage;
     struct want *wants;
@@ -40,7 +40,7 @@ struct filling {
     pthread_mutex_t lock; /* for what follows */
     size_t next;
     bool has_failed;
-    struct err why; /* the first time */
+    struct err why; /* the first failure */
 };
 
 /* A thread. */
@@ -49,7 +49,7 @@ struct filler {
     struct packs packs;
     struct part_reader *reader;
     struct share_input *in;
-    bool share_failed; /* as against: what it holds is wrong */
+    bool share_failed; /* as against a damaged part */
     struct dir_walk walk;
 };
 
@@ -210,8 +210,8 @@ int stage_was_disturbed(struct err *e)
 
 /* ---- one file ---- */
 
-/* The folder in which a file is made, and its name there: among a live tree's replacements, or in the
- * tree itself. */
+/* The folder in which a file is made, and its name there: among a live tree's replacements, or in
+ * the tree itself. */
 static int place_of(const struct stage *s, struct dir_walk *d, size_t i, char number[NUMBER_BYTES],
                     const char **name, struct err *e)
 {
@@ -222,7 +222,7 @@ static int place_of(const struct stage *s, struct dir_walk *d, size_t i, char nu
     return s->fix_fd;
 }
 
-/* Whatever is there already is not what it should be. */
+/* Whatever is there already is not the file, and is removed. */
 static int create_file(const struct stage *s, struct dir_walk *d, size_t i, mode_t mode,
                        struct err *e)
 {
@@ -261,7 +261,7 @@ int stage_replace(const struct stage *s, struct dir_walk *d, size_t i, struct er
     return 0;
 }
 
-/* All of the file was written.  mode: what it gets to say so; 0: it has that. */
+/* Closes a file that was written whole.  mode: the mode that says so; 0: the file has it. */
 static int close_whole(struct stage *s, struct dir_walk *d, size_t i, int fd, mode_t mode,
                        struct err *e)
 {
@@ -310,7 +310,7 @@ static int write_whole(struct filler *w, size_t i, struct bytes content, struct 
     return close_whole(s, &w->walk, i, fd, 0, e);
 }
 
-/* Into a file of many pieces, which is there already; the last piece to come makes it whole. */
+/* Writes into a file of many pieces, which is there already; the last piece makes it whole. */
 static int write_piece(struct filler *w, const struct want *x, struct bytes content, struct err *e)
 {
     struct stage *s = w->all->stage;
@@ -345,12 +345,12 @@ static ssize_t read_stored(void *context, void *bytes, size_t n, struct err *e)
     ssize_t got = share_read_input(w->in, bytes, n, e);
 
     w->share_failed |= got < 0;
-    if (got < 0 && e->kind == ERR_PROTOCOL) /* the server's, not the part's */
+    if (got < 0 && e->kind == ERR_PROTOCOL) /* the server's error, not the part's */
         e->kind = ERR_UNREACHABLE;
     return got;
 }
 
-/* *begin: the first that is not written yet.  *is_damaged: -1 because the part is not what it should be. */
+/* *begin: the first piece that is not written yet.  *is_damaged: -1 because the part is damaged. */
 static int read_part(struct filler *w, const struct pack_list *l, size_t *begin, size_t end,
                      bool *is_damaged, struct err *e)
 {
@@ -393,7 +393,7 @@ static int fill_from_part(struct filler *w, const struct pack_list *l, size_t be
     return result < 0 && is_damaged ? pack_source_set_part_aside(&w->packs, &l->part, e) : result;
 }
 
-/* A file that stays where its owner has it on the shared drive. */
+/* Fills a file from one that stays where its owner has it on the shared drive. */
 static int fill_from_file(struct filler *w, const struct pack_list *l, const struct want *x,
                           struct buf *content, struct err *e)
 {
@@ -578,7 +578,7 @@ static int compare_wants(const void *x, const void *y)
     return a->piece == b->piece ? 0 : a->piece < b->piece ? -1 : 1;
 }
 
-/* The wanted pieces, by part and piece, but for those that lie in their files already. */
+/* Lists the wanted pieces, by part and piece, but for those that lie in their files already. */
 static struct want *list_wants(struct unfinished *u, size_t *n)
 {
     struct plan *p = &u->stage->plan;

@@ -18,11 +18,11 @@
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/units.h"
-/* Of the times of files: the kernel's tick is 10 ms at most. */
+/* The step of files' times: the kernel's tick is 10 ms at most. */
 #define STEP_NS ((int64_t)25 * 1000 * 1000)
 
 enum {
-    ROWS_PER_THREAD = 4096, /* fewer are not worth one */
+    ROWS_PER_THREAD = 4096, /* fewer are not worth a thread */
     WATCHES_MAX = 16 * 1024 /* folders: each costs the kernel a kilobyte */
 };
 
@@ -46,7 +46,7 @@ unsigned cache_threads(void)
 
 /* ---- boots ---- */
 
-/* Where it cannot be known every time is another boot. */
+/* If the boot cannot be known, each call gives another id. */
 void boot_id(char id[BOOT_BYTES])
 {
     struct buf text = { 0 };
@@ -111,7 +111,7 @@ void record_close(struct record *r)
     *r = (struct record){ .head = NULL };
 }
 
-/* Whatever the file says, it is a string in it. */
+/* Always a string in the file, whatever the file says. */
 const char *record_path(const struct record *r, size_t row)
 {
     uint64_t at = r->rows[row].path_at;
@@ -166,8 +166,8 @@ int record_write(int cache_fd, struct record_head *head, const struct cache_row 
 
 /* ---- rows ---- */
 
-/* Times have steps: what was changed so shortly before somebody looked may have been changed again since,
- * and show the same time. */
+/* Times have steps: a file that was changed so shortly before a look may have been changed again
+ * since, and show the same time. */
 static bool is_recent(int64_t time_ns, int64_t looked_ns)
 {
     return time_ns > looked_ns - STEP_NS;
@@ -269,7 +269,7 @@ int record_content_of(int fd, uint64_t size, struct digest *content, struct err 
     return result;
 }
 
-/* ---- is it still what it was? ---- */
+/* ---- checks ---- */
 
 int record_stat(struct dir_walk *d, const char *path, struct stat *st, struct err *e)
 {
@@ -313,8 +313,8 @@ struct checking {
     pthread_t thread;
 };
 
-/* A file that was only touched becomes what it is now, unless it may be changing at this moment; a mode that
- * a job gave it is taken back. */
+/* A file that was only touched is taken down as it is now, unless it may be changing at this
+ * moment; a mode that a job gave it is taken back. */
 static bool is_what_it_was(struct checking *c, struct dir_walk *d, size_t i)
 {
     struct cache_row *row = &c->record->rows[i];
@@ -428,7 +428,7 @@ bool record_watch(const struct record *r, const char *cache_dir_path, int guard_
     buf_printf(&path, "%s/%s", cache_dir_path, name);
     top_n = path.n;
     for (uint64_t i = 0; goes_on && i <= r->head->n_folders; i++) { /* the tree's own first */
-        /* The kernel says which watch it is when it is asked for again. */
+        /* Asked again for a watch, the kernel tells its number. */
         int id =
             inotify_add_watch(guard_fd, buf_text(&path), on ? mask : IN_MOVE_SELF | IN_DONT_FOLLOW);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_room.c - what the cache holds, and which of it goes when there is no room */
+/* cache_room.c - trees in the cache, and their removal to make room */
 
 #include "worker/stager/cache.h"
 
@@ -25,9 +25,9 @@ enum { FLOOR_FRACTION = 20 };
 /* A dataset of more files than the file system has room for is refused before it is begun. */
 #define FLOOR_FILES 1000
 
-/* ---- what is there ---- */
+/* ---- contents ---- */
 
-/* "DIGEST" or ".DIGEST.suffix"; false: none of ours. */
+/* "DIGEST" or ".DIGEST.suffix"; false: the name is none of ours. */
 static bool parse_name(const char *name, struct digest *tree)
 {
     char hex[DIGEST_HEX];
@@ -40,7 +40,8 @@ static bool parse_name(const char *name, struct digest *tree)
     return digest_parse(hex, tree) == 0 && (skip == 1) == (name[skip + DIGEST_HEX - 1] == '.');
 }
 
-/* The record's time says when the tree was used, its head what it is; the tree must be there, too. */
+/* The record's time says when the tree was used, its head what it is; the tree must be there,
+ * too. */
 bool cache_look(int cache_fd, struct cache_tree *t)
 {
     char name[CACHE_NAME_BYTES], record_name[CACHE_NAME_BYTES];
@@ -104,7 +105,7 @@ static bool ends_in(const char *name, const char *end)
     return strlen(name) > strlen(end) && strcmp(name + strlen(name) - strlen(end), end) == 0;
 }
 
-/* What a process that was killed left, but for a tree on its way. */
+/* Whether a process that was killed left it; not true of a tree on its way. */
 static bool is_left_over(int cache_fd, const char *name, struct digest *tree)
 {
     char new[CACHE_NAME_BYTES];
@@ -127,7 +128,7 @@ void cache_sweep(int cache_fd, const struct cache_locks *locks)
 
         if (!is_left_over(cache_fd, name, &tree) || !cache_lock_work(locks, &tree))
             continue;
-        /* What it was when we looked may have become something else, until we had the lock. */
+        /* The name may have become something else, until we had the lock. */
         if (is_left_over(cache_fd, name, &tree))
             (void)io_remove_tree_at(cache_fd, name, NULL);
         cache_unlock_work(locks, &tree);
@@ -136,7 +137,7 @@ void cache_sweep(int cache_fd, const struct cache_locks *locks)
         closedir(dir);
 }
 
-/* Its name goes first: what is half removed is never taken for whole. */
+/* The tree loses its name first: a tree half removed is never taken for whole. */
 int cache_remove(int cache_fd, const struct digest *tree, struct err *e)
 {
     static const char *const beside[] = { CACHE_GONE, CACHE_NEW, CACHE_FIX, CACHE_BEGUN,
@@ -168,7 +169,7 @@ static int by_last_use(const void *x, const void *y)
     return a->last_use_ms == b->last_use_ms ? 0 : a->last_use_ms < b->last_use_ms ? -1 : 1;
 }
 
-/* Unless somebody uses it, here or in another process. */
+/* Removes a tree, unless it is in use here or in another process. */
 static bool evict(const struct cache *c, const struct cache_tree *t)
 {
     char hex[DIGEST_HEX];

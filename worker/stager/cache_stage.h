@@ -6,9 +6,9 @@
  * all the same: what is whole stays, the rest is brought.  This is what cache.c and cache_fill.c,
  * which brings the files, have in common.
  *
- * Each thread takes a part at a time; what it holds goes to the files that want it.  A file of one
- * piece is made with its final mode, so it is whole if its size is right; a larger one gets its mode
- * when all of its pieces are there.
+ * Each thread takes a part at a time; its pieces go to the files that want them.  A file of one
+ * piece is made with its final mode, so it is whole if its size is right; a larger one gets its
+ * mode when all of its pieces are there.
  */
 #ifndef LUDWIG_WORKER_STAGER_CACHE_STAGE_H
 #define LUDWIG_WORKER_STAGER_CACHE_STAGE_H
@@ -24,13 +24,13 @@
 
 /* ---- the entries of its dataset, and which of them are still wanted ---- */
 
-/* Beside each row. */
+/* The state of each row's entry. */
 struct plan_entry {
     size_t first_run;
     uint32_t n_runs;
     uint64_t target_at; /* of links, in targets */
     atomic_uint left;   /* pieces that are not written yet */
-    bool is_wanted;     /* it must be brought */
+    bool is_wanted;     /* the entry must be brought */
     bool has_stat;      /* its row says what it is now */
 };
 
@@ -53,19 +53,19 @@ void plan_close(struct plan *p);
 const char *plan_path(const struct plan *p, size_t i);
 const char *plan_target(const struct plan *p, size_t i);
 bool plan_is_file(const struct plan *p, size_t i); /* one with a content of its own */
-/* Which entry has this path; SIZE_MAX: none. */
+/* The entry with this path; SIZE_MAX: none. */
 size_t plan_find(const struct plan *p, const char *path);
 /* How much room the wanted entries take, in whole blocks; *n_files: how many they are. */
 uint64_t plan_wanted_bytes(const struct plan *p, uint64_t *n_files);
 
 /* ---- staging it ---- */
 
-/* What of that which is there counts as whole. */
+/* Which of the files that are there count as whole. */
 enum stage_trust {
     TRUST_NOTHING, /* nothing is there */
-    TRUST_MODES,   /* what was made in this boot of the machine is whole if its mode says so */
+    TRUST_MODES,   /* files made in this boot of the machine whose mode says that they are whole */
     TRUST_CONTENT,
-    TRUST_RECORD /* what its record says, which was looked through */
+    TRUST_RECORD /* files that the record names, which were looked through */
 };
 
 struct stage {
@@ -80,13 +80,13 @@ struct stage {
     struct dir_walk walk, other;
 };
 
-/* Brings all files that are wanted.  What came before a failure stays, and is found whole. */
+/* Brings all files that are wanted.  Files that came before a failure stay, and are found whole. */
 int stage_fill(struct stage *s, struct err *e);
 
-/* Of a live tree: what was made for entry i takes its place. */
+/* In a live tree: the file that was made for entry i takes its place. */
 int stage_replace(const struct stage *s, struct dir_walk *d, size_t i, struct err *e);
 mode_t stage_mode_of(const struct stage *s, size_t i);
-/* What we made was taken away: not for good, as ERR_NOT_FOUND would say of the share. -1. */
+/* Our files were taken away: sets an error that passes, unlike the share's ERR_NOT_FOUND.  -1. */
 int stage_was_disturbed(struct err *e);
 
 #endif

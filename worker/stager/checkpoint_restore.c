@@ -17,12 +17,12 @@
 #include "worker/saved/checkpoint.h"
 #include "common/share/share_project.h"
 
-/* The publisher of an attempt that still runs replaces its checkpoint by newer ones, which may happen while
- * it is read here; but not for ever. */
+/* The publisher of an attempt that still runs replaces its checkpoint by newer ones, which may
+ * happen while it is read here; but not for ever. */
 enum { TRIES_MAX = 10, INDEX_MAX_BYTES = 1 << 30 };
 
-/* Makes of the copy on the share the folder as the job left it.  Other users cannot enter the folder until
- * all is there. */
+/* Makes of the copy on the share the folder as the job left it.  Other users cannot enter the
+ * folder until all is there. */
 static int fill_restored(const struct share_dir *from, const struct checkpoint_snapshot *s,
                          int to_fd, struct err *e)
 {
@@ -99,8 +99,8 @@ static int restore_as(const struct scratch *s, const struct share_dir *from, con
 }
 
 /* ---- the newest checkpoint ---- */
-/* Brings the checkpoint of this name: 1; 0 when it cannot be used, as it was removed meanwhile (*is_gone) or
- * is damaged; -1 with e set when the share may answer later. */
+/* Brings the checkpoint of this name: 1; 0 when it cannot be used, as it was removed meanwhile
+ * (*is_gone) or is damaged; -1 with e set when the share may answer later. */
 static int restore_kept(const struct scratch *s, const struct share_dir *d, const char *hex,
                         const char *name, bool *is_gone, struct err *e)
 {
@@ -158,8 +158,9 @@ static int restore_newest(const struct scratch *s, const struct share_dir *d,
     return err_set(e, ERR_BUSY, "the checkpoints of %s do not stop changing", x->job_name);
 }
 
-/* Opens the folder with the checkpoints of the configuration: 1; 0 when there is none.  A network file system
- * may say for half a minute that a new folder is not there: its parents' listings tell. */
+/* Opens the folder with the checkpoints of the configuration: 1; 0 when there is none.  A
+ * network file system may say for half a minute that a new folder is not there: its parents'
+ * listings tell. */
 static int open_checkpoints(const struct share_dir *share, const struct order_restore *x,
                             struct share_dir **d, struct err *e)
 {

@@ -10,8 +10,8 @@
 
 /*
  * Copies the newest checkpoint of the attempts before this one to checkpoints/<token>, as the job
- * left it: its names, modes, times and symlinks.  0 as well when there is none, or it is there
- * already.  One that is damaged is passed over for the one before it.
+ * left it: its names, modes, times and symlinks.  0 also when there is none, or it is there
+ * already.  A damaged checkpoint is passed over for the one before it.
  */
 int checkpoint_restore(const struct scratch *s, struct shares *access,
                        const struct order_restore *x, struct err *e);

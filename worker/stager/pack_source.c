@@ -60,7 +60,7 @@ void pack_source_close(struct packs *p)
     *p = (struct packs){ .dir = NULL };
 }
 
-/* ---- what is damaged ---- */
+/* ---- damaged files ---- */
 
 static int set_aside(struct packs *p, const char *path, struct err *e)
 {
@@ -133,7 +133,7 @@ struct pack_source pack_source_source(struct packs *p)
     return (struct pack_source){ p, fetch };
 }
 
-/* A file of somebody's, wherever on the drive it lies. */
+/* Opens a user's file, wherever on the drive it lies. */
 static struct share_input *open_in_place(struct packs *p, const char *path, uint64_t offset,
                                          struct err *e)
 {

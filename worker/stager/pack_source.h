@@ -8,7 +8,7 @@
 #include "common/pack/pack_read.h"
 #include "common/share/share.h"
 
-/* Where they lie. */
+/* Where the packs lie. */
 struct pack_source_at {
     struct share_source source;
     const char *share; /* where projects lie, */
@@ -27,10 +27,10 @@ struct packs {
 int pack_source_open(struct packs *p, const struct pack_source_at *at, struct err *e);
 void pack_source_close(struct packs *p); /* zero-initialised is fine */
 
-/* Reads lists and manifests; its context is p.  A damaged one is set aside. */
+/* Reads lists and manifests; its context is p.  A damaged file is set aside. */
 struct pack_source pack_source_source(struct packs *p);
 
-/* The part's bytes.  ERR_NOT_FOUND: it is not there, and will not be until it is sent again. */
+/* Opens the part.  ERR_NOT_FOUND: it is not there, and will not be until it is sent again. */
 struct share_input *pack_source_open_part(struct packs *p, const struct pack_list *l,
                                           struct err *e);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* share_packer.c - packs what lies on the share already, for one user */
+/* share_packer.c - packs data that lie on the share already, for one user */
 
 #include "worker/stager/share_packer.h"
 
@@ -19,7 +19,7 @@
 #include "worker/base/child_start.h"
 #include "worker/base/child_protocol.h"
 
-/* Of one line. */
+/* The limit of one line. */
 enum { LINE_MAX_BYTES = ERR_TEXT_BYTES };
 
 struct share_packer {
@@ -32,10 +32,10 @@ struct doing {
     struct share_packer *packer;
     struct note_packed note;
     struct buf said;    /* of a line that has not ended yet */
-    struct buf trouble; /* the last line that is none of those that it is to say */
+    struct buf trouble; /* the last line that is no report */
 };
 
-/* ---- what it says ---- */
+/* ---- ludwig's output ---- */
 
 /* Lines are "at FILES BYTES", "done TREE ID FILES BYTES", or trouble. */
 static int take_bytes(struct doing *d, const char *bytes, size_t n, struct err *e)
@@ -72,7 +72,7 @@ static int take_bytes(struct doing *d, const char *bytes, size_t n, struct err *
     return 0;
 }
 
-/* Until it has ended; -1: nobody wants to know any more. */
+/* Reads until ludwig has ended; -1: the agent is gone. */
 static int listen_to(struct doing *d, int fd, struct err *e)
 {
     char bytes[4096];
@@ -138,7 +138,7 @@ static pid_t start_ludwig(const struct share_packer *p, const struct order_pack 
     return pid;
 }
 
-/* -1: nobody wants to know any more.  What went wrong else is in the note. */
+/* -1: the agent is gone.  Other failures are in the note. */
 static int run_ludwig(struct doing *d, const struct order_pack *x, struct err *e)
 {
     struct err why = { 0 };
@@ -177,7 +177,7 @@ int share_packer_main(int argc, char **argv)
         return child_fail("packer", &e);
     }
     p.scratch = argv[1];
-    cache = path_join(p.scratch, SCRATCH_PACKING); /* where ludwig keeps what it found out */
+    cache = path_join(p.scratch, SCRATCH_PACKING); /* where ludwig keeps its findings */
     rc = child_begin(&e);
     if (rc == 0)
         rc = io_make_dirs(cache, 0700, &e);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * share_packer.h - packs what lies on the share already, for one user
+ * share_packer.h - packs data that lie on the share already, for one user
  *
  *   ludwig-worker --packer SCRATCH
  *
- * The packing itself is done by ludwig, whose uploads do the same.  What it found out lies in
+ * The packing itself is done by ludwig, as for its uploads.  Its findings lie in
  * packing/ on scratch, so that the next pass over a folder reads only what has changed.
  */
 #ifndef LUDWIG_WORKER_STAGER_SHARE_PACKER_H

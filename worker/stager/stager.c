@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* stager.c - fills the cache ahead of the jobs, brings checkpoints, and looks for published results */
+/* stager.c - fills the cache ahead of the jobs, brings checkpoints, looks for published results */
 
 /*
- * A thread brings the datasets one after the other, as that takes as long as it takes, while the stager does
- * other things.  Which trees are in use, and which are being removed to make room, both know.
+ * A thread brings the datasets one after the other, which may take long, while the stager does
+ * other things.  Both threads know which trees are in use and which are being removed.
  */
 
 #include "worker/stager/stager.h"
@@ -55,8 +55,8 @@ struct stage_task {
     char *project, *share, *drive;
 };
 
-/* A note of type NOTE_STAGED, NOTE_CACHED or NOTE_EXPECTED that is to be sent on; its strings are freed
- * with it. */
+/* A note of type NOTE_STAGED, NOTE_CACHED or NOTE_EXPECTED that is to be sent on; its strings are
+ * freed with it. */
 struct stage_note {
     struct stage_note *next;
     int64_t re; /* the number of the order; NOTE_CACHED: none */
@@ -84,15 +84,14 @@ struct stage_queue {
     pthread_t thread;
     pthread_mutex_t lock; /* for what follows */
     pthread_cond_t changed;
-    struct stage_task *tasks; /* first comes first */
-    struct stage_task *later; /* what is expected, when there are no others */
-    int64_t expect_seq;       /* of the order that said so */
+    struct stage_task *tasks; /* in order of arrival */
+    struct stage_task *later; /* expected ones, for when there are no others */
+    int64_t expect_seq;       /* of the order that expects them */
     struct stage_task *at;    /* being brought */
     struct digest_set used;   /* by jobs */
     struct digest_set going;
     struct stage_notes notes;
-    bool
-        has_given_up; /* what is at: nobody waited for it any more, or somebody for something else */
+    bool has_given_up; /* `at` was stopped: no job waits for it, or one waits for another tree */
     bool is_over;
 };
 
@@ -206,7 +205,7 @@ static struct stage_note *next_note(struct stage_queue *q)
     return note;
 }
 
-/* Notes of all trees that the cache holds. */
+/* Adds notes of all trees that the cache holds. */
 static void stage_queue_list(struct stage_queue *q)
 {
     size_t n;
@@ -244,8 +243,8 @@ static bool is_used_below(int dir_fd, const struct digest *tree)
     return is_used;
 }
 
-/* Also a job of an agent before ours, of which ours may know nothing, or of a pilot beside ours, whose
- * cache is the same folder. */
+/* Counts also a job of an agent before ours, of which ours may know nothing, or of a pilot beside
+ * ours, whose cache is the same folder. */
 static bool is_used_by_jobs(const struct scratch *s, const struct digest *tree)
 {
     char *base = path_dirname(s->path);
@@ -276,7 +275,7 @@ static bool is_used_by_jobs(const struct scratch *s, const struct digest *tree)
     return is_used;
 }
 
-/* ---- what is in use ---- */
+/* ---- trees in use ---- */
 
 static bool let_go(void *context, const struct digest *tree)
 {
@@ -300,7 +299,7 @@ static bool is_given_up(void *context)
     bool over;
 
     pthread_mutex_lock(&q->lock);
-    /* A job waits, perhaps for this very tree, which is then urgent; or something else is expected. */
+    /* A job waits, perhaps for this very tree, which is then urgent; or others are expected. */
     over =
         q->is_over || (q->at->is_expected ? q->tasks != NULL || q->at->wanted.seq != q->expect_seq
                                           : !digest_set_has(&q->used, &q->at->wanted.set.tree));
@@ -309,9 +308,9 @@ static bool is_given_up(void *context)
     return over;
 }
 
-/* ---- others at the same cache ---- */
+/* ---- other stagers of the cache ---- */
 
-/* For as long as jobs of ours use it; what is only expected may go. */
+/* Holds the tree for as long as jobs of ours use it; a tree that is only expected may go. */
 static bool hold_tree(struct stage_queue *q, const struct digest *tree)
 {
     bool is_held;
@@ -341,7 +340,7 @@ static struct cache_use use_of(const struct stage_queue *q, const struct digest 
                                .is_doubted = is_doubted };
 }
 
-/* Says so if it is there as it should be. */
+/* Looks at the tree; if it is whole, tells the agent so. */
 static enum cache_state use_cached(struct stage_queue *q, const struct stage_wanted *w)
 {
     struct cache_use use = use_of(q, &w->set.tree, w->is_doubted);
@@ -358,7 +357,7 @@ static enum cache_state use_cached(struct stage_queue *q, const struct stage_wan
 
 /* ---- bringing ---- */
 
-/* A job that changes its data has ended soon, or something else gets them: ERR_BUSY is tried again. */
+/* ERR_BUSY is tried again: a job that changes its data ends soon, or others replace the data. */
 static int stage_task(struct stage_queue *q, const struct stage_task *t, struct err *why)
 {
     const int64_t begun_ms = units_monotonic_ms();
@@ -388,7 +387,7 @@ static int stage_task(struct stage_queue *q, const struct stage_task *t, struct 
     return 0;
 }
 
-/* Where the tree is only expected, what is there is looked at when the job comes, and put right then. */
+/* A tree that is only expected is looked at, and put right, when the job comes. */
 static int bring(struct stage_queue *q, const struct stage_task *t)
 {
     struct cache_tree found = { .tree = t->wanted.set.tree };
@@ -415,7 +414,7 @@ static int bring(struct stage_queue *q, const struct stage_task *t)
     if (state == CACHE_WHOLE)
         return 0;
     if (stage_task(q, t, &why) == 0) {
-        /* Jobs may have been at it meanwhile, and at folders that nobody watched yet. */
+        /* Jobs may have been at the tree meanwhile, and at folders that were not watched yet. */
         wanted.is_doubted = state == CACHE_DAMAGED;
         if (use_cached(q, &wanted) == CACHE_WHOLE)
             return 0;
@@ -424,7 +423,7 @@ static int bring(struct stage_queue *q, const struct stage_task *t)
     /* Trying again mends nothing where the dataset is missing, damaged, or may not be read. */
     may_retry = why.kind != ERR_DENIED && why.kind != ERR_USAGE && why.kind != ERR_NOT_FOUND &&
                 why.kind != ERR_PROTOCOL;
-    /* A job that wants it again meanwhile has asked again. */
+    /* If a job wants the tree again meanwhile, the agent has asked again. */
     pthread_mutex_lock(&q->lock);
     if (!q->has_given_up)
         note_staged(&q->notes, &wanted.set.tree, wanted.seq, false, &why, may_retry);
@@ -441,7 +440,7 @@ static void work_at(struct stage_queue *q)
     bool is_wanted = true, goes_on = false;
     int result = -1;
 
-    /* Another stager may be bringing this very tree, or removing it: then it is waited for. */
+    /* Another stager may be bringing this very tree, or removing it: then we wait for it. */
     while (is_wanted && (!hold_tree(q, tree) || !cache_lock_work(&q->locks, tree))) {
         is_wanted = !is_given_up(q);
         if (is_wanted)
@@ -454,8 +453,8 @@ static void work_at(struct stage_queue *q)
     pthread_mutex_lock(&q->lock);
     q->at = NULL;
     if (t->is_expected && t->wanted.seq == q->expect_seq) {
-        /* A task that was interrupted goes on later; after a failure the rest of what it is for is not
-         * brought either. */
+        /* A task that was interrupted goes on later; after a failure the rest of what it is for is
+         * not brought either. */
         goes_on = result < 0 && q->has_given_up;
         if (goes_on) {
             t->next = q->later;
@@ -471,7 +470,7 @@ static void work_at(struct stage_queue *q)
         free_task(t);
 }
 
-/* Its umask is its own: what it makes gets modes as they are given. */
+/* The thread has a umask of its own: its files get modes as they are given. */
 static void *run_stage_queue(void *context)
 {
     struct stage_queue *q = context;
@@ -502,8 +501,8 @@ static void *run_stage_queue(void *context)
 
 /* ---- orders ---- */
 
-/* The tree is in use until it is released.  Looks at it if it is there, else has it brought; notes follow.
- * seq: the order's number; of several orders the newest is answered. */
+/* The tree is in use until it is released.  Looks at it if it is there, else has it brought; notes
+ * follow. seq: the order's number; of several orders the newest is answered. */
 static void stage_queue_stage(struct stage_queue *q, const struct order_stage *x, int64_t seq)
 {
     const struct stage_wanted wanted = { x->set, x->is_doubted, seq };
@@ -522,7 +521,7 @@ static void stage_queue_stage(struct stage_queue *q, const struct order_stage *x
     pthread_mutex_lock(&q->lock);
     for (at = &q->tasks; *at != NULL && !digest_equal(&(*at)->wanted.set.tree, &x->set.tree);)
         at = &(*at)->next;
-    if (*at != NULL) { /* what it is to be brought from may be other packs by now */
+    if (*at != NULL) { /* it may have to be brought from other packs by now */
         struct stage_task *older = *at;
 
         t->wanted.is_doubted |= older->wanted.is_doubted;
@@ -534,8 +533,9 @@ static void stage_queue_stage(struct stage_queue *q, const struct order_stage *x
     pthread_mutex_unlock(&q->lock);
 }
 
-/* Brings those that are not there while no other order waits, instead of what was expected before; a note
- * says when that is over.  They are not in use, so whatever a job waits for may remove them. */
+/* Brings the missing trees while no other order waits, instead of trees that were expected before;
+ * a note says when that is over.  They are not in use, so any tree that a job waits for may
+ * displace them. */
 static void stage_queue_expect(struct stage_queue *q, const struct order_expect *x, int64_t seq)
 {
     const struct dataset *sets = x->sets.items;
@@ -571,7 +571,7 @@ static void stage_queue_release(struct stage_queue *q, const struct order_releas
     cache_unlock_use(&q->locks, &x->tree);
 }
 
-/* ---- its life ---- */
+/* ---- beginning and end ---- */
 
 /* scratch must live as long; its folders are only read from the thread.  NULL with e set. */
 static struct stage_queue *stage_queue_create(struct scratch *scratch,
@@ -604,7 +604,7 @@ static struct stage_queue *stage_queue_create(struct scratch *scratch,
     return NULL;
 }
 
-/* false: it is bringing something; what it is at ends with the process. */
+/* false: it is bringing a dataset; that ends with the process. */
 static bool stage_queue_destroy(struct stage_queue *q)
 {
     struct stage_note *note;
@@ -671,7 +671,7 @@ static int take_order(struct stager *s, const struct envelope *m, struct err *e)
         if (checkpoint_restore(&s->scratch, s->access, &x.restore, &why) < 0)
             restored.error = why.text;
         return wire_send(&s->wire, NOTE_RESTORED, m->seq, NULL, &restored, e) < 0 ? -1 : 0;
-    default: /* has an attempt of this job published?  Else its own result meets that one. */
+    default: /* ORDER_LOOK; if the share is away we say no: the publisher will find out */
         found.token = x.look.token;
         share = share_open(s->access, x.look.share, NULL);
         found.found =
@@ -681,7 +681,7 @@ static int take_order(struct stager *s, const struct envelope *m, struct err *e)
     }
 }
 
-/* Until there is an order, or the agent is gone; notes are sent meanwhile. */
+/* Waits until there is an order, or the agent is gone; sends notes meanwhile. */
 static int wait_for_order(struct stager *s, struct err *e)
 {
     struct pollfd fds[] = { { s->wire.fd, POLLIN, 0 }, { s->queue->notes.event_fd, POLLIN, 0 } };
@@ -739,7 +739,7 @@ int stager_main(int argc, char **argv)
         } while (rc == 1);
     }
     code = rc < 0 && e.kind != ERR_UNREACHABLE ? child_fail("stager", &e) : 0;
-    /* What is being staged ends with the process, wherever it is: the next one goes on with it. */
+    /* Staging ends with the process, at any point: the next stager goes on with it. */
     if (s.queue != NULL && !stage_queue_destroy(s.queue))
         _exit(code);
     shares_destroy(s.access);
