@@ -231,9 +231,9 @@ enum { SHOWN_VALUES = 3 };
 
 /* ---- the command ---- */
 
-/* The place of text in the file, at or behind node; node itself when it is not found. */
+/* Where text stands for the n-th time in the file at or behind node; node itself when it does not. */
 static struct yaml_node find_text(const struct spec *s, const struct yaml_node *node,
-                                  const char *text)
+                                  const char *text, size_t nth)
 {
     struct yaml_node at = { .line = 1, .column = 1 };
     size_t n = strlen(text);
@@ -242,7 +242,7 @@ static struct yaml_node find_text(const struct spec *s, const struct yaml_node *
         bool is_behind =
             at.line > node->line || (at.line == node->line && at.column >= node->column);
 
-        if (is_behind && memcmp(s->text.data + i, text, n) == 0)
+        if (is_behind && memcmp(s->text.data + i, text, n) == 0 && nth-- == 1)
             return at;
         if (s->text.data[i] == '\n') {
             at.line++;
@@ -252,6 +252,22 @@ static struct yaml_node find_text(const struct spec *s, const struct yaml_node *
         }
     }
     return *node;
+}
+
+/* Where a placeholder of the command stands in the file. */
+static struct yaml_node find_placeholder(const struct spec *s, const struct yaml_node *node,
+                                         const struct placeholder *p)
+{
+    char *braced = mem_printf("{%s}", p->name);
+    const char *first = s->work.command, *here = first + p->offset;
+    struct yaml_node at;
+    size_t nth = 1;
+
+    for (first = strstr(first, braced); first < here; first = strstr(first + 1, braced))
+        nth++;
+    at = find_text(s, node, braced, nth);
+    free(braced);
+    return at;
 }
 
 struct placeholders {
@@ -285,21 +301,56 @@ static void refuse_conditional(const struct placeholders *p, const struct yaml_n
     buf_free(&where);
 }
 
-/* Each name has one error, at its first place. */
-static int check_placeholder(void *context, const char *name, size_t offset)
+/* Whether all values of the list can stand there; else the first that cannot is told. */
+static bool takes_all(const struct placeholders *p, const struct placeholder *placeholder,
+                      const struct value *values, size_t n)
+{
+    char *why;
+
+    for (size_t i = 0; i < n; i++)
+        if (!template_takes(placeholder, &values[i], &why)) {
+            struct yaml_node at = find_placeholder(spec_of(p->reader), p->node, placeholder);
+
+            yaml_keys_error(p->reader, &at, "command: %s", why);
+            free(why);
+            return false;
+        }
+    return true;
+}
+
+/* Of the parameter itself, and of what debug: and include: give it. */
+static void check_values(const struct placeholders *p, const struct placeholder *placeholder)
+{
+    const struct spec *s = spec_of(p->reader);
+    const struct param *param = params_find(&s->plan.params, placeholder->name),
+                       *debug = params_find(&s->debug, placeholder->name);
+    const struct pins *include = s->plan.include.items;
+    bool is_well = param == NULL || takes_all(p, placeholder, param->values, param->n);
+
+    if (is_well && debug != NULL)
+        is_well = takes_all(p, placeholder, debug->values, debug->n);
+    for (size_t i = 0; is_well && i < s->plan.include.n; i++) {
+        const struct pin *pin = plan_find_pin(&include[i], placeholder->name);
+
+        is_well = pin == NULL || takes_all(p, placeholder, pin->values, pin->n);
+    }
+}
+
+/* Each name is told once, where it stands first. */
+static int check_placeholder(void *context, const struct placeholder *placeholder)
 {
     struct placeholders *p = context;
     const struct spec *s = spec_of(p->reader);
     const struct condition *condition = NULL, *conditions = s->plan.when.items;
-    char *braced = mem_printf("{%s}", name), *line = mem_printf("\n%s\n", name);
-    struct yaml_node at = find_text(s, p->node, braced);
+    const char *name = placeholder->name;
+    char *line = mem_printf("\n%s\n", name);
+    struct yaml_node at = find_placeholder(s, p->node, placeholder);
     bool was_seen = strstr(buf_text(&p->seen), line) != NULL;
 
-    (void)offset;
     if (!was_seen)
         buf_add_str(&p->seen, line);
     free(line);
-    free(braced);
+    check_values(p, placeholder);
     if (was_seen)
         return 0;
     for (size_t i = 0; condition == NULL && i < s->plan.when.n; i++)
@@ -324,7 +375,12 @@ static int check_placeholder(void *context, const char *name, size_t offset)
     return 0;
 }
 
-/* Whether the error of an unknown key suggests this one. */
+static bool is_parameter(const void *params, const char *name)
+{
+    return params_find(params, name) != NULL;
+}
+
+/* Whether an unknown key was told to mean this one. */
 static bool has_misspelt(const struct key *keys, const struct yaml_node *root, const char *name)
 {
     for (size_t i = 0; i < root->n; i++) {
@@ -358,7 +414,7 @@ static void check_command(struct yaml_keys_reader *r, const struct yaml_node *ro
     else if (strlen(s->work.command) > COMMAND_MAX_BYTES)
         yaml_keys_error(r, node, "command: more than %d bytes", COMMAND_MAX_BYTES);
     else
-        template_each(s->work.command, check_placeholder, &p);
+        template_each(s->work.command, is_parameter, &s->plan.params, check_placeholder, &p);
     buf_free(&p.seen);
 }
 

@@ -7,6 +7,7 @@
 #include "client/spec/sample.h"
 #include "client/spec/spec_internal.h"
 #include "client/term/opt.h"
+#include "common/data/template.h"
 #include "common/proto/sbatch.h"
 
 static struct list split_names(struct arena *a, const char *text)
@@ -129,6 +130,32 @@ static int override_pools(struct spec *s, const char *partitions, struct arena *
     return 0;
 }
 
+struct set_check {
+    const struct list *params;
+    struct err *e;
+};
+
+static bool is_parameter(const void *params, const char *name)
+{
+    return params_find(params, name) != NULL;
+}
+
+/* What the file has was checked there. */
+static int check_set(void *context, const struct placeholder *p)
+{
+    const struct set_check *c = context;
+    const struct param *param = params_find(c->params, p->name);
+    char *why;
+
+    for (size_t i = 0; param != NULL && param->line == 0 && i < param->n; i++)
+        if (!template_takes(p, &param->values[i], &why)) {
+            err_set(c->e, ERR_USAGE, "--set %s: command: %s", p->name, why);
+            free(why);
+            return -1;
+        }
+    return 0;
+}
+
 int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *a, struct err *e)
 {
     struct spec_reading reading = { .spec = s, .keys = spec_keys };
@@ -139,6 +166,9 @@ int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *
     if (r.n_errors > 0)
         return spec_end(&r, true, e);
     if (override_params(s, o, a, e) < 0)
+        return -1;
+    if (o->set.n > 0 && template_each(s->work.command, is_parameter, &s->plan.params, check_set,
+                                      &(struct set_check){ &s->plan.params, e }) < 0)
         return -1;
     if (o->name != NULL && strlen(o->name) > NAME_MAX_BYTES)
         return err_set(e, ERR_USAGE, "--name: more than %d bytes", NAME_MAX_BYTES);
