@@ -163,9 +163,11 @@ static void add_ranking(struct buf *out, const struct results *r)
     if (v->best >= 0) {
         const struct config_result *c = &g->configs[v->best];
         bool is_lowest = aggregate_goal(g, (size_t)v->ranked_by) == GOAL_MIN;
+        bool is_known = aggregate_goal_is_known(g, (size_t)v->ranked_by);
 
-        buf_printf(out, "* best by mean %s (%s)\n", g->metrics[v->ranked_by],
-                   is_lowest ? "lowest" : "highest");
+        buf_printf(out, "* best by mean %s (%s%s)\n", g->metrics[v->ranked_by],
+                   is_lowest ? "lowest" : "highest",
+                   is_known ? "" : "; if small values are good: --goal min");
         buf_printf(out, "best: job%s ", c->n_done == 1 ? "" : "s");
         for (size_t i = 0; i < c->n_jobs; i++) {
             if (!c->jobs[i].done || n++ >= JOBS_SHOWN)

@@ -6,6 +6,7 @@
 
 #include "client/results/aggregate.h"
 #include "common/base/mem.h"
+#include "common/proto/goal.h"
 
 /* ---- statistics ---- */
 
@@ -179,11 +180,20 @@ void aggregate_set_goal(struct aggregate *g, const char *metric, enum goal goal)
     g->goal = goal;
 }
 
+bool aggregate_goal_is_known(const struct aggregate *g, size_t metric)
+{
+    return (g->goal_metric != NULL && strcmp(g->goal_metric, g->metrics[metric]) == 0) ||
+           goal_guess(g->metrics[metric]) < GOAL_COUNT;
+}
+
 enum goal aggregate_goal(const struct aggregate *g, size_t metric)
 {
+    enum goal guess;
+
     if (g->goal_metric != NULL && strcmp(g->goal_metric, g->metrics[metric]) == 0)
         return g->goal;
-    return goal_of(g->metrics[metric]);
+    guess = goal_guess(g->metrics[metric]);
+    return guess < GOAL_COUNT ? guess : GOAL_MAX;
 }
 
 void aggregate_finish(struct aggregate *g)
@@ -254,19 +264,6 @@ struct list aggregate_varying(struct aggregate *g)
 }
 
 /* ---- goals ---- */
-
-enum goal goal_of(const char *metric)
-{
-    static const char *const small[] = { "loss",   "err",     "perplexity", "ppl",  "rmse",
-                                         "mse",    "mae",     "nll",        "cost", "regret",
-                                         "bits",   "latency", "time",       "secs", "seconds",
-                                         "memory", "distance" };
-
-    for (size_t i = 0; i < sizeof small / sizeof small[0]; i++)
-        if (strcasestr(metric, small[i]) != NULL)
-            return GOAL_MIN;
-    return GOAL_MAX;
-}
 
 int aggregate_main_metric(const struct aggregate *g)
 {

@@ -87,13 +87,13 @@ void aggregate_finish(struct aggregate *g);
 
 /* NULL when no done job of the configuration reported the metric. */
 const struct measure *aggregate_measure(const struct config_result *c, size_t metric);
+/* As said, or as its name suggests; else GOAL_MAX, of which aggregate_goal_is_known is false. */
 enum goal aggregate_goal(const struct aggregate *g, size_t metric);
+bool aggregate_goal_is_known(const struct aggregate *g, size_t metric);
 
 /* Names of the parameters that differ between configurations: allocated in the aggregate. */
 struct list aggregate_varying(struct aggregate *g); /* const char * */
 
-/* The goal that the metric's name suggests: minimum for loss, error, perplexity and the like. */
-enum goal goal_of(const char *metric);
 /* Index of a metric by its name, -1 when no job reported it. */
 int aggregate_find_metric(const struct aggregate *g, const char *name);
 /* Index of the main metric: the only one, or accuracy, or loss.  -1 when unknown. */

@@ -12,6 +12,7 @@
 #include "client/term/table.h"
 #include "common/base/suggest.h"
 #include "common/data/json.h"
+#include "common/proto/goal.h"
 
 enum {
     PIECE_BYTES = 64 * 1024,
@@ -49,7 +50,7 @@ int measures_refuse(const struct aggregate *g, enum err_kind kind, const char *o
 int measures_rank(struct aggregate *g, const struct measures_said *said,
                   const struct ranking *results, struct arena *a, int *ranked_by, struct err *e)
 {
-    int goal = 0;
+    enum goal goal;
 
     *ranked_by = -1;
     if (said->sort != NULL) {
@@ -71,14 +72,13 @@ int measures_rank(struct aggregate *g, const struct measures_said *said,
             aggregate_set_goal(g, results->metric, (enum goal)results->goal);
         return 0;
     }
-    /* --goal is the goal of the measure that ranks. */
-    while (goal < GOAL_COUNT && strcmp(goal_names[goal], said->goal) != 0)
-        goal++;
+    /* --goal is about the measure that ranks. */
+    goal = goal_parse(said->goal);
     if (goal == GOAL_COUNT)
         return err_set(e, ERR_USAGE, "--goal takes max or min, not '%s'", said->goal);
     if (*ranked_by < 0)
         return err_set(e, ERR_USAGE, "--goal: of which measure? (--sort names it)");
-    aggregate_set_goal(g, g->metrics[*ranked_by], (enum goal)goal);
+    aggregate_set_goal(g, g->metrics[*ranked_by], goal);
     return 0;
 }
 
