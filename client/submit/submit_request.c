@@ -66,6 +66,8 @@ static void add_param(struct buf *json, const struct param *p)
         add_pair(json, value_int(p->first), value_int(p->last));
     else
         add_pair(json, value_float(p->low), value_float(p->high));
+    if (p->digits > 0)
+        buf_printf(json, ", \"round\": %d", p->digits);
     if (is_drawn)
         buf_add_char(json, '}');
 }
