@@ -10,7 +10,7 @@ enum { HELP_COLUMN = 14 };
 
 /* clang-format off: a line is a group */
 const struct command *const commands[] = {
-    &cmd_submit,  &cmd_status, &cmd_watch,      &cmd_jobs,    &cmd_why,   &cmd_logs,   &cmd_results,
+    &cmd_submit,  &cmd_init,   &cmd_status, &cmd_watch,      &cmd_jobs,    &cmd_why,   &cmd_logs,   &cmd_results,
     &cmd_fetch,   &cmd_cancel, &cmd_pause,      &cmd_resume,  &cmd_retry, &cmd_nodes,  &cmd_drain,
     &cmd_undrain, &cmd_usage,  &cmd_data,       &cmd_up,      &cmd_down,  &cmd_invite, &cmd_doctor,
     &cmd_report,  &cmd_bridge, &cmd_completion, &cmd_version, &cmd_help,  NULL,
@@ -87,7 +87,7 @@ void command_add_help(struct buf *out, const struct command *c)
     if (c == NULL) {
         add_overview(out);
     } else {
-        buf_printf(out, "usage: ludwig %s ", c->name);
+        buf_printf(out, "usage: ludwig %s%s", c->name, c->args[0] != '\0' ? " " : "");
         opt_add_wrapped(out, out->n, strlen("usage: ludwig "), c->args);
         buf_add_char(out, '\n');
         opt_add_wrapped(out, 0, 0, c->help);

@@ -162,6 +162,8 @@ static const struct {
     { "SHELL", .words = "bash|zsh|fish" },
     { "SWEEP.yaml", .words = ":yaml" },
     { "FILE.jsonl", .words = ":files" },
+    { "SCRIPT", .words = ":files" },
+    { "FILE", .words = ":files" },
     { "FILE.pub|KEY", .words = ":files" },
     { "PATH|NAME", .words = ":files" },
     { "SOCKET", .words = ":files" },

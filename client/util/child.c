@@ -237,7 +237,7 @@ char *child_beside_us(const char *name, struct err *e)
     return path;
 }
 
-bool child_is_in_path(const char *name)
+char *child_find(const char *name)
 {
     const char *dir = getenv("PATH");
 
@@ -246,13 +246,20 @@ bool child_is_in_path(const char *name)
 
         if (n > 0) {
             char *path = mem_printf("%.*s/%s", (int)n, dir, name);
-            bool is_program = access(path, X_OK) == 0;
 
+            if (access(path, X_OK) == 0)
+                return path;
             free(path);
-            if (is_program)
-                return true;
         }
         dir += n + (dir[n] == ':');
     }
-    return false;
+    return NULL;
+}
+
+bool child_is_in_path(const char *name)
+{
+    char *path = child_find(name);
+
+    free(path);
+    return path != NULL;
 }

@@ -38,6 +38,8 @@ bool child_has_ended(pid_t pid);
 
 /* The path of the program of that name beside this one; the caller frees it.  NULL with e set. */
 char *child_beside_us(const char *name, struct err *e);
+/* The same in PATH; NULL: it is not there. */
+char *child_find(const char *name);
 bool child_is_in_path(const char *name);
 
 #endif
