@@ -9,6 +9,7 @@
 #include "client/session/session.h"
 #include "client/session/sweep_wait.h"
 #include "client/submit/dryrun.h"
+#include "client/submit/gpu_hint.h"
 #include "client/submit/submit.h"
 #include "client/submit/submit_request.h"
 #include "client/term/excerpt.h"
@@ -20,7 +21,7 @@ static const int64_t POINTS_WITH_YES = INT64_C(1) << 40;
 struct options {
     struct spec_overrides over;
     const char *param2vals, *reuse;
-    bool first_only, dry_run, wait, json, local, yes;
+    bool first_only, dry_run, verbose, wait, json, local, yes;
 };
 
 #define AT(member) offsetof(struct options, member)
@@ -46,6 +47,8 @@ static const struct opt options[] = {
       "without this option), where the parameters are (params), or none" },
     { "dry-run", 'n', OPT_FLAG, NULL, AT(dry_run), 0, 0,
       "only show what would run; nothing is sent or started. With --json: all configurations" },
+    { "verbose", 'v', OPT_FLAG, NULL, AT(verbose), 0, 0,
+      "with --dry-run: name every file that goes along" },
     { "wait", 'w', OPT_FLAG, NULL, AT(wait), 0, 0,
       "stay until all jobs are over; Ctrl-C leaves them running" },
     { "local", 0, OPT_FLAG, NULL, AT(local), 0, 0,
@@ -69,6 +72,36 @@ static void say_notes(const struct points *p)
     buf_free(&notes);
 }
 
+/* Whether the words are a command: all stand behind "--", and are not the name of a sweep file. */
+static bool is_command(const struct cli *cli)
+{
+    const struct opt_words *args = &cli->args, *given = &cli->given;
+    const char *dot = strrchr(args->words[0], '.');
+    size_t end = 0;
+
+    while (end < given->n && strcmp(given->words[end], "--") != 0)
+        end++;
+    return end < given->n && given->n - end - 1 == args->n &&
+           (args->n > 1 || dot == NULL || (strcmp(dot, ".yaml") != 0 && strcmp(dot, ".yml") != 0));
+}
+
+static int read_spec(const struct cli *cli, const char *list, struct spec *s, struct err *e)
+{
+    const struct opt_words *args = &cli->args;
+    struct arena *a = cli->arena;
+
+    if (!is_command(cli) && args->n > 1)
+        return err_set(e, ERR_USAGE,
+                       "'%s' is one argument too many; usage: ludwig submit SWEEP.yaml [OPTION]... "
+                       "(without a sweep file: ludwig submit [OPTION]... -- COMMAND)",
+                       args->words[1]);
+    if (!is_command(cli))
+        return spec_read_listed(args->words[0], list, a, s, e);
+    if (list != NULL)
+        return err_set(e, ERR_USAGE, "--param2vals goes with a sweep file, not with a command");
+    return spec_of_words(args->words, args->n, a, s, e);
+}
+
 static int read_order(struct submit_request *o, const struct options *opts, struct err *e)
 {
     const char *file = o->cli->args.words[0], *list = opts->param2vals, *reuse = opts->reuse;
@@ -83,7 +116,7 @@ static int read_order(struct submit_request *o, const struct options *opts, stru
         o->reuse++;
     if (o->reuse == REUSE_COUNT)
         return err_set(e, ERR_USAGE, "--reuse takes all, params or none, not '%s'", reuse);
-    if (spec_read_listed(file, list, a, s, e) < 0)
+    if (read_spec(o->cli, list, s, e) < 0)
         return -1;
     if (list != NULL) {
         struct param2vals_wanted wanted = { .path = list,
@@ -117,7 +150,9 @@ static int read_order(struct submit_request *o, const struct options *opts, stru
 
 /* ---- submitting ---- */
 
-static int say_submitted(const struct msg_submitted *done, bool json, struct err *e)
+/* changes: in the source, since such jobs were done. */
+static int say_submitted(const struct msg_submitted *done, const struct buf *changes, bool json,
+                         struct err *e)
 {
     struct buf out = { 0 };
     int64_t n = done->done_otherwise;
@@ -125,8 +160,9 @@ static int say_submitted(const struct msg_submitted *done, bool json, struct err
     if (n > 0)
         output_note("note: %" PRId64
                     " of its jobs %s done before with the same parameters, but with "
-                    "another command, source or data: --reuse params takes %s",
-                    n, n == 1 ? "was" : "were", n == 1 ? "it" : "them");
+                    "another command, source or data%s%s%s: --reuse params takes %s",
+                    n, n == 1 ? "was" : "were", changes->n > 0 ? " (" : "", buf_text(changes),
+                    changes->n > 0 ? ")" : "", n == 1 ? "it" : "them");
     output_note("sweep %" PRId64 ": %" PRId64 " configuration%s x %" PRId64 " = %" PRId64
                 " job%s (%" PRId64 " reused, %" PRId64 " queued) in project %s",
                 done->sweep, done->configs, done->configs == 1 ? "" : "s", done->reps, done->jobs,
@@ -140,12 +176,23 @@ static int say_submitted(const struct msg_submitted *done, bool json, struct err
     return output_write(&out, e);
 }
 
+static void note_gpus(const struct spec *s, struct session *session)
+{
+    struct buf hint = { 0 };
+
+    gpu_hint_add(&hint, s, session, true);
+    if (hint.n > 0)
+        output_note("note: %s", buf_text(&hint));
+    buf_free(&hint);
+}
+
 static int submit(const struct submit_request *o, const struct options *opts, struct err *e)
 {
     const struct session_wants wants = { .worker = opts->local,
                                          .sends_files = true,
                                          .files_bytes = inputs_glance(&o->spec) };
     struct msg_submitted done = { 0 };
+    struct buf changes = { 0 };
     struct session s = { 0 };
     int result;
 
@@ -160,13 +207,16 @@ static int submit(const struct submit_request *o, const struct options *opts, st
             "login node; --partition NAME, or slurm: in the sweep's file, has Slurm run the "
             "jobs. Without --wait the sweep waits for a worker");
     if (result == 0)
-        result = submit_sweep(o, &s, &done, e);
+        result = submit_sweep(o, &s, &done, &changes, e);
     submit_end_look(o->git);
     if (result == 0)
-        result = say_submitted(&done, opts->json, e);
+        note_gpus(&o->spec, &s);
+    if (result == 0)
+        result = say_submitted(&done, &changes, opts->json, e);
     if (result == 0 && opts->wait)
         result = sweep_wait(&s.rpc, done.sweep, e);
     session_close(&s);
+    buf_free(&changes);
     return result;
 }
 
@@ -178,7 +228,12 @@ static int run_submit(struct cli *cli, struct err *e)
     int result = read_order(&o, opts, e);
 
     if (result == 0)
-        result = opts->dry_run ? dryrun(&o, opts->json, e) : submit(&o, opts, e);
+        result = opts->dry_run ? dryrun(&o,
+                                        opts->json      ? DRYRUN_JSON
+                                        : opts->verbose ? DRYRUN_FILES
+                                                        : DRYRUN_SHORT,
+                                        e)
+                               : submit(&o, opts, e);
     points_free(&o.points);
     return result;
 }
@@ -199,9 +254,13 @@ const struct command cmd_submit = {
             "The files beside it go along, and what a job writes to $LUDWIG_SAVE_PATH is\n"
             "kept. All that a sweep file can say is in `man ludwig-sweep`; --dry-run shows\n"
             "what would become of yours. - is standard input: its paths begin in the current\n"
-            "folder.\n",
+            "folder.\n"
+            "\n"
+            "A command behind -- is a sweep of one job, without a file:\n"
+            "\n"
+            "    ludwig submit --wait -- python3 train.py --lr 0.1\n",
     .min_args = 1,
-    .max_args = 1,
+    .max_args = ARGS_ANY,
     .options = options,
     .options_size = sizeof(struct options),
     .run = run_submit,

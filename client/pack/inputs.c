@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "client/pack/inputs.h"
+#include "client/pack/source_kind.h"
 #include "client/term/output.h"
 #include "client/term/safe_text.h"
 #include "client/util/conf.h"
@@ -18,9 +19,6 @@
 
 /* Every job gets a copy of its source, so a larger one is seldom intended. */
 enum { SOURCE_USUAL_BYTES = 100 * 1024 * 1024 };
-
-/* A larger file is not taken for a sweep file. */
-enum { SWEEP_FILE_MAX_BYTES = 1024 * 1024 };
 
 enum { SHOWN_LEFT_OUT = 8 };
 
@@ -49,63 +47,27 @@ static void leave_out(struct left_out *out, struct arena *a, const char *path)
     free(real);
 }
 
-/* Whether a map has command: and only keys of sweep files; else the file may be the program's. */
-static bool is_sweep_map(const struct yaml_node *root)
-{
-    if (root->type != VALUE_MAP || yaml_get(root, "command") == NULL)
-        return false;
-    for (size_t i = 0; i < root->n; i++) {
-        const struct key *key = spec_keys;
-
-        while (key->name != NULL && strcmp(key->name, root->members[i].key) != 0)
-            key++;
-        if (key->name == NULL && strncmp(root->members[i].key, "x-", 2) != 0)
-            return false;
-    }
-    return true;
-}
-
-static bool is_sweep_file(const char *path)
-{
-    const char *dot = strrchr(path_basename(path), '.');
-    struct buf text = { 0 };
-    struct stat st;
-    bool is_sweep = false;
-
-    if (dot == NULL || (strcmp(dot, ".yaml") != 0 && strcmp(dot, ".yml") != 0))
-        return false;
-    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= SWEEP_FILE_MAX_BYTES &&
-        io_read_file(path, SWEEP_FILE_MAX_BYTES, &text, NULL) == 0) {
-        struct arena *a = arena_create();
-        const struct yaml_node *root = yaml_parse(path, buf_text(&text), text.n, a, NULL);
-
-        is_sweep = root != NULL && is_sweep_map(root);
-        arena_destroy(a);
-    }
-    buf_free(&text);
-    return is_sweep;
-}
-
 static bool leave_out_other(void *context, const char *from, const char *path, bool is_dir)
 {
     struct inputs *c = context;
+    const char *what;
 
     for (size_t i = 0; i < c->n_left; i++)
         if (strcmp(c->left[i].path, path) == 0)
             return true;
-    if (is_dir) {
-        char *marker = path_join(from, LAYOUT_FETCHED);
-        bool has_marker = access(marker, F_OK) == 0;
-
-        free(marker);
-        if (!has_marker)
-            return false;
-    } else if (strchr(path, '/') != NULL || !is_sweep_file(from)) {
+    what = source_kind(from, path, is_dir);
+    if (what == NULL)
         return false;
-    }
     mem_grow((void **)&c->left, &c->left_capacity, c->n_left, sizeof *c->left);
-    c->left[c->n_left++] = (struct inputs_left){ arena_strdup(c->arena, path), is_dir };
+    c->left[c->n_left++] = (struct inputs_left){ arena_strdup(c->arena, path), what, is_dir };
     return true;
+}
+
+static bool is_ignored(const void *context, const struct walk_entry *entry)
+{
+    const struct inputs *c = context;
+
+    return source_kind_matches(c->ignored, c->n_ignored, entry->path, entry->kind == PACK_FOLDER);
 }
 
 static int compare_left(const void *x, const void *y)
@@ -179,6 +141,11 @@ static void plan_source(struct inputs *c, const struct spec *s)
             !walk_leads_to_named(plan, path + n + 1))
             ignore_skip(plan->rules, path);
     }
+    c->ignored = s->reuse.ignore.items;
+    c->n_ignored = s->reuse.ignore.n;
+    c->compared = c->source;
+    c->compared.skips = is_ignored;
+    c->compared.context = c;
 }
 
 uint64_t inputs_glance_paths(const char *const *paths, size_t n)
@@ -277,6 +244,7 @@ void inputs_sign(const struct inputs_packed *packed, const struct spec *s, struc
     struct data_entry *entries = arena_alloc(a, c->n_data * sizeof *entries);
 
     work->source = c->source.set;
+    work->same_source = c->n_ignored > 0 ? c->compared.set.tree : (struct digest){ 0 };
     for (size_t i = 0; i < c->n_data; i++)
         entries[i] = (struct data_entry){ data[i].name, c->data[i].set };
     work->data = (struct list){ entries, c->n_data };
@@ -304,7 +272,7 @@ void inputs_add_left_out(const struct inputs *c, struct buf *out)
     for (size_t i = 0; i < n; i++) {
         buf_add_str(out, i > 0 ? ", " : "");
         safe_text_add_harmless(out, c->left[i].path, strlen(c->left[i].path), "");
-        buf_add_str(out, c->left[i].is_results ? "/ (fetched results)" : " (a sweep file)");
+        buf_printf(out, "%s (%s)", c->left[i].is_folder ? "/" : "", c->left[i].what);
     }
     if (c->n_left > n)
         buf_printf(out, " and %zu more", c->n_left - n);
@@ -349,16 +317,26 @@ const struct inputs_counted *inputs_count(struct inputs *c, struct err *e)
     return (const struct inputs_counted *)c;
 }
 
+/* What of the source counts for reuse, once all of it is known. */
+static int compare(struct inputs *c, struct err *e)
+{
+    if (c->n_ignored == 0)
+        return 0;
+    c->compared.totals = c->source.totals;
+    c->compared.is_unchanged = true; /* no note is kept: it would lack what is ignored */
+    return tree_look(&c->compared, c->inventory, e) < 0 ? tree_blame(&c->source, e) : 0;
+}
+
 const struct inputs_packed *inputs_look(const struct inputs_counted *counted, struct err *e)
 {
-    const struct inputs *c = of_step(counted);
+    struct inputs *c = of_step(counted);
 
     for (size_t i = 0; i < c->n_trees; i++)
         if (tree_look(c->trees[i], c->inventory, e) < 0) {
             tree_blame(c->trees[i], e);
             return NULL;
         }
-    return (const struct inputs_packed *)c;
+    return compare(c, e) < 0 ? NULL : (const struct inputs_packed *)c;
 }
 
 const struct inputs_packed *inputs_pack(const struct inputs_counted *counted, struct err *e)
@@ -373,7 +351,7 @@ const struct inputs_packed *inputs_pack(const struct inputs_counted *counted, st
     }
     uploadbar_begin(&c->bar, (uint64_t)n_files, (uint64_t)bytes);
     store_expect(c->store, (uint64_t)bytes);
-    if (tree_send(c->trees, c->n_trees, &to, e) == 0)
+    if (tree_send(c->trees, c->n_trees, &to, e) == 0 && compare(c, e) == 0)
         return (const struct inputs_packed *)c;
     uploadbar_clear(&c->bar);
     return NULL;

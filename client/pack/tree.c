@@ -357,7 +357,7 @@ static int pack_entries(struct tree *t, const struct tree_target *to, struct sen
     free(path);
     p.writer = pack_writer_create(&sink);
     while (w != NULL && (result = walk_next(w, &entry, e)) == 1)
-        if (add_entry(&p, &entry, e) < 0) {
+        if ((t->skips == NULL || !t->skips(t->context, &entry)) && add_entry(&p, &entry, e) < 0) {
             result = -1;
             break;
         }

@@ -17,8 +17,11 @@ struct tree {
     const char *on_share;  /* path of its top on the share, where files may stay; else NULL */
     bool stays;            /* all files stay there; else those as large as a part */
     const char *what;      /* "data", for errors */
-    bool is_none_if_empty; /* a tree without entries is left out */
-    /* Set by tree_count; hard links count as files with bytes here. */
+    bool is_none_if_empty; /* without entries it is no tree */
+    /* What of it is counted and not packed, a folder with all that is in it; NULL: nothing. */
+    bool (*skips)(const void *context, const struct walk_entry *entry);
+    const void *context;
+    /* As tree_count found them; hard links are files with bytes here. */
     struct pack_totals totals;
     int64_t unknown_files, unknown_bytes; /* not known to lie on the share */
     bool is_unchanged;                    /* since it was packed last */

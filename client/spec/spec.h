@@ -19,6 +19,11 @@ struct spec_data {
     const char *share; /* path on the share, if it lies there already, and path is NULL; or NULL */
 };
 
+/* When jobs that are done already count as the same. */
+struct spec_reuse {
+    struct list ignore; /* const char *: what of the source does not matter */
+};
+
 struct spec {
     const char *file;   /* its name on the command line */
     const char *list;   /* --param2vals: file with the configurations; NULL: this file */
@@ -28,7 +33,8 @@ struct spec {
     bool private_project; /* only its owner may read it */
     const char *name;     /* may be NULL */
     struct list source;   /* const char *, below folder */
-    bool has_source;      /* false: all files of folder */
+    bool has_source;      /* false: everything */
+    struct spec_reuse reuse;
     struct list data;     /* struct spec_data; a container that is uploaded is one, too */
     struct list setup;    /* const char *: lines, of which work.setup is made */
     struct plan plan;     /* parameters, and how they make configurations */
@@ -40,6 +46,7 @@ struct spec {
     struct list pools; /* struct slurm_pool */
     struct retry retry;
     struct ranking ranking;
+    bool says_gpus;      /* resources: says how many, be it none */
     struct jobspec work; /* without digests and git's state */
 };
 
@@ -62,6 +69,8 @@ int spec_read(const char *path, struct arena *a, struct spec *s, struct err *e);
 /* text must end in a NUL that n does not count. */
 int spec_parse(const char *file, const char *folder, const char *text, size_t n, struct arena *a,
                struct spec *s, struct err *e);
+/* A sweep of one job that runs these words in the current folder, as if a file there said so. */
+int spec_of_words(char *const *words, size_t n, struct arena *a, struct spec *s, struct err *e);
 /* For a file that goes with --param2vals LIST. */
 int spec_read_listed(const char *path, const char *list, struct arena *a, struct spec *s,
                      struct err *e);

@@ -8,11 +8,13 @@
 #include "client/spec/spec_internal.h"
 #include "common/base/path.h"
 #include "common/base/suggest.h"
+#include "common/proto/goal.h"
 #include "common/proto/sbatch.h"
 
 enum {
     ENTRIES_MAX = 1000, /* of data: */
     ENV_MAX = 1000,
+    IGNORED_MAX = 1000,
     MEMORY_MIN_BYTES = 1024 * 1024,
     GIB_MEANT_MAX = 1024,
     GRACE_MS = 60 * 1000,
@@ -291,6 +293,7 @@ static void check_resources(struct yaml_keys_reader *r, const struct yaml_node *
     const struct yaml_node *memory = yaml_get(node, "memory");
     int64_t bytes = resources->memory_bytes;
 
+    spec_of(r)->says_gpus = yaml_get(node, "gpus") != NULL;
     if (resources->gpus_milli > 1000 && resources->gpus_milli % 1000 != 0)
         yaml_keys_error(r, yaml_get(node, "gpus"),
                         "gpus: expected a whole number, or a fraction below 1");
@@ -563,11 +566,12 @@ int spec_read_slurm(struct yaml_keys_reader *r, const struct key *key, const str
 static int read_goal(struct yaml_keys_reader *r, const struct key *key,
                      const struct yaml_node *node, void *to)
 {
-    for (int i = 0; i < GOAL_COUNT; i++)
-        if (node->type == VALUE_STR && strcmp(node->text, goal_names[i]) == 0) {
-            *(int *)to = i;
-            return 0;
-        }
+    enum goal goal = node->type == VALUE_STR ? goal_parse(node->text) : GOAL_COUNT;
+
+    if (goal < GOAL_COUNT) {
+        *(int *)to = (int)goal;
+        return 0;
+    }
     return yaml_keys_error(r, node, "%s: expected max or min, found %s%s%s", key->name,
                            node->type == VALUE_STR ? "'" : "",
                            node->type == VALUE_STR ? node->text : value_type_name(node->type),
@@ -583,21 +587,62 @@ const struct key spec_results_keys[] = {
       .type = KEY_CUSTOM,
       .offset = offsetof(struct ranking, goal),
       .read = read_goal,
-      .help = "which values of it are best: max or min; without it: max",
-      .schema = "\"enum\": [\"max\", \"min\"]" },
+      .help = "which values of it are best: max or min (maximize, minimize); without it: as the "
+              "measure's name suggests, if it does",
+      .schema = "\"enum\": [\"max\", \"min\", \"maximize\", \"minimize\"]" },
     { .name = NULL },
 };
 
 static void check_results(struct yaml_keys_reader *r, const struct yaml_node *node)
 {
-    const char *metric = spec_of(r)->ranking.metric;
-    const struct yaml_node *at = yaml_get(node, "metric");
+    struct ranking *ranking = &spec_of(r)->ranking;
+    const char *metric = ranking->metric;
+    const struct yaml_node *at = yaml_get(node, "metric"), *goal = yaml_get(node, "goal");
 
-    if (at == NULL && yaml_get(node, "goal") != NULL)
+    if (at == NULL && goal != NULL)
         yaml_keys_error(r, node, "results: there is no 'metric:' to rank by");
-    if (metric != NULL &&
-        (metric[0] == '\0' || spec_has_control(metric) || strlen(metric) > NAME_MAX_BYTES))
+    if (metric == NULL)
+        return;
+    if (metric[0] == '\0' || spec_has_control(metric) || strlen(metric) > NAME_MAX_BYTES) {
         yaml_keys_error(r, at, "metric: expected the name of a measure");
+    } else if (goal == NULL) {
+        ranking->goal = (int)goal_guess(metric);
+        if (ranking->goal == GOAL_COUNT)
+            yaml_keys_error(r, at,
+                            "results: the name %s does not say whether large values are good or "
+                            "small ones; add goal: max or goal: min",
+                            metric);
+    }
+}
+
+/* ---- reuse ---- */
+
+const struct key spec_reuse_keys[] = {
+    { .name = "ignore",
+      .type = KEY_STRS,
+      .offset = offsetof(struct spec_reuse, ignore),
+      .max = IGNORED_MAX,
+      .help = "files and folders of the source whose changes do not count, as README.md, *.ipynb or "
+              "notebooks/" },
+    { .name = NULL },
+};
+
+static void check_reuse(struct yaml_keys_reader *r, const struct yaml_node *node)
+{
+    const struct list *ignore = &spec_of(r)->reuse.ignore;
+    const struct yaml_node *at = yaml_get(node, "ignore");
+    const char **patterns = ignore->items;
+
+    for (size_t i = 0; i < ignore->n; i++) {
+        if (patterns[i] == NULL)
+            continue;
+        if (spec_starts_with(patterns[i], "./"))
+            patterns[i] += 2;
+        if (patterns[i][strspn(patterns[i], "/.")] == '\0' || patterns[i][0] == '/')
+            yaml_keys_error(r, spec_item_at(at, i),
+                            "ignore: expected a path below the sweep file's folder, or a pattern "
+                            "such as *.ipynb");
+    }
 }
 
 void spec_check_work(struct yaml_keys_reader *r, const struct yaml_node *root)
@@ -610,6 +655,7 @@ void spec_check_work(struct yaml_keys_reader *r, const struct yaml_node *root)
         { "checkpoint", check_checkpoint },
         { "retry", check_retry },
         { "results", check_results },
+        { "reuse", check_reuse },
     };
 
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {

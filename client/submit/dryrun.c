@@ -6,9 +6,13 @@
 #include <unistd.h>
 
 #include "client/pack/inputs.h"
+#include "client/pack/source_changes.h"
+#include "client/pack/source_files.h"
 #include "client/session/session.h"
 #include "client/spec/describe.h"
 #include "client/submit/dryrun.h"
+#include "client/submit/first_job.h"
+#include "client/submit/gpu_hint.h"
 #include "client/submit/sweep_send.h"
 #include "client/term/output.h"
 #include "client/term/safe_text.h"
@@ -19,7 +23,7 @@
 #include "common/data/msgpack.h"
 #include "common/data/param_digest.h"
 
-enum { SHOWN_AT_AN_END = 3, PIECE_BYTES = 64 * 1024 };
+enum { SHOWN_AT_AN_END = 3, SHOWN_NAMES = 8, PIECE_BYTES = 64 * 1024 };
 
 /* Duplicates are not searched for among more configurations than this. */
 enum { EXACT_MAX = 1000 * 1000 };
@@ -41,6 +45,8 @@ struct dryrun {
     int64_t done_otherwise;   /* jobs that --reuse params would reuse, too */
     int64_t ran_jobs, ran_ms; /* of the project */
     struct arena *arena;      /* of one configuration */
+    struct first_job first;
+    struct buf changes; /* in the source, since some of its jobs were done otherwise */
 };
 
 static bool is_asked(const struct dryrun *d)
@@ -256,7 +262,11 @@ static int find_out(struct dryrun *d, struct err *e)
         return -1;
     inputs_count_new(looked, &d->upload_files, &d->upload_bytes);
     inputs_sign(looked, &o->spec, o->cli->arena, &work);
-    return preview(d, &work, e);
+    if (preview(d, &work, e) < 0)
+        return -1;
+    if (d->done_otherwise > 0)
+        source_changes_add(&d->changes, &d->session, &d->cargo, 0);
+    return 0;
 }
 
 static int64_t count_jobs(const struct dryrun *d)
@@ -341,6 +351,7 @@ static void add_json_head(struct buf *out, const struct dryrun *d)
 {
     const struct submit_request *o = d->order;
     const struct resources *needs = &o->spec.work.resources;
+    const char *const *unused = d->first.unused.items;
     double hours = estimate_hours(d);
 
     buf_add_str(out, "{\"v\":1,\"project\":");
@@ -352,6 +363,14 @@ static void add_json_head(struct buf *out, const struct dryrun *d)
     add_number_or_null(out, "done_otherwise", is_asked(d), d->done_otherwise);
     add_number_or_null(out, "upload_files", d->drive != NULL, d->upload_files);
     add_number_or_null(out, "upload_bytes", d->drive != NULL, d->upload_bytes);
+    buf_add_str(out, ",\"command\":");
+    quote_add(out, d->first.command, strlen(d->first.command));
+    buf_add_str(out, ",\"not_in_command\":[");
+    for (size_t i = 0; i < d->first.unused.n; i++) {
+        buf_add_str(out, i > 0 ? "," : "");
+        quote_add(out, unused[i], strlen(unused[i]));
+    }
+    buf_add_char(out, ']');
     if (hours < 0) {
         buf_add_str(out, ",\"estimate\":null");
         return;
@@ -471,6 +490,70 @@ static void add_jobs(struct dryrun *d, struct buf *out)
         add_configs(d, "last", n - SHOWN_AT_AN_END, SHOWN_AT_AN_END, out);
 }
 
+/* A line, if there is something to say. */
+static void add_line(struct buf *out, const char *label, struct buf *text)
+{
+    if (text->n > 0)
+        add_harmless(out, label, buf_text(text));
+    buf_free(text);
+}
+
+/* A label with lines that begin below each other. */
+static void add_lines(struct buf *out, const char *label, const char *text)
+{
+    for (size_t n; *text != '\0'; text += n + (text[n] == '\n')) {
+        n = strcspn(text, "\n");
+        add_label(out, label);
+        safe_text_add_harmless(out, text, n, "");
+        buf_add_char(out, '\n');
+        label = "";
+    }
+}
+
+/* What the first job runs, and what of its configuration that does not say. */
+static void add_command(const struct dryrun *d, struct buf *out)
+{
+    const struct first_job *j = &d->first;
+    const char *const *names = j->unused.items;
+    struct buf text = { 0 };
+
+    add_lines(out, "command", j->command);
+    for (size_t i = 0; i < j->unused.n && i < SHOWN_NAMES; i++)
+        buf_printf(&text, "%s%s", i > 0 ? ", " : "", names[i]);
+    if (j->unused.n > SHOWN_NAMES)
+        buf_printf(&text, " and %zu more", j->unused.n - SHOWN_NAMES);
+    if (text.n > 0)
+        buf_printf(&text, ": the program has to read %s from $LUDWIG_%s",
+                   j->unused.n == 1 ? "it" : "them",
+                   d->order->spec.work.batch > 1 ? "CHUNK" : "PARAM2VAL");
+    add_line(out, "not in it", &text);
+    if (j->program != NULL)
+        buf_printf(&text, "%s is %s here", j->program, j->program_path);
+    add_line(out, "program", &text);
+}
+
+/* Where people find what the jobs leave. */
+static void add_results(const struct dryrun *d, struct buf *out)
+{
+    const char *project = d->order->spec.project;
+    struct buf text = { 0 };
+
+    if (is_asked(d))
+        buf_add_str(&text, session_shown_path(&d->session, d->arena,
+                                              arena_printf(d->arena, "%s/runs/", project)));
+    else if (d->drive != NULL)
+        buf_printf(&text, "%s/%s/runs/", d->drive->mount, project);
+    add_line(out, "results", &text);
+}
+
+static void add_gpus(struct dryrun *d, struct buf *out)
+{
+    struct buf text = { 0 };
+
+    gpu_hint_add(&text, &d->order->spec, &d->session, is_asked(d));
+    add_line(out, "no GPUs", &text);
+}
+
 static void add_reused(const struct dryrun *d, struct buf *out)
 {
     int64_t n = d->done_otherwise;
@@ -487,14 +570,7 @@ static void add_reused(const struct dryrun *d, struct buf *out)
                    "data: --reuse params takes %s)",
                    n, n == 1 ? "is" : "are", n == 1 ? "it" : "them");
     buf_add_char(out, '\n');
-}
-
-/* Adds a line unless text is empty; frees it. */
-static void add_line(struct buf *out, const char *label, struct buf *text)
-{
-    if (text->n > 0)
-        add_harmless(out, label, buf_text(text));
-    buf_free(text);
+    add_lines(out, "changed", buf_text(&d->changes));
 }
 
 /* Adds how the jobs run. */
@@ -524,16 +600,22 @@ static void add_files(struct buf *out, int64_t n_files, int64_t bytes)
     buf_add_char(out, '\n');
 }
 
-/* Adds source and data, and how much of them would be sent. */
-static void add_inputs(const struct dryrun *d, struct buf *out)
+/* What goes along, and how much of it would be sent. */
+static int add_inputs(const struct dryrun *d, bool all, struct buf *out, struct err *e)
 {
     const struct inputs *c = &d->cargo;
     const struct spec_data *data = d->order->spec.data.items;
     int64_t n_files = tree_count_files(&c->source);
-    struct buf left_out = { 0 };
+    struct buf left_out = { 0 }, files = { 0 };
 
     add_label(out, "source");
     add_files(out, n_files, c->source.totals.bytes);
+    if (n_files > 0 && source_files_add(&files, &c->source, all, e) < 0) {
+        buf_free(&files);
+        return -1;
+    }
+    add_lines(out, n_files <= SOURCE_FILES_SHOWN || all ? "files" : "largest", buf_text(&files));
+    buf_free(&files);
     inputs_add_left_out(c, &left_out);
     add_line(out, "left out", &left_out);
     for (size_t i = 0; i < c->n_data; i++) {
@@ -556,6 +638,7 @@ static void add_inputs(const struct dryrun *d, struct buf *out)
         buf_add_str(out, "nothing: all of it is on the shared drive\n");
     else
         add_files(out, d->upload_files, d->upload_bytes);
+    return 0;
 }
 
 static void add_time(const struct dryrun *d, struct buf *out)
@@ -576,7 +659,7 @@ static void add_time(const struct dryrun *d, struct buf *out)
     buf_add_str(out, " on average\n");
 }
 
-static int write_text(struct dryrun *d, struct err *e)
+static int write_text(struct dryrun *d, bool all_files, struct err *e)
 {
     const struct spec *s = &d->order->spec;
     struct buf out = { 0 };
@@ -585,22 +668,30 @@ static int write_text(struct dryrun *d, struct err *e)
     if (s->name != NULL)
         add_harmless(&out, "name", s->name);
     add_jobs(d, &out);
+    add_command(d, &out);
     add_needs(d, &out);
+    add_gpus(d, &out);
     add_reused(d, &out);
-    add_inputs(d, &out);
+    if (add_inputs(d, all_files, &out, e) < 0) {
+        buf_free(&out);
+        return -1;
+    }
+    add_results(d, &out);
     add_time(d, &out);
     return output_write(&out, e);
 }
 
-int dryrun(const struct submit_request *o, bool json, struct err *e)
+int dryrun(const struct submit_request *o, enum dryrun_form form, struct err *e)
 {
     struct dryrun d = { .order = o, .arena = arena_create() };
     int result = find_out(&d, e);
 
+    first_job_find(o, o->cli->arena, &d.first);
     if (result == 0)
-        result = json ? write_json(&d, e) : write_text(&d, e);
+        result = form == DRYRUN_JSON ? write_json(&d, e) : write_text(&d, form == DRYRUN_FILES, e);
     inputs_free(&d.cargo);
     session_close(&d.session);
     arena_destroy(d.arena);
+    buf_free(&d.changes);
     return result;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "client/pack/inputs.h"
+#include "client/pack/source_changes.h"
 #include "client/submit/sweep_send.h"
 #include "client/term/output.h"
 #include "client/term/safe_text.h"
@@ -189,8 +190,9 @@ static int try_once(struct submission *s, struct msg_submitted *done, struct err
 }
 
 int submit_sweep(const struct submit_request *o, struct session *session,
-                 struct msg_submitted *done, struct err *e)
+                 struct msg_submitted *done, struct buf *changes, struct err *e)
 {
+    struct arena *a = o->cli->arena;
     struct submission s = { .request = o, .session = session };
     struct err why = { 0 };
     int result;
@@ -205,6 +207,12 @@ int submit_sweep(const struct submit_request *o, struct session *session,
         result = rpc_reopen(&session->rpc, &why) < 0 || session_drive(session, &why) == NULL
                      ? -1
                      : try_once(&s, done, &why);
+    }
+    if (result == 0) {
+        done->project = arena_strdup(a, done->project);
+        done->note = done->note != NULL ? arena_strdup(a, done->note) : NULL;
+        if (done->done_otherwise > 0)
+            source_changes_add(changes, session, &s.inputs, done->sweep);
     }
     inputs_free(&s.inputs);
     return result;

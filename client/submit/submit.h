@@ -19,9 +19,9 @@
 void submit_begin_look(struct git_look *look, const char *folder);
 void submit_end_look(struct git_look *look);
 
-/* The session was started with wants.sends_files.  The texts of done last until the next call on its
- * rpc. */
+/* The session was started with wants.sends_files.  The texts of done live in the cli's arena.  Where jobs
+ * were done before otherwise, what has changed in the source since is appended to changes. */
 int submit_sweep(const struct submit_request *o, struct session *s, struct msg_submitted *done,
-                 struct err *e);
+                 struct buf *changes, struct err *e);
 
 #endif

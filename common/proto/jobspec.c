@@ -56,6 +56,7 @@ static const struct field work_fields[] = {
     FIELD_OF(struct jobspec, data, FIELD_LIST, 0, 1000, &data_entry_schema),
     FIELD(struct jobspec, git_commit, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct jobspec, git_dirty, FIELD_BOOL, 0, 0),
+    FIELD(struct jobspec, same_source, FIELD_DIGEST, 0, 0),
 };
 const struct schema work_schema = SCHEMA(struct jobspec, "work", work_fields);
 
@@ -136,8 +137,10 @@ void jobspec_digest(const struct jobspec *w, struct digest *d)
     for (size_t i = 0; i < w->data.n; i++)
         same_data[i] = (struct data_entry){ data[i].name, { .tree = data[i].set.tree } };
     same.data.items = same_data;
-    same.source = (struct dataset){ .tree = w->source.tree };
-
+    same.source = (struct dataset){
+        .tree = digest_is_zero(&w->same_source) ? w->source.tree : w->same_source
+    };
+    same.same_source = (struct digest){ 0 };
     same.resources = (struct resources){ 0 };
     same.checkpoint = (struct checkpoint){ 0 };
     same.batch = 0;

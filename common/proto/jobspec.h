@@ -69,6 +69,7 @@ struct jobspec {
     struct list data; /* struct data_entry */
     const char *git_commit;
     bool git_dirty;
+    struct digest same_source; /* what counts instead of source.tree: some of it does not; or zero */
 };
 
 /* The failures after which a job is tried again, and how often altogether. */

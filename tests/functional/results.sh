@@ -229,6 +229,23 @@ ranked() {
 }
 it 'results: in the sweep file says by what results are ranked' ranked
 
+guessed() {
+    printf 'project: guessed\ncommand: ludwig report val_mse={x}\nparams: {x: [3, 1, 2]}\n' >guessed.yaml
+    echo 'results: {metric: val_mse}' >>guessed.yaml
+    timeout 100 ludwig submit guessed.yaml --wait >id
+    ludwig results last >out
+    grep -q '^\* best by mean val_mse (lowest)$' out
+    grep -qE '^\* +param_002 +1 ' out
+    sed 's/val_mse/thing/' guessed.yaml >unknown.yaml
+    not ludwig submit unknown.yaml --dry-run 2>err
+    grep -q '^ludwig: unknown.yaml:4:19: results: the name thing .*; add goal: max or goal: min$' err
+    echo 'results: {metric: val_mse, goal: maximize}' | sed -i '4{r /dev/stdin
+d}' guessed.yaml
+    timeout 100 ludwig submit guessed.yaml --wait >id
+    ludwig results last | grep -q '^\* best by mean val_mse (highest)$'
+}
+it 'without goal: the name of the measure says which values are best, or it has to be said' guessed
+
 unfinished() {
     cat >gate.yaml <<END
 project: unfinished

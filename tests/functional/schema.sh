@@ -80,7 +80,12 @@ container: docker://x
 container: lib
 batch: 512
 results: {metric: m, goal: min}
-results: {metric: m}
+results: {metric: m, goal: maximize}
+results: {metric: val_loss}
+reuse: {ignore: [README.md, notebooks/]}
+reuse: {ignore: "*.ipynb"}
+reuse: {}
+{params: {a: {log_uniform: [1e-4, 1], round: 3}, b: {round: 1, normal: [0, 1]}}, method: random, samples: 3}
 priority: -1000
 """.strip().splitlines()
 BAD = r"""
@@ -99,6 +104,8 @@ params: {a: []}
 params: {a: {}}
 params: {a: {vales: [1]}}
 params: {a: {values: [1], value: 1}}
+params: {a: {values: [1], round: 3}}
+params: {a: {uniform: [0, 1], round: 16}}
 params: {a: {values: []}}
 params: {a: {range: 5}}
 method: grids

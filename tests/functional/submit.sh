@@ -346,4 +346,20 @@ it 'version and help work without a server' '
     [ -z "$(pids_of ludwigd)" ]
 '
 
+without_file() {
+    mkdir alone && cd alone
+    printf 'import sys\nopen(sys.argv[1], "w").write(repr(sys.argv[2:]))\n' >save.py
+    ludwig submit --dry-run -- python3 save.py x '{lr}' "it's" >out
+    grep -qx "command   python3 save.py x '{lr}' 'it'\\\\''s'" out
+    timeout 100 ludwig submit --name one --wait --json -- sh -c 'cd "$LUDWIG_SAVE_PATH" && exec python3 "$OLDPWD/save.py" seen "$@"' \
+        - '{lr}' "it's" '$(id)' 'a;b' 0.1 >s
+    json s 'd["project"] == "alone" and d["jobs"] == 1'
+    [ "$(cat "$SHARE"/alone/runs/param_001/*/seen)" = "['{lr}', \"it's\", '\$(id)', 'a;b', '0.1']" ]
+    not ludwig submit save.py more 2>err
+    grep -q "'more' is one argument too many; .*ludwig submit \[OPTION\]... -- COMMAND" err
+    not ludwig submit --param2vals x.jsonl -- python3 save.py x 2>err
+    grep -q 'goes with a sweep file' err
+}
+it 'a command behind -- is a sweep of one job' without_file
+
 done_testing

@@ -304,6 +304,32 @@ static void a_short_file_gets_the_defaults(void **state)
     arena_destroy(a);
 }
 
+static void a_goal_is_said_or_guessed(void **state)
+{
+    static const struct {
+        const char *results;
+        enum goal goal;
+    } cases[] = {
+        { "{metric: val_mse}", GOAL_MIN },
+        { "{metric: accuracy}", GOAL_MAX },
+        { "{metric: val_mse, goal: max}", GOAL_MAX },
+        { "{metric: m, goal: minimize}", GOAL_MIN },
+        { "{metric: m, goal: maximize}", GOAL_MAX },
+    };
+    struct arena *a = arena_create();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *text = arena_printf(a, "project: p\ncommand: x\nresults: %s\n", cases[i].results);
+        struct err e = { 0 };
+        struct spec s;
+
+        assert_int_equal(parse(text, a, &s, &e), 0);
+        assert_int_equal(s.ranking.goal, cases[i].goal);
+    }
+    arena_destroy(a);
+}
+
 static void values_keep_their_types(void **state)
 {
     static const struct {
@@ -360,6 +386,15 @@ static void every_mistake_says_where_and_what(void **state)
         { "project: p\ncommand: x {lrr}\nparams: {lr: 1}\n",
           "f:2:12: command: unknown parameter 'lrr' (did you mean 'lr'?)" },
         { "project: p\ncommand: |\n  a\n  b {c}\n", "f:4:5: command: unknown parameter 'c'" },
+        { "project: p\ncommand: x {a} $(( {a} )) '{a}'\nparams: {a: [1, 2 3, 4 5]}\n",
+          "f:2:20: command: {a} stands behind a backslash or in `...`, ${...} or $((...)), where its "
+          "value \"2 3\" cannot be quoted; write VAR={a} on a line before, and \"$VAR\" here" },
+        { "project: p\ncommand: x \\{a}\nparams: {a: 1}\ndebug: {a: ''}\n",
+          "f:2:13: command: {a} stands behind a backslash or in `...`, ${...} or $((...)), where its "
+          "value \"\" cannot be quoted; write VAR={a} on a line before, and \"$VAR\" here" },
+        { "project: p\ncommand: x {a b}\nparams: {a b: 1, c: 2}\nwhen: {a b: {c: 2}}\n",
+          "f:2:12: command: a b exists only where c is 2; the program can read it from the file that "
+          "$LUDWIG_PARAM2VAL names" },
         { "project: a/b\ncommand: x\n",
           "f:1:10: project: 'a/b' cannot be a folder on every system" },
         { "project: .ludwig\ncommand: x\n",
@@ -435,6 +470,12 @@ static void every_mistake_says_where_and_what(void **state)
         { HEAD "batch: 0\n", "f:4:8: batch: expected at least 1, found '0'" },
         { HEAD "batch: 513\n", "f:4:8: batch: expected at most 512, found '513'" },
         { HEAD "results: {goal: min}\n", "f:4:10: results: there is no 'metric:' to rank by" },
+        { HEAD "reuse: {ignore: [a, /b]}\n",
+          "f:4:21: ignore: expected a path below the sweep file's folder, or a pattern such as "
+          "*.ipynb" },
+        { HEAD "results: {metric: m}\n",
+          "f:4:19: results: the name m does not say whether large values are good or small ones; add "
+          "goal: max or goal: min" },
         { HEAD "results: {metric: m, goal: best}\n",
           "f:4:28: goal: expected max or min, found 'best'" },
         { HEAD "results: {metric: ''}\n", "f:4:19: metric: expected the name of a measure" },
@@ -581,6 +622,22 @@ static void what_is_wrong_among_parameters_is_told_with_the_rest(void **state)
     assert_memory_equal(e.text, "f:4:", 4);
     assert_non_null(strstr(e.text, "\nf:5:"));
     assert_non_null(strstr(e.text, "\nf:6:1: unknown key 'rep'"));
+    arena_destroy(a);
+}
+
+static void a_value_of_the_command_line_must_fit_into_the_command(void **state)
+{
+    static const char *set[] = { "a=[1, b c]" };
+    struct arena *a = arena_create();
+    struct spec_overrides o = none();
+    struct err e = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(parse("project: p\ncommand: x `f {a}`\nparams: {a: 1}\n", a, &s, &e), 0);
+    o.set = (struct list){ set, 1 };
+    assert_int_equal(spec_override(&s, &o, a, &e), -1);
+    assert_non_null(strstr(e.text, "--set a: command: {a} stands behind a backslash or in `...`"));
     arena_destroy(a);
 }
 
@@ -967,10 +1024,12 @@ int main(void)
         cmocka_unit_test(a_container_here_goes_along_with_the_data),
         cmocka_unit_test(setup_is_a_text_or_a_list_of_lines),
         cmocka_unit_test(a_short_file_gets_the_defaults),
+        cmocka_unit_test(a_goal_is_said_or_guessed),
         cmocka_unit_test(values_keep_their_types),
         cmocka_unit_test(every_mistake_says_where_and_what),
         cmocka_unit_test(all_mistakes_of_a_file_are_found_at_once),
         cmocka_unit_test(what_is_wrong_among_parameters_is_told_with_the_rest),
+        cmocka_unit_test(a_value_of_the_command_line_must_fit_into_the_command),
         cmocka_unit_test(the_command_line_can_put_right_what_the_file_says),
         cmocka_unit_test(partitions_of_the_command_line_go_over_the_file),
         cmocka_unit_test(places_of_the_command_line_must_be_names),

@@ -63,6 +63,22 @@ static void test_where_its_source_and_data_lie_makes_no_difference(void **state)
     assert_false(same(&base, &other));
 }
 
+static void test_what_of_the_source_counts_may_be_told_apart(void **state)
+{
+    const struct jobspec base = { .command = "x", .source = { .tree = { { 5 } } } };
+    struct jobspec other = base, another = base;
+
+    (void)state;
+    other.source.tree.bytes[0] = 6;
+    other.same_source.bytes[0] = 5;
+    assert_true(same(&base, &other));
+    another.source.tree.bytes[0] = 7;
+    another.same_source.bytes[0] = 5;
+    assert_true(same(&other, &another));
+    another.same_source.bytes[0] = 8;
+    assert_false(same(&other, &another));
+}
+
 static void test_a_container_makes_a_job_another_one(void **state)
 {
     const struct jobspec base = { .command = "x", .container = "image.sif" };
@@ -153,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_command_setup_env_source_and_data_make_a_job_another_one),
         cmocka_unit_test(test_where_its_source_and_data_lie_makes_no_difference),
+        cmocka_unit_test(test_what_of_the_source_counts_may_be_told_apart),
         cmocka_unit_test(test_a_container_makes_a_job_another_one),
         cmocka_unit_test(test_resources_checkpoints_batches_and_gits_names_do_not),
         cmocka_unit_test(test_retry_lists_causes_exit_codes_and_signals),
