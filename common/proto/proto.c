@@ -98,6 +98,13 @@ static const struct field held_tree_fields[] = {
 };
 PART(held_tree);
 
+static const struct field pool_trouble_fields[] = {
+    FIELD(struct pool_trouble, partition, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct pool_trouble, user, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct pool_trouble, why, FIELD_STR, FIELD_REQUIRED, REASON_MAX_BYTES),
+};
+PART(pool_trouble);
+
 static const struct field digest_entry_fields[] = {
     FIELD(struct digest_entry, digest, FIELD_DIGEST, FIELD_REQUIRED, 0),
 };
@@ -420,6 +427,7 @@ static const struct field get_nodes_fields[] = {
 static const struct field node_page_fields[] = {
     FIELD_OF(struct msg_node_page, nodes, FIELD_LIST, 0, PAGE_MAX, &node_info_schema),
     FIELD(struct msg_node_page, asked, FIELD_INT, 0, COUNT_MAX),
+    FIELD_OF(struct msg_node_page, pools, FIELD_LIST, 0, NODE_POOLS_MAX, &pool_trouble_schema),
 };
 
 static const struct field get_data_fields[] = {

@@ -19,6 +19,7 @@ enum {
     HAND_MAX = 512,
     TARGETS_MAX = 1000,
     REFUSED_MAX = 1000,
+    NODE_POOLS_MAX = 100,
     HOLDS_MAX = 1000,
     DONE_OTHERWISE_MAX = 100000, /* new jobs that are looked up for done_otherwise */
     EXPECTED_MAX = 1001          /* a source and the data of a sweep */
@@ -409,9 +410,17 @@ struct msg_get_nodes {
     int64_t limit;
 };
 
+/* Slurm's machines that somebody's sweeps name, and why there are no pilots for them. */
+struct pool_trouble {
+    const char *partition;
+    const char *user;
+    const char *why;
+};
+
 struct msg_node_page {
     struct list nodes;
-    int64_t asked; /* workers whose load is on its way: ask again in a moment */
+    int64_t asked;     /* workers whose load is on its way: ask again in a moment */
+    struct list pools; /* struct pool_trouble: the asker's, of admins everybody's */
 };
 
 /* A tree that sweeps of the project have named. */
@@ -717,7 +726,7 @@ struct msg_alive {
 extern const struct schema folder_order_schema, sweep_info_schema, job_info_schema,
     job_result_schema, node_info_schema, held_schema, token_entry_schema, assignment_schema,
     sweep_work_schema, report_schema, verdict_entry_schema, target_schema, job_counts_schema,
-    submitted_schema, usage_info_schema, held_tree_schema, dataset_info_schema, digest_entry_schema,
-    pilot_claim_schema;
+    submitted_schema, usage_info_schema, held_tree_schema, pool_trouble_schema, dataset_info_schema,
+    digest_entry_schema, pilot_claim_schema;
 
 #endif

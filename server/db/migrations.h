@@ -171,10 +171,14 @@
 /* sweeps that are not over, of which there are few */
 #define MIGRATION_6 "CREATE INDEX sweep_live ON sweep(state) WHERE state IN (1, 2);"
 
+/* what keeps a pool from pilots for now */
+#define MIGRATION_7 "ALTER TABLE pool ADD COLUMN trouble TEXT;"
+
 /* clang-format on */
 
 /* the n-th step leads to version n */
 #define MIGRATIONS(X) \
-    X(MIGRATION_1) X(MIGRATION_2) X(MIGRATION_3) X(MIGRATION_4) X(MIGRATION_5) X(MIGRATION_6)
+    X(MIGRATION_1)    \
+    X(MIGRATION_2) X(MIGRATION_3) X(MIGRATION_4) X(MIGRATION_5) X(MIGRATION_6) X(MIGRATION_7)
 
 #endif

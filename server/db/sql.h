@@ -145,6 +145,7 @@
     X(SQL_SWEEP_NEEDS, "SELECT uid, cpus_milli, gpus_milli, memory_bytes, ran_jobs, ran_ms,"                             \
                        " nodes, batch, user, time_ms FROM sweep WHERE id = ?")                                           \
     X(SQL_SWEEP_REFUSE, "UPDATE sweep SET refused = ?2 WHERE id = ?1")                                                   \
+    X(SQL_SWEEP_NAME, "SELECT name FROM sweep WHERE id = ?")                                                             \
     X(SQL_SWEEP_WORK, "SELECT p.name, s.user, s.work FROM sweep s JOIN project p"                                        \
                       " ON p.id = s.project WHERE s.id = ?")                                                             \
     X(SQL_QUEUE_HEAD, "SELECT j.id, j.no, j.rep, j.name, j.attempts, p.no, p.digest, p.value"                            \
@@ -192,11 +193,13 @@
 /* ---- statements that only read ---- */
 
 /* the columns that row_sweep_row reads */
-#define SWEEP_COLUMNS                                                                                \
-    "s.id, p.name, s.name, coalesce(s.known_as, s.user), s.state, s.priority, s.configs,"            \
-    " s.reps, s.reused, s.submitted_at, s.ended_at, s.uid, s.ran_jobs, s.ran_ms, s.metric, s.goal,"  \
-    " (SELECT x.refused FROM sweep_pool x WHERE x.sweep = s.id"                                      \
-    " AND x.refused IS NOT NULL AND s.state IN (SWEEP_RUNNING, SWEEP_PAUSED) LIMIT 1), JOB_COUNTERS" \
+#define SWEEP_COLUMNS                                                                               \
+    "s.id, p.name, s.name, coalesce(s.known_as, s.user), s.state, s.priority, s.configs,"           \
+    " s.reps, s.reused, s.submitted_at, s.ended_at, s.uid, s.ran_jobs, s.ran_ms, s.metric, s.goal," \
+    " (SELECT coalesce(x.refused, q.trouble) FROM sweep_pool x JOIN pool q ON q.id = x.pool"        \
+    " WHERE x.sweep = s.id AND s.state IN (SWEEP_RUNNING, SWEEP_PAUSED)"                            \
+    " AND (x.refused IS NOT NULL OR (q.trouble IS NOT NULL AND s.n_ready > 0))"                     \
+    " ORDER BY x.refused IS NULL LIMIT 1), JOB_COUNTERS"                                            \
     " FROM sweep s JOIN project p ON p.id = s.project"
 
 #define SQL_QUERY(X)                                                                                                    \
@@ -320,6 +323,18 @@
     X(SQL_SWEEP_POOLS, "SELECT pool FROM sweep_pool WHERE sweep = ?")                                                  \
     X(SQL_POOL_OPEN, "SELECT 1 FROM sweep s JOIN sweep_pool x ON x.sweep = s.id"                                       \
                      " WHERE s.state IN (SWEEP_RUNNING, SWEEP_PAUSED) AND x.pool = ? LIMIT 1")                         \
+    X(SQL_POOLS_OPEN,                                                                                                  \
+      "SELECT DISTINCT q.id, q.trouble FROM sweep s JOIN sweep_pool x ON x.sweep = s.id"                               \
+      " JOIN pool q ON q.id = x.pool WHERE s.state IN (SWEEP_RUNNING, SWEEP_PAUSED)")                                  \
+    X(SQL_POOL_SWEEPS, "SELECT s.id FROM sweep s JOIN sweep_pool x ON x.sweep = s.id"                                  \
+                       " WHERE s.state IN (SWEEP_RUNNING, SWEEP_PAUSED) AND x.pool = ?")                               \
+    X(SQL_POOL_TROUBLE, "UPDATE pool SET trouble = ?2 WHERE id = ?1")                                                  \
+    /* of that user; NULL: of all */                                                                                   \
+    X(SQL_POOLS_WITHOUT,                                                                                               \
+      "SELECT DISTINCT q.pool, coalesce(x.refused, q.trouble), q.user FROM sweep s"                                    \
+      " JOIN sweep_pool x ON x.sweep = s.id JOIN pool q ON q.id = x.pool"                                              \
+      " WHERE s.state IN (SWEEP_RUNNING, SWEEP_PAUSED) AND (?1 IS NULL OR q.uid = ?1)"                                 \
+      " AND (x.refused IS NOT NULL OR (q.trouble IS NOT NULL AND s.n_ready > 0)) ORDER BY q.id")                       \
     X(SQL_POOL_ANY, "SELECT 1 FROM pool LIMIT 1")                                                                      \
     /* for that sweep, and for all sweeps with jobs like its own */                                                    \
     X(SQL_POOL_REFUSE,                                                                                                 \
