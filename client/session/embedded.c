@@ -332,6 +332,44 @@ static int start_all(struct rpc *rpc, const char *state, const struct conf *c, b
     return result;
 }
 
+/* It was not stopped, and this machine was seen to be a login node when it ran. */
+static bool has_ended_alone(const char *state)
+{
+    struct arena *a = arena_create();
+    struct endpoint to = { 0 };
+    char *host = unixsocket_host();
+    char *mark = mem_printf("%s/login-node-%s", state, host);
+    bool has = address_read(state, &to, a, NULL) == 0 && to.kind == ENDPOINT_UNIX &&
+               access(mark, F_OK) == 0;
+
+    free(mark);
+    free(host);
+    arena_destroy(a);
+    return has;
+}
+
+int embedded_reach(struct rpc *rpc, const struct conf *c, struct err *e)
+{
+    char *state = conf_state_dir();
+    struct err why = { 0 };
+    int result = embedded_connect(rpc, c, &why), lock_fd = -1;
+    bool was_running;
+
+    if (result < 0 && why.kind == ERR_UNREACHABLE && has_ended_alone(state)) {
+        lock_fd = lock_server(state, e);
+        result = lock_fd < 0 ? -1 : connect_or_start(rpc, state, c, &was_running, e);
+        if (result == 0 && !was_running)
+            output_note("your server had ended by itself or was killed, and was started again; "
+                        "pilots that ran meanwhile go on");
+    } else if (result < 0) {
+        *e = why;
+    }
+    if (lock_fd >= 0)
+        close(lock_fd);
+    free(state);
+    return result;
+}
+
 int embedded_up(struct rpc *rpc, const struct conf *c, bool wants_worker, bool *has_no_worker,
                 struct err *e)
 {
@@ -395,10 +433,12 @@ int embedded_down(const struct conf *c, struct err *e)
     struct msg_node_page nodes;
     struct msg_sweep_page page;
     int64_t n_running = 0, waiting = 0, running = 0;
+    char *state;
     int result;
 
     if (embedded_connect(&rpc, c, e) < 0)
         return -1;
+    state = conf_state_dir();
     if (rpc_call(&rpc, MSG_GET_NODES, &get_nodes, &nodes, NULL) == 0)
         for (size_t i = 0; i < nodes.nodes.n; i++)
             n_running += ((const struct node_info *)nodes.nodes.items)[i].running;
@@ -411,6 +451,9 @@ int embedded_down(const struct conf *c, struct err *e)
     rpc_close(&rpc);
     if (result == 0)
         result = wait_until_gone(e);
+    if (result == 0)
+        address_forget(state);
+    free(state);
     if (result == 0 && n_running > 0)
         output_note(
             "stopped; %" PRId64 " running %s on, and the next `ludwig up` takes %s up again",

@@ -169,7 +169,7 @@ static int begin_session(struct cli *cli, struct session *s, const struct sessio
     if (!s->choice.embedded)
         result = connect_server(s, wants != NULL ? wants : &nothing, e);
     else if (wants == NULL)
-        result = embedded_connect(&s->rpc, &s->conf, e);
+        result = embedded_reach(&s->rpc, &s->conf, e);
     else
         result = embedded_up(&s->rpc, &s->conf, wants->worker, &s->has_no_worker, e);
     if (result == 0)
