@@ -12,9 +12,13 @@ static const char *question(const char *args)
     static const struct {
         const char *argument, *question;
     } questions[] = {
-        { "SWEEP|JOB...", "which sweep or job? " }, { "SWEEP", "which sweep? " },
-        { "SWEEP.yaml", "which sweep file? " },     { "JOB", "which job? " },
-        { "NODE|@GROUP...", "which node? " },       { "SHELL", "which shell? " },
+        { "SWEEP|JOB|PROJECT...", "which sweep, job or project? " },
+        { "SWEEP|JOB...", "which sweep or job? " },
+        { "SWEEP", "which sweep? " },
+        { "SWEEP.yaml", "which sweep file? " },
+        { "JOB", "which job? " },
+        { "NODE|@GROUP...", "which node? " },
+        { "SHELL", "which shell? " },
     };
     size_t n = strcspn(args, " ");
 

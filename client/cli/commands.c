@@ -10,10 +10,11 @@ enum { HELP_COLUMN = 14 };
 
 /* clang-format off: a line is a group */
 const struct command *const commands[] = {
-    &cmd_submit,  &cmd_init,   &cmd_status, &cmd_watch,      &cmd_jobs,    &cmd_why,   &cmd_logs,   &cmd_results,
-    &cmd_fetch,   &cmd_cancel, &cmd_pause,      &cmd_resume,  &cmd_retry, &cmd_nodes,  &cmd_drain,
-    &cmd_undrain, &cmd_usage,  &cmd_data,       &cmd_up,      &cmd_down,  &cmd_invite, &cmd_doctor,
-    &cmd_report,  &cmd_bridge, &cmd_completion, &cmd_version, &cmd_help,  NULL,
+    &cmd_submit, &cmd_init,    &cmd_status,     &cmd_watch,   &cmd_jobs,   &cmd_why,
+    &cmd_logs,   &cmd_results, &cmd_fetch,      &cmd_cancel,  &cmd_pause,  &cmd_resume,
+    &cmd_retry,  &cmd_label,   &cmd_rm,         &cmd_nodes,   &cmd_drain,  &cmd_undrain,
+    &cmd_usage,  &cmd_data,    &cmd_up,         &cmd_down,    &cmd_invite, &cmd_doctor,
+    &cmd_report, &cmd_bridge,  &cmd_completion, &cmd_version, &cmd_help,   NULL,
 };
 /* clang-format on */
 
@@ -48,6 +49,8 @@ static const struct {
     { "stop", "cancel" },
     { "kill", "cancel" },
     { "log", "logs" },
+    { "delete", "rm" },
+    { "remove", "rm" },
 };
 
 const struct command *command_find(const char *name, struct err *e)

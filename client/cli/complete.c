@@ -172,6 +172,7 @@ static const struct {
     { "SWEEP", .add = add_sweeps },
     { "JOB", .add = add_jobs },
     { "SWEEP|JOB", .add = add_targets },
+    { "SWEEP|JOB|PROJECT", .add = add_targets },
     { "NODE", .add = add_nodes },
     { "NODE|@GROUP", .add = add_nodes },
 };

@@ -217,6 +217,11 @@ static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool 
     if (v->fs == NULL || pages_job(rpc, t, &info, e) < 0 || take_info(v, &info, e) < 0)
         return -1;
     state = job_state_names[info.state];
+    if (info.follows != NULL)
+        return err_set(e, ERR_NOT_FOUND,
+                       "job %s has no log: it waits for the result of job %s, which does the "
+                       "same (ludwig logs %s)",
+                       v->job, info.follows, info.follows);
     if (v->attempt != OPT_UNSET && v->attempt > info.attempt && (!follows || v->ended))
         return err_set(e, ERR_NOT_FOUND, "job %s is %s and has had %" PRId64 " attempt%s", v->job,
                        state, info.attempt, info.attempt == 1 ? "" : "s");

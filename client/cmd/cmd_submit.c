@@ -167,6 +167,15 @@ static int say_submitted(const struct msg_submitted *done, const struct buf *cha
                 " job%s (%" PRId64 " reused, %" PRId64 " queued) in project %s",
                 done->sweep, done->configs, done->configs == 1 ? "" : "s", done->reps, done->jobs,
                 done->jobs == 1 ? "" : "s", done->reused, done->queued, done->project);
+    if (done->followed > 0) {
+        struct buf followed = { 0 };
+
+        submit_request_add_followed(&followed, done->followed, done->followed_first,
+                                    done->followed_last);
+        output_note("note: %s: this sweep takes their results (--reuse none runs them again)",
+                    buf_text(&followed));
+        buf_free(&followed);
+    }
     if (done->note != NULL)
         output_note("note: no worker can run it, so it waits: %s", done->note);
     if (json)

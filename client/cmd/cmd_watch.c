@@ -9,6 +9,7 @@
 #include "client/query/pages.h"
 #include "client/query/selector.h"
 #include "client/query/sweepview.h"
+#include "client/results/live.h"
 #include "client/session/session.h"
 #include "client/session/subscription.h"
 #include "client/session/sweep_wait.h"
@@ -22,13 +23,16 @@ enum {
     PAINT_EVERY_MS = 100, /* at most, however much changes */
     RECENT_MAX = 5,
     RUNNING_SHOWN = 5,
-    TICK_MS = 1000 /* after which the times of running jobs are painted anew */
+    TICK_MS = 1000,      /* how long jobs have run is told anew, */
+    LIVE_EVERY_MS = 5000 /* and what they have reported */
 };
 
 /* A running job of the watched sweeps. */
 struct runs {
     char *job, *node;
     int64_t started_at;
+    char *metrics_path; /* NULL: none */
+    char *live;         /* what it has reported, in words; NULL: nothing is known */
 };
 
 /* Lines of jobs that ended during the watch, the newest last. */
@@ -43,8 +47,11 @@ struct watched {
 };
 
 struct watch {
+    struct session *session;
     struct rpc *rpc;
     struct arena *arena;
+    struct share_dir *fs; /* NULL: not opened yet, or it cannot be seen */
+    int64_t live_at_ms;   /* when it was read last what runs has reported; 0: never */
     struct watched *sweeps;
     size_t n;
     struct recent recent;
@@ -90,7 +97,7 @@ static void keep_info(struct watch *w, struct sweep_info *s, const struct sweep_
     s->project = names.project;
     s->name = names.name;
     s->user = names.user;
-    s->ranking.metric = s->refused = NULL;
+    s->ranking.metric = s->refused = s->note = s->tags = NULL;
 }
 
 static char *line_of(const struct job_info *j)
@@ -135,6 +142,8 @@ static void drop_running(struct watch *w, size_t i)
 {
     free(w->running[i].job);
     free(w->running[i].node);
+    free(w->running[i].metrics_path);
+    free(w->running[i].live);
     memmove(&w->running[i], &w->running[i + 1], (--w->n_running - i) * sizeof *w->running);
 }
 
@@ -152,8 +161,10 @@ static void note_running(struct watch *w, const struct job_info *j)
     mem_grow((void **)&w->running, &w->running_capacity, w->n_running, sizeof *w->running);
     for (i = w->n_running++; i > 0 && w->running[i - 1].started_at > j->started_at; i--)
         w->running[i] = w->running[i - 1];
-    w->running[i] = (struct runs){ mem_strdup(j->job), mem_strdup(j->node != NULL ? j->node : ""),
-                                   j->started_at };
+    w->running[i] =
+        (struct runs){ mem_strdup(j->job), mem_strdup(j->node != NULL ? j->node : ""),
+                       j->started_at, j->metrics_path != NULL ? mem_strdup(j->metrics_path) : NULL,
+                       NULL };
 }
 
 /*
@@ -200,6 +211,41 @@ static void add_cut(struct buf *out, const char *line, size_t columns)
     buf_add_char(out, '\n');
 }
 
+/* Of those that are shown. */
+static void read_live(struct watch *w)
+{
+    struct live live[RUNNING_SHOWN] = { 0 };
+    struct runs *of[RUNNING_SHOWN];
+    int64_t now_ms = units_monotonic_ms();
+    struct arena *a;
+    size_t n = 0;
+
+    if (w->live_at_ms != 0 && now_ms - w->live_at_ms < LIVE_EVERY_MS)
+        return;
+    for (size_t i = 0; i < w->n_running && i < RUNNING_SHOWN; i++)
+        if (w->running[i].metrics_path != NULL) {
+            live[n].path = w->running[i].metrics_path;
+            of[n++] = &w->running[i];
+        }
+    if (n == 0)
+        return;
+    if (w->fs == NULL)
+        w->fs = session_open_drive(w->session, NULL);
+    w->live_at_ms = now_ms;
+    if (w->fs == NULL)
+        return;
+    a = arena_create();
+    live_read(w->fs, live, n, a);
+    for (size_t i = 0; i < n; i++) {
+        struct buf words = { 0 };
+
+        live_add_words(&words, &live[i].metrics);
+        free(of[i]->live);
+        of[i]->live = words.n > 0 ? buf_take(&words) : NULL;
+    }
+    arena_destroy(a);
+}
+
 static void add_running(struct buf *out, const struct watch *w, size_t columns)
 {
     int64_t now_ms = units_now_ms();
@@ -215,6 +261,8 @@ static void add_running(struct buf *out, const struct watch *w, size_t columns)
             buf_add_str(&line, " for ");
             units_add_duration(&line, (now_ms - r->started_at) / 1000 * 1000);
         }
+        if (r->live != NULL)
+            buf_printf(&line, ": %s", r->live);
         safe_text_clean(&line, "");
         add_cut(out, buf_text(&line), columns);
         buf_free(&line);
@@ -240,6 +288,8 @@ static int paint(struct watch *w, const struct failures *f, struct err *e)
         table_flush(t, &text);
         table_destroy(t);
     }
+    if (f == NULL)
+        read_live(w);
     if (f == NULL)
         add_running(&text, w, columns);
     for (size_t i = 0; i < w->recent.n && f == NULL; i++)
@@ -399,6 +449,7 @@ static int watch_sweeps(struct cli *cli, struct err *e)
 
     if (selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
+    w.session = &s;
     w.rpc = &s.rpc;
     result = selector_sweeps(w.rpc, &words, w.arena, &targets, e);
     if (result == 0 && targets.n > WATCHED_MAX)
@@ -421,6 +472,7 @@ static int watch_sweeps(struct cli *cli, struct err *e)
     free(w.running);
     for (size_t i = 0; i < w.n; i++)
         buf_free(&w.sweeps[i].line);
+    share_close(w.fs);
     session_close(&s);
     return result;
 }

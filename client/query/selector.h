@@ -41,6 +41,9 @@ enum { SELECTOR_LAST = 0, SELECTOR_ALL = -1 };
 /* targets: struct target, at least one; they live in a. */
 int selector_parse(const char *text, struct arena *a, struct list *targets, struct err *e);
 
+/* What is meant where nothing is named: last. */
+struct opt_words selector_words_or_last(const struct opt_words *words);
+
 /* Checks the spelling of all words, so that mistakes show before the server is asked. */
 int selector_check(const struct opt_words *words, struct err *e);
 

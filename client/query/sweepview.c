@@ -224,6 +224,14 @@ static void add_description(struct table *t, const struct sweep_info *s, int64_t
         buf_add_str(&text, s->refused);
         add_line(t, "Slurm", TONE_BAD, &text);
     }
+    if (s->tags != NULL) {
+        buf_add_str(&text, s->tags);
+        add_line(t, "tags", TONE_PLAIN, &text);
+    }
+    if (s->note != NULL) {
+        buf_add_str(&text, s->note);
+        add_line(t, "note", TONE_PLAIN, &text);
+    }
     jobinfo_add_ago(&text, s->submitted_at, now_ms);
     buf_add_str(&text, " (");
     units_add_time_local(&text, s->submitted_at);

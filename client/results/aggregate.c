@@ -6,6 +6,7 @@
 
 #include "client/results/aggregate.h"
 #include "common/base/mem.h"
+#include "common/data/schema.h"
 #include "common/proto/goal.h"
 
 /* ---- statistics ---- */
@@ -154,6 +155,35 @@ void aggregate_add(struct aggregate *g, const struct job_result *r)
                                               .max = has_range ? v->max : v->value };
     }
     c->n_nan += has_nan;
+    if (state == JOB_FAILED)
+        aggregate_add_live(g, r->param_name, &r->metrics);
+}
+
+void aggregate_add_live(struct aggregate *g, const char *param_name, const struct list *metrics)
+{
+    const struct metric *items = metrics->items;
+    struct config_result *c;
+    struct digest d;
+    uint32_t i;
+
+    digest_of(param_name, strlen(param_name), &d);
+    if (!hash_table_find(g->by_name, &d, &i))
+        return;
+    c = &g->configs[i];
+    for (size_t k = 0; k < metrics->n; k++) {
+        struct measure *m = find_measure(g, c, items[k].name);
+
+        if (m->n_live++ == 0)
+            *m = (struct measure){ .samples = m->samples,
+                                   .n = m->n,
+                                   .capacity = m->capacity,
+                                   .n_nan = m->n_nan,
+                                   .n_live = 1,
+                                   .live_step = SCHEMA_NONE };
+        m->live += (items[k].value - m->live) / (double)m->n_live;
+        if (items[k].step > m->live_step)
+            m->live_step = items[k].step;
+    }
 }
 
 bool aggregate_counts(enum job_state state)
@@ -211,7 +241,18 @@ void aggregate_finish(struct aggregate *g)
                 values[j] = m->goal == GOAL_MIN ? m->samples[j].min : m->samples[j].max;
             stats_of(&m->best, values, m->n);
             free(values);
+            if (m->n_live == 0) {
+                m->live = (double)NAN;
+                m->live_step = SCHEMA_NONE;
+            }
         }
+}
+
+const struct measure *aggregate_live(const struct config_result *c, size_t metric)
+{
+    const struct measure *m = metric < c->n_measures ? &c->measures[metric] : NULL;
+
+    return m != NULL && m->n == 0 && m->n_live > 0 ? m : NULL;
 }
 
 const struct measure *aggregate_measure(const struct config_result *c, size_t metric)
@@ -234,12 +275,11 @@ static bool varies(const struct aggregate *g, const char *name)
     return false;
 }
 
-struct list aggregate_varying(struct aggregate *g)
+static struct list list_params(struct aggregate *g, bool only_varying)
 {
     const char **names = NULL, **varying;
     size_t n = 0, capacity = 0, n_varying = 0;
 
-    /* All names, in the order they appear. */
     for (size_t i = 0; i < g->n; i++) {
         const struct value *params = &g->configs[i].params;
 
@@ -257,10 +297,20 @@ struct list aggregate_varying(struct aggregate *g)
     }
     varying = arena_alloc(g->arena, n * sizeof *varying);
     for (size_t i = 0; i < n; i++)
-        if (varies(g, names[i]))
+        if (!only_varying || varies(g, names[i]))
             varying[n_varying++] = names[i];
     free(names);
     return (struct list){ varying, n_varying };
+}
+
+struct list aggregate_params(struct aggregate *g)
+{
+    return list_params(g, false);
+}
+
+struct list aggregate_varying(struct aggregate *g)
+{
+    return list_params(g, true);
 }
 
 /* ---- goals ---- */

@@ -148,6 +148,10 @@ static const struct field measure_fields[] = {
     NUMBER("best_median", best.median),
     NUMBER("best_q3", best.q3),
     NUMBER("best_max", best.max),
+    { "live_n", offsetof(struct measure, n_live), FIELD_INT, 0, INT64_MAX, NULL, NULL },
+    NUMBER("live", live),
+    { "live_step", offsetof(struct measure, live_step), FIELD_INT, FIELD_NULLABLE, INT64_MAX, NULL,
+      NULL },
 };
 const struct schema measure_schema = SCHEMA(struct measure, "measure", measure_fields);
 
@@ -206,7 +210,9 @@ static struct value value_of(const struct measure *m, struct arena *a)
         const void *at = (const char *)m + f->offset;
 
         members[i].key = value_str(f->name);
-        if (f->type == FIELD_INT)
+        if (f->type == FIELD_INT && *(const int64_t *)at == SCHEMA_NONE)
+            members[i].value = value_null();
+        else if (f->type == FIELD_INT)
             members[i].value = value_int(*(const int64_t *)at);
         else if (f->type == FIELD_ENUM)
             members[i].value = value_str(f->names[*(const int *)at]);
@@ -255,6 +261,7 @@ int results_write_json(const struct results_view *v, struct err *e)
         for (size_t k = 0; k < v->n_metrics; k++) {
             const struct measure *m = aggregate_measure(c, v->metrics[k]);
 
+            m = m != NULL ? m : aggregate_live(c, v->metrics[k]);
             if (m != NULL)
                 measures[row.metrics.map.n++] =
                     value_member(g->metrics[v->metrics[k]], value_of(m, a));
@@ -434,7 +441,15 @@ static void add_measure(struct sheet *s, enum tone tone, const struct config_res
     size_t n_cells = 1u + shows_best(s, column) + s->has_median + s->has_quartiles;
 
     if (m == NULL) {
-        for (size_t i = 0; i < n_cells; i++)
+        const struct measure *live = aggregate_live(c, s->view->metrics[column]);
+
+        if (live != NULL) {
+            buf_printf(&s->text, "~%.6g", live->live);
+            if (live->live_step != SCHEMA_NONE)
+                buf_printf(&s->text, " @%" PRId64, live->live_step);
+            end_cell(s, TONE_DIM);
+        }
+        for (size_t i = live != NULL; i < n_cells; i++)
             put(s, tone, "-");
         return;
     }

@@ -203,6 +203,7 @@ void session_job_paths(const struct session *s, struct arena *a, struct job_info
 {
     j->run_path = drive_path(s, a, j->run_path);
     j->log_path = drive_path(s, a, j->log_path);
+    j->metrics_path = drive_path(s, a, j->metrics_path);
 }
 
 /* An SFTP server's descriptor (see mux_sftp), over the connection for questions, which is made anew

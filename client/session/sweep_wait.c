@@ -66,6 +66,7 @@ static int follow_sweep(struct subscription *sub, struct progress *p, char **ref
             }
             last = changes.sweep; /* without texts, which the next message overwrites */
             last.project = last.name = last.user = last.refused = last.ranking.metric = NULL;
+            last.note = last.tags = NULL;
         }
         if (last.sweep == 0)
             continue;

@@ -55,8 +55,8 @@ int spec_read_data(struct yaml_keys_reader *r, const struct key *key, const stru
 /* Adds a container that lies here to the data. */
 void spec_check_container(struct yaml_keys_reader *r, const struct yaml_node *root);
 
-extern const struct key spec_resources_keys[], spec_checkpoint_keys[], spec_retry_keys[],
-    spec_results_keys[], spec_reuse_keys[];
+extern const struct key spec_resources_keys[], spec_checkpoint_keys[], spec_log_keys[],
+    spec_retry_keys[], spec_results_keys[], spec_reuse_keys[];
 int spec_read_env(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                   void *to);
 void spec_check_work(struct yaml_keys_reader *r, const struct yaml_node *root);

@@ -383,6 +383,18 @@ static void check_checkpoint(struct yaml_keys_reader *r, const struct yaml_node 
         c->grace_ms = GRACE_MS;
 }
 
+/* ---- log ---- */
+
+const struct key spec_log_keys[] = {
+    { .name = "max",
+      .type = KEY_SIZE,
+      .offset = offsetof(struct log_limit, max_bytes),
+      .max = AMOUNT_MAX,
+      .help =
+          "so much of it, as 100MiB; a line there says that more was printed. Without it: all" },
+    { .name = NULL },
+};
+
 /* ---- retry ---- */
 
 const struct key spec_retry_keys[] = {

@@ -41,10 +41,12 @@ struct dryrun {
     int64_t configs; /* number of distinct configurations */
     bool is_exact;   /* false: configs may count duplicates */
     /* a server's answers */
-    int64_t reused;           /* jobs */
-    int64_t done_otherwise;   /* jobs that --reuse params would reuse, too */
-    int64_t ran_jobs, ran_ms; /* of the project */
-    struct arena *arena;      /* of one configuration */
+    int64_t reused;                        /* jobs */
+    int64_t done_otherwise;                /* jobs that --reuse params would reuse, too */
+    int64_t followed;                      /* jobs that are queued or running in other sweeps, */
+    int64_t followed_first, followed_last; /* from this one to that one */
+    int64_t ran_jobs, ran_ms;              /* of the project */
+    struct arena *arena;                   /* of one configuration */
     struct first_job first;
     struct buf changes; /* in the source, since some of its jobs were done otherwise */
 };
@@ -146,8 +148,16 @@ static int ask_preview(struct look *w, struct err *e)
     d->reused += answer.reused;
     d->ran_jobs = answer.ran_jobs;
     d->ran_ms = answer.ran_ms;
-    /* Where no job of the project is done, the other chunks need no questions. */
-    is_last = answer.owner == NULL || answer.ran_jobs == 0 || w->request.reuse == REUSE_NONE;
+    if (answer.followed > 0) {
+        if (d->followed == 0 || answer.followed_first < d->followed_first)
+            d->followed_first = answer.followed_first;
+        if (answer.followed_last > d->followed_last)
+            d->followed_last = answer.followed_last;
+        d->followed += answer.followed;
+    }
+    /* Where no job of the project is done or under way, the other chunks need no questions. */
+    is_last = answer.owner == NULL || (answer.ran_jobs == 0 && answer.unfinished == 0) ||
+              w->request.reuse == REUSE_NONE;
     /* Asks how many of the chunk's jobs are done with any command, source and data. */
     if (w->request.reuse == REUSE_ALL && answer.ran_jobs > 0 &&
         answer.reused < w->n_fresh * w->request.reps) {
@@ -276,7 +286,7 @@ static int64_t count_jobs(const struct dryrun *d)
 
 static int64_t count_queued(const struct dryrun *d)
 {
-    int64_t queued = count_jobs(d) - d->reused;
+    int64_t queued = count_jobs(d) - d->reused - d->followed;
 
     return queued > 0 ? queued : 0;
 }
@@ -360,6 +370,7 @@ static void add_json_head(struct buf *out, const struct dryrun *d)
                o->spec.reps, count_jobs(d));
     add_number_or_null(out, "reused", is_asked(d), d->reused);
     add_number_or_null(out, "queued", is_asked(d), count_queued(d));
+    add_number_or_null(out, "followed", is_asked(d), d->followed);
     add_number_or_null(out, "done_otherwise", is_asked(d), d->done_otherwise);
     add_number_or_null(out, "upload_files", d->drive != NULL, d->upload_files);
     add_number_or_null(out, "upload_bytes", d->drive != NULL, d->upload_bytes);
@@ -571,6 +582,11 @@ static void add_reused(const struct dryrun *d, struct buf *out)
                    n, n == 1 ? "is" : "are", n == 1 ? "it" : "them");
     buf_add_char(out, '\n');
     add_lines(out, "changed", buf_text(&d->changes));
+    if (d->followed == 0)
+        return;
+    add_label(out, "");
+    submit_request_add_followed(out, d->followed, d->followed_first, d->followed_last);
+    buf_add_char(out, '\n');
 }
 
 /* Adds how the jobs run. */

@@ -3,7 +3,8 @@
  * submit.h - sends a sweep with its source and data to ludwigd's queue
  *
  *   project's folder, shared drive ──▶ inputs_count ──▶ inputs_pack ──▶ sweep_send_begin ──▶ inputs_arrive
- *     ──▶ files of sweeps/N ──▶ sweep_send_points ──▶ inputs_settle ──▶ sweep_send_end
+ *     ──▶ files of sweeps/N ──▶ sweep_send_points ──▶ inputs_settle ──▶ sweep_send_taken
+ *     ──▶ sweep_send_end
  *
  * Waiting overlaps: the sweep is made while packs arrive, and configurations are sent while packs
  * get their names.  When a connection breaks, or a file of an older pack that the upload needs is

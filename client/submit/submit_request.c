@@ -103,3 +103,13 @@ void submit_request_add_summary(const struct submit_request *o, const struct job
     buf_add_str(json, plan->params.n > 0 ? "\n  }" : "}");
     buf_add_str(json, "\n}\n");
 }
+
+void submit_request_add_followed(struct buf *out, int64_t n, int64_t first_sweep,
+                                 int64_t last_sweep)
+{
+    buf_printf(out, "%" PRId64 " of them %s queued or running in sweep", n, n == 1 ? "is" : "are");
+    if (first_sweep == last_sweep)
+        buf_printf(out, " %" PRId64 " already", first_sweep);
+    else
+        buf_printf(out, "s %" PRId64 " to %" PRId64 " already", first_sweep, last_sweep);
+}

@@ -34,4 +34,8 @@ void submit_request_add_summary(const struct submit_request *o, const struct job
 struct msg_submit_begin submit_request_begin(const struct submit_request *o,
                                              const struct jobspec *w);
 
+/* "16 of them are queued or running in sweep 7 already" */
+void submit_request_add_followed(struct buf *out, int64_t n, int64_t first_sweep,
+                                 int64_t last_sweep);
+
 #endif

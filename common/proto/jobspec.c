@@ -44,6 +44,11 @@ static const struct field checkpoint_fields[] = {
 };
 const struct schema checkpoint_schema = SCHEMA(struct checkpoint, "checkpoint", checkpoint_fields);
 
+static const struct field log_limit_fields[] = {
+    FIELD(struct log_limit, max_bytes, FIELD_INT, 0, INT64_C(1) << 53),
+};
+const struct schema log_limit_schema = SCHEMA(struct log_limit, "log_limit", log_limit_fields);
+
 static const struct field work_fields[] = {
     FIELD(struct jobspec, command, FIELD_STR, FIELD_REQUIRED, COMMAND_MAX_BYTES),
     FIELD(struct jobspec, setup, FIELD_STR, 0, COMMAND_MAX_BYTES),
@@ -57,6 +62,7 @@ static const struct field work_fields[] = {
     FIELD(struct jobspec, git_commit, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct jobspec, git_dirty, FIELD_BOOL, 0, 0),
     FIELD(struct jobspec, same_source, FIELD_DIGEST, 0, 0),
+    FIELD_OF(struct jobspec, log, FIELD_STRUCT, 0, 0, &log_limit_schema),
 };
 const struct schema work_schema = SCHEMA(struct jobspec, "work", work_fields);
 
@@ -146,6 +152,7 @@ void jobspec_digest(const struct jobspec *w, struct digest *d)
     same.batch = 0;
     same.git_commit = NULL;
     same.git_dirty = false;
+    same.log = (struct log_limit){ 0 };
     buf_add_str(&text, "ludwig work 2\n");
     schema_encode(&work_schema, &same, &text);
     digest_of(text.bytes, text.n, d);

@@ -57,6 +57,11 @@ struct checkpoint {
     int64_t every_ms; /* how often $LUDWIG_CHECKPOINT is copied to the share; 0: only at the end */
 };
 
+/* Of what a job prints. */
+struct log_limit {
+    int64_t max_bytes; /* what comes after is left out; 0: all is kept */
+};
+
 struct jobspec {
     const char *command;   /* with {placeholders} */
     const char *setup;     /* shell lines before the command, or NULL */
@@ -70,6 +75,7 @@ struct jobspec {
     const char *git_commit;
     bool git_dirty;
     struct digest same_source; /* what counts instead of source.tree: some of it does not; or zero */
+    struct log_limit log;
 };
 
 /* The failures after which a job is tried again, and how often altogether. */
@@ -115,6 +121,7 @@ extern const struct schema dataset_schema;
 extern const struct schema data_entry_schema;
 extern const struct schema resources_schema;
 extern const struct schema checkpoint_schema;
+extern const struct schema log_limit_schema;
 extern const struct schema work_schema;
 extern const struct schema metric_schema;
 extern const struct schema retry_schema;
@@ -130,7 +137,7 @@ bool retry_names(const struct retry *r, enum cause cause);
 /*
  * The digest of all that must be equal, beside the configuration, for two jobs to be the same:
  * command, setup, env, container, and the content of source and data (not where that is stored, nor
- * resources, checkpoints, batch or git's names for the source).
+ * resources, checkpoints, batch, the limit of the log or git's names for the source).
  */
 void jobspec_digest(const struct jobspec *w, struct digest *d);
 

@@ -188,8 +188,10 @@ static const struct {
 
 /* ---- opening ---- */
 
-/* EXCLUSIVE comes before WAL: then there is no shared memory file, and no other process gets in. */
+/* EXCLUSIVE comes before WAL: then there is no shared memory file, and no other process gets in.
+ * What auto_vacuum says must be said before anything is written. */
 static const char *const pragmas[] = {
+    "PRAGMA auto_vacuum = INCREMENTAL",
     "PRAGMA locking_mode = EXCLUSIVE",
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
@@ -199,6 +201,20 @@ static const char *const pragmas[] = {
     "PRAGMA cache_size = -4000", /* KiB; a bigger one is memory an idle ludwigd would sit on */
     "PRAGMA journal_size_limit = 67108864",
 };
+
+/* A file of an earlier ludwigd's never gets smaller until it was written anew.  That needs as much
+ * room again for a moment; where there is none, the file stays as it is. */
+static int make_shrinkable(sqlite3 *handle, struct err *e)
+{
+    char *mode = ask_pragma(handle, "PRAGMA auto_vacuum", e);
+    bool is_fixed = mode != NULL && strcmp(mode, "0") == 0;
+    int rc = mode == NULL ? -1 : 0;
+
+    free(mode);
+    if (is_fixed)
+        (void)sqlite3_exec(handle, "PRAGMA auto_vacuum = INCREMENTAL; VACUUM", NULL, NULL, NULL);
+    return rc;
+}
 
 struct db *db_open(const char *path, struct err *e)
 {
@@ -221,7 +237,8 @@ struct db *db_open(const char *path, struct err *e)
     mode = ask_pragma(db->handle, "PRAGMA journal_mode", e);
     if (mode != NULL && strcmp(mode, "wal") != 0)
         err_set(e, ERR_FAILED, "database: write-ahead logging does not work here (%s)", mode);
-    else if (mode != NULL && db_migrate(db->handle, e) == 0) {
+    else if (mode != NULL && make_shrinkable(db->handle, e) == 0 &&
+             db_migrate(db->handle, e) == 0) {
         free(mode);
         return db;
     }

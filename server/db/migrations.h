@@ -174,11 +174,30 @@
 /* what keeps a pool from pilots for now */
 #define MIGRATION_7 "ALTER TABLE pool ADD COLUMN trouble TEXT;"
 
+/* jobs that wait for the same job of an earlier sweep */
+#define MIGRATION_8                                                                                \
+    "ALTER TABLE job ADD COLUMN follows INTEGER;"                                                  \
+    "CREATE INDEX job_follows ON job(follows) WHERE follows IS NOT NULL;"
+
+/* results that are not on the share any more, and sweeps that were removed */
+#define MIGRATION_9                                                                                \
+    "ALTER TABLE job ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;" /* its result: not reused */     \
+    /* when its rows went; what it took counts for good */                                         \
+    "ALTER TABLE sweep ADD COLUMN removed_at INTEGER NOT NULL DEFAULT 0;"                          \
+    "CREATE INDEX reused_job ON reused(job);"
+
+/* what people write on sweeps; tags: "good,paper", NULL: none */
+#define MIGRATION_10                                                                                \
+    "ALTER TABLE sweep ADD COLUMN note TEXT;"                                                      \
+    "ALTER TABLE sweep ADD COLUMN tags TEXT;"
+
 /* clang-format on */
 
 /* the n-th step leads to version n */
-#define MIGRATIONS(X) \
-    X(MIGRATION_1)    \
-    X(MIGRATION_2) X(MIGRATION_3) X(MIGRATION_4) X(MIGRATION_5) X(MIGRATION_6) X(MIGRATION_7)
+#define MIGRATIONS(X)                                                                         \
+    X(MIGRATION_1)                                                                            \
+    X(MIGRATION_2)                                                                            \
+    X(MIGRATION_3) X(MIGRATION_4) X(MIGRATION_5) X(MIGRATION_6) X(MIGRATION_7) X(MIGRATION_8) \
+        X(MIGRATION_9) X(MIGRATION_10)
 
 #endif

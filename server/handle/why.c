@@ -29,7 +29,7 @@ struct why {
     size_t n_could; /* workers that could run it at some time */
 };
 
-enum { NEVER_SHOWN = 3, BEFORE_MAX = 10000 };
+enum { NEVER_SHOWN = 3, BEFORE_MAX = 10000, EARLIER_SHOWN = 3 };
 
 /* The needs of a job of the sweep, and where it may run. */
 struct wanted {
@@ -425,6 +425,14 @@ static int say_all(struct why *to, const struct msg_ask_why *req, const struct j
 
     switch (job->state) {
     case JOB_QUEUED:
+        if (job->follows != NULL) {
+            why_say(to,
+                    "job %s does the same: this one takes its result, or is queued itself if "
+                    "that one comes to nothing",
+                    job->follows);
+            why_say(to, "ludwig why %s says where that one stands", job->follows);
+            return 0;
+        }
         if (job->node != NULL)
             why_say(to, "it was given to %s and waits for a slot there", node);
         return job->node != NULL ? 0 : why_queued(to, req->sweep, req->job, is_held, e);
@@ -449,16 +457,36 @@ static int say_all(struct why *to, const struct msg_ask_why *req, const struct j
     return 0;
 }
 
+/* What became of the attempts before. */
+static int why_earlier(struct why *to, int64_t job, const struct job_info *info, struct err *e)
+{
+    bool is_waiting = info->state == JOB_QUEUED && info->node == NULL;
+    struct stmt *s = db_ask(to->sv->db, SQL_WHY_EARLIER, "iii", job,
+                            is_waiting ? (int64_t)0 : info->attempt, (int64_t)EARLIER_SHOWN);
+    int rc;
+
+    while ((rc = stmt_step(s, e)) == 1) {
+        const char *node = stmt_is_null(s, 1) ? "its node" : stmt_text(s, 1);
+        const char *state = attempt_state_names[stmt_enum(s, 3, ATTEMPT_STATE_COUNT)];
+        const char *cause = cause_names[stmt_enum(s, 4, CAUSE_COUNT)];
+
+        why_say(to, "attempt %" PRId64 " on %s was in vain: %s", stmt_int(s, 0), node,
+                !stmt_is_null(s, 2)          ? stmt_text(s, 2)
+                : strcmp(cause, "none") == 0 ? state
+                                             : cause);
+    }
+    return rc;
+}
+
 int handle_ask_why(struct server *sv, struct ask *ask, const void *request, void *reply,
                    struct err *e)
 {
     const struct msg_ask_why *req = request;
     struct msg_why *rep = reply;
     struct why to = why_begin(sv, ask->arena);
-    const char *node, *reason;
     struct sweep_info info;
     size_t size_bytes = 0;
-    int64_t owner, job = 0, state, held = 0, no;
+    int64_t owner, job = 0, state, held = 0;
     int rc = row_sweep(sv, req->sweep, ask->arena, &info, &owner, e);
 
     if (rc == 0)
@@ -470,15 +498,8 @@ int handle_ask_why(struct server *sv, struct ask *ask, const void *request, void
         return err_set(e, ERR_NOT_FOUND, "there is no job %" PRId64 ".%" PRId64, req->sweep,
                        req->job);
     if (rc < 0 || row_job(sv, info.project, job, ask->arena, &rep->job, &size_bytes, e) < 0 ||
-        say_all(&to, req, &rep->job, held != 0, e) < 0)
+        say_all(&to, req, &rep->job, held != 0, e) < 0 || why_earlier(&to, job, &rep->job, e) < 0)
         return -1;
-    rc = 0;
-    if (rep->job.state == JOB_QUEUED || rep->job.state == JOB_STAGING)
-        rc = db_get(sv->db, e, SQL_WHY_LAST, "i>iss", job, &no, ask->arena, &node, ask->arena,
-                    &reason);
-    if (rc == 1)
-        why_say(&to, "attempt %" PRId64 " on %s was in vain: %s", no,
-                node == NULL ? "its node" : node, reason);
     rep->lines = (struct list){ to.lines, to.n };
-    return rc < 0 ? -1 : 0;
+    return 0;
 }

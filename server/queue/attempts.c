@@ -151,8 +151,7 @@ int tally_flush(struct server *sv, struct tally *t, struct err *e)
     return 0;
 }
 
-/* Turns the tally to this sweep; another sweep's counters are written first. */
-static int tally_turn_to(struct server *sv, struct tally *t, int64_t sweep, struct err *e)
+int tally_turn_to(struct server *sv, struct tally *t, int64_t sweep, struct err *e)
 {
     if (t->sweep != sweep && tally_flush(sv, t, e) < 0)
         return -1;
@@ -203,6 +202,9 @@ struct job_row {
     int64_t forgiven; /* attempts up to this one do not count any more */
     bool is_ready;    /* it stands in the queue */
     int64_t attempt;  /* the newest, or the one that published, or that made it fail */
+    int64_t follows;  /* the job of another sweep whose result it waits for; 0: none */
+    bool is_followed_there;
+    enum job_state followed; /* of that one, if it is there */
 };
 
 static int job_load(struct server *sv, int64_t id, struct job_row *job, struct err *e)
@@ -219,7 +221,11 @@ static int job_load(struct server *sv, int64_t id, struct job_row *job, struct e
                                  .is_held = stmt_int(s, 4) != 0,
                                  .forgiven = stmt_int(s, 5),
                                  .is_ready = stmt_int(s, 6) != 0,
-                                 .attempt = stmt_int(s, 7) };
+                                 .attempt = stmt_int(s, 7),
+                                 .follows = stmt_int(s, 8),
+                                 .is_followed_there = !stmt_is_null(s, 9) };
+    if (rc > 0 && job->is_followed_there)
+        job->followed = (enum job_state)stmt_enum(s, 9, JOB_STATE_COUNT);
     stmt_end(s);
     return rc == 0 ? err_set(e, ERR_INTERNAL, "job %lld is not in the database", (long long)id)
                    : rc;
@@ -316,6 +322,37 @@ static int job_weigh(struct server *sv, struct job_row *job, struct history *h, 
     return 0;
 }
 
+/* ---- jobs that wait for the same job of another sweep ---- */
+
+/*
+ * Those that wait for the job, which has ended.  Was it done, its result is theirs; else the first
+ * one is queued itself, and the others wait for that.  One whose submit has not ended may be cleared
+ * away, so that nobody waits for it.
+ */
+static int settle_followers(struct server *sv, int64_t job, bool is_done, struct tally *t,
+                            struct err *e)
+{
+    int64_t follower;
+    int rc;
+
+    while ((rc = db_get(sv->db, e, SQL_FOLLOWER_NEXT, "i>i", job, &follower)) == 1)
+        if ((!is_done && db_run(sv->db, e, SQL_FOLLOWERS_TURN, "ii", job, follower) < 0) ||
+            job_refresh(sv, follower, t, e) < 0)
+            return -1;
+    return rc;
+}
+
+/* What it waited for is done: its sweep has that result, as if it had been there at submit. */
+static int follower_reuses(struct server *sv, const struct job_row *job, struct tally *t,
+                           struct err *e)
+{
+    t->by_state[job->state]--;
+    if (db_run(sv->db, e, SQL_FOLLOWER_ENDS, "i", job->id) < 0 ||
+        db_run(sv->db, e, SQL_REUSED_ADD, "ii", job->sweep, job->follows) < 0)
+        return -1;
+    return db_run(sv->db, e, SQL_SWEEP_REUSES, "i", job->sweep) < 0 ? -1 : 0;
+}
+
 int job_refresh(struct server *sv, int64_t id, struct tally *t, struct err *e)
 {
     struct history h = { 0 };
@@ -329,14 +366,24 @@ int job_refresh(struct server *sv, int64_t id, struct tally *t, struct err *e)
         job_weigh(sv, &job, &h, &reason, e) < 0 || tally_turn_to(sv, t, job.sweep, e) < 0)
         goto out;
     state = job_state_of(&h.evidence);
-    is_ready = state == JOB_QUEUED && !h.evidence.any_live && !job.is_held;
+    if (state == JOB_QUEUED && job.follows != 0 && job.is_followed_there &&
+        job_has_published(job.followed)) {
+        rc = follower_reuses(sv, &job, t, e);
+        goto out;
+    }
+    if (!job.is_followed_there || job_is_ended(job.followed))
+        job.follows = 0;
+    is_ready = state == JOB_QUEUED && !h.evidence.any_live && !job.is_held && job.follows == 0;
     t->by_state[job.state]--;
     t->by_state[state]++;
     t->ready += is_ready - job.is_ready;
-    rc = db_run(sv->db, e, SQL_JOB_UPDATE, "iiIiiIs", job.id, (int64_t)state,
+    rc = db_run(sv->db, e, SQL_JOB_UPDATE, "iiIiiIsI", job.id, (int64_t)state,
                 is_ready ? job.no : SCHEMA_NONE, turn_next_version(sv),
                 job_is_ended(state) ? turn_now_ms(sv) : (int64_t)0, job.attempt,
-                reason.n > 0 ? buf_text(&reason) : NULL);
+                reason.n > 0 ? buf_text(&reason) : NULL,
+                job.follows != 0 ? job.follows : SCHEMA_NONE);
+    if (rc >= 0 && job_is_ended(state) && !job_is_ended(job.state))
+        rc = settle_followers(sv, job.id, job_has_published(state), t, e);
 out:
     buf_free(&reason);
     free(h.tried);

@@ -4,6 +4,7 @@
 #include "worker/runner/job.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/io.h"
 #include "common/base/log.h"
 #include "common/base/units.h"
 #include "common/base/crash_point.h"
@@ -30,9 +32,38 @@
 #define GRACE_MS 10000
 /* Slurm tells a pilot's processes to end one after the other: a runner may see its job die of that
  * before the runner is told. */
-#define TOLD_LATE_MS      500
+#define TOLD_LATE_MS 500
+/* So often it is looked how long a log is that has a limit. */
+#define LOG_LOOK_MS       500
 #define KILL_PAUSE_MS     10
 #define KILL_PAUSE_MAX_MS 1000
+
+/* ---- its log ---- */
+
+/*
+ * A log that has become too long gets a last line, and is cut behind that from then on: the job, which
+ * appends to it, goes on.  What was shipped before stays as it is.
+ */
+static void limit_log(struct job *j)
+{
+    int fd = openat(j->scratch->log_fd, j->hex, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+    struct buf line = { 0 };
+    struct stat st;
+
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && j->log_end_bytes > 0 && st.st_size > j->log_end_bytes) {
+        (void)!ftruncate(fd, j->log_end_bytes);
+    } else if (j->log_end_bytes == 0 && st.st_size > j->log_max_bytes) {
+        buf_add_str(&line, "\nludwig: this log has reached its limit of ");
+        units_add_size(&line, j->log_max_bytes);
+        buf_add_str(&line, " (log: max); what the job prints from here on is left out\n");
+        if (io_write_all(fd, line.bytes, line.n) == 0)
+            j->log_end_bytes = lseek(fd, 0, SEEK_CUR);
+        buf_free(&line);
+    }
+    close(fd);
+}
 
 /* ---- outcome ---- */
 
@@ -128,6 +159,8 @@ static void judge(struct job *j)
             judge_failure(j);
     }
     checkpoint_signal_free(&j->asked);
+    if (j->log_end_bytes > 0)
+        limit_log(j);
     j->phase = JOB_PHASE_OVER;
     j->deadline_ms = -1;
 }
@@ -201,6 +234,7 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
                        .is_batch = site->chunk != NULL,
                        .has_container = w->container != NULL,
                        .memory_bytes = w->resources.memory_bytes,
+                       .log_max_bytes = site->chunk == NULL ? w->log.max_bytes : 0,
                        .outcome = { .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE } };
     token_hex(&j->token, j->hex);
     if (w->checkpoint.signal != NULL)
@@ -344,12 +378,22 @@ void job_preempt(struct job *j, enum cause cause, const char *reason, int64_t bu
     }
 }
 
+static bool has_log_limit(const struct job *j)
+{
+    return j->log_max_bytes > 0 && j->phase != JOB_PHASE_NONE && j->phase != JOB_PHASE_OVER;
+}
+
 void job_tick(struct job *j)
 {
     int64_t bytes = j->phase == JOB_PHASE_NONE || j->phase >= JOB_PHASE_KILLING
                         ? 0
                         : memwatch_look(&j->memwatch);
     struct buf text = { 0 };
+
+    if (has_log_limit(j) && units_monotonic_ms() >= j->log_look_ms) {
+        limit_log(j);
+        j->log_look_ms = units_monotonic_ms() + LOG_LOOK_MS;
+    }
 
     if (bytes > 0) { /* no time to save: other jobs would end with it */
         buf_add_str(&text, "out of memory: it used ");
@@ -381,6 +425,8 @@ int job_wait_ms(const struct job *j)
                        : memwatch_wait_ms(&j->memwatch);
     int64_t wait_ms;
 
+    if (has_log_limit(j) && (watch_ms < 0 || watch_ms > LOG_LOOK_MS))
+        watch_ms = LOG_LOOK_MS;
     if (j->deadline_ms < 0)
         return watch_ms;
     wait_ms = j->deadline_ms - units_monotonic_ms();

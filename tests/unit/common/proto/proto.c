@@ -23,7 +23,7 @@ static const struct schema *const parts[] = {
     &node_info_schema,   &usage_info_schema,   &held_schema,         &token_entry_schema,
     &assignment_schema,  &sweep_work_schema,   &report_schema,       &verdict_entry_schema,
     &held_tree_schema,   &pool_trouble_schema, &dataset_info_schema, &digest_entry_schema,
-    &pilot_claim_schema,
+    &pilot_claim_schema, &reused_job_schema,   &gone_job_schema,     &log_limit_schema,
 };
 
 static void test_the_document_has_every_message_with_its_fields(void **state)

@@ -430,11 +430,17 @@ static void a_preview_counts_what_is_done_and_changes_nothing(void **state)
     (void)state;
     assert_int_equal(preview(p, ask, 1, 5).reused, 0);
     submit_all(p, s, 1, 4);
-    for (size_t n = 0; n < 8;)
-        n += worker_do_hand(w, report_done());
     jobspec_digest(&s.begin.work, &ask.work);
     found = preview(p, ask, 3, 9);
+    assert_int_equal(found.followed, 4);
+    assert_int_equal(found.followed_first, 1);
+    assert_int_equal(found.followed_last, 1);
+    assert_int_equal(found.unfinished, 1);
+    for (size_t n = 0; n < 8;)
+        n += worker_do_hand(w, report_done());
+    found = preview(p, ask, 3, 9);
     assert_int_equal(found.reused, 4);
+    assert_int_equal(found.followed, 0);
     assert_true(found.is_own);
     assert_non_null(found.owner);
     assert_int_equal(found.ran_jobs, 8);

@@ -833,6 +833,126 @@ static void test_a_cancel_in_the_turn_of_the_registration_stops_the_attempt(void
     peer_expect(s->client, MSG_CHANGED, NULL);
 }
 
+/* ---- jobs that wait for the same job of another sweep ---- */
+
+/* The scene's sweep once more. */
+static int64_t submit_again(struct scene *s)
+{
+    struct msg_submitted again = submit_all(s->client, submit_of("p", 1), 1, 1);
+
+    assert_int_equal(again.jobs, 1);
+    assert_int_equal(again.queued, 0);
+    assert_int_equal(again.followed, 1);
+    assert_int_equal(sweep_of(s->client, again.sweep).state, SWEEP_RUNNING);
+    listen_to(&s->w);
+    return again.sweep;
+}
+
+static void expect_follows(struct scene *s, int64_t sweep, const char *job)
+{
+    struct job_info info = job_of(s->client, sweep, 1);
+
+    assert_int_equal(info.state, JOB_QUEUED);
+    if (job == NULL)
+        assert_null(info.follows);
+    else
+        assert_string_equal(info.follows, job);
+}
+
+static void test_what_runs_in_another_sweep_is_waited_for_and_taken(void **state)
+{
+    struct scene *s = *state;
+    int64_t again = submit_again(s);
+    struct sweep_info info;
+
+    expect_follows(s, again, "1.1");
+    assert_int_equal(s->w.n_hand, 1);
+    tell(&s->w, s->w.hand, EV_RUN);
+    expect_follows(s, again, "1.1");
+    tell(&s->w, s->w.hand, EV_DONE);
+    info = sweep_of(s->client, again);
+    assert_int_equal(info.state, SWEEP_DONE);
+    assert_int_equal(info.reused, 1);
+    assert_int_equal(info.jobs.queued + info.jobs.done, 0);
+    assert_true(info.ended_at > 0);
+    assert_int_equal(s->w.n_hand, 1);
+}
+
+static void test_what_came_to_nothing_elsewhere_is_queued_by_the_first_that_waited(void **state)
+{
+    struct scene *s = *state;
+    int64_t second = submit_again(s), third = submit_again(s);
+
+    tell(&s->w, s->w.hand, EV_FAIL);
+    listen_to(&s->w);
+    assert_int_equal(s->w.n_hand, 2);
+    expect_follows(s, second, NULL);
+    expect_follows(s, third, "2.1");
+    cancel(s->client, second, 1);
+    listen_to(&s->w);
+    assert_int_equal(s->w.n_hand, 3);
+    expect_follows(s, third, NULL);
+    tell(&s->w, &s->w.hand[2], EV_DONE);
+    assert_int_equal(sweep_of(s->client, third).state, SWEEP_DONE);
+    assert_int_equal(sweep_of(s->client, third).jobs.done, 1);
+}
+
+static void
+test_a_job_that_waited_and_was_cancelled_takes_the_result_when_it_is_retried(void **state)
+{
+    struct scene *s = *state;
+    int64_t again = submit_again(s);
+
+    cancel(s->client, again, 1);
+    assert_int_equal(sweep_of(s->client, again).state, SWEEP_CANCELLED);
+    tell(&s->w, s->w.hand, EV_DONE);
+    assert_int_equal(sweep_of(s->client, again).reused, 0);
+    retry(s->client, again, 1);
+    assert_int_equal(sweep_of(s->client, again).state, SWEEP_DONE);
+    assert_int_equal(sweep_of(s->client, again).reused, 1);
+}
+
+static void test_what_ends_during_a_submit_counts_for_it(void **state)
+{
+    static const struct {
+        enum attempt_event event;
+        int64_t reused, queued;
+    } cases[] = { { EV_DONE, 1, 0 }, { EV_FAIL, 0, 1 } };
+    struct scene *s = *state;
+
+    for (size_t i = 0; i < 2; i++) {
+        struct submit again = submit_of("p", 1);
+        struct msg_submitted done;
+
+        again.begin.work.command = i == 0 ? "true" : "false";
+        if (i == 1)
+            submit_all(s->client, again, 1, 1);
+        listen_to(&s->w);
+        submit_begin(s->client, &again);
+        submit_chunk(s->client, &again, 1, 1);
+        tell(&s->w, &s->w.hand[i], cases[i].event);
+        done = submit_end(s->client, &again);
+        assert_int_equal(done.reused, cases[i].reused);
+        assert_int_equal(done.queued, cases[i].queued);
+        assert_int_equal(done.followed, 0);
+    }
+}
+
+static void test_nothing_is_waited_for_where_all_is_to_run(void **state)
+{
+    struct scene *s = *state;
+    struct submit again = submit_of("p", 1);
+
+    again.begin.reuse = REUSE_NONE;
+    assert_int_equal(submit_all(s->client, again, 1, 1).queued, 1);
+    again.begin.reuse = REUSE_ALL;
+    again.begin.work.command = "false";
+    assert_int_equal(submit_all(s->client, again, 1, 1).queued, 1);
+    again.begin.reuse = REUSE_PARAMS;
+    again.begin.work.command = "echo";
+    assert_int_equal(submit_all(s->client, again, 1, 1).followed, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -882,6 +1002,11 @@ int main(void)
         TEST(test_one_thought_lost_that_had_published_is_counted_by_its_own_report),
         TEST(test_a_withdrawal_gives_nothing_back),
         TEST(test_a_cancel_in_the_turn_of_the_registration_stops_the_attempt),
+        TEST(test_what_runs_in_another_sweep_is_waited_for_and_taken),
+        TEST(test_what_came_to_nothing_elsewhere_is_queued_by_the_first_that_waited),
+        TEST(test_a_job_that_waited_and_was_cancelled_takes_the_result_when_it_is_retried),
+        TEST(test_what_ends_during_a_submit_counts_for_it),
+        TEST(test_nothing_is_waited_for_where_all_is_to_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
