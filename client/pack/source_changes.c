@@ -139,9 +139,7 @@ static int compare_trees(struct comparing *c)
             rc_before = pack_next(c->before, &before, NULL);
         if (rc_now < 0 || rc_before < 0 || (rc_now == 0 && rc_before == 0))
             break;
-        order = rc_now == 0      ? 1
-                : rc_before == 0 ? -1
-                                 : pack_path_compare(now.path, before.path);
+        order = rc_now == 0 ? 1 : rc_before == 0 ? -1 : pack_path_compare(now.path, before.path);
         if (order < 0)
             note_all_but_folders(c, IS_NEW, now.path, now.kind);
         else if (order > 0)
@@ -174,7 +172,7 @@ static void add_changes(struct buf *out, const struct comparing *c, int64_t swee
 
 /* ---- which source that was ---- */
 
-/* The one of the newest sweep but this; NULL: none, or this one was used before. */
+/* The source of the newest sweep but this; NULL: there is none, or this source was used before. */
 static const struct dataset_info *find_before(const struct datasets *d, const struct digest *tree,
                                               int64_t sweep)
 {
@@ -190,9 +188,8 @@ static const struct dataset_info *find_before(const struct datasets *d, const st
         else if (row->sweep != sweep && (newest == NULL || row->sweep > newest->sweep))
             newest = row;
     }
-    return own == NULL || (newest != NULL && own->sweep == sweep && own->added_at > newest->used_at)
-               ? newest
-               : NULL;
+    /* One that an earlier sweep had named was added before it was used last. */
+    return own == NULL || (own->sweep == sweep && own->added_at >= own->used_at) ? newest : NULL;
 }
 
 struct fetched {

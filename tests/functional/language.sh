@@ -114,7 +114,7 @@ for j in json.load(open(listing))["jobs"]:
     argv = json.load(open(os.path.join(run, "seen.json")))["argv"]
     assert argv == ["exp_" + v, "exp_" + v, "--lr=12", v + "|" + v + "|"], (v, argv)
 END
-    not find "$TEST_TMP" -name executed | grep .
+    [ -z "$(find "$TEST_TMP" -name executed)" ]
 }
 it 'within quotes as well, and nothing of a value is executed' quoted
 

@@ -198,24 +198,24 @@ told() {
     printf 'project: told\ncommand: sh train.sh {a}\nparams: {a: [1, 2]}\nreuse: {ignore: [README.md, notebooks/]}\n' >sweep.yaml
     mkdir lib notebooks wandb
     echo 'exit 0' | tee train.sh lib/a lib/b old >README.md
-    timeout 100 ludwig submit sweep.yaml --wait 2>err >id
-    grep -q '^note: left out of the source: wandb/ (written by runs); ' err
+    timeout 100 ludwig submit sweep.yaml --wait 2>../err >../id
+    grep -q '^note: left out of the source: wandb/ (written by runs); ' ../err
     # What does not count runs nothing again.
     echo more | tee -a README.md >notebooks/a.ipynb
-    timeout 100 ludwig submit sweep.yaml --json 2>err | json - 'd["reused"] == 2'
+    timeout 100 ludwig submit sweep.yaml --json 2>../err | json - 'd["reused"] == 2'
     last=$(ludwig status last --json | json - 'd["sweep"]')
     echo '# more' >>train.sh
     rm old
     echo x >log.txt
-    ludwig submit sweep.yaml --dry-run >out
+    ludwig submit sweep.yaml --dry-run >../out
     what="train.sh changed since sweep $last; log.txt is new; old is gone"
-    grep -qx "changed   $what" out
-    timeout 100 ludwig submit sweep.yaml 2>err >id
-    grep -qx "note: 2 of its jobs were done before with the same parameters, but with another command, source or data ($what): --reuse params takes them" err
+    grep -qx "changed   $what" ../out
+    timeout 100 ludwig submit sweep.yaml 2>../err >../id
+    grep -qx "note: 2 of its jobs were done before with the same parameters, but with another command, source or data ($what): --reuse params takes them" ../err
     # The source is not what has changed.
     sed -i 's/{a}/{a} x/' sweep.yaml
-    timeout 100 ludwig submit sweep.yaml 2>err >id
-    grep -q 'another command, source or data: --reuse params' err
+    timeout 100 ludwig submit sweep.yaml 2>../err >../id
+    grep -q 'another command, source or data: --reuse params' ../err
 }
 it 'what has changed in the source since is told, and what reuse: ignores does not count' told
 
