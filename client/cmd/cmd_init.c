@@ -64,7 +64,7 @@ static void add_scalar(struct buf *out, const struct value *v)
     while (text.n > 0 && text.bytes[text.n - 1] == '\n')
         text.n--;
     if (v->type == VALUE_STR && (text.n == 0 || (text.bytes[0] != '"' && text.bytes[0] != '\'' &&
-                                                  strcspn(buf_text(&text), ",[]{}#\n") < text.n)))
+                                                 strcspn(buf_text(&text), ",[]{}#\n") < text.n)))
         quote_add(out, v->str.s, v->str.n);
     else
         buf_add(out, text.bytes, text.n);
@@ -164,18 +164,22 @@ static void add_sweep(struct buf *out, const char *script, const struct script_o
 {
     size_t n = 0;
 
-    buf_printf(out, "# Made by `ludwig init%s%s`%s%s.  `man ludwig-sweep` has all that can stand here;\n",
-               script != NULL ? " " : "", script != NULL ? script : "",
-               o->by != NULL ? " from the options of " : "", o->by != NULL ? o->by : "");
+    buf_printf(
+        out, "# Made by `ludwig init%s%s`%s%s.  `man ludwig-sweep` has all that can stand here;\n",
+        script != NULL ? " " : "", script != NULL ? script : "",
+        o->by != NULL ? " from the options of " : "", o->by != NULL ? o->by : "");
     buf_add_str(out, "# `ludwig submit sweep.yaml --dry-run` shows what it runs.\n\n");
     if (script != NULL)
         add_command(out, script, o);
     else
-        buf_add_str(out, "command: echo lr={lr}   # what each job runs: python3 train.py --lr {lr}\n");
+        buf_add_str(out,
+                    "command: echo lr={lr}   # what each job runs: python3 train.py --lr {lr}\n");
     add_others(out, o);
-    buf_add_str(out, "\n# A list is swept: every value with every value of the others.  A single value is the same\n"
-                     "# for all: make it a list to sweep it, as in  lr: [0.1, 0.01]\n"
-                     "params:\n");
+    buf_add_str(
+        out,
+        "\n# A list is swept: every value with every value of the others.  A single value is the same\n"
+        "# for all: make it a list to sweep it, as in  lr: [0.1, 0.01]\n"
+        "params:\n");
     for (size_t i = 0; i < o->n; i++)
         if (is_param(&o->items[i])) {
             add_param(out, &o->items[i]);
@@ -183,12 +187,14 @@ static void add_sweep(struct buf *out, const char *script, const struct script_o
         }
     if (n == 0)
         buf_printf(out, "  %slr: [0.1, 0.01]\n", script == NULL ? "" : "# ");
-    buf_add_str(out, "\n# method: random           # draws: lr: {log_uniform: [1e-4, 1e-1]}\n"
-                     "# samples: 20\n"
-                     "# reps: 3                  # each configuration three times, each with its $LUDWIG_SEED\n"
-                     "# data: [data]             # brought to each machine once, as $LUDWIG_DATA/data\n"
-                     "# resources: {cpus: 1, gpus: 0, memory: 4GiB, time: 2h}\n"
-                     "# results: {metric: accuracy, goal: max}   # of what `ludwig report` or $LUDWIG_METRICS got\n");
+    buf_add_str(
+        out,
+        "\n# method: random           # draws: lr: {log_uniform: [1e-4, 1e-1]}\n"
+        "# samples: 20\n"
+        "# reps: 3                  # each configuration three times, each with its $LUDWIG_SEED\n"
+        "# data: [data]             # brought to each machine once, as $LUDWIG_DATA/data\n"
+        "# resources: {cpus: 1, gpus: 0, memory: 4GiB, time: 2h}\n"
+        "# results: {metric: accuracy, goal: max}   # of what `ludwig report` or $LUDWIG_METRICS got\n");
 }
 
 static int write_new(const char *path, const struct buf *text, struct err *e)

@@ -67,8 +67,7 @@ int source_files_add(struct buf *out, const struct tree *t, bool all, struct err
     }
     walk_end(w);
     for (size_t i = 0; i < largest.n; i++) {
-        add_file(out, largest.files[i].path, largest.files[i].bytes,
-                 i + 1 < largest.n ? ", " : "");
+        add_file(out, largest.files[i].path, largest.files[i].bytes, i + 1 < largest.n ? ", " : "");
         free(largest.files[i].path);
     }
     if (largest.n > 0)

@@ -69,12 +69,18 @@ static const char *kind_of_folder(const char *from, const char *path)
         const char *name, *what;
         bool is_at_top; /* deeper down it may be a package of the program's */
     } folders[] = {
-        { ".venv", "an environment", false },        { "venv", "an environment", false },
-        { ".tox", "environments", false },           { ".nox", "environments", false },
-        { ".pixi", "environments", false },          { "node_modules", "packages", false },
-        { ".idea", "settings of an editor", false }, { ".vscode", "settings of an editor", false },
-        { "wandb", "written by runs", true },        { "mlruns", "written by runs", true },
-        { "outputs", "written by runs", true },      { "multirun", "written by runs", true },
+        { ".venv", "an environment", false },
+        { "venv", "an environment", false },
+        { ".tox", "environments", false },
+        { ".nox", "environments", false },
+        { ".pixi", "environments", false },
+        { "node_modules", "packages", false },
+        { ".idea", "settings of an editor", false },
+        { ".vscode", "settings of an editor", false },
+        { "wandb", "written by runs", true },
+        { "mlruns", "written by runs", true },
+        { "outputs", "written by runs", true },
+        { "multirun", "written by runs", true },
         { "lightning_logs", "written by runs", true },
     };
     const char *name = path_basename(path);

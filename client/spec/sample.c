@@ -149,8 +149,7 @@ struct value sampler_draw(const struct sampler *s, uint64_t index)
     case PARAM_INT_UNIFORM:
         n = (uint64_t)p->last - (uint64_t)p->first + 1;
         return value_int((int64_t)((uint64_t)p->first + sampler_below(s, index, n)));
-    case PARAM_NORMAL:
-        return value_float(rounded_of(p, p->low + p->high * sample_normal(unit)));
+    case PARAM_NORMAL: return value_float(rounded_of(p, p->low + p->high * sample_normal(unit)));
     default: return p->values[sampler_below(s, index, p->n)];
     }
 }

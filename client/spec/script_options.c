@@ -173,7 +173,8 @@ int script_options_read(const char *path, struct arena *a, struct script_options
     if (status > 0) {
         const char *last = buf_text(&errors);
 
-        for (const char *line = last; (line = strchr(line, '\n')) != NULL && line[1] != '\0'; line++)
+        for (const char *line = last; (line = strchr(line, '\n')) != NULL && line[1] != '\0';
+             line++)
             last = line + 1;
         err_set(e, ERR_USAGE, "python3 cannot read %s: %.*s", path, (int)strcspn(last, "\n"), last);
     } else if (status == 0 && json_read(buf_text(&said), said.n, a, &v, e) == 0) {

@@ -15,9 +15,9 @@
 #include "common/data/value.h"
 
 struct script_option {
-    const char *name;     /* of a parameter: learning_rate */
-    const char *word;     /* as the command has it before its value: "--learning-rate ", "lr=", "" */
-    const char *help;     /* or NULL */
+    const char *name; /* of a parameter: learning_rate */
+    const char *word; /* as the command has it before its value: "--learning-rate ", "lr=", "" */
+    const char *help; /* or NULL */
     struct value initial; /* its default; null: none is known */
     struct value choices; /* a list, or null */
     bool is_flag;         /* takes no value */
@@ -32,7 +32,6 @@ struct script_options {
 };
 
 /* All in a. */
-int script_options_read(const char *path, struct arena *a, struct script_options *o,
-                        struct err *e);
+int script_options_read(const char *path, struct arena *a, struct script_options *o, struct err *e);
 
 #endif

@@ -35,10 +35,10 @@ struct spec {
     struct list source;   /* const char *, below folder */
     bool has_source;      /* false: everything */
     struct spec_reuse reuse;
-    struct list data;     /* struct spec_data; a container that is uploaded is one, too */
-    struct list setup;    /* const char *: lines, of which work.setup is made */
-    struct plan plan;     /* parameters, and how they make configurations */
-    struct list debug;    /* struct param, one value each */
+    struct list data;  /* struct spec_data; a container that is uploaded is one, too */
+    struct list setup; /* const char *: lines, of which work.setup is made */
+    struct plan plan;  /* parameters, and how they make configurations */
+    struct list debug; /* struct param, one value each */
     int64_t reps;
     int64_t priority;
     struct list nodes; /* const char * */

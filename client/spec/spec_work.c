@@ -634,8 +634,9 @@ const struct key spec_reuse_keys[] = {
       .type = KEY_STRS,
       .offset = offsetof(struct spec_reuse, ignore),
       .max = IGNORED_MAX,
-      .help = "files and folders of the source whose changes do not count, as README.md, *.ipynb or "
-              "notebooks/" },
+      .help =
+          "files and folders of the source whose changes do not count, as README.md, *.ipynb or "
+          "notebooks/" },
     { .name = NULL },
 };
 
@@ -663,10 +664,8 @@ void spec_check_work(struct yaml_keys_reader *r, const struct yaml_node *root)
         const char *key;
         void (*check)(struct yaml_keys_reader *r, const struct yaml_node *node);
     } checks[] = {
-        { "resources", check_resources },
-        { "checkpoint", check_checkpoint },
-        { "retry", check_retry },
-        { "results", check_results },
+        { "resources", check_resources }, { "checkpoint", check_checkpoint },
+        { "retry", check_retry },         { "results", check_results },
         { "reuse", check_reuse },
     };
 

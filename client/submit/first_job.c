@@ -72,10 +72,12 @@ static struct list find_unused(const struct submit_request *o, const struct valu
 /* The word that begins a simple command: none of the shell's own, no assignment, no path. */
 static bool is_program(const char *word, size_t n)
 {
-    static const char *const own[] = { "cd",   "export", "set",  "exec",   "exit", "source", "eval",
-                                       "echo", "test",   "true", "printf", "if",   "for",    "while",
-                                       "case", "then",   "do",   "else",   "fi",   "done",   "unset" };
-    static const char chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-";
+    static const char *const own[] = { "cd",   "export", "set",  "exec", "exit",   "source",
+                                       "eval", "echo",   "test", "true", "printf", "if",
+                                       "for",  "while",  "case", "then", "do",     "else",
+                                       "fi",   "done",   "unset" };
+    static const char chars[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-";
 
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         if (strlen(own[i]) == n && strncmp(own[i], word, n) == 0)

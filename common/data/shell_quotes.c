@@ -115,11 +115,8 @@ static bool read_special(struct reader *r, enum shell_quotes quotes)
         r->is_in_word = true;
         read_backquotes(r);
         return true;
-    case '$':
-        read_dollar(r, quotes);
-        return true;
-    default:
-        return false;
+    case '$': read_dollar(r, quotes); return true;
+    default: return false;
     }
 }
 

@@ -13,10 +13,10 @@
 
 /* The later it stands here, the less can be written there. */
 enum shell_quotes {
-    SHELL_PLAIN,        /* outside of quotes */
-    SHELL_SINGLE,       /* between '...' */
-    SHELL_DOUBLE,       /* between "..." */
-    SHELL_HEREDOC,      /* in a here-document in which $ and ` are expanded */
+    SHELL_PLAIN,         /* outside of quotes */
+    SHELL_SINGLE,        /* between '...' */
+    SHELL_DOUBLE,        /* between "..." */
+    SHELL_HEREDOC,       /* in a here-document in which $ and ` are expanded */
     SHELL_HEREDOC_AS_IS, /* in one whose end is quoted, so that nothing is */
     SHELL_COMMENT,
     SHELL_UNCLEAR /* behind a backslash, in `...`, ${...} or $((...)), or it cannot be told */

@@ -157,9 +157,7 @@ static bool add_text(struct buf *out, const struct buf *value, const struct plac
         else
             template_add_word(out, text, value->n);
         return true;
-    case SHELL_SINGLE:
-        add_within_single(out, text, value->n);
-        return true;
+    case SHELL_SINGLE: add_within_single(out, text, value->n); return true;
     case SHELL_DOUBLE:
         buf_add_str(out, p->follows_variable ? "\"\"" : "");
         add_escaped(out, text, value->n, "$`\"\\");
@@ -170,9 +168,7 @@ static bool add_text(struct buf *out, const struct buf *value, const struct plac
         /* A line of it could end the document. */
         return memchr(text, '\n', value->n) == NULL &&
                (!p->follows_variable || p->quotes == SHELL_HEREDOC_AS_IS);
-    default:
-        buf_add(out, text, value->n);
-        return is_plain(text, value->n) && !p->follows_variable;
+    default: buf_add(out, text, value->n); return is_plain(text, value->n) && !p->follows_variable;
     }
 }
 

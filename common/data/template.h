@@ -20,7 +20,7 @@
 
 struct placeholder {
     const char *name;
-    size_t offset;           /* of its { in the command */
+    size_t offset;            /* of its { in the command */
     enum shell_quotes quotes; /* where it stands */
     bool follows_variable;    /* as in $x{name}, whose value must not become part of that name */
 };

@@ -231,11 +231,12 @@ static int refuse_indentation(struct parser *p, const char *c, struct yaml_node 
     if (indent <= (size_t)(key - above) || colon == NULL)
         return 0;
     at.column = (unsigned)indent + 1;
-    return yaml_error(p->e, p->name, &at,
-                      "this line is indented more than the one above it, and so goes on with the "
-                      "value of '%.*s:', where no ':' can stand (take the blanks before it away, or "
-                      "quote that value)",
-                      (int)(colon - key), key);
+    return yaml_error(
+        p->e, p->name, &at,
+        "this line is indented more than the one above it, and so goes on with the "
+        "value of '%.*s:', where no ':' can stand (take the blanks before it away, or "
+        "quote that value)",
+        (int)(colon - key), key);
 }
 
 /* libyaml's parser has failed, and not for want of memory. */

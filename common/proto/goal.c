@@ -26,20 +26,20 @@ enum goal goal_parse(const char *text)
 
 /* Those of five letters and more are looked for anywhere in a name, shorter ones as words of it. */
 static const char *const small[] = {
-    "loss",    "losses",     "err",     "errs",     "error",    "perplexity", "ppl",      "rmse",
-    "mse",     "mae",        "mape",    "rmsle",    "nll",      "cost",       "costs",    "regret",
-    "bits",    "bpc",        "bpb",     "latency",  "time",     "runtime",    "walltime", "secs",
-    "seconds", "ms",         "memory",  "distance", "residual", "deviation",  "entropy",  "divergence",
-    "fid",     "wer",        "cer",     "eer",      "ece",      "kl",         "brier",    "energy",
-    "mem",     "violations",
+    "loss",     "losses",    "err",     "errs",       "error",  "perplexity", "ppl",
+    "rmse",     "mse",       "mae",     "mape",       "rmsle",  "nll",        "cost",
+    "costs",    "regret",    "bits",    "bpc",        "bpb",    "latency",    "time",
+    "runtime",  "walltime",  "secs",    "seconds",    "ms",     "memory",     "distance",
+    "residual", "deviation", "entropy", "divergence", "fid",    "wer",        "cer",
+    "eer",      "ece",       "kl",      "brier",      "energy", "mem",        "violations",
 };
 static const char *const large[] = {
-    "accuracy",   "acc",        "f1",      "auc",     "auroc",  "auprc", "r2",   "map",
-    "ap",         "iou",        "miou",    "dice",    "bleu",   "rouge", "psnr", "ssim",
-    "mcc",        "kappa",      "elo",     "win",     "wins",   "ndcg",  "mrr",  "top1",
-    "top5",       "elbo",       "return",  "returns", "reward", "score", "gain", "precision",
-    "recall",     "correct",    "success", "speed",   "sharpe", "throughput",    "likelihood",
-    "similarity", "fitness",    "profit",  "utility", "purity", "em",    "hits",
+    "accuracy", "acc",     "f1",      "auc",     "auroc",  "auprc",      "r2",         "map",
+    "ap",       "iou",     "miou",    "dice",    "bleu",   "rouge",      "psnr",       "ssim",
+    "mcc",      "kappa",   "elo",     "win",     "wins",   "ndcg",       "mrr",        "top1",
+    "top5",     "elbo",    "return",  "returns", "reward", "score",      "gain",       "precision",
+    "recall",   "correct", "success", "speed",   "sharpe", "throughput", "likelihood", "similarity",
+    "fitness",  "profit",  "utility", "purity",  "em",     "hits",
 };
 /* They turn round what the rest of a name says. */
 static const char *const turning[] = { "neg",       "negative",    "minus", "inv",  "inverse",

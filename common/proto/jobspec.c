@@ -143,9 +143,8 @@ void jobspec_digest(const struct jobspec *w, struct digest *d)
     for (size_t i = 0; i < w->data.n; i++)
         same_data[i] = (struct data_entry){ data[i].name, { .tree = data[i].set.tree } };
     same.data.items = same_data;
-    same.source = (struct dataset){
-        .tree = digest_is_zero(&w->same_source) ? w->source.tree : w->same_source
-    };
+    same.source = (struct dataset){ .tree = digest_is_zero(&w->same_source) ? w->source.tree
+                                                                            : w->same_source };
     same.same_source = (struct digest){ 0 };
     same.resources = (struct resources){ 0 };
     same.checkpoint = (struct checkpoint){ 0 };

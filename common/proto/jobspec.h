@@ -74,7 +74,7 @@ struct jobspec {
     struct list data; /* struct data_entry */
     const char *git_commit;
     bool git_dirty;
-    struct digest same_source; /* what counts instead of source.tree: some of it does not; or zero */
+    struct digest same_source; /* counts instead of source.tree; zero: that does */
     struct log_limit log;
 };
 

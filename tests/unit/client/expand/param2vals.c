@@ -241,7 +241,8 @@ static void placeholders_of_the_command_must_be_there(void **state)
 static void any_parameter_may_be_a_placeholder(void **state)
 {
     static const char good[] = "{\"größe\":1,\"a/b\":\"x y\"}\n{\"größe\":2,\"a/b\":3}\n";
-    static const char missing[] = "{\"größe\":1}\n{\"x\":1}\n", late[] = "{\"x\":1}\n{\"größe\":1}\n";
+    static const char missing[] = "{\"größe\":1}\n{\"x\":1}\n",
+                      late[] = "{\"x\":1}\n{\"größe\":1}\n";
     struct param2vals *p = read_with(good, strlen(good), "run {größe} '{a/b}' {1..3}", 9, NULL);
 
     (void)state;
@@ -249,13 +250,15 @@ static void any_parameter_may_be_a_placeholder(void **state)
     param2vals_destroy(p);
     expect_refused(missing, strlen(missing), "run {größe}",
                    "f:2:1: command: needs größe, which is not there\n");
-    expect_refused(late, strlen(late), "run {größe}",
-                   "f:2:1: command: {größe} cannot be filled in for all, as the first configuration "
-                   "has no größe\n");
-    expect_refused(good, strlen(good), "run {größe} `f {a/b}`",
-                   "f:1:1: command: {a/b} stands behind a backslash or in `...`, ${...} or $((...)), "
-                   "where its value \"x y\" cannot be quoted; write VAR={a/b} on a line before, and "
-                   "\"$VAR\" here\n");
+    expect_refused(
+        late, strlen(late), "run {größe}",
+        "f:2:1: command: {größe} cannot be filled in for all, as the first configuration "
+        "has no größe\n");
+    expect_refused(
+        good, strlen(good), "run {größe} `f {a/b}`",
+        "f:1:1: command: {a/b} stands behind a backslash or in `...`, ${...} or $((...)), "
+        "where its value \"x y\" cannot be quoted; write VAR={a/b} on a line before, and "
+        "\"$VAR\" here\n");
 }
 
 static void there_may_be_so_many(void **state)

@@ -250,7 +250,8 @@ static struct digest work_of(const struct site *site, const char *sweep)
 static void changes_in_what_reuse_ignores_do_not_count(void **state)
 {
     static const char plain[] = "project: p\ncommand: x\n";
-    static const char some[] = "project: p\ncommand: x\nreuse: {ignore: [README.md, notebooks/, doc/*.txt]}\n";
+    static const char some[] =
+        "project: p\ncommand: x\nreuse: {ignore: [README.md, notebooks/, doc/*.txt]}\n";
     const struct site *site = *state;
     struct digest bare, first, again;
 
@@ -274,7 +275,8 @@ static void changes_in_what_reuse_ignores_do_not_count(void **state)
     /* What is not there and what does not count are the same, but for folders. */
     again = work_of(site, plain);
     assert_memory_not_equal(&bare, &again, sizeof bare);
-    again = work_of(site, "project: p\ncommand: x\nreuse: {ignore: [README.md, notebooks, lib, doc]}\n");
+    again = work_of(site,
+                    "project: p\ncommand: x\nreuse: {ignore: [README.md, notebooks, lib, doc]}\n");
     assert_memory_equal(&bare, &again, sizeof bare);
     /* Of what source: names as well. */
     bare = work_of(site, "project: p\ncommand: x\nsource: [run.py]\n");
@@ -302,9 +304,16 @@ static void what_is_left_out_is_told_in_a_line(void **state)
 {
     static const char file[] = "a sweep file";
     static struct inputs_left left[] = {
-        { "1\n", "fetched results", true }, { "2", file, false }, { "3", file, false },
-        { "4", file, false }, { "5", file, false }, { "6", file, false }, { "7", file, false },
-        { "8", file, false }, { "9", file, false }, { "10", file, false },
+        { "1\n", "fetched results", true },
+        { "2", file, false },
+        { "3", file, false },
+        { "4", file, false },
+        { "5", file, false },
+        { "6", file, false },
+        { "7", file, false },
+        { "8", file, false },
+        { "9", file, false },
+        { "10", file, false },
     };
     struct inputs c = { .left = left, .n_left = 2 };
     struct buf line = { 0 };

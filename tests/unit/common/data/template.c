@@ -41,11 +41,11 @@ static void test_placeholders_become_words_of_the_shell(void **state)
           "\"\\$(id) \\`id\\` \\\\ \\\"\" '$(id) `id` \\ \"' '$(id) `id` \\ \"'" },
         { "\"{empty}\" '{empty}'", "\"\" ''" },
         { "a=\"$(f \"{s}\" {s})\" {s}", "a=\"$(f \"it's a b\" 'it'\\''s a b')\" 'it'\\''s a b'" },
-        { "cat <<E\n{run}\nE\n{run}",
-          "cat <<E\n\\$(id) \\`id\\` \\\\ \"\nE\n'$(id) `id` \\ \"'" },
+        { "cat <<E\n{run}\nE\n{run}", "cat <<E\n\\$(id) \\`id\\` \\\\ \"\nE\n'$(id) `id` \\ \"'" },
         { "cat <<-'E'\n{run}\n\tE\n{empty}", "cat <<-'E'\n$(id) `id` \\ \"\n\tE\n''" },
         /* Comments are nobody's. */
-        { "x {s} # it's {s} {nobody}\ny {s}", "x 'it'\\''s a b' # it's {s} {nobody}\ny 'it'\\''s a b'" },
+        { "x {s} # it's {s} {nobody}\ny {s}",
+          "x 'it'\\''s a b' # it's {s} {nobody}\ny 'it'\\''s a b'" },
         { "a#'{s}'", "a#'it'\\''s a b'" },
         /* What needs no quotes can stand anywhere. */
         { "echo $(( {n} * 2 )) `f {n}` \\{n} ${x:-{n}}", "echo $(( 3 * 2 )) `f 3` \\3 ${x:-3}" },
@@ -110,8 +110,9 @@ static char *run_by(const char *shell, const char *command)
 static void test_no_shell_executes_a_value_wherever_it_stands(void **state)
 {
     static const char *const shells[] = { "/bin/sh", "/bin/bash" };
-    static const char *const values[] = { "$(echo BAD)", "`echo BAD`", "it's", "a \"b\" \\",
-                                          "; echo BAD #", "'\"'$(echo BAD)\"'\"", "* ~ $HOME \\$x !" };
+    static const char *const values[] = { "$(echo BAD)",     "`echo BAD`",   "it's",
+                                          "a \"b\" \\",      "; echo BAD #", "'\"'$(echo BAD)\"'\"",
+                                          "* ~ $HOME \\$x !" };
     /* @ stands for the value in what is printed. */
     static const struct {
         const char *command, *printed;
@@ -201,10 +202,11 @@ static void test_what_cannot_be_quoted_is_refused(void **state)
         struct buf out = { 0 };
         struct err e = { 0 };
 
-        assert_int_equal(template_expand(i == 0 ? "cat <<E\n{v}\nE\n" : "cat <<'E'\n{v}\nE\n",
-                                         &line, &out, &e),
-                         -1);
-        assert_non_null(strstr(e.text, "in a here-document, where its value \"a\\nE\\nid\" cannot"));
+        assert_int_equal(
+            template_expand(i == 0 ? "cat <<E\n{v}\nE\n" : "cat <<'E'\n{v}\nE\n", &line, &out, &e),
+            -1);
+        assert_non_null(
+            strstr(e.text, "in a here-document, where its value \"a\\nE\\nid\" cannot"));
         buf_free(&out);
     }
     arena_destroy(a);
