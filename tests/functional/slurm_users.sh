@@ -174,7 +174,7 @@ own_running() { # USER
 
 # Neither sees anything of what is the other's.
 unseen() {
-    slurm_conf PrivateData=jobs,usage,accounts
+    slurm_conf PrivateData=accounts,jobs,usage
     for user in alice bob; do
         own $user ludwig submit own.yaml --reuse none --json | json - 'd["sweep"] == 2'
     done
