@@ -5,10 +5,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <sqlite3.h>
 
@@ -259,6 +261,57 @@ void db_close(struct db *db)
         sqlite3_finalize(db->stmts[i].handle);
     sqlite3_close(db->handle);
     free(db);
+}
+
+/* ---- a copy ---- */
+
+enum { BACKUP_STEP_PAGES = 256 }; /* 1 MiB, between which messages are answered */
+
+struct db_backup {
+    sqlite3 *to;
+    sqlite3_backup *copy;
+};
+
+struct db_backup *db_backup_begin(struct db *db, const char *path, struct err *e)
+{
+    struct db_backup *b = mem_alloc(sizeof *b);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd < 0) {
+        err_sys(e, "create %s", path);
+        free(b);
+        return NULL;
+    }
+    close(fd);
+    if (sqlite3_open_v2(path, &b->to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ==
+        SQLITE_OK)
+        b->copy = sqlite3_backup_init(b->to, "main", db->handle, "main");
+    if (b->copy != NULL)
+        return b;
+    db_error(b->to, e, "begin a copy");
+    db_backup_end(b);
+    return NULL;
+}
+
+/* Somebody is just writing: later. */
+int db_backup_step(struct db_backup *b, struct err *e)
+{
+    int rc = sqlite3_backup_step(b->copy, BACKUP_STEP_PAGES);
+
+    if (rc == SQLITE_DONE)
+        return 0;
+    if (rc == SQLITE_OK || rc == SQLITE_BUSY || rc == SQLITE_LOCKED)
+        return 1;
+    return err_set(e, ERR_FAILED, "database: copy it: %s", sqlite3_errstr(rc));
+}
+
+void db_backup_end(struct db_backup *b)
+{
+    if (b == NULL)
+        return;
+    (void)sqlite3_backup_finish(b->copy);
+    sqlite3_close(b->to);
+    free(b);
 }
 
 /* ---- asking ---- */

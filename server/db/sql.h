@@ -19,6 +19,8 @@
       "SELECT id FROM sweep WHERE state = SWEEP_OPEN AND opened_by = ? AND begin_id = ?")               \
     X(SQL_OPEN_OF_CONN, "SELECT id FROM sweep WHERE state = SWEEP_OPEN AND opened_by = ?")              \
     X(SQL_OPEN_ALL, "SELECT id FROM sweep WHERE state = SWEEP_OPEN")                                    \
+    X(SQL_SWEEPS_UNFINISHED,                                                                            \
+      "SELECT count(*) FROM sweep WHERE state IN (SWEEP_RUNNING, SWEEP_PAUSED)")                        \
     X(SQL_SWEEP_ADD,                                                                                    \
       "INSERT INTO sweep(project, uid, user, name, state, priority, reps, reuse, nodes, work,"          \
       " work_digest, cpus_milli, gpus_milli, memory_bytes, time_ms, batch, pools, retry, metric,"       \
@@ -125,6 +127,8 @@
                          " started_at = CASE WHEN started_at = 0 THEN ?4 ELSE started_at END,"                           \
                          " ended_at = 0, cause = CAUSE_NONE, reason = NULL"                                              \
                          " WHERE id = ?1")                                                                               \
+    X(SQL_ATTEMPT_DELAYED, "UPDATE attempt SET seq = max(seq, ?2), reason = ?3 WHERE id = ?1")                           \
+    X(SQL_JOB_DELAYED, "UPDATE job SET version = ?2 WHERE id = ?1")                                                      \
     X(SQL_ATTEMPT_END,                                                                                                   \
       "UPDATE attempt SET state = ?2, seq = max(seq, ?3), started_at = ?4, ended_at = ?5,"                               \
       " exit_code = ?6, signal = ?7, reason = ?8, run_path = ?9, max_rss_bytes = ?10,"                                   \
