@@ -36,6 +36,47 @@ static int not_answering(const struct endpoint *to, const struct err *why, struc
                    to->host, why->text);
 }
 
+/* How many sweeps were not over when it stopped, as its own program reads it; -1: nobody knows. */
+static long count_unfinished(const char *state)
+{
+    char *ludwigd = child_beside_us("ludwigd", NULL), *conf = path_join(state, "ludwigd.yaml");
+    const char *const argv[] = { ludwigd, "--config", conf, "--unfinished", NULL };
+    struct buf said = { 0 };
+    long n = -1;
+
+    if (ludwigd != NULL && access(conf, R_OK) == 0 && child_capture(argv, 64, &said, NULL) == 0)
+        n = strtol(buf_text(&said), NULL, 10);
+    buf_free(&said);
+    free(conf);
+    free(ludwigd);
+    return n;
+}
+
+static void say_none_runs(const struct conf *c, struct err *e)
+{
+    char *state = conf_state_dir(), *share = conf_embedded_share(c);
+    long n = count_unfinished(state);
+
+    if (n > 0)
+        err_set(
+            e, ERR_UNREACHABLE,
+            "no server of yours is running here; when it stopped, %ld sweep%s not over: `ludwig up` "
+            "goes on with %s (results so far are in %s)",
+            n, n == 1 ? " was" : "s were", n == 1 ? "it" : "them", share);
+    else if (n == 0)
+        err_set(
+            e, ERR_UNREACHABLE,
+            "no server of yours is running here, and no sweep is unfinished: `ludwig up` starts it "
+            "(results of earlier sweeps are in %s)",
+            share);
+    else
+        err_set(e, ERR_UNREACHABLE,
+                "no server of yours is running here (`ludwig up` starts one, and so does "
+                "`ludwig submit`)");
+    free(share);
+    free(state);
+}
+
 int embedded_connect(struct rpc *rpc, const struct conf *c, struct err *e)
 {
     struct err why = { 0 };
@@ -50,9 +91,7 @@ int embedded_connect(struct rpc *rpc, const struct conf *c, struct err *e)
     if (result < 0 && to.kind == ENDPOINT_SSH)
         not_answering(&to, &why, e);
     else if (why.kind == ERR_NOT_FOUND || why.kind == ERR_UNREACHABLE)
-        err_set(e, ERR_UNREACHABLE,
-                "no server of yours is running here (`ludwig up` starts one, and so does "
-                "`ludwig submit`)");
+        say_none_runs(c, e);
     else if (result < 0)
         err_set(e, why.kind, "%s", why.text);
     arena_destroy(a);
