@@ -246,7 +246,7 @@ void inputs_sign(const struct inputs_packed *packed, const struct spec *s, struc
     work->source = c->source.set;
     work->same_source = c->n_ignored > 0 ? c->compared.set.tree : (struct digest){ 0 };
     for (size_t i = 0; i < c->n_data; i++)
-        entries[i] = (struct data_entry){ data[i].name, c->data[i].set };
+        entries[i] = (struct data_entry){ data[i].name, c->data[i].set, data[i].link };
     work->data = (struct list){ entries, c->n_data };
 }
 
@@ -285,7 +285,8 @@ void inputs_note_left_out(const struct inputs *c)
     if (c->n_left == 0)
         return;
     inputs_add_left_out(c, &line);
-    output_note("note: left out of the source: %s; what source: names is taken", buf_text(&line));
+    output_note("note: not sent to the jobs: %s. List them under source: if they are needed",
+                buf_text(&line));
     buf_free(&line);
 }
 

@@ -65,6 +65,7 @@ static int read_plan(struct yaml_keys_reader *r, const struct key *key,
     "\"anyOf\": [{" SCHEMA_PATH                                           \
     "}, {\"type\": \"object\", \"properties\": {\"share\": {" SCHEMA_PATH \
     "}}, \"required\": [\"share\"], \"additionalProperties\": false}]"
+#define SCHEMA_LINKED "\"type\": \"object\", \"additionalProperties\": {" SCHEMA_PATH "}"
 #define SCHEMA_SETS \
     "\"type\": [\"array\", \"null\"], \"items\": {\"type\": \"object\", \"minProperties\": 1}"
 
@@ -72,11 +73,11 @@ const struct key spec_keys[] = {
     { .name = "project",
       .type = KEY_STR,
       .offset = AT(project),
-      .help = "the folder on the shared drive; without it: the name of the sweep file's folder" },
+      .help = "the folder on the shared drive; default: the name of the sweep file's folder" },
     { .name = "private",
       .type = KEY_BOOL,
       .offset = AT(private_project),
-      .help = "true: nobody else may read the project; without it: as the server's configuration "
+      .help = "true: nobody else may read the project; default: as the server's configuration "
               "says" },
     { .name = "name", .type = KEY_STR, .offset = AT(name), .help = "what listings call the sweep" },
     { .name = "command",
@@ -87,15 +88,16 @@ const struct key spec_keys[] = {
       .type = KEY_CUSTOM,
       .offset = AT(source),
       .read = spec_read_source,
-      .help = "the program: paths here; without it: everything but what is ignored",
+      .help = "the program: paths here; default: everything but what is ignored",
       .schema = SCHEMA_ONE_OR_ALL(SCHEMA_PATH, "") },
     { .name = "data",
       .type = KEY_CUSTOM,
       .offset = AT(data),
       .read = spec_read_data,
-      .help = "paths of what jobs find under $LUDWIG_DATA; {share: PATH} for what lies on the "
-              "shared drive already",
-      .schema = SCHEMA_ONE_OR_ALL(SCHEMA_DATA, ", \"maxItems\": 1000") },
+      .help = "paths of what jobs find under $LUDWIG_DATA; {share: PATH} for what is on the shared "
+              "drive already; a map links each path at its key in the job's folder as well",
+      .schema = "\"anyOf\": [{" SCHEMA_DATA "}, {\"type\": \"array\", \"items\": {" SCHEMA_DATA
+                "}, \"maxItems\": 1000}, {" SCHEMA_LINKED "}]" },
     { .name = "params",
       .type = KEY_CUSTOM,
       .offset = AT(plan.params),
@@ -108,7 +110,7 @@ const struct key spec_keys[] = {
       .offset = AT(plan.method),
       .read = read_plan,
       .help = "how configurations are made: grid (all of them), random or sobol (samples: many); "
-              "without it: grid",
+              "default: grid",
       .schema = "\"enum\": [\"grid\", \"random\", \"sobol\"]" },
     { .name = "samples",
       .type = KEY_INT,
@@ -119,7 +121,7 @@ const struct key spec_keys[] = {
     { .name = "seed",
       .type = KEY_INT,
       .offset = AT(plan.seed),
-      .help = "with random and sobol: another number gives other samples; without it: 0" },
+      .help = "with random and sobol: another number gives other samples; default: 0" },
     { .name = "zip",
       .type = KEY_CUSTOM,
       .offset = AT(plan.zip),
@@ -157,7 +159,7 @@ const struct key spec_keys[] = {
       .offset = AT(reps),
       .min = 1,
       .max = REPS_MAX,
-      .help = "replications of each configuration; without it: 1" },
+      .help = "replications of each configuration; default: 1" },
     { .name = "resources",
       .type = KEY_MAP,
       .offset = AT(work.resources),
@@ -167,7 +169,7 @@ const struct key spec_keys[] = {
       .type = KEY_STRS,
       .offset = AT(nodes),
       .max = NODES_MAX,
-      .help = "names of nodes and @groups that may run it; without it: any; []: none" },
+      .help = "names of nodes and @groups that may run it; default: any; []: none" },
     { .name = "slurm",
       .type = KEY_CUSTOM,
       .offset = AT(pools),
@@ -214,7 +216,7 @@ const struct key spec_keys[] = {
       .min = 1,
       .max = BATCH_MAX,
       .help = "so many configurations go to one process, in the file that $LUDWIG_CHUNK names; "
-              "without it: 1" },
+              "default: 1" },
     { .name = "results",
       .type = KEY_MAP,
       .offset = AT(ranking),
@@ -229,7 +231,7 @@ const struct key spec_keys[] = {
       .type = KEY_CUSTOM,
       .offset = AT(priority),
       .read = read_priority,
-      .help = "from -1000 to 1000, larger first; without it: 0",
+      .help = "from -1000 to 1000, larger first; default: 0",
       .schema = "\"type\": \"integer\", \"minimum\": -1000, \"maximum\": 1000" },
     { .name = NULL },
 };

@@ -17,6 +17,7 @@ struct spec_data {
     const char *path;
     const char *name;
     const char *share; /* path on the share, if it lies there already, and path is NULL; or NULL */
+    const char *link;  /* as data_entry has it */
 };
 
 /* When jobs that are done already count as the same. */

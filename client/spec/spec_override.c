@@ -10,21 +10,6 @@
 #include "common/data/template.h"
 #include "common/proto/sbatch.h"
 
-static struct list split_names(struct arena *a, const char *text)
-{
-    const char **items = arena_alloc(a, (strlen(text) + 1) * sizeof *items);
-    size_t n_items = 0;
-
-    while (*text != '\0') {
-        size_t n = strcspn(text, ",");
-
-        if (n > 0)
-            items[n_items++] = arena_strndup(a, text, n);
-        text += n + (text[n] == ',');
-    }
-    return (struct list){ items, n_items };
-}
-
 static int refuse_key(const struct list *params, const char *name, struct err *e)
 {
     static const struct {
@@ -89,7 +74,7 @@ static int override_params(struct spec *s, const struct spec_overrides *o, struc
 
 static int override_nodes(struct spec *s, const char *nodes, struct arena *a, struct err *e)
 {
-    struct list names = split_names(a, nodes);
+    struct list names = opt_split(a, nodes);
     const char *const *name = names.items;
 
     if (names.n == 0)
@@ -104,7 +89,7 @@ static int override_nodes(struct spec *s, const char *nodes, struct arena *a, st
 
 static int override_pools(struct spec *s, const char *partitions, struct arena *a, struct err *e)
 {
-    struct list names = split_names(a, partitions);
+    struct list names = opt_split(a, partitions);
     const char *const *name = names.items;
     const struct slurm_pool *before = s->pools.items;
     struct slurm_pool *pools = arena_alloc(a, (names.n * (s->pools.n + 1)) * sizeof *pools);

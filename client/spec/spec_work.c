@@ -100,7 +100,7 @@ static int read_local(struct yaml_keys_reader *r, const char *key, const struct 
 
     to->path = arena_strdup(r->arena, path);
     to->name = path_basename(to->path);
-    to->share = NULL;
+    to->share = to->link = NULL;
     free(path);
     free(expanded);
     if (!path_is_portable_name(to->name))
@@ -120,7 +120,7 @@ static int read_shared(struct yaml_keys_reader *r, const char *key, const struct
     if (!is_path(share))
         return yaml_keys_error(r, share, "%s: share: expected a path, found %s", key,
                                value_type_name(share->type));
-    to->path = NULL;
+    to->path = to->link = NULL;
     to->share = plain_path(r->arena, share->text);
     to->name = path_basename(to->share);
     if (!path_is_inside(to->share))
@@ -133,20 +133,42 @@ static int read_shared(struct yaml_keys_reader *r, const char *key, const struct
     return 0;
 }
 
+/* "data/train.csv: ../all/train.csv": where jobs see it in their folder, and what it is. */
+static int read_linked(struct yaml_keys_reader *r, const char *key, const struct yaml_member *m,
+                       struct spec_data *to)
+{
+    struct yaml_node at = { .line = m->line, .column = m->column };
+    const char *link = plain_path(r->arena, m->key);
+
+    if (!path_is_inside(link))
+        return yaml_keys_error(r, &at, "%s: '%s' is no path below the folder that jobs run in", key,
+                               m->key);
+    if (!is_path(&m->node))
+        return yaml_keys_error(r, &m->node, "%s: %s: expected a path, found %s", key, m->key,
+                               value_type_name(m->node.type));
+    if (read_local(r, key, &m->node, m->node.text, to) < 0)
+        return -1;
+    to->link = link;
+    return 0;
+}
+
 int spec_read_data(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                    void *to)
 {
-    size_t n = node->type == VALUE_LIST ? node->n : 1;
+    bool is_map = node->type == VALUE_MAP && yaml_get(node, "share") == NULL;
+    size_t n = node->type == VALUE_LIST || is_map ? node->n : 1;
     struct spec_data *items = arena_alloc(r->arena, n * sizeof *items);
     int answer = 0;
 
     if (n > ENTRIES_MAX)
         return yaml_keys_error(r, node, "%s: more than %d entries", key->name, ENTRIES_MAX);
     for (size_t i = 0; i < n; i++) {
-        const struct yaml_node *item = spec_item_at(node, i);
+        const struct yaml_node *item = is_map ? node : spec_item_at(node, i);
         int rc;
 
-        if (item->type == VALUE_MAP && yaml_get(item, "share") != NULL)
+        if (is_map)
+            rc = read_linked(r, key->name, &node->members[i], &items[i]);
+        else if (item->type == VALUE_MAP && yaml_get(item, "share") != NULL)
             rc = read_shared(r, key->name, item, &items[i]);
         else if (is_path(item))
             rc = read_local(r, key->name, item, item->text, &items[i]);
@@ -162,8 +184,9 @@ int spec_read_data(struct yaml_keys_reader *r, const struct key *key, const stru
     for (size_t i = 1; i < n; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(items[i].name, items[k].name) == 0) {
-                answer = yaml_keys_error(r, &node->items[i], "%s: two entries would both be %s",
-                                         key->name, items[i].name);
+                answer =
+                    yaml_keys_error(r, is_map ? &node->members[i].node : &node->items[i],
+                                    "%s: two entries would both be %s", key->name, items[i].name);
                 break;
             }
     return answer;
@@ -262,12 +285,12 @@ const struct key spec_resources_keys[] = {
       .offset = offsetof(struct resources, cpus_milli),
       .min = 1,
       .max = 1000000000,
-      .help = "processors, may be a fraction; without it: 1" },
+      .help = "processors, may be a fraction; default: 1" },
     { .name = "gpus",
       .type = KEY_MILLI,
       .offset = offsetof(struct resources, gpus_milli),
       .max = 10000000,
-      .help = "GPUs, may be a fraction below 1; without it: 0",
+      .help = "GPUs, may be a fraction below 1; default: 0",
       .schema = "\"anyOf\": [{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 10000}, "
                 "{\"type\": \"number\", \"minimum\": 0, \"exclusiveMaximum\": 1}, "
                 "{\"type\": \"string\", \"pattern\": \"^([0-9]+|0?\\\\.[0-9]+)$\"}]" },
@@ -283,7 +306,7 @@ const struct key spec_resources_keys[] = {
       .type = KEY_DURATION,
       .offset = offsetof(struct resources, time_ms),
       .max = AMOUNT_MAX,
-      .help = "the longest it may run, as 2h; without it: no limit" },
+      .help = "the longest it may run, as 2h; default: no limit" },
     { .name = NULL },
 };
 
@@ -321,13 +344,13 @@ const struct key spec_checkpoint_keys[] = {
       .type = KEY_DURATION,
       .offset = offsetof(struct checkpoint, grace_ms),
       .max = AMOUNT_MAX,
-      .help = "how long it then has; without it: 60s" },
+      .help = "how long it then has; default: 60s" },
     { .name = "every",
       .type = KEY_DURATION,
       .offset = offsetof(struct checkpoint, every_ms),
       .min = EVERY_MIN_MS,
       .max = AMOUNT_MAX,
-      .help = "how often $LUDWIG_CHECKPOINT is copied to the shared drive; without it: when the "
+      .help = "how often $LUDWIG_CHECKPOINT is copied to the shared drive; default: when the "
               "job ends" },
     { .name = NULL },
 };
@@ -402,13 +425,13 @@ const struct key spec_retry_keys[] = {
       .type = KEY_INT,
       .offset = offsetof(struct retry, max),
       .max = RETRIES_MAX,
-      .help = "how often a job is tried again; without it: 1" },
+      .help = "how often a job is tried again; default: 1" },
     { .name = "on",
       .type = KEY_STRS,
       .offset = offsetof(struct retry, on),
       .max = 300,
       .help = "after which ends: failed, signal, timeout, oom, node-lost, preempted, walltime, or "
-              "exit codes; without it: failed",
+              "exit codes; default: failed",
       .schema = "\"anyOf\": [{\"$ref\": \"#/$defs/end\"}, "
                 "{\"type\": \"array\", \"items\": {\"$ref\": \"#/$defs/end\"}, \"minItems\": 1, "
                 "\"maxItems\": 300}]" },
@@ -461,7 +484,7 @@ static const struct key spec_pilot_keys[] = {
       .offset = AT(pilot_jobs),
       .min = 1,
       .max = 1,
-      .help = "1: each job gets a Slurm job of its own; without it: a pilot works through many" },
+      .help = "1: each job gets a Slurm job of its own; default: a pilot works through many" },
     { .name = NULL },
 };
 
@@ -473,7 +496,7 @@ const struct key spec_slurm_keys[] = {
     { .name = "account",
       .type = KEY_STR,
       .offset = AT(account),
-      .help = "whom the time is charged to; without it: your default account" },
+      .help = "whom the time is charged to; default: your default account" },
     { .name = "qos", .type = KEY_STR, .offset = AT(qos), .help = "the quality of service" },
     { .name = "constraint",
       .type = KEY_STR,
@@ -482,7 +505,7 @@ const struct key spec_slurm_keys[] = {
     { .name = "gres",
       .type = KEY_STR,
       .offset = AT(gres),
-      .help = "generic resources of a pilot, as gpu:a40:2; without it: what resources: asks for" },
+      .help = "generic resources of a pilot, as gpu:a40:2; default: what resources: asks for" },
     { .name = "exclude",
       .type = KEY_STRS,
       .offset = AT(exclude),

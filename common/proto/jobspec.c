@@ -26,6 +26,7 @@ const struct schema dataset_schema = SCHEMA(struct dataset, "dataset", dataset_f
 static const struct field data_entry_fields[] = {
     FIELD(struct data_entry, name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD_OF(struct data_entry, set, FIELD_STRUCT, FIELD_REQUIRED, 0, &dataset_schema),
+    FIELD(struct data_entry, link, FIELD_STR, 0, 4096),
 };
 const struct schema data_entry_schema = SCHEMA(struct data_entry, "data_entry", data_entry_fields);
 
@@ -141,7 +142,8 @@ void jobspec_digest(const struct jobspec *w, struct digest *d)
     struct buf text = { 0 };
 
     for (size_t i = 0; i < w->data.n; i++)
-        same_data[i] = (struct data_entry){ data[i].name, { .tree = data[i].set.tree } };
+        same_data[i] =
+            (struct data_entry){ data[i].name, { .tree = data[i].set.tree }, data[i].link };
     same.data.items = same_data;
     same.source = (struct dataset){ .tree = digest_is_zero(&w->same_source) ? w->source.tree
                                                                             : w->same_source };

@@ -41,6 +41,8 @@ struct dataset {
 struct data_entry {
     const char *name; /* below $LUDWIG_DATA */
     struct dataset set;
+    const char
+        *link; /* a path in the folder that the job runs in, which is linked to it; or NULL */
 };
 
 struct resources {

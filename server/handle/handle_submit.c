@@ -72,6 +72,9 @@ static int check_work(const struct jobspec *w, struct err *e)
         if (!path_is_portable_name(data[i].name))
             return err_set(e, ERR_USAGE, "data: '%s' is no name that every system can show",
                            data[i].name);
+        else if (data[i].link != NULL && !path_is_inside(data[i].link))
+            return err_set(e, ERR_USAGE, "data: '%s' is no path below the folder that jobs run in",
+                           data[i].link);
     if (check_text(w->container, "container", e) < 0 ||
         check_text(w->checkpoint.signal, "checkpoint: signal", e) < 0)
         return -1;

@@ -25,6 +25,7 @@
 #include "worker/base/process_tree.h"
 #include "worker/runner/container.h"
 #include "worker/runner/jobdir.h"
+#include "worker/runner/last_error.h"
 
 /* Leftovers of a job in the background may finish their last write. */
 #define LEFTOVERS_MS 2000
@@ -107,6 +108,7 @@ static void judge_failure(struct job *j)
                    has_kills ? "; memory ran out meanwhile, and the kernel ended a process of this "
                                "job or of another one here"
                              : "");
+        last_error_add(&reason, j->scratch, j->hex);
     }
     set_reason(j, buf_text(&reason));
     buf_free(&reason);
@@ -253,7 +255,7 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
         err_set(&e, ERR_PROTOCOL, "the parameters are no map");
     else if (jobdir_make(&dir, site->scratch, site->spares, o,
                          site->chunk != NULL ? site->chunk : &params, &e) < 0)
-        is_jobs_fault = false;
+        is_jobs_fault = e.kind == ERR_USAGE;           /* of its data */
     else if (plan(&p, o, &params, site, a, &e) == 0) { /* now that a folder can tell of a failure */
         p.work_fd = dir.work_fd;
         p.log_fd = dir.log_fd;

@@ -257,6 +257,29 @@ static void a_container_here_goes_along_with_the_data(void **state)
     }
 }
 
+static void data_of_a_map_are_linked_at_its_keys(void **state)
+{
+    struct arena *a = arena_create();
+    const struct spec_data *data;
+    struct err e = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(
+        parse("project: p\ncommand: x\ndata: {./data/t.csv: all/train.csv, c: /c/d}\n", a, &s, &e),
+        0);
+    assert_int_equal(s.data.n, 2);
+    data = s.data.items;
+    assert_string_equal(data[0].link, "data/t.csv");
+    assert_string_equal(data[0].name, "train.csv");
+    assert_string_equal(data[0].path, "all/train.csv");
+    assert_string_equal(data[1].link, "c");
+    assert_string_equal(data[1].name, "d");
+    assert_int_equal(parse("project: p\ncommand: x\ndata: [a]\n", a, &s, &e), 0);
+    assert_null(((const struct spec_data *)s.data.items)->link);
+    arena_destroy(a);
+}
+
 static void setup_is_a_text_or_a_list_of_lines(void **state)
 {
     struct arena *a = arena_create();
@@ -451,6 +474,10 @@ static void every_mistake_says_where_and_what(void **state)
         { HEAD "data: [{share: b, as: c}]\n", "f:4:8: data: beside share: nothing is expected" },
         { HEAD "data: [{share: [b]}]\n", "f:4:16: data: share: expected a path, found a list" },
         { HEAD "data: [x/a, y/a]\n", "f:4:13: data: two entries would both be a" },
+        { HEAD "data: {p: x/a, q: y/a}\n", "f:4:19: data: two entries would both be a" },
+        { HEAD "data: {../p: a}\n",
+          "f:4:8: data: '../p' is no path below the folder that jobs run in" },
+        { HEAD "data: {p: [a]}\n", "f:4:11: data: p: expected a path, found a list" },
         { HEAD "data: ..\n",
           "f:4:7: data: '..' does not end in a name that every system can show" },
         { HEAD "data: 3\n", "f:4:7: data: expected a path, found a whole number" },
@@ -1022,6 +1049,7 @@ int main(void)
         cmocka_unit_test(retry_has_a_limit_and_a_list_of_ends),
         cmocka_unit_test(a_checkpoint_has_a_signal_by_its_one_name),
         cmocka_unit_test(a_container_here_goes_along_with_the_data),
+        cmocka_unit_test(data_of_a_map_are_linked_at_its_keys),
         cmocka_unit_test(setup_is_a_text_or_a_list_of_lines),
         cmocka_unit_test(a_short_file_gets_the_defaults),
         cmocka_unit_test(a_goal_is_said_or_guessed),

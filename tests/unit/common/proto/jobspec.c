@@ -23,7 +23,7 @@ static bool same(const struct jobspec *x, const struct jobspec *y)
 static void test_command_setup_env_source_and_data_make_a_job_another_one(void **state)
 {
     struct env_entry env = { "A", "1" };
-    struct data_entry data = { "corpora", { .tree = { { 7 } } } };
+    struct data_entry data = { "corpora", { .tree = { { 7 } } }, NULL };
     const struct jobspec base = { .command = "python3 train.py" };
     struct jobspec other;
 
@@ -48,8 +48,8 @@ static void test_command_setup_env_source_and_data_make_a_job_another_one(void *
 
 static void test_where_its_source_and_data_lie_makes_no_difference(void **state)
 {
-    struct data_entry here = { "corpora", { { { 7 } }, { { 1 } }, 3, 9 } };
-    struct data_entry there = { "corpora", { { { 7 } }, { { 2 } }, 3, 9 } };
+    struct data_entry here = { "corpora", { { { 7 } }, { { 1 } }, 3, 9 }, NULL };
+    struct data_entry there = { "corpora", { { { 7 } }, { { 2 } }, 3, 9 }, NULL };
     const struct jobspec base = { .command = "x",
                                   .source = { { { 5 } }, { { 1 } }, 1, 2 },
                                   .data = { &here, 1 } };

@@ -53,9 +53,16 @@ static void the_end_of_the_process_is_the_outcome(void **state)
         { "kill -SEGV $$", EV_FAIL, CAUSE_SIGNAL, -1, 11,
           "killed by signal 11 (Segmentation fault)" },
         { "kill -KILL $$", EV_FAIL, CAUSE_SIGNAL, -1, 9, "killed by signal 9 (Killed)" },
-        { "no-such-program", EV_FAIL, CAUSE_FAILED, 127, -1, "exit code 127" },
-        { "no-such-program a", EV_FAIL, CAUSE_FAILED, 127, -1, "exit code 127" },
-        { "/bin", EV_FAIL, CAUSE_FAILED, 126, -1, "exit code 126" },
+        { "no-such-program", EV_FAIL, CAUSE_FAILED, 127, -1,
+          "exit code 127: sh: 1: no-such-program: not found" },
+        { "/bin", EV_FAIL, CAUSE_FAILED, 126, -1, "exit code 126: sh: 1: /bin: Permission denied" },
+        /* what it printed last tells of an error */
+        { "echo 'ValueError: no'; echo; exit 1", EV_FAIL, CAUSE_FAILED, 1, -1,
+          "exit code 1: ValueError: no" },
+        { "echo 'Error: old'; seq 9; exit 1", EV_FAIL, CAUSE_FAILED, 1, -1, "exit code 1" },
+        { "printf 'a 1\\rb error \\033[31mred\\033[0m\\t\\377.'; exit 1", EV_FAIL, CAUSE_FAILED, 1,
+          -1, "exit code 1: b error red ?." },
+        { "echo epoch 3; exit 1", EV_FAIL, CAUSE_FAILED, 1, -1, "exit code 1" },
     };
     struct run r;
 
