@@ -212,14 +212,23 @@ static int user_load(struct why *to, uid_t uid, struct user_load *h, struct err 
     return 0;
 }
 
+/* what: one of them, "GPU". */
 static void say_limit(struct why *to, struct wanted *w, const char *what, int64_t has_milli,
                       int64_t needs_milli, int64_t limit_milli)
 {
+    char *name;
+
     if (limit_milli == 0 || has_milli + needs_milli <= limit_milli)
         return;
     w->is_limited = true;
-    why_say(to, "limits: %s has %g %s, and each user may have %g at once", w->user,
-            (double)has_milli / 1000, what, (double)limit_milli / 1000);
+    name = mem_printf("%s%s", what, has_milli == 1000 ? "" : "s");
+    if (has_milli == limit_milli)
+        why_say(to, "%s already has %g %s, the limit per user", w->user, (double)has_milli / 1000,
+                name);
+    else
+        why_say(to, "%s already has %g %s, and the limit per user is %g", w->user,
+                (double)has_milli / 1000, name, (double)limit_milli / 1000);
+    free(name);
 }
 
 static double share_of(const struct user_load *h, const struct user_load *all)
@@ -239,9 +248,9 @@ static int say_users(struct why *to, struct wanted *w, struct err *e)
 
     if (rc < 0)
         return -1;
-    say_limit(to, w, "GPUs", own.gpus_milli, w->gpus_milli, conf->gpus_per_user_milli);
-    say_limit(to, w, "cpus", own.cpus_milli, w->cpus_milli, conf->cpus_per_user_milli);
-    say_limit(to, w, "jobs", 1000 * own.jobs, 1000, 1000 * conf->jobs_per_user);
+    say_limit(to, w, "GPU", own.gpus_milli, w->gpus_milli, conf->gpus_per_user_milli);
+    say_limit(to, w, "CPU", own.cpus_milli, w->cpus_milli, conf->cpus_per_user_milli);
+    say_limit(to, w, "running job", 1000 * own.jobs, 1000, 1000 * conf->jobs_per_user);
     for (struct conn *c = conn_after(to->sv, 0); c != NULL; c = conn_after(to->sv, c->number)) {
         int64_t cpus_milli = 0, gpus_milli = 0;
 
@@ -439,7 +448,10 @@ static int say_all(struct why *to, const struct msg_ask_why *req, const struct j
     case JOB_STAGING: why_say(to, "its data are being brought to %s", node); break;
     case JOB_RUNNING: why_say(to, "it runs on %s", node); break;
     case JOB_PUBLISHING:
-        why_say(to, "it has ended on %s; results are being published", node);
+        why_say(to, "it has ended on %s; its results are being published", node);
+        if (job->reason != NULL)
+            why_say(to, "they are not on the shared drive yet: %s (%s tries again)", job->reason,
+                    node);
         break;
     case JOB_FAILED:
         why_say(to, "it failed: %s", job->reason != NULL ? job->reason : "no reason is known");

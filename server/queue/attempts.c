@@ -632,6 +632,17 @@ static int supersede(struct server *sv, const struct attempt_row *a, const struc
     return attempt_accept(sv, a, &found, ATTEMPT_DONE, t, e);
 }
 
+/* Its results are not published yet, and the worker says why: for whoever looks, who is told. */
+static int attempt_delayed(struct server *sv, const struct attempt_row *a, const struct report *r,
+                           struct err *e)
+{
+    if (db_run(sv->db, e, SQL_ATTEMPT_DELAYED, "iis", a->id, r->seq, r->reason) < 0 ||
+        db_run(sv->db, e, SQL_JOB_DELAYED, "ii", a->job, turn_next_version(sv)) < 0)
+        return -1;
+    subscribe_touch(sv, a->sweep);
+    return 0;
+}
+
 int attempt_report(struct server *sv, int64_t worker, const struct report *r, enum verdict *verdict,
                    struct tally *t, struct err *e)
 {
@@ -655,6 +666,8 @@ int attempt_report(struct server *sv, int64_t worker, const struct report *r, en
         return attempt_accept(sv, &a, r, attempt_next(ATTEMPT_PUBLISHING, event), t, e);
     }
     *verdict = VERDICT_KNOWN;
+    if (event == EV_END && a.state == ATTEMPT_PUBLISHING && r->reason != NULL)
+        return attempt_delayed(sv, &a, r, e);
     if (attempt_was_made(a.state, event))
         return 0;
     next = attempt_next(a.state, event);
@@ -667,7 +680,9 @@ int attempt_report(struct server *sv, int64_t worker, const struct report *r, en
     *verdict = VERDICT_TAKEN;
     if (event == EV_SUPERSEDE)
         return supersede(sv, &a, r, next, t, e);
-    return attempt_accept(sv, &a, r, next, t, e);
+    if (attempt_accept(sv, &a, r, next, t, e) < 0)
+        return -1;
+    return event == EV_END && r->reason != NULL ? attempt_delayed(sv, &a, r, e) : 0;
 }
 
 int attempt_find(struct server *sv, int64_t attempt, enum attempt_event event, enum cause cause,

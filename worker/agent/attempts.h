@@ -79,6 +79,8 @@ struct telling {
     int64_t sent_seq;             /* of the one on its way */
     uint64_t due_at;              /* HINT: by the loop's clock */
     const struct report *outcome; /* NULL: not decided yet */
+    const char
+        *reason; /* why it is not published yet: goes with the hints; NULL: nothing is in the way */
 };
 
 /* The booleans are facts that hold in more than one phase. */

@@ -76,6 +76,32 @@ static void test_a_failed_job_is_failed_until_it_is_retried(void **state)
     assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_DONE);
 }
 
+static void test_why_it_is_not_published_yet_is_known_until_it_is(void **state)
+{
+    struct scene *s = *state;
+    struct report end = { .token = s->w.hand->token,
+                          .event = EV_END,
+                          .exit_code = SCHEMA_NONE,
+                          .signal = SCHEMA_NONE,
+                          .started_at = 4000 };
+
+    assert_int_equal(report(&s->w, end), VERDICT_TAKEN);
+    assert_null(job_of(s->client, s->sweep, 1).reason);
+    end.reason = "the share is full";
+    assert_int_equal(report(&s->w, end), VERDICT_KNOWN);
+    assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_PUBLISHING);
+    assert_string_equal(job_of(s->client, s->sweep, 1).reason, "the share is full");
+    end.reason = "it is away";
+    assert_int_equal(report(&s->w, end), VERDICT_KNOWN);
+    assert_string_equal(job_of(s->client, s->sweep, 1).reason, "it is away");
+    assert_int_equal(tell(&s->w, s->w.hand, EV_DONE), VERDICT_TAKEN);
+    assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_DONE);
+    assert_null(job_of(s->client, s->sweep, 1).reason);
+    /* What comes late does not count any more. */
+    assert_int_equal(report(&s->w, end), VERDICT_KNOWN);
+    assert_null(job_of(s->client, s->sweep, 1).reason);
+}
+
 /* ---- retry: ---- */
 
 enum { RETRIES = 2 };
@@ -963,6 +989,7 @@ int main(void)
         TEST(test_an_attempt_nobody_knows_does_not_count),
         TEST(test_another_worker_cannot_report_on_it),
         TEST(test_a_failed_job_is_failed_until_it_is_retried),
+        TEST(test_why_it_is_not_published_yet_is_known_until_it_is),
         TEST(test_a_lost_attempt_is_run_again_but_not_for_ever),
         TEST(test_a_recalled_attempt_goes_back_to_the_queue),
         TEST(test_a_cancelled_job_is_over_at_once_and_its_attempt_is_stopped),
