@@ -329,23 +329,23 @@ static int retry_jobs(struct cli *cli, struct err *e)
     { "user", 0, OPT_STR, "USER", offsetof(struct options, user), 0, 0,                     \
       "with last and all: this user's sweeps (for admins)" },                               \
     { "yes", 'y', OPT_FLAG, NULL, offsetof(struct options, yes), 0, 0,                      \
-      "do not ask, however many jobs there are" },                                          \
+      "do not ask for confirmation, however many jobs there are" },                                          \
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },      \
     { "quiet", 'q', OPT_FLAG, NULL, offsetof(struct options, quiet), 0, 0,                  \
-      "say nothing when all goes well" },                                                   \
+      "print nothing unless something goes wrong" },                                                   \
     { 0 }
 
 static const struct opt common[] = { COMMON_OPTIONS };
 static const struct opt cancel_options[] = {
     { "drain", 0, OPT_FLAG, NULL, offsetof(struct options, drain), 0, 0,
-      "what runs already may finish, and is not tried again if it fails" },
+      "let running jobs finish; those that fail are not tried again" },
     COMMON_OPTIONS
 };
 static const struct opt retry_options[] = {
     { "failed", 0, OPT_FLAG, NULL, offsetof(struct options, failed), 0, 0,
-      "only those that failed" },
+      "only failed jobs" },
     { "state", 0, OPT_STRS, "STATE", offsetof(struct options, states), 0, 0,
-      "only those that are failed or cancelled" },
+      "only jobs that are failed or cancelled" },
     COMMON_OPTIONS
 };
 
@@ -363,13 +363,15 @@ static const struct opt retry_options[] = {
     }
 /* clang-format on */
 
-CHANGE(cancel, cancel_options, "end jobs, those that run too; nothing of them is left",
-       "What was cancelled runs again after `ludwig retry`.\n");
-CHANGE(pause, common, "start no more of these jobs for now; those that run go on",
-       "A paused sweep also keeps back what is retried later.\n");
-CHANGE(resume, common, "go on with what was paused",
-       "With a sweep, jobs of it that were paused one by one go on too.\n");
-CHANGE(retry, retry_options, "run jobs again that failed or were cancelled",
-       "The files and the log of the attempt before stay where they are. A retry runs\n"
-       "the source as it was submitted: after a change of the program submit the file\n"
-       "again, with --reuse params if what is done already shall count.\n");
+CHANGE(
+    cancel, cancel_options,
+    "cancel jobs, running ones included; their results are discarded (logs and checkpoints stay)",
+    "`ludwig retry` runs them again.\n");
+CHANGE(pause, common, "start no more of these jobs for now; running ones go on",
+       "Jobs of a paused sweep that are retried later wait as well.\n");
+CHANGE(resume, common, "continue what was paused",
+       "A sweep continues with all its jobs, also those that were paused one by one.\n");
+CHANGE(retry, retry_options, "run failed or cancelled jobs again",
+       "Files and log of the earlier attempt stay where they are. A retry runs the\n"
+       "source as it was submitted: if you have changed the program, submit again, with\n"
+       "--reuse params to keep the jobs that are done.\n");

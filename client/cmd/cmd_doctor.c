@@ -88,12 +88,12 @@ static int diagnose(struct cli *cli, struct err *e)
 const struct command cmd_doctor = {
     .name = "doctor",
     .args = "[OPTION]...",
-    .help = "look for what keeps ludwig from working, and say what to do",
+    .help = "find out what keeps ludwig from working, and say what to do",
     .more = "Looks at the configuration, the server, the workers, the shared drive and this\n"
             "machine. Each line is ok, a note, or a problem; with a problem it exits 1.\n"
-            "Nothing is started or changed, but for a file that is tried on the shared\n"
-            "drive, and with --clean for folders in scratch of pilots that were killed:\n"
-            "results in them are published, then they are removed.\n"
+            "Nothing is started or changed, except for a test file on the shared drive and,\n"
+            "with --clean, for folders in scratch of pilots that were killed: results in\n"
+            "them are published, then they are removed.\n"
             "\n"
             "  ludwig doctor\n"
             "  ludwig --server unix:/srv/lab/.ludwig/server.sock doctor\n",

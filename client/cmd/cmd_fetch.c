@@ -25,9 +25,9 @@ struct options {
 
 static const struct opt options[] = {
     { "logs", 0, OPT_FLAG, NULL, offsetof(struct options, logs), 0, 0,
-      "also what the jobs printed, all attempts of them" },
+      "also copy what the jobs printed, in all attempts" },
     { "failed", 0, OPT_FLAG, NULL, offsetof(struct options, failed), 0, 0,
-      "also what failed attempts left" },
+      "also copy what failed attempts left" },
     { 0 },
 };
 
@@ -296,13 +296,13 @@ const struct command cmd_fetch = {
     .name = "fetch",
     .args = "[SWEEP] [DIR] [OPTION]...",
     .help = "copy the results of a sweep from the shared drive",
-    .more = "Below DIR (without it: PROJECT-SWEEP) they lie as on the share:\n"
+    .more = "Below DIR (the default is PROJECT-SWEEP) they lie as on the share:\n"
             "runs/param_003/JOB/, and with --logs and --failed also logs/ and failed/.\n"
             "Files that are there already with the same size and time are not copied again,\n"
             "so that a fetch that was interrupted goes on. Results that the sweep took over\n"
-            "from earlier ones come too. What cannot be read is told and left out, and it\n"
-            "then exits with 1. A file " LAYOUT_FETCHED " in DIR says what it is.\n"
-            "Where no sweep is named, last is meant.\n"
+            "from earlier ones come too. Files that cannot be read are named and left out;\n"
+            "the exit code is then 1. A file " LAYOUT_FETCHED " in DIR says what it is.\n"
+            "The default SWEEP is last.\n"
             "\n"
             "  ludwig fetch last\n"
             "  ludwig fetch 7 results --logs --failed\n",

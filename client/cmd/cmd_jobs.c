@@ -29,7 +29,7 @@ struct options {
 static const struct opt options[] = {
     { "state", 0, OPT_STRS, "STATE", offsetof(struct options, states), 0, 0,
       "only jobs that are queued, staging, running, publishing, done, failed or cancelled; "
-      "several with commas between" },
+      "several separated by commas" },
     { "where", 0, OPT_STR, "TEST", offsetof(struct options, where), 0, 0,
       "only jobs for which TEST holds, as 'lr > 0.01 and state = failed'" },
     { "sort", 's', OPT_STR, "NAME", offsetof(struct options, sort), 0, 0,
@@ -39,7 +39,7 @@ static const struct opt options[] = {
     { "csv", 0, OPT_FLAG, NULL, offsetof(struct options, csv), 0, 0, "print CSV" },
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
     { "quiet", 'q', OPT_FLAG, NULL, offsetof(struct options, quiet), 0, 0,
-      "print the jobs' names alone, one a line" },
+      "print only the jobs' names, one per line" },
     { 0 },
 };
 
@@ -346,7 +346,7 @@ static int say_rest(struct rpc *rpc, const struct list *targets, const struct jo
     if (n > 0 || has_reused)
         return 0;
     if (targets->n == 0)
-        output_note("none of your sweeps goes on any more (name those that are over)");
+        output_note("you have no unfinished sweep (name one to see its jobs)");
     else if (items[0].sweep == items[targets->n - 1].sweep)
         output_note("no job of sweep %" PRId64 " matches", items[0].sweep);
     else

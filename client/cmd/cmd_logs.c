@@ -27,9 +27,9 @@ static const struct opt options[] = {
     { "follow", 'f', OPT_FLAG, NULL, offsetof(struct options, follow), 0, 0,
       "go on until the job has ended; Ctrl-C leaves it running" },
     { "lines", 'n', OPT_INT, "N", offsetof(struct options, lines), 0, INT64_C(1) << 53,
-      "begin with the last N lines; without it: with the first one" },
+      "begin with the last N lines; default: with the first one" },
     { "attempt", 0, OPT_INT, "N", offsetof(struct options, attempt), 1, INT64_C(1) << 53,
-      "what attempt N printed; without it: the newest one, and with -f those that follow" },
+      "what attempt N printed; default: the newest one, and with -f those that follow" },
     { "raw", 0, OPT_FLAG, NULL, offsetof(struct options, raw), 0, 0,
       "give a terminal what the job printed as it is: colours, and whatever else it obeys" },
     { 0 },
@@ -277,9 +277,9 @@ const struct command cmd_logs = {
     .name = "logs",
     .args = "JOB [OPTION]...",
     .help = "show what a job printed",
-    .more = "Both what it printed and what it complained about, in that order. On a\n"
-            "terminal escape sequences are written out (^[[31m); a pipe or a file gets\n"
-            "every byte as it is. JOB is written as 7.13 or last.13.\n"
+    .more = "Standard output and standard error, in the order of printing. A terminal shows\n"
+            "escape sequences as text (^[[31m); a pipe or a file gets every byte as it is.\n"
+            "JOB is written as 7.13 or last.13.\n"
             "\n"
             "  ludwig logs 7.13 -f\n"
             "  ludwig logs 7.13 -n 20\n"

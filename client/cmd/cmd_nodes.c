@@ -23,7 +23,7 @@ static const struct opt options[] = {
       "only nodes that are up, drained or lost; several with commas between" },
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
     { "quiet", 'q', OPT_FLAG, NULL, offsetof(struct options, quiet), 0, 0,
-      "print the nodes' names alone, one a line" },
+      "print only the nodes' names, one per line" },
     { 0 },
 };
 
@@ -198,12 +198,11 @@ const struct command cmd_nodes = {
     .name = "nodes",
     .args = "[OPTION]...",
     .help = "list the machines that run jobs",
-    .more =
-        "LOAD: processes that ran or wanted to, on average of the last minute.\n"
-        "GPUS: those that jobs may use; free is what ludwig's jobs leave.\n"
-        "DATA: what lies in the node's cache of sources and data, and how many trees.\n"
-        "lost: its worker was connected within the last day, and is not now.\n"
-        "Below: partitions of Slurm that sweeps of yours name and that have no pilots, and why.\n",
+    .more = "LOAD: 1-minute load average.\n"
+            "GPUS: those that jobs may use, and how many are free.\n"
+            "DATA: size of the node's cache, and the number of sources and data sets in it.\n"
+            "lost: its worker was connected within the last day, but is not now.\n"
+            "Below: Slurm partitions named by your sweeps that have no pilots, and why.\n",
     .options = options,
     .options_size = sizeof(struct options),
     .run = list_nodes,
@@ -214,7 +213,7 @@ const struct command cmd_nodes = {
 static const struct opt drain_options[] = {
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
     { "quiet", 'q', OPT_FLAG, NULL, offsetof(struct options, quiet), 0, 0,
-      "say nothing when all goes well" },
+      "print nothing unless something goes wrong" },
     { 0 },
 };
 
@@ -296,9 +295,9 @@ static int run_undrain(struct cli *cli, struct err *e)
 const struct command cmd_drain = {
     .name = "drain",
     .args = "NODE|@GROUP... [OPTION]...",
-    .help = "give a node no more jobs; those that run there go on",
-    .more = "For the node's own user and admins. `ludwig nodes` lists the names; what was\n"
-            "given to the node and has not started yet runs elsewhere.\n",
+    .help = "give a node no more jobs; those running there go on",
+    .more = "For the node's own user and admins. `ludwig nodes` lists the names. Jobs that\n"
+            "the node was given but has not started run elsewhere.\n",
     .min_args = 1,
     .max_args = ARGS_ANY,
     .options = drain_options,

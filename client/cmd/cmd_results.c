@@ -18,13 +18,14 @@
 #include "client/term/safe_text.h"
 #include "common/base/hash_table.h"
 #include "common/base/path.h"
+#include "common/base/suggest.h"
 
 enum { JOBS_SHOWN = 8 }; /* in a line */
 
 struct options {
     bool csv, json;
     struct measures_said measures;
-    const char *series, *where;
+    const char *series, *where, *by;
     int64_t top;
 };
 
@@ -34,9 +35,12 @@ static const struct opt options[] = {
     { "metric", 'm', OPT_STRS, "METRIC,...", AT(measures.shown), 0, 0,
       "only these measures, with median, quartiles and the best value each job reported" },
     { "sort", 's', OPT_STR, "METRIC", AT(measures.sort), 0, 0,
-      "best mean of this measure first; without it: of the one that results: in the sweep names" },
+      "best mean of this measure first; default: the one that results: in the sweep names" },
     { "goal", 0, OPT_STR, "max|min", AT(measures.goal), 0, 0,
       "whether large or small values of that measure are good" },
+    { "by", 0, OPT_STR, "PARAMETER,...", AT(by), 0, 0,
+      "a row for each value of this parameter, over all configurations that have it, instead of one "
+      "for each configuration" },
     { "top", 'n', OPT_INT, "N", AT(top), 1, INT64_MAX, "only the best N configurations" },
     { "where", 0, OPT_STR, "TEST", AT(where), 0, 0,
       "only configurations for which TEST holds, as 'lr > 0.01 and accuracy >= 0.9'" },
@@ -134,7 +138,35 @@ static bool matches_config(struct results *r, const struct config_result *c)
     return result;
 }
 
-/* Fetches all results, computes, leaves out, sorts. */
+/* In place of configurations, what those have in common that have the same values of --by. */
+static int group(struct results *r, struct err *e)
+{
+    struct aggregate *g = &r->aggregate;
+    struct list names = opt_split(r->arena, r->options->by);
+
+    for (size_t i = 0; i < names.n; i++) {
+        const char *name = ((const char *const *)names.items)[i];
+        struct suggest nearest = { .word = name };
+        size_t k = 0;
+
+        while (k < g->n && value_get(&g->configs[k].params, name) == NULL) {
+            for (size_t p = 0; p < g->configs[k].params.map.n; p++)
+                suggest_try(&nearest, g->configs[k].params.map.members[p].key.str.s);
+            k++;
+        }
+        if (k == g->n && g->n > 0)
+            return err_set(e, ERR_USAGE, "--by: no configuration has a parameter '%s'%s%s%s", name,
+                           nearest.best != NULL ? " (did you mean '" : "",
+                           nearest.best != NULL ? nearest.best : "",
+                           nearest.best != NULL ? "'?)" : "");
+    }
+    aggregate_group(g, &names);
+    aggregate_finish(g);
+    r->view.varying = names;
+    return 0;
+}
+
+/* Fetches everything, computes, leaves out, sorts. */
 static int prepare_results(struct results *r, struct err *e)
 {
     const struct options *o = r->options;
@@ -170,6 +202,10 @@ static int prepare_results(struct results *r, struct err *e)
         if (where_check_names(r->where, e) < 0)
             return -1;
     }
+    if (o->by != NULL && group(r, e) < 0)
+        return -1;
+    v->is_grouped = o->by != NULL;
+    r->n_configs = o->by != NULL ? g->n : r->n_configs;
     v->n = o->top != OPT_UNSET && (size_t)o->top < g->n ? (size_t)o->top : g->n;
     v->best = -1;
     if (v->ranked_by < 0 && o->top != OPT_UNSET)
@@ -177,8 +213,9 @@ static int prepare_results(struct results *r, struct err *e)
             "note: no job has reported a measure to rank by; these come first in the sweep");
     if (v->ranked_by < 0)
         return 0;
-    /* Configurations are sorted only by a measure that the user named. */
-    if (o->measures.sort != NULL || o->top != OPT_UNSET || r->info.ranking.metric != NULL)
+    /* Only a measure that was named says in which order configurations are listed. */
+    if (o->measures.sort != NULL || o->top != OPT_UNSET ||
+        (r->info.ranking.metric != NULL && o->by == NULL))
         aggregate_sort(g, (size_t)v->ranked_by);
     v->best = aggregate_best(g, (size_t)v->ranked_by);
     return 0;
@@ -217,7 +254,8 @@ static void add_ranking(struct buf *out, const struct results *r)
         buf_printf(out, " (ludwig logs %s)\n", first);
     }
     if (v->n < r->n_configs)
-        buf_printf(out, "%zu of %zu configurations\n", v->n, r->n_configs);
+        buf_printf(out, "%zu of %zu %s\n", v->n, r->n_configs,
+                   v->is_grouped ? "values" : "configurations");
     for (size_t i = 0; i < v->n; i++)
         for (size_t k = 0; k < v->n_metrics; k++)
             has_live = has_live || aggregate_live(&g->configs[i], v->metrics[k]) != NULL;
@@ -325,6 +363,8 @@ static int show_results(struct cli *cli, struct err *e)
         return err_set(e, ERR_USAGE,
                        "--series prints all jobs in their order: without --sort, "
                        "--goal and --top");
+    if (o->series != NULL && o->by != NULL)
+        return err_set(e, ERR_USAGE, "--series prints each job's values: without --by");
     if (o->series != NULL && o->measures.shown.n > 0)
         return err_set(e, ERR_USAGE, "--series names the measure itself: without --metric");
     if (selector_check(&words, e) < 0 ||
@@ -349,22 +389,23 @@ const struct command cmd_results = {
     .name = "results",
     .args = "[SWEEP]... [OPTION]...",
     .help = "show what the jobs of a sweep measured, for each configuration",
-    .more =
-        "Of each measure the mean and, from two jobs on, the standard deviation over\n"
-        "the replications, of the last value each job reported; \"best\" is the same of\n"
-        "the best value each reported. Quartiles are interpolated linearly, as numpy's\n"
-        "quantile does. N is how many jobs are done; NOTES tells of the others. Where\n"
-        "the last value of a job is nan or infinite the mean is nan, which ranks last.\n"
-        "SWEEP is a number or last, which is meant where none is named. Several are shown\n"
-        "together, if they are of one project. TEST knows parameters, measures (their means), n,\n"
-        "failed, cancelled, left, reason and param_name; with --series, which lists\n"
-        "jobs, it knows parameters, measures (their last values), job, rep and\n"
-        "param_name only.\n"
-        "\n"
-        "  ludwig results last --sort accuracy --top 5\n"
-        "  ludwig results 7 --metric accuracy,loss --where 'lr < 0.1'\n"
-        "  ludwig results 7 --csv > table.csv\n"
-        "  ludwig results 7 --series accuracy > curves.csv\n",
+    .more = "For each metric: the mean of the last value that each job reported and, from\n"
+            "two jobs on, the standard deviation over the replications; \"best\" is the same\n"
+            "for the best value of each job. Quartiles are interpolated linearly, as by\n"
+            "numpy's quantile. N is the number of jobs that are done; NOTES describes the\n"
+            "others. If the last value of a job is nan or infinite, the mean is nan and\n"
+            "ranks last.\n"
+            "SWEEP is a number or last, the default. Several of one project are shown\n"
+            "together. TEST knows parameters, measures (their means), n,\n"
+            "failed, cancelled, left, reason and param_name; with --series, which lists\n"
+            "jobs, it knows parameters, measures (their last values), job, rep and\n"
+            "param_name only.\n"
+            "\n"
+            "  ludwig results last --sort accuracy --top 5\n"
+            "  ludwig results 7 --metric accuracy,loss --where 'lr < 0.1'\n"
+            "  ludwig results 7 --by lr\n"
+            "  ludwig results 7 --csv > table.csv\n"
+            "  ludwig results 7 --series accuracy > curves.csv\n",
     .max_args = ARGS_ANY,
     .options = options,
     .options_size = sizeof(struct options),

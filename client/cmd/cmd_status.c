@@ -23,8 +23,8 @@ struct options {
 
 static const struct opt options[] = {
     { "state", 0, OPT_STRS, "STATE", offsetof(struct options, states), 0, 0,
-      "only sweeps that are running, paused, done, failed or cancelled; several with commas "
-      "between" },
+      "only sweeps that are running, paused, done, failed or cancelled; several separated by "
+      "commas" },
     { "user", 0, OPT_STR, "USER", offsetof(struct options, user), 0, 0, "only this user's sweeps" },
     { "mine", 0, OPT_FLAG, NULL, offsetof(struct options, mine), 0, 0, "only your own sweeps" },
     { "project", 'p', OPT_STR, "NAME", offsetof(struct options, project), 0, 0,
@@ -38,7 +38,7 @@ static const struct opt options[] = {
       "only the newest N of these" },
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
     { "quiet", 'q', OPT_FLAG, NULL, offsetof(struct options, quiet), 0, 0,
-      "print the sweeps' numbers alone, one a line" },
+      "print only the sweeps' numbers, one per line" },
     { 0 },
 };
 
@@ -136,7 +136,7 @@ static int show_list(struct rpc *rpc, const struct list *targets, const struct s
         output_note("Slurm: %" PRId64 " command%s in the last hour", l.slurm_calls,
                     l.slurm_calls == 1 ? "" : "s");
     if (result == 0 && l.over_max > 0 && l.n_over > l.over_max)
-        output_note("%" PRId64 " older ones are over (--state done,failed,cancelled shows them)",
+        output_note("%" PRId64 " older ones have ended (--state done,failed,cancelled shows them)",
                     l.n_over - l.over_max);
     jsonlist_drop(&json);
     table_destroy(l.table);
@@ -215,9 +215,9 @@ static int show_status(struct cli *cli, struct err *e)
 const struct command cmd_status = {
     .name = "status",
     .args = "[SWEEP]... [OPTION]...",
-    .help = "say how far the sweeps are, newest first, or all about one",
-    .more = "SWEEP is a number, last, or all: those of yours that are not over.\n"
-            "On a terminal the newest 20 that are over are listed; --state lists them all.\n",
+    .help = "show how far the sweeps are, newest first, or everything about one",
+    .more = "SWEEP is a number, last, or all: all your unfinished sweeps.\n"
+            "A terminal shows the newest 20 finished ones; --state lists them all.\n",
     .max_args = ARGS_ANY,
     .options = options,
     .options_size = sizeof(struct options),

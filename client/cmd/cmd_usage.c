@@ -369,9 +369,9 @@ static int show_usage(struct cli *cli, struct err *e)
 const struct command cmd_usage = {
     .name = "usage",
     .args = "[OPTION]...",
-    .help = "add up the CPU- and GPU-hours that sweeps have taken",
-    .more = "Of all attempts that have ended, those included that came to nothing.\n"
-            "CPU-HOURS are processors times hours; BUSY is how much of that the processors\n"
+    .help = "add up the CPU hours and GPU hours that sweeps have used",
+    .more = "All attempts that have ended count, failed ones included.\n"
+            "CPU-HOURS are processors times hours; BUSY is the part of it in which they\n"
             "worked. A terminal shows less than an hour as minutes and seconds.\n"
             "--disk adds up what lies on the shared drive instead, as far as you may look.\n"
             "\n"

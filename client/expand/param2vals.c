@@ -329,9 +329,11 @@ static int check_all(struct param2vals *p, const struct param2vals_wanted *w, st
 struct param2vals *param2vals_read(const struct param2vals_wanted *w, struct err *e)
 {
     struct param2vals *p = mem_alloc(sizeof *p);
+    int result = w->text == NULL ? spool_read(&p->spool, w->path, e)
+                                 : spool_text(&p->spool, buf_text(w->text), w->text->n, e);
 
     p->arena = arena_create();
-    if (spool_read(&p->spool, w->path, e) < 0 || check_all(p, w, e) < 0) {
+    if (result < 0 || check_all(p, w, e) < 0) {
         param2vals_destroy(p);
         return NULL;
     }

@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/query/jobinfo.h"
 #include "client/results/aggregate.h"
 #include "common/base/mem.h"
+#include "common/data/json.h"
+#include "common/data/param_digest.h"
 #include "common/data/schema.h"
 #include "common/proto/goal.h"
 
@@ -202,6 +205,124 @@ void aggregate_keep(struct aggregate *g, const bool *keep)
             free_config(&g->configs[i]);
     }
     g->n = n;
+}
+
+/* Only these parameters; those that a configuration does not have are left out. */
+static struct value chosen_params(struct arena *a, const struct value *params,
+                                  const struct list *by)
+{
+    struct value chosen = { .type = VALUE_MAP };
+
+    chosen.map.members = arena_alloc(a, by->n * sizeof *chosen.map.members);
+    for (size_t i = 0; i < by->n; i++) {
+        const char *name = ((const char *const *)by->items)[i];
+        const struct value *v = value_get(params, name);
+
+        if (v != NULL)
+            chosen.map.members[chosen.map.n++] = (struct member){ value_str(name), *v };
+    }
+    return chosen;
+}
+
+/* What is in from goes over to, which is of the same group. */
+static void merge_config(struct config_result *to, struct config_result *from)
+{
+    to->n_done += from->n_done;
+    to->n_left += from->n_left;
+    to->n_nan += from->n_nan;
+    to->reason = to->reason != NULL ? to->reason : from->reason;
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        to->counts.of[i] += from->counts.of[i];
+    for (size_t i = 0; i < from->n_jobs; i++) {
+        mem_grow((void **)&to->jobs, &to->jobs_capacity, to->n_jobs, sizeof *to->jobs);
+        to->jobs[to->n_jobs++] = from->jobs[i];
+    }
+    if (to->n_measures < from->n_measures) {
+        to->measures = mem_resize(to->measures, from->n_measures, sizeof *to->measures);
+        memset(to->measures + to->n_measures, 0,
+               (from->n_measures - to->n_measures) * sizeof *to->measures);
+        to->n_measures = from->n_measures;
+    }
+    for (size_t k = 0; k < from->n_measures; k++) {
+        struct measure *m = &to->measures[k];
+
+        m->n_nan += from->measures[k].n_nan;
+        for (size_t i = 0; i < from->measures[k].n; i++) {
+            mem_grow((void **)&m->samples, &m->capacity, m->n, sizeof *m->samples);
+            m->samples[m->n++] = from->measures[k].samples[i];
+        }
+    }
+    free_config(from);
+}
+
+static bool is_number(const struct value *v)
+{
+    return v->type == VALUE_INT || v->type == VALUE_FLOAT;
+}
+
+static int compare_values(const struct value *x, const struct value *y)
+{
+    bool has_numbers = is_number(x) && is_number(y);
+    struct buf a = { 0 }, b = { 0 };
+    int order;
+
+    if (has_numbers) {
+        double p = x->type == VALUE_INT ? (double)x->i : x->f;
+        double q = y->type == VALUE_INT ? (double)y->i : y->f;
+
+        return (p > q) - (p < q);
+    }
+    json_add_text(&a, x);
+    json_add_text(&b, y);
+    order = strcmp(buf_text(&a), buf_text(&b));
+    buf_free(&a);
+    buf_free(&b);
+    return order;
+}
+
+/* By the values of their parameters; those that lack one come first. */
+static int compare_groups(const void *x, const void *y)
+{
+    const struct value *a = &((const struct config_result *)x)->params;
+    const struct value *b = &((const struct config_result *)y)->params;
+
+    for (size_t i = 0; i < a->map.n && i < b->map.n; i++) {
+        int order = strcmp(a->map.members[i].key.str.s, b->map.members[i].key.str.s);
+
+        if (order == 0)
+            order = compare_values(&a->map.members[i].value, &b->map.members[i].value);
+        if (order != 0)
+            return order;
+    }
+    return (a->map.n > b->map.n) - (a->map.n < b->map.n);
+}
+
+void aggregate_group(struct aggregate *g, const struct list *by)
+{
+    struct hash_table *groups = hash_table_create(UINT32_MAX - 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < g->n; i++) {
+        struct config_result *c = &g->configs[i];
+        struct buf name = { 0 };
+        struct digest d;
+        uint32_t group = (uint32_t)n;
+
+        c->params = chosen_params(g->arena, &c->params, by);
+        param_digest(&c->params, &d);
+        if (!hash_table_add(groups, &d, group)) {
+            hash_table_find(groups, &d, &group);
+            merge_config(&g->configs[group], c);
+            continue;
+        }
+        jobinfo_add_params(&name, &c->params);
+        c->param_name = arena_strdup(g->arena, name.n > 0 ? buf_text(&name) : "without it");
+        buf_free(&name);
+        g->configs[n++] = *c;
+    }
+    g->n = n;
+    qsort(g->configs, g->n, sizeof *g->configs, compare_groups);
+    hash_table_destroy(groups);
 }
 
 void aggregate_set_goal(struct aggregate *g, const char *metric, enum goal goal)

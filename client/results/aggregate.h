@@ -88,7 +88,11 @@ void aggregate_add_live(struct aggregate *g, const char *param_name, const struc
 bool aggregate_counts(enum job_state state);
 /* Leaves out the configurations for which keep[i] is false. */
 void aggregate_keep(struct aggregate *g, const bool *keep);
-/* Computes the statistics of the added results. */
+/* Configurations that have the same values of these parameters become one, with the jobs of all of them;
+ * it is called by these values ("lr=0.1") and has no other parameters.  Before aggregate_finish, which may
+ * have been called before. */
+void aggregate_group(struct aggregate *g, const struct list *by /* const char * */);
+/* Computes the statistics of what was added. */
 void aggregate_finish(struct aggregate *g);
 
 /* NULL when no job of the configuration that is done reported the metric. */

@@ -483,7 +483,8 @@ static void add_row(struct sheet *s, const struct config_result *c, bool is_best
     bool is_bad = c->n_nan > 0;
 
     put(s, tone, is_best ? "*" : "");
-    put(s, tone, c->param_name);
+    if (!s->view->is_grouped)
+        put(s, tone, c->param_name);
     for (size_t i = 0; i < s->n_params; i++) {
         const struct value *v = value_get(&c->params, names[i]);
 
@@ -568,7 +569,8 @@ static void make_table(struct sheet *s, bool colour)
     s->places = mem_resize(s->places, most, sizeof *s->places);
     s->n_places = 0;
     add_column(s, columns, PART_ALWAYS, 0, "", false, false);
-    add_column(s, columns, PART_ALWAYS, 0, "CONFIGURATION", false, false);
+    if (!v->is_grouped)
+        add_column(s, columns, PART_ALWAYS, 0, "CONFIGURATION", false, false);
     for (size_t i = 0; i < s->n_params; i++)
         add_column(s, columns, PART_PARAM, i, names[i], true, has_text(v, names[i]));
     add_column(s, columns, PART_ALWAYS, 0, "N", true, false);
@@ -594,7 +596,8 @@ static void make_table(struct sheet *s, bool colour)
     s->table = table_create(columns, s->n_places, s->width, colour);
     free(columns);
     for (size_t i = 0; i < s->n_params; i++)
-        may_go(s, 1 << PART_PARAM, i, i);
+        if (!v->is_grouped)
+            may_go(s, 1 << PART_PARAM, i, i);
     may_go(s, 1 << PART_BEST, 0, 0);
     for (size_t i = 1; i < s->n_metrics; i++)
         may_go(s, 1 << PART_MEAN | 1 << PART_BEST, i, i);

@@ -577,9 +577,10 @@ static void add_reused(const struct dryrun *d, struct buf *out)
         buf_printf(out, "not known: %s", d->offline.text);
     if (n > 0)
         buf_printf(out,
-                   " (%" PRId64 " %s done with the same parameters but another command, source or "
-                   "data: --reuse params takes %s)",
-                   n, n == 1 ? "is" : "are", n == 1 ? "it" : "them");
+                   " (%" PRId64
+                   " finished earlier with the same parameters but a different command, "
+                   "source or data; --reuse params accepts %s)",
+                   n, n == 1 ? "it" : "those");
     buf_add_char(out, '\n');
     add_lines(out, "changed", buf_text(&d->changes));
     if (d->followed == 0)

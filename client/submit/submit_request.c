@@ -72,6 +72,34 @@ static void add_param(struct buf *json, const struct param *p)
         buf_add_char(json, '}');
 }
 
+static void add_set(struct buf *json, const struct dataset *set)
+{
+    char tree[DIGEST_HEX];
+
+    digest_hex(&set->tree, tree);
+    buf_printf(json, "{\"tree\": \"%s\", \"files\": %" PRId64 ", \"bytes\": %" PRId64 "}", tree,
+               set->files, set->bytes);
+}
+
+/* What makes a job the same job, beside its configuration. */
+static void add_work(struct buf *json, const struct jobspec *w)
+{
+    const struct data_entry *data = w->data.items;
+
+    buf_add_str(json, "  \"command\": ");
+    quote_add(json, w->command, strlen(w->command));
+    buf_add_str(json, ",\n  \"source\": ");
+    add_set(json, &w->source);
+    buf_add_str(json, ",\n  \"data\": {");
+    for (size_t i = 0; i < w->data.n; i++) {
+        buf_add_str(json, i == 0 ? "" : ", ");
+        quote_add(json, data[i].name, strlen(data[i].name));
+        buf_add_str(json, ": ");
+        add_set(json, &data[i].set);
+    }
+    buf_add_str(json, "},\n");
+}
+
 void submit_request_add_summary(const struct submit_request *o, const struct jobspec *w,
                                 int64_t sweep, struct buf *json)
 {
@@ -85,6 +113,7 @@ void submit_request_add_summary(const struct submit_request *o, const struct job
                sweep, o->configs, o->spec.reps);
     json_add_value(json, &commit);
     buf_printf(json, ", \"dirty\": %s},\n", w->git_dirty ? "true" : "false");
+    add_work(json, w);
     if (o->points.list != NULL) {
         buf_add_str(json, "  \"param2vals\": \"param2vals.jsonl\"\n}\n");
         return;

@@ -282,7 +282,7 @@ it '--reuse, and what changed since, are looked at' changed_work
 done_otherwise() {
     echo '# changed' >>run.sh
     ludwig submit sweep.yaml --dry-run --set a=[1,2,50] >out
-    [ "$(line reused)" = '0 done already; 6 would run (4 are done with the same parameters but another command, source or data: --reuse params takes them)' ]
+    [ "$(line reused)" = '0 done already; 6 would run (4 finished earlier with the same parameters but a different command, source or data; --reuse params accepts those)' ]
     ludwig submit sweep.yaml --dry-run --json --set a=[1,2,50] | json - 'd["done_otherwise"] == 4 and d["queued"] == 6'
     # What was said to be taken or left needs no hint.
     for reuse in params none; do

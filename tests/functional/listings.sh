@@ -244,7 +244,7 @@ watches() {
     grep -q "$escape\[[0-9]*A" screen
     grep -q '100 %' screen
     tr '\r' '\n' <screen | sed 's/\x1b\[[0-9;]*[A-Za-z]//g' | tail -12 | grep -q 'failed  *2 x exit code 7 (first: 1.3)'
-    [ "$(ludwig watch 2>&1)" = 'none of your sweeps goes on any more' ]
+    [ "$(ludwig watch 2>&1)" = 'you have no unfinished sweep' ]
     ludwig watch 1 >out 2>err && return 1
     [ "$(cat out)" = 'sweep 1 failed: 5 done, 2 failed, 1 cancelled' ]
     # What has ended is not shown as running.
@@ -347,7 +347,7 @@ many_sweeps() {
     # A head, one that goes on, twenty that are over, and how many more.
     [ "$(wc -l <out)" = 23 ]
     grep -q "^ *$id  o .* running " out
-    tail -1 out | grep -q "^$((total - 21)) older ones are over (--state done,failed,cancelled shows them)"
+    tail -1 out | grep -q "^$((total - 21)) older ones have ended (--state done,failed,cancelled shows them)"
     NO_COLOR=1 terminal 60x100 ludwig status --state cancelled >out
     [ "$(grep -c ' cancelled ' out)" = 22 ]
     ludwig status "$id" | grep -qx "waiting  *\`ludwig why $id\.1\` says what for"

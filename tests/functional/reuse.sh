@@ -100,7 +100,7 @@ it 'that jobs were done otherwise is noted' '
     sweep
     echo "# changed once more" >>job.sh
     timeout 100 ludwig submit sweep.yaml --wait 2>err >out
-    grep -q "^note: 2 of its jobs were done before with the same parameters, .*: --reuse params takes them$" err
+    grep -q "^note: 2 of its jobs finished earlier with the same parameters but a .*; --reuse params accepts those$" err
     timeout 100 ludwig submit sweep.yaml --wait 2>err >out
     not grep -q "^note:" err
     sed -i "\$d" job.sh
@@ -211,11 +211,11 @@ told() {
     what="train.sh changed since sweep $last; log.txt is new; old is gone"
     grep -qx "changed   $what" ../out
     timeout 100 ludwig submit sweep.yaml 2>../err >../id
-    grep -qx "note: 2 of its jobs were done before with the same parameters, but with another command, source or data ($what): --reuse params takes them" ../err
+    grep -qx "note: 2 of its jobs finished earlier with the same parameters but a different command, source or data ($what); --reuse params accepts those" ../err
     # The source is not what has changed.
     sed -i 's/{a}/{a} x/' sweep.yaml
     timeout 100 ludwig submit sweep.yaml 2>../err >../id
-    grep -q 'another command, source or data: --reuse params' ../err
+    grep -q 'different command, source or data; --reuse params' ../err
 }
 it 'what has changed in the source since is told, and what reuse: ignores does not count' told
 

@@ -331,7 +331,7 @@ left_out() {
     printf 'project: beside\ncommand: cat model.yaml\n' | tee beside/sweep.yaml >beside/other.yaml
     printf 'command: run\nlr: 3\n' >beside/model.yaml
     id=$(timeout 100 ludwig submit beside/sweep.yaml --wait 2>err)
-    grep -q '^note: left out of the source: other.yaml (a sweep file);' err
+    grep -q '^note: not sent to the jobs: other.yaml (a sweep file)\. List them under source: ' err
     [ "$(grep -c 'left out' err)" = 1 ]
     ludwig logs "$id.1" | grep -qx 'lr: 3'
 }

@@ -100,6 +100,16 @@ static void add_hint(struct buf *reason, const struct scratch *s, const char *to
     free(path);
 }
 
+/* Paths in the attempt's folder begin there, so that the same failure of several jobs reads the same. */
+static void forget_folder(char *line, const struct scratch *s, const char *token_hex)
+{
+    char *folder = mem_printf("%s/" SCRATCH_RUN "/%s/", s->path, token_hex), *at = line;
+
+    while ((at = strstr(at, folder)) != NULL)
+        memmove(at, at + strlen(folder), strlen(at + strlen(folder)) + 1);
+    free(folder);
+}
+
 void last_error_add(struct buf *reason, const struct scratch *s, const char *token_hex)
 {
     struct buf tail = { 0 };
@@ -113,6 +123,7 @@ void last_error_add(struct buf *reason, const struct scratch *s, const char *tok
         bool is_it = tells_of_error(line);
 
         if (is_it) {
+            forget_folder(line, s, token_hex);
             buf_printf(reason, ": %s", line + strspn(line, " "));
             add_hint(reason, s, token_hex, line);
         }

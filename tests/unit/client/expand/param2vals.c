@@ -35,7 +35,7 @@ static int remove_folder(void **state)
 static struct param2vals *read_with(const char *text, size_t n, const char *command,
                                     int64_t points_max, struct err *e)
 {
-    struct param2vals_wanted wanted = { "f", command, points_max };
+    struct param2vals_wanted wanted = { "f", command, points_max, NULL };
 
     assert_int_equal(io_replace_file("f", text, n, 0600, NULL), 0);
     return param2vals_read(&wanted, e);
@@ -299,7 +299,7 @@ static void large_configurations_are_refused(void **state)
 
 static void a_file_that_cannot_be_read_is_named(void **state)
 {
-    struct param2vals_wanted wanted = { "nothing.jsonl", NULL, POINTS_MAX };
+    struct param2vals_wanted wanted = { "nothing.jsonl", NULL, POINTS_MAX, NULL };
     struct err e = { 0 };
 
     (void)state;
