@@ -5,8 +5,6 @@
 #     second     500 jobs of 1 s: the same, and how far from ideal once the pilots run
 #     uneven     jobs of 1 to 20 s: node-seconds that pilots had and jobs did not use
 #     idle       10,000 jobs, and 4 pilots that Slurm does not start: calls in LUDWIG_BENCH_IDLE (600) s
-#     kind       the calls by their type, as docs/slurm.md has them: 1,000 jobs of `true`, pilots that wait for
-#                LUDWIG_BENCH_IDLE s, and five users' ludwigds with 200 jobs of `true` each
 #
 # All of them, if none is named.  The cluster is that of tests/lab/slurm.sh: 3 nodes of 16 processors
 # that they only claim to have, and every daemon on the cores of this machine, so that ratios count;
@@ -15,7 +13,7 @@
 idle_s=${LUDWIG_BENCH_IDLE:-600} types=${LUDWIG_BENCH_TYPES-}
 . "$(dirname "$0")/../functional/lib.sh"
 . "$TEST_ROOT/tests/functional/slurm.sh"
-[ $# -gt 0 ] || set -- short second uneven idle kind
+[ $# -gt 0 ] || set -- short second uneven idle
 slots=48
 slurm_possible || { echo "slurm.sh: $slurm_lacks" >&2 && exit 1; }
 slurm_up
@@ -211,57 +209,6 @@ part_idle() {
     [ -z "$types" ] || calls_by_type
     waiting_pilots 4 || exit 1
     echo "10000 jobs wait, and 4 pilots: $n calls in $idle_s s"
-}
-
-# ---- a table by type ----
-
-counted() { # COLUMN: what there was since the last slurm_rpcs_anew
-    calls_by_type | grep -v MESSAGE_NODE_REGISTRATION_STATUS >"kind.$1"
-}
-five_users() {
-    local i
-    for i in 1 2 3 4 5; do
-        mkdir -p "$TEST_TMP/users/$i"/{config/ludwig,state}
-        printf '%s\n' "scratch: $SCRATCH" "share: $TEST_TMP/users/$i/share" \
-            "slurm: {idle: 3s, worker: $TEST_TMP/worker}" >"$TEST_TMP/users/$i/config/ludwig/config.yaml"
-        sweep_of many$i /bin/true 1,200
-        XDG_CONFIG_HOME=$TEST_TMP/users/$i/config XDG_STATE_HOME=$TEST_TMP/users/$i/state submitted many$i &
-    done
-    wait
-    for i in 1 2 3 4 5; do
-        XDG_CONFIG_HOME=$TEST_TMP/users/$i/config XDG_STATE_HOME=$TEST_TMP/users/$i/state ludwig down 2>/dev/null
-    done
-}
-part_kind() {
-    with_idle 3
-    sweep_of kind /bin/true 1,1000
-    anew
-    submitted kind
-    within 120 none_is_left || exit 1
-    counted 1
-    anew
-    five_users
-    within 120 none_is_left || exit 1
-    counted 3
-    anew
-    with_idle 60
-    sbatch --parsable --output=/dev/null --partition=short --nodes=3 --exclusive --wrap='sleep 7200' >/dev/null
-    sweep_of pending /bin/true 1,10000 12
-    slurm_rpcs_anew
-    ludwig submit pending.yaml >/dev/null 2>&1
-    within 60 waiting_pilots 4 || exit 1
-    sleep "$idle_s"
-    counted 2
-    awk -v idle=$((idle_s / 60)) '
-        { n[FILENAME, $2] = $1; sum[FILENAME] += $1; types[$2] = 1 }
-        END {
-            printf "| call of slurmctld | 1,000 jobs of `true` | 4 pilots that wait for %d min | 5 users, 200 jobs each |\n|---|---|---|---|\n", idle
-            for (t in types) printf "| %s | %d | %d | %d |\n", t, n["kind.1", t], n["kind.2", t], n["kind.3", t] | "sort"
-            close("sort")
-            printf "| all | %d | %d | %d |\n", sum["kind.1"], sum["kind.2"], sum["kind.3"]
-        }' kind.1 kind.2 kind.3
-    scancel --me 2>/dev/null || scancel --user="$(id -un)"
-    ludwig cancel 1 >/dev/null 2>&1
 }
 
 printf 'load at first %s\n' "$(load)"
