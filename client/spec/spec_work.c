@@ -430,8 +430,8 @@ const struct key spec_retry_keys[] = {
       .type = KEY_STRS,
       .offset = offsetof(struct retry, on),
       .max = 300,
-      .help = "after which ends: failed, signal, timeout, oom, node-lost, preempted, walltime, or "
-              "exit codes; default: failed",
+      .help = "after which ends: failed, signal, timeout, oom, node-lost, preempted, walltime, "
+              "environment, or exit codes; default: failed",
       .schema = "\"anyOf\": [{\"$ref\": \"#/$defs/end\"}, "
                 "{\"type\": \"array\", \"items\": {\"$ref\": \"#/$defs/end\"}, \"minItems\": 1, "
                 "\"maxItems\": 300}]" },
@@ -465,7 +465,7 @@ static void check_retry(struct yaml_keys_reader *r, const struct yaml_node *node
             yaml_keys_error(
                 r, spec_item_at(on, i),
                 "on: unknown cause '%s' (there are failed, signal, timeout, oom, node-lost, "
-                "preempted, walltime, and exit codes from 1 to 255)",
+                "preempted, walltime, environment, and exit codes from 1 to 255)",
                 ends[i]);
     }
     if (on != NULL && yaml_get(node, "max") == NULL)

@@ -27,6 +27,12 @@ struct server;
 struct subscription;
 struct unfinished;
 
+/* Something that a sweep needs and a worker's node has not: fit.h. */
+struct lack {
+    int64_t sweep;
+    char *what;
+};
+
 struct conn {
     struct server *sv;
     int64_t number; /* never used twice while ludwigd runs */
@@ -58,6 +64,8 @@ struct conn {
     const char *boot_id;          /* of the machine it runs on */
     struct cached_trees holdings; /* trees that the worker says it holds */
     int64_t expected_sweep;       /* the worker was last told to expect its data; 0: none */
+    struct lack *lacks;           /* of a worker, in the order in which they were found */
+    size_t n_lacks, lacks_capacity;
     int64_t load_milli;           /* of its machine; SCHEMA_NONE: not known */
     int64_t load_at_ms;           /* when the worker said so; 0: never */
     int64_t load_asked_ms;        /* when the worker was asked last; 0: never */

@@ -185,7 +185,7 @@
                       " ORDER BY j.queue_order LIMIT ?")                                                                 \
     X(SQL_STARTED_COUNT,                                                                                                 \
       "SELECT count(*) FROM attempt WHERE job = ? AND started_at > 0"                                                    \
-      " AND state <> ATTEMPT_RECALLED") /* recalled ones do not count: see ATTEMPT_STATES */                             \
+      " AND state <> ATTEMPT_RECALLED AND cause <> CAUSE_ENVIRONMENT") /* whose program was not begun */                 \
     X(SQL_ATTEMPT_INSERT, "INSERT INTO attempt(job, sweep, no, token, worker, state, assigned_at,"                       \
                           " batch) VALUES(?, ?, ?, ?, ?, ATTEMPT_ASSIGNED, ?, ?)")                                       \
     X(SQL_ATTEMPT_LEADS, "UPDATE attempt SET batch = id WHERE id = ?")                                                   \

@@ -14,7 +14,7 @@
 #include "server/conn/handler.h"
 #include "server/conn/permission.h"
 #include "server/pilot/pilots.h"
-#include "server/queue/pilot_rows.h"
+#include "server/queue/fit.h"
 #include "server/queue/rows.h"
 #include "server/queue/sched.h"
 #include "server/share/project.h"
@@ -116,6 +116,7 @@ static void say_machine(struct why *to, const struct machine *m, const struct wa
 {
     const struct conn *c = conn_of_worker(to->sv, m->id);
     const char *refusal = c == NULL ? NULL : conn_refusal(c, w->user);
+    const char *lack = c == NULL ? NULL : fit_lack(c, w->sweep);
     double cpus = (double)m->cpus_milli / 1000, used_cpus = (double)m->used_cpus_milli / 1000;
     bool is_busy =
         m->cpus_milli - m->used_cpus_milli < w->cpus_milli ||
@@ -132,8 +133,8 @@ static void say_machine(struct why *to, const struct machine *m, const struct wa
         why_say(to, "%s: its pilot ends before the job would", m->node);
     else if (!is_listed(to, c, m, w))
         why_say(to, "%s: it is not in the sweep's list of nodes", m->node);
-    else if (refusal != NULL)
-        why_say(to, "%s: %s", m->node, refusal);
+    else if (refusal != NULL || lack != NULL)
+        why_say(to, "%s: %s", m->node, refusal != NULL ? refusal : lack);
     else if (m->is_drained)
         why_say(to, "%s: it is drained (ludwig undrain %s)", m->node, m->node);
     else if (is_too_small(m, w))
@@ -182,7 +183,8 @@ static void say_if_never(struct why *to, const struct machine *m, const struct w
 
     if (c == NULL || is_other_pilot(c, w) || !may_run(to->sv, c, w->uid))
         return;
-    if (is_listed(to, c, m, w) && conn_refusal(c, w->user) == NULL && !is_too_small(m, w))
+    if (is_listed(to, c, m, w) && conn_refusal(c, w->user) == NULL &&
+        fit_lack(c, w->sweep) == NULL && !is_too_small(m, w))
         to->n_could++;
     else
         say_machine(to, m, w);

@@ -7,6 +7,7 @@
 
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
+#include "server/queue/fit.h"
 #include "server/queue/retry.h"
 #include "server/queue/subscribe.h"
 
@@ -240,6 +241,25 @@ struct history {
     enum attempt_state last; /* state of the last attempt that has ended since; ATTEMPT_NO: none */
 };
 
+/* Those that were not begun, as their node lacks something: the last one goes elsewhere only if there is
+ * such a worker. */
+static int find_elsewhere(struct server *sv, const struct job_row *job, struct history *h,
+                          struct err *e)
+{
+    bool is_there = true;
+
+    for (size_t i = h->n; i > 0; i--) {
+        struct tried *t = &h->tried[i - 1];
+
+        if (t->cause != CAUSE_ENVIRONMENT)
+            continue;
+        if (i == h->n && fit_is_there(sv, job->sweep, &is_there, e) < 0)
+            return -1;
+        t->goes_elsewhere = i < h->n || is_there;
+    }
+    return 0;
+}
+
 /*
  * Looks at all attempts of the job; an attempt that published decides.  Of a batch that was lost
  * only the first attempt that had not ended pays: the others had not begun.
@@ -285,7 +305,7 @@ static int job_gather(struct server *sv, struct job_row *job, struct history *h,
             .reason = stmt_is_null(s, 6) ? NULL : arena_strdup(h->arena, stmt_text(s, 6))
         };
     }
-    return rc;
+    return rc < 0 ? -1 : find_elsewhere(sv, job, h, e);
 }
 
 /* Decides whether the job is tried again, where an attempt went wrong and nothing else decides. */
@@ -443,6 +463,7 @@ int job_retry(struct server *sv, int64_t id, unsigned states, struct tally *t, s
         return -1;
     if (!job_runs_again(job.state) || (states >> job.state & 1) == 0)
         return 0;
+    fit_forget_lacks(sv, job.sweep);
     if (db_run(sv->db, e, SQL_JOB_FORGIVE, "i", id) < 0 || job_refresh(sv, id, t, e) < 0)
         return -1;
     return 1;
@@ -568,6 +589,9 @@ static int attempt_accept(struct server *sv, const struct attempt_row *a, const 
         after.ended_at = r->ended_at;
     else if (attempt_is_live(a->state))
         after.ended_at = turn_now_ms(sv);
+    if (cause_of(r) == CAUSE_ENVIRONMENT && conn_of_worker(sv, a->worker) != NULL)
+        fit_note_lack(conn_of_worker(sv, a->worker), a->sweep,
+                      r->reason != NULL ? r->reason : cause_names[CAUSE_ENVIRONMENT]);
     if (attempt_save(sv, &after, r, e) < 0 || tally_turn_to(sv, t, a->sweep, e) < 0)
         return -1;
     tally_spent(t, a, -1);

@@ -527,7 +527,7 @@ static void every_mistake_says_where_and_what(void **state)
           "f:4:22: on: unknown cause 'preemted' (did you mean 'preempted'?)" },
         { HEAD "retry: {on: 256}\n",
           "f:4:13: on: unknown cause '256' (there are failed, signal, timeout, oom, node-lost, "
-          "preempted, walltime, and exit codes from 1 to 255)" },
+          "preempted, walltime, environment, and exit codes from 1 to 255)" },
         { HEAD "retry: {on: 0}\n", NULL },
         { HEAD "retry: {on: none}\n", NULL },
         { HEAD "retry: {max: 1001}\n", "f:4:14: max: expected at most 1000, found '1001'" },

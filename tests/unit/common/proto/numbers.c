@@ -58,7 +58,7 @@ static const struct number sweeps[] = {
 static const struct number causes[] = {
     { "CAUSE_NONE", 0 },      { "CAUSE_FAILED", 1 },   { "CAUSE_SIGNAL", 2 },
     { "CAUSE_TIMEOUT", 3 },   { "CAUSE_OOM", 4 },      { "CAUSE_NODE_LOST", 5 },
-    { "CAUSE_PREEMPTED", 6 }, { "CAUSE_WALLTIME", 7 },
+    { "CAUSE_PREEMPTED", 6 }, { "CAUSE_WALLTIME", 7 }, { "CAUSE_ENVIRONMENT", 8 },
 };
 
 static const struct number messages[] = {

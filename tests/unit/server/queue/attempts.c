@@ -977,6 +977,82 @@ static void test_nothing_is_waited_for_where_all_is_to_run(void **state)
     again.begin.reuse = REUSE_PARAMS;
     again.begin.work.command = "echo";
     assert_int_equal(submit_all(s->client, again, 1, 1).followed, 1);
+
+/* ---- nodes that lack the environment ---- */
+
+static const struct report lacking = { .cause = CAUSE_ENVIRONMENT,
+                                       .exit_code = 1,
+                                       .signal = SCHEMA_NONE,
+                                       .reason = "n1 does not have it" };
+
+static void test_a_job_whose_node_lacks_its_environment_goes_to_another(void **state)
+{
+    struct scene *s = *state;
+    struct player other = { 0 };
+    struct msg_ask_why ask = { s->sweep, 1 };
+    struct msg_why why;
+    struct job_info job;
+
+    join(s->f, &other, "n2", 4);
+    fail_last(s, lacking);
+    listen_to(&other);
+    assert_int_equal(other.n_hand, 1);
+    assert_int_equal(other.hand[0].attempt, 2);
+    assert_int_equal(other.hand[0].restart, 0); /* its program was not begun */
+    job = job_of(s->client, s->sweep, 1);
+    assert_int_equal(job.state, JOB_QUEUED);
+    assert_string_equal(job.reason, "given to another node: n1 does not have it");
+    peer_ask(s->client, MSG_ASK_WHY, &ask, &why);
+    assert_non_null(strstr(((const char *const *)why.lines.items)[why.lines.n - 1],
+                           "n1 was in vain: n1 does not have it"));
+    tell(&other, other.hand, EV_DONE);
+    assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_DONE);
+    listen_to(&s->w);
+    assert_int_equal(s->w.n_hand, 1); /* it got nothing again */
+    peer_close(other.peer);
+}
+
+static void test_it_fails_where_every_node_lacks_it(void **state)
+{
+    struct scene *s = *state;
+    struct player other = { 0 };
+    struct report r = lacking;
+    struct job_info job;
+
+    join(s->f, &other, "n2", 4);
+    fail_last(s, lacking);
+    listen_to(&other);
+    r.token = other.hand[0].token;
+    r.event = EV_FAIL;
+    report(&other, r);
+    job = job_of(s->client, s->sweep, 1);
+    assert_int_equal(job.state, JOB_FAILED);
+    assert_string_equal(job.cause, "environment");
+    assert_string_equal(job.reason, "n1 does not have it");
+    retry(s->client, s->sweep, 1); /* forgets what they lack */
+    listen_to(&s->w);
+    listen_to(&other);
+    assert_int_equal(s->w.n_hand + other.n_hand, 3);
+    peer_close(other.peer);
+}
+
+static void test_a_node_that_is_too_small_is_no_other(void **state)
+{
+    struct scene *s = *state;
+    struct submit submit = submit_of("p", 1);
+    struct player small = { 0 };
+
+    tell(&s->w, s->w.hand, EV_DONE);
+    s->w.n_hand = 0;
+    submit.begin.reuse = REUSE_NONE;
+    submit.begin.work.resources.cpus_milli = 2000;
+    join(s->f, &small, "n2", 1);
+    s->sweep = submit_all(s->client, submit, 1, 1).sweep;
+    listen_to(&s->w);
+    assert_int_equal(s->w.n_hand, 1);
+    fail_last(s, lacking);
+    assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_FAILED);
+    peer_close(small.peer);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -1034,6 +1110,9 @@ int main(void)
         TEST(test_a_job_that_waited_and_was_cancelled_takes_the_result_when_it_is_retried),
         TEST(test_what_ends_during_a_submit_counts_for_it),
         TEST(test_nothing_is_waited_for_where_all_is_to_run),
+        TEST(test_a_job_whose_node_lacks_its_environment_goes_to_another),
+        TEST(test_it_fails_where_every_node_lacks_it),
+        TEST(test_a_node_that_is_too_small_is_no_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
