@@ -17,6 +17,7 @@
 #include "worker/publisher/publish_leftover.h"
 #include "worker/publisher/publisher.h"
 #include "worker/runner/runner.h"
+#include "worker/runner/staged_env.h"
 #include "worker/stager/share_packer.h"
 #include "worker/stager/stager.h"
 
@@ -55,7 +56,7 @@ static int leftovers_main(int argc, char **argv)
 static const struct part {
     const char *option;
     const char *process_name;
-    int n_args;
+    int n_args; /* -N: N or more */
     int (*run)(int argc, char **argv);
 } parts[] = {
     { CHILD_RUNNER, "ludwig-runner", 1, runner_main },
@@ -68,12 +69,14 @@ static const struct part {
     { CHILD_SHARE, "ludwig-share", 2, share_probe_main },
     { CHILD_LEFTOVERS, "ludwig-leftover", 3, leftovers_main },
     { CHILD_MUX, "ludwig-ssh", 1, mux_part_main },
+    { CHILD_ENVIRONMENT, "ludwig-env", -(STAGED_ENV_ARGUMENTS + 1), staged_env_main },
 };
 
 static const struct part *find_part(int argc, char **argv)
 {
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if (argc == 2 + parts[i].n_args && strcmp(argv[1], parts[i].option) == 0)
+        if (argc > 1 && strcmp(argv[1], parts[i].option) == 0 &&
+            (parts[i].n_args < 0 ? argc >= 2 - parts[i].n_args : argc == 2 + parts[i].n_args))
             return &parts[i];
     return NULL;
 }

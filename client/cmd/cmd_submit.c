@@ -14,6 +14,7 @@
 #include "client/session/session.h"
 #include "client/session/sweep_wait.h"
 #include "client/submit/dryrun.h"
+#include "client/submit/environment.h"
 #include "client/submit/gpu_hint.h"
 #include "client/submit/submit.h"
 #include "client/submit/submit_request.h"
@@ -198,7 +199,7 @@ static int read_order(struct submit_request *o, const struct options *opts, stru
         s->plan.params = param2vals_first(o->points.list, a);
         points_free(&o->points);
     }
-    if (spec_override(s, &opts->over, a, e) < 0)
+    if (spec_override(s, &opts->over, a, e) < 0 || environment_take(s, a, e) < 0)
         return -1;
     if (o->points.list == NULL) {
         o->points.expand =
@@ -283,6 +284,21 @@ static int say_failures(struct rpc *rpc, int64_t sweep, struct err *e)
     return 0;
 }
 
+/* What jobs will run in, in one line, if it is more than what every node has. */
+static void say_environment(const struct spec *s)
+{
+    struct buf text = { 0 };
+
+    environment_describe(&s->work.environment, &text);
+    if (text.n > 0)
+        output_note("environment: %s", buf_text(&text));
+    buf_clear(&text);
+    environment_add_note(s, &text);
+    if (text.n > 0)
+        output_note("note: %s", buf_text(&text));
+    buf_free(&text);
+}
+
 static int submit(const struct submit_request *o, const struct options *opts, struct err *e)
 {
     const struct session_wants wants = { .worker = opts->local,
@@ -293,6 +309,7 @@ static int submit(const struct submit_request *o, const struct options *opts, st
     struct session s = { 0 };
     int result;
 
+    say_environment(&o->spec);
     submit_begin_look(o->git, o->spec.folder);
     result = session_start(o->cli, &s, &wants, e);
     /* Checked before anything is sent, as --wait would wait for ever. */

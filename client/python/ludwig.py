@@ -223,7 +223,7 @@ class Client:
             return subprocess.run(
                 [self.ludwig, *words, *server], input=stdin, cwd=self.folder, timeout=timeout,
                 stdout=subprocess.PIPE if keep else subprocess.DEVNULL, stderr=subprocess.PIPE,
-                encoding="utf-8", errors="backslashreplace", check=False)
+                env=_variables(), encoding="utf-8", errors="backslashreplace", check=False)
         except OSError as error:
             raise LudwigError(f"cannot run {self.ludwig}: {error.strerror}; "
                               "Client(ludwig=PATH) says where it is") from None
@@ -409,6 +409,21 @@ def _dataframe(rows: List[JSON]) -> Any:
     except ImportError:
         raise LudwigError("a DataFrame needs pandas, which is not installed here") from None
     return pandas.DataFrame(rows)
+
+
+def _variables() -> Optional[dict[str, str]]:
+    """What `ludwig` gets: jobs shall run in the environment of this interpreter, active or not."""
+    if os.path.isdir(os.path.join(sys.prefix, "conda-meta")):
+        name = "CONDA_PREFIX"
+    elif sys.prefix != sys.base_prefix:
+        name = "VIRTUAL_ENV"
+    else:
+        return None
+    programs = os.path.join(sys.prefix, "bin")
+    path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    if os.environ.get(name) == sys.prefix and programs in path:
+        return None
+    return {**os.environ, name: sys.prefix, "PATH": os.pathsep.join([programs, *path])}
 
 
 # ---- in a job ----

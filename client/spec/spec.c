@@ -66,6 +66,11 @@ static int read_plan(struct yaml_keys_reader *r, const struct key *key,
     "}, {\"type\": \"object\", \"properties\": {\"share\": {" SCHEMA_PATH \
     "}}, \"required\": [\"share\"], \"additionalProperties\": false}]"
 #define SCHEMA_LINKED "\"type\": \"object\", \"additionalProperties\": {" SCHEMA_PATH "}"
+#define SCHEMA_ENVIRONMENT                                                             \
+    "\"anyOf\": [{" SCHEMA_PATH "}, {\"type\": \"object\", \"properties\": "           \
+    "{\"path\": {" SCHEMA_PATH "}, \"stage\": {\"type\": [\"string\", \"boolean\"]}, " \
+    "\"decides\": {\"type\": \"boolean\"}}, \"additionalProperties\": false}, "        \
+    "{\"type\": \"null\"}]"
 #define SCHEMA_SETS \
     "\"type\": [\"array\", \"null\"], \"items\": {\"type\": \"object\", \"minProperties\": 1}"
 
@@ -201,10 +206,26 @@ const struct key spec_keys[] = {
       .schema = "\"type\": [\"object\", \"null\"], \"maxProperties\": 1000, "
                 "\"additionalProperties\": {\"type\": [\"string\", \"number\", \"boolean\"]}, "
                 "\"propertyNames\": {\"pattern\": \"^(?!LUDWIG_)[A-Za-z_][A-Za-z0-9_]*$\"}" },
+    { .name = "environment",
+      .type = KEY_CUSTOM,
+      .offset = AT(environment),
+      .read = spec_read_environment,
+      .help =
+          "the folder of a venv or of conda's or pixi's environment, or none; without it: what is "
+          "active at submit. {stage: PATH} brings it to the nodes",
+      .schema = SCHEMA_ENVIRONMENT },
+    { .name = "modules",
+      .type = KEY_STRS,
+      .offset = AT(work.environment.modules),
+      .max = MODULES_MAX,
+      .help = "what `module load` loads before setup; without it: what is loaded at submit; "
+              "[]: nothing" },
     { .name = "setup",
       .type = KEY_STRS,
       .offset = AT(setup),
-      .help = "shell lines before the command: one text, or a list of lines" },
+      .help =
+          "shell lines before the command, which is not run if one of them fails: one text, or a "
+          "list of lines" },
     { .name = "container",
       .type = KEY_STR,
       .offset = AT(work.container),
@@ -538,7 +559,9 @@ static void check_all(struct yaml_keys_reader *r, const struct yaml_node *root)
         check_listed(r, root);
     else
         spec_check_debug(r);
+    s->has_modules = yaml_get(root, "modules") != NULL;
     spec_check_container(r, root);
+    spec_check_environment(r, root);
     spec_check_work(r, root);
     check_plan(r, root);
 }

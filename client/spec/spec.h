@@ -25,6 +25,14 @@ struct spec_reuse {
     struct list ignore; /* const char *: what of the source does not matter */
 };
 
+/* environment: what was said. */
+struct spec_environment {
+    bool is_none;     /* the node's own, and no modules that are loaded here */
+    const char *path; /* absolute; NULL: the one that is active here, if there is one */
+    bool is_staged;   /* nodes get a copy */
+    bool decides;     /* a job done in another one is another job */
+};
+
 struct spec {
     const char *file;   /* its name on the command line */
     const char *list;   /* --param2vals: file with the configurations; NULL: this file */
@@ -38,6 +46,8 @@ struct spec {
     struct spec_reuse reuse;
     struct list data;  /* struct spec_data; a container that is uploaded is one, too */
     struct list setup; /* const char *: lines, of which work.setup is made */
+    struct spec_environment environment;
+    bool has_modules;  /* modules: was said; they are in work.environment */
     struct plan plan;  /* parameters, and how they make configurations */
     struct list debug; /* struct param, one value each */
     int64_t reps;
@@ -48,7 +58,7 @@ struct spec {
     struct retry retry;
     struct ranking ranking;
     bool says_gpus;      /* resources: says how many, be it none */
-    struct jobspec work; /* without digests and git's state */
+    struct jobspec work; /* without digests and git's state; of environment only modules: */
 };
 
 /* Options of the command line that override the file. */

@@ -2,8 +2,9 @@
 /*
  * spec_internal.h - functions for the files of the reader of sweep files alone
  *
- * spec.c has the table of keys and the checks of the whole file; spec_work.c, which calls nothing
- * of spec.c, reads the values of some keys; spec_override.c applies the command line.
+ * spec.c has the table of keys and the checks of the whole file; spec_work.c and
+ * spec_environment.c, which call nothing of spec.c, read the values of some keys;
+ * spec_override.c applies the command line.
  *
  * Readers are for rows of spec_keys; checks run once the whole file was read, and add
  * their errors to the reader.
@@ -63,6 +64,12 @@ void spec_check_work(struct yaml_keys_reader *r, const struct yaml_node *root);
 extern const struct key spec_slurm_keys[];
 int spec_read_slurm(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                     void *to);
+
+/* spec_environment.c */
+int spec_read_environment(struct yaml_keys_reader *r, const struct key *key,
+                          const struct yaml_node *node, void *to);
+/* environment: and modules: with what else is said. */
+void spec_check_environment(struct yaml_keys_reader *r, const struct yaml_node *root);
 
 /* spec.c */
 /* Whether the name can be a node's, or a group's with its @. */

@@ -11,6 +11,7 @@
 #include "client/session/session.h"
 #include "client/spec/describe.h"
 #include "client/submit/dryrun.h"
+#include "client/submit/environment.h"
 #include "client/submit/first_job.h"
 #include "client/submit/gpu_hint.h"
 #include "client/submit/sweep_send.h"
@@ -357,6 +358,19 @@ static void add_number_or_null(struct buf *out, const char *name, bool is_known,
         buf_printf(out, ",\"%s\":null", name);
 }
 
+static void add_json_environment(struct buf *out, const struct spec *s)
+{
+    struct buf text = { 0 };
+
+    environment_describe(&s->work.environment, &text);
+    buf_add_str(out, ",\"environment\":");
+    if (text.n > 0)
+        quote_add(out, buf_text(&text), text.n);
+    else
+        buf_add_str(out, "null");
+    buf_free(&text);
+}
+
 static void add_json_head(struct buf *out, const struct dryrun *d)
 {
     const struct submit_request *o = d->order;
@@ -382,6 +396,7 @@ static void add_json_head(struct buf *out, const struct dryrun *d)
         quote_add(out, unused[i], strlen(unused[i]));
     }
     buf_add_char(out, ']');
+    add_json_environment(out, &o->spec);
     if (hours < 0) {
         buf_add_str(out, ",\"estimate\":null");
         return;
@@ -590,12 +605,29 @@ static void add_reused(const struct dryrun *d, struct buf *out)
     buf_add_char(out, '\n');
 }
 
+static void add_environment(const struct spec *s, struct buf *out)
+{
+    struct buf text = { 0 }, note = { 0 };
+
+    if (s->work.container != NULL)
+        return;
+    environment_describe(&s->work.environment, &text);
+    environment_add_note(s, &note);
+    if (text.n == 0)
+        buf_add_str(&text, "the node's own");
+    if (note.n > 0)
+        buf_printf(&text, " (%s)", buf_text(&note));
+    buf_free(&note);
+    add_line(out, "runs in", &text);
+}
+
 /* Adds how the jobs run. */
 static void add_needs(const struct dryrun *d, struct buf *out)
 {
     const struct spec *s = &d->order->spec;
     struct buf text = { 0 };
 
+    add_environment(s, out);
     describe_resources(&text, &s->work.resources);
     add_line(out, "each job", &text);
     describe_nodes(&text, s);

@@ -50,6 +50,22 @@ static const struct field log_limit_fields[] = {
 };
 const struct schema log_limit_schema = SCHEMA(struct log_limit, "log_limit", log_limit_fields);
 
+static const struct field environment_fields[] = {
+    FIELD(struct environment, path, FIELD_STR, 0, 4096),
+    FIELD(struct environment, kind, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct environment, python, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct environment, was_active, FIELD_BOOL, 0, 0),
+    FIELD(struct environment, decides, FIELD_BOOL, 0, 0),
+    FIELD(struct environment, paths, FIELD_STRS, 0, 100),
+    FIELD_OF(struct environment, variables, FIELD_LIST, 0, 100, &env_entry_schema),
+    FIELD(struct environment, modules, FIELD_STRS, 0, MODULES_MAX),
+    FIELD(struct environment, modules_were_loaded, FIELD_BOOL, 0, 0),
+    FIELD(struct environment, data, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct environment, base, FIELD_STR, 0, 4096),
+};
+const struct schema environment_schema =
+    SCHEMA(struct environment, "environment", environment_fields);
+
 static const struct field work_fields[] = {
     FIELD(struct jobspec, command, FIELD_STR, FIELD_REQUIRED, COMMAND_MAX_BYTES),
     FIELD(struct jobspec, setup, FIELD_STR, 0, COMMAND_MAX_BYTES),
@@ -64,6 +80,7 @@ static const struct field work_fields[] = {
     FIELD(struct jobspec, git_dirty, FIELD_BOOL, 0, 0),
     FIELD(struct jobspec, same_source, FIELD_DIGEST, 0, 0),
     FIELD_OF(struct jobspec, log, FIELD_STRUCT, 0, 0, &log_limit_schema),
+    FIELD_OF(struct jobspec, environment, FIELD_STRUCT, 0, 0, &environment_schema),
 };
 const struct schema work_schema = SCHEMA(struct jobspec, "work", work_fields);
 
@@ -134,6 +151,26 @@ bool retry_lists(const struct retry *r, enum cause cause, int64_t exit_code, int
     return false;
 }
 
+/* Of a copy that decides it is its content that counts, which is one of data. */
+static struct environment same_environment(const struct environment *x)
+{
+    struct environment same = { 0 };
+
+    if (x->decides)
+        same = (struct environment){ .path = x->data == NULL ? x->path : NULL,
+                                     .kind = x->kind,
+                                     .python = x->python,
+                                     .decides = true };
+    if (x->decides || !x->modules_were_loaded)
+        same.modules = x->modules;
+    return same;
+}
+
+static bool is_copy_of_environment(const struct environment *x, const struct data_entry *data)
+{
+    return x->data != NULL && strcmp(x->data, data->name) == 0;
+}
+
 void jobspec_digest(const struct jobspec *w, struct digest *d)
 {
     const struct data_entry *data = w->data.items;
@@ -141,10 +178,12 @@ void jobspec_digest(const struct jobspec *w, struct digest *d)
     struct jobspec same = *w;
     struct buf text = { 0 };
 
+    same.data = (struct list){ same_data, 0 };
     for (size_t i = 0; i < w->data.n; i++)
-        same_data[i] =
-            (struct data_entry){ data[i].name, { .tree = data[i].set.tree }, data[i].link };
-    same.data.items = same_data;
+        if (w->environment.decides || !is_copy_of_environment(&w->environment, &data[i]))
+            same_data[same.data.n++] =
+                (struct data_entry){ data[i].name, { .tree = data[i].set.tree }, data[i].link };
+    same.environment = same_environment(&w->environment);
     same.source = (struct dataset){ .tree = digest_is_zero(&w->same_source) ? w->source.tree
                                                                             : w->same_source };
     same.same_source = (struct digest){ 0 };

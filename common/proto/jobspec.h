@@ -21,6 +21,7 @@ enum {
     BATCH_MAX = 512,
     RETRIES_MAX = 1000,
     POOLS_MAX = 64,
+    MODULES_MAX = 200,
     PARAM2VAL_MAX_BYTES = 1024 * 1024,
     PARAM2VAL_DEPTH_MAX = 24 /* messages, which have MP_DEPTH_MAX, put a few levels around it */
 };
@@ -64,11 +65,30 @@ struct log_limit {
     int64_t max_bytes; /* what comes after is left out; 0: all is kept */
 };
 
+/*
+ * What jobs run in, beside what every node has: a venv, conda's or pixi's environment, or a folder with
+ * bin/; and modules.  The client finds it out; a runner asks whether its node has it.
+ */
+struct environment {
+    const char *path;         /* its folder, absolute; NULL: there is none but the node's own */
+    const char *kind;         /* "venv", "conda", "pixi", "folder" */
+    const char *python;       /* "3.11"; NULL: not known */
+    bool was_active;          /* when it was submitted; else the sweep file names it */
+    bool decides;             /* a job done in another one is another job */
+    struct list paths;        /* const char *: what it puts in front of PATH, in this order */
+    struct list variables;    /* struct env_entry: VIRTUAL_ENV, CONDA_PREFIX, ... */
+    struct list modules;      /* const char *: for `module load` */
+    bool modules_were_loaded; /* when it was submitted; else the sweep file names them */
+    const char *data;         /* the entry of data that is a copy of path for nodes; NULL: none */
+    const char *base;         /* the interpreter outside of path that the copy needs; NULL: none */
+};
+
 struct jobspec {
     const char *command;   /* with {placeholders} */
     const char *setup;     /* shell lines before the command, or NULL */
     const char *container; /* an absolute path, scheme://..., or the name of one of data; or NULL */
     struct list env;       /* struct env_entry */
+    struct environment environment;
     struct resources resources;
     struct checkpoint checkpoint;
     int64_t batch; /* N: one process works through N configurations; 0 and 1: one each */
@@ -124,6 +144,7 @@ extern const struct schema data_entry_schema;
 extern const struct schema resources_schema;
 extern const struct schema checkpoint_schema;
 extern const struct schema log_limit_schema;
+extern const struct schema environment_schema;
 extern const struct schema work_schema;
 extern const struct schema metric_schema;
 extern const struct schema retry_schema;
@@ -138,8 +159,9 @@ bool retry_names(const struct retry *r, enum cause cause);
 
 /*
  * The digest of all that must be equal, beside the configuration, for two jobs to be the same:
- * command, setup, env, container, and the content of source and data (not where that is stored, nor
- * resources, checkpoints, batch, the limit of the log or git's names for the source).
+ * command, setup, env, container, modules that the sweep file names, the content of source and data
+ * (not where that is stored, nor resources, checkpoints, batch, the limit of the log or git's names for the source), and
+ * the environment only if it decides.
  */
 void jobspec_digest(const struct jobspec *w, struct digest *d);
 

@@ -66,16 +66,16 @@ struct conn {
     int64_t expected_sweep;       /* the worker was last told to expect its data; 0: none */
     struct lack *lacks;           /* of a worker, in the order in which they were found */
     size_t n_lacks, lacks_capacity;
-    int64_t load_milli;           /* of its machine; SCHEMA_NONE: not known */
-    int64_t load_at_ms;           /* when the worker said so; 0: never */
-    int64_t load_asked_ms;        /* when the worker was asked last; 0: never */
-    bool has_submits;             /* it may have opened sweeps that it did not end */
-    int64_t awaited_pass;         /* pass whose news it waits for; 0: none */
-    bool is_waiting;              /* its unfinished request waits for work done elsewhere */
-    bool is_ending;       /* no more messages are taken; closed once the peer has read all */
-    bool is_finished;     /* the channel was told so */
-    uint64_t ends_ms;     /* of the loop's clock: when a finished connection is closed anyway */
-    size_t pending_bytes; /* answers of this turn, not yet given to the channel */
+    int64_t load_milli;    /* of its machine; SCHEMA_NONE: not known */
+    int64_t load_at_ms;    /* when the worker said so; 0: never */
+    int64_t load_asked_ms; /* when the worker was asked last; 0: never */
+    bool has_submits;      /* it may have opened sweeps that it did not end */
+    int64_t awaited_pass;  /* pass whose news it waits for; 0: none */
+    bool is_waiting;       /* its unfinished request waits for work done elsewhere */
+    bool is_ending;        /* no more messages are taken; closed once the peer has read all */
+    bool is_finished;      /* the channel was told so */
+    uint64_t ends_ms;      /* of the loop's clock: when a finished connection is closed anyway */
+    size_t pending_bytes;  /* answers of this turn, not yet given to the channel */
     struct unfinished *unfinished;      /* its request that goes on in later turns: dispatch.c */
     struct subscription *subscriptions; /* list: subscribe.c */
 };

@@ -34,13 +34,13 @@ struct tried {
 bool attempt_went_wrong(enum attempt_state state);
 
 enum retry_answer {
-    RETRY_NOTHING,  /* nothing has gone wrong */
+    RETRY_NOTHING,   /* nothing has gone wrong */
     RETRY_ELSEWHERE, /* another node is tried */
-    RETRY_AGAIN,    /* it is tried again */
-    RETRY_UNLISTED, /* it failed for a cause that retry: does not name */
-    RETRY_SPENT,    /* it failed more often than retry: max */
-    RETRY_LOST,     /* lost too often */
-    RETRY_CUT       /* cut off too often, and its run time is not known */
+    RETRY_AGAIN,     /* it is tried again */
+    RETRY_UNLISTED,  /* it failed for a cause that retry: does not name */
+    RETRY_SPENT,     /* it failed more often than retry: max */
+    RETRY_LOST,      /* lost too often */
+    RETRY_CUT        /* cut off too often, and its run time is not known */
 };
 
 struct retry_verdict {

@@ -26,6 +26,8 @@
 #include "worker/runner/container.h"
 #include "worker/runner/jobdir.h"
 #include "worker/runner/last_error.h"
+#include "worker/runner/prelude.h"
+#include "worker/runner/staged_env.h"
 
 /* Leftovers of a job in the background may finish their last write. */
 #define LEFTOVERS_MS 2000
@@ -94,6 +96,7 @@ static void judge_failure(struct job *j)
                               .memory_bytes = j->memory_bytes,
                               .limit_bytes = j->oom == NULL ? 0 : oom_limit_bytes(j->oom) };
     struct buf reason = { 0 };
+    enum cause cause;
 
     j->outcome.event = EV_FAIL;
     if (oom_judge(&x, &reason)) {
@@ -102,6 +105,8 @@ static void judge_failure(struct job *j)
         j->outcome.cause = CAUSE_SIGNAL;
         buf_printf(&reason, "killed by signal %d (%s)", WTERMSIG(j->status),
                    strsignal(WTERMSIG(j->status)));
+    } else if (prelude_has_failed(j->scratch->run_fd, j->hex, &cause, &reason)) {
+        j->outcome.cause = (int)cause;
     } else {
         j->outcome.cause = CAUSE_FAILED;
         buf_printf(&reason, "exit code %d%s", WEXITSTATUS(j->status),
@@ -174,11 +179,11 @@ static void judge(struct job *j)
 static int plan(struct job_spawn *p, const struct order *o, const struct value *params,
                 const struct job_site *site, struct arena *a, struct err *e)
 {
-    const char *command, *text, *scratch = site->scratch->path;
+    const char *command, *job_path, *scratch = site->scratch->path;
     const struct jobspec *w = &o->work.work;
     struct buf expanded = { 0 };
     struct container c;
-    char hex[TOKEN_HEX], **shell_words;
+    char hex[TOKEN_HEX];
     int rc = template_expand(w->command, params, &expanded, e);
 
     if (rc == 0 && strlen(buf_text(&expanded)) != expanded.n)
@@ -186,32 +191,30 @@ static int plan(struct job_spawn *p, const struct order *o, const struct value *
     command = buf_to_arena(&expanded, a);
     if (rc < 0)
         return -1;
-    /* The lines of setup are run in the command's own shell, so that what they set is there for it.
-     * A line that fails does not stop the command: many scripts that are sourced there, conda's for
-     * one, do not work under set -e.  A user who wants that writes it as the first line. */
-    text = w->setup == NULL ? command : arena_printf(a, "%s\n%s", w->setup, command);
     p->shares_with_group = o->for_another;
     token_hex(&o->assignment.token, hex);
-    p->env = jobenv_make(o, site->user, arena_printf(a, "%s/" SCRATCH_RUN "/%s", scratch, hex), a);
+    job_path = arena_printf(a, "%s/" SCRATCH_RUN "/%s", scratch, hex);
+    p->env = jobenv_make(o, site->user, job_path, a);
     p->shell = "/bin/sh";
     if (w->container != NULL) {
         if (container_find(&c, o, p->env, scratch, a, e) < 0)
             return -1;
-        c.text = text;
+        c.text = prelude_text_inside(w, command, a);
         p->shell_words = container_guard(container_words(&c, a), o, a);
         p->env = container_env(&c, p->env, a);
         return 0;
     }
-    if (w->setup == NULL)
+    if (!prelude_is_needed(w))
         p->words = job_spawn_words(command, a);
-    else if (access("/bin/bash", X_OK) == 0)
+    else if ((w->setup != NULL || w->environment.modules.n > 0) && access("/bin/bash", X_OK) == 0)
         p->shell = "/bin/bash"; /* users write for it there ("source", conda) */
     if (p->words != NULL)
         p->program = job_spawn_program(p->words[0], jobenv_get(p->env, "PATH"), a);
-    p->shell_words = shell_words = arena_alloc(a, 4 * sizeof *shell_words);
-    shell_words[0] = arena_strdup(a, p->shell + strlen("/bin/"));
-    shell_words[1] = arena_strdup(a, "-c");
-    shell_words[2] = arena_strdup(a, text);
+    p->shell_words = prelude_words(w, p->shell + strlen("/bin/"), command, a);
+    if (w->environment.data != NULL) {
+        p->shell_words = staged_env_words(o, scratch, job_path, p->shell, p->shell_words, a);
+        p->shell = "/proc/self/exe";
+    }
     return 0;
 }
 

@@ -512,6 +512,21 @@ static void every_mistake_says_where_and_what(void **state)
           "f:4:12: container: '..' does not end in a name that every system can show" },
         { HEAD "container: b/x.sif\ndata: a/x.sif\n",
           "f:4:12: container: data: has another x.sif" },
+        { HEAD "environment: 3\n",
+          "f:4:14: environment: expected the path of a folder, found a whole number" },
+        { HEAD "environment: {stage: 3}\n",
+          "f:4:22: stage: expected the path of a folder, found a whole number" },
+        { HEAD "environment: {path: /e, stage: /f}\n",
+          "f:4:21: environment: stage: names a folder already; write {path: PATH, stage: true}" },
+        { HEAD "environment: {staged: /f}\n",
+          "f:4:15: unknown key 'staged' (did you mean 'stage'?)" },
+        { HEAD "container: docker://x\nenvironment: /e\nmodules: [a]\n",
+          "f:5:14: environment: it does not go with container:, as jobs there have what the image "
+          "has\n"
+          "f:6:10: modules: it does not go with container:, as jobs there have what the image has" },
+        { HEAD "modules: [a b, -c]\n",
+          "f:4:11: modules: 'a b' is no name of a module, as cuda/12.4 is\n"
+          "f:4:16: modules: '-c' is no name of a module, as cuda/12.4 is" },
         { HEAD "checkpoint: {signal: SIGKILL}\n",
           "f:4:22: signal: no process can catch SIGKILL (SIGUSR1 is common here)" },
         { HEAD "checkpoint: {signal: 9}\n",

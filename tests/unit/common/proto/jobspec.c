@@ -79,6 +79,42 @@ static void test_what_of_the_source_counts_may_be_told_apart(void **state)
     assert_false(same(&other, &another));
 }
 
+/* A copy of it for nodes is one of data, and counts as little. */
+static void test_the_environment_counts_only_where_it_decides(void **state)
+{
+    struct data_entry data = { .name = ".venv", .set.tree = { { 7 } } };
+    const char *modules[] = { "cuda/12.4" };
+    const struct jobspec base = { .command = "x" };
+    struct environment venv = { .path = "/a/.venv", .kind = "venv", .python = "3.11" };
+    struct jobspec in_venv = base, staged, other;
+
+    (void)state;
+    in_venv.environment = venv;
+    assert_true(same(&base, &in_venv));
+    staged = in_venv;
+    staged.environment.data = ".venv";
+    staged.data = (struct list){ &data, 1 };
+    assert_true(same(&base, &staged));
+    other = base;
+    other.environment.modules = (struct list){ modules, 1 };
+    assert_false(same(&base, &other)); /* the sweep file names it, as a line of setup: would */
+    other.environment.modules_were_loaded = true;
+    assert_true(same(&base, &other));
+
+    in_venv.environment.decides = true;
+    assert_false(same(&base, &in_venv));
+    other = in_venv;
+    other.environment.python = "3.12";
+    assert_false(same(&in_venv, &other));
+    staged.environment.decides = true;
+    other = staged;
+    other.environment.path = "/b/.venv";
+    assert_true(same(&staged, &other)); /* what is in it is the same */
+    data.set.tree.bytes[0] = 8;
+    other.data = (struct list){ &(struct data_entry){ .name = ".venv", .set.tree = { { 9 } } }, 1 };
+    assert_false(same(&staged, &other));
+}
+
 static void test_a_container_makes_a_job_another_one(void **state)
 {
     const struct jobspec base = { .command = "x", .container = "image.sif" };
@@ -171,6 +207,7 @@ int main(void)
         cmocka_unit_test(test_where_its_source_and_data_lie_makes_no_difference),
         cmocka_unit_test(test_what_of_the_source_counts_may_be_told_apart),
         cmocka_unit_test(test_a_container_makes_a_job_another_one),
+        cmocka_unit_test(test_the_environment_counts_only_where_it_decides),
         cmocka_unit_test(test_resources_checkpoints_batches_and_gits_names_do_not),
         cmocka_unit_test(test_retry_lists_causes_exit_codes_and_signals),
         cmocka_unit_test(test_names_on_the_share),
