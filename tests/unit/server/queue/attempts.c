@@ -977,6 +977,7 @@ static void test_nothing_is_waited_for_where_all_is_to_run(void **state)
     again.begin.reuse = REUSE_PARAMS;
     again.begin.work.command = "echo";
     assert_int_equal(submit_all(s->client, again, 1, 1).followed, 1);
+}
 
 /* ---- nodes that lack the environment ---- */
 
