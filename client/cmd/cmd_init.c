@@ -245,9 +245,10 @@ const struct command cmd_init = {
     .name = "init",
     .args = "[SCRIPT] [OPTION]...",
     .help = "write a sweep file for a script",
-    .more = "The options of a Python script that uses argparse, click or Hydra become parameters\n"
-            "with their defaults; the script is read, and not run. Without SCRIPT: train.py,\n"
-            "main.py or run.py, or the only Python script here. A file that is there stays.\n",
+    .more = "The options of a Python script that uses argparse, click or Hydra become\n"
+            "parameters with their defaults; the script is read, and not run. Without SCRIPT:\n"
+            "train.py, main.py or run.py, or the only Python script here. A file that is\n"
+            "there already is not overwritten.\n",
     .max_args = 1,
     .options = options,
     .options_size = sizeof(struct options),

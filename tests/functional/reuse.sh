@@ -199,7 +199,7 @@ told() {
     mkdir lib notebooks wandb
     echo 'exit 0' | tee train.sh lib/a lib/b old >README.md
     timeout 100 ludwig submit sweep.yaml --wait 2>../err >../id
-    grep -q '^note: left out of the source: wandb/ (written by runs); ' ../err
+    grep -q '^note: not sent to the jobs: wandb/ (written by runs)[.,]' ../err
     # What does not count runs nothing again.
     echo more | tee -a README.md >notebooks/a.ipynb
     timeout 100 ludwig submit sweep.yaml --json 2>../err | json - 'd["reused"] == 2'
