@@ -112,8 +112,7 @@ int pump_run(const struct pump_ends *ends, struct err *e)
                 break;
             step_flow(&out, &p);
         }
-        *e = back.why;
-        result = -1;
+        result = err_set(e, back.why.kind, "%s", back.why.text);
     }
     buf_free(&out.held);
     buf_free(&back.held);

@@ -250,13 +250,14 @@ out:
 
 /* ---- greeting ---- */
 
-/* Words why the connection was dropped.  ERR_BUSY: another try may succeed. */
+/* Words why the connection is no use; said: the text that came instead of a greeting.  has_ended: the
+ * other side has closed it.  ERR_BUSY: another try may succeed. */
 static int say_dropped(const struct ssh_conf *c, struct ssh_dialed *d, const char *said,
-                       struct err *e)
+                       bool has_ended, struct err *e)
 {
     int status = 0;
 
-    if (d->proxy > 0) {
+    if (d->proxy > 0 && has_ended) {
         /* The proxy has closed its output, so it is about to end. */
         while (waitpid(d->proxy, &status, 0) < 0 && errno == EINTR)
             ;
@@ -311,7 +312,7 @@ static int await_greeting(const struct ssh_conf *c, const struct ssh_patience *p
             *at = '?';
     if (strlen(said) > 60)
         memcpy(said + 57, "...", sizeof "...");
-    return say_dropped(c, d, said, e);
+    return say_dropped(c, d, said, n <= 0, e);
 silent:
     if (why.kind != ERR_BUSY)
         return err_set(e, why.kind, "%s", why.text);

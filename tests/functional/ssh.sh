@@ -315,6 +315,8 @@ END
     same_as_here "ssh://behind$socket"
     ssh_config 'Host broken' '    HostName 127.0.0.1' '    ProxyCommand sh -c "exit 7"'
     fails 3 'ProxyCommand ended' 'exit status 7' -- ludwig --server "ssh://broken$socket" status
+    ssh_config 'Host talker' '    HostName 127.0.0.1' '    ProxyCommand sh -c "echo hello; exec sleep 1000"'
+    fails 3 "not an SSH server: it says 'hello'" -- timeout 60 ludwig --server "ssh://talker$socket" status
 }
 it 'through a ProxyCommand' by_command
 
