@@ -350,16 +350,19 @@ kill_one() { # VICTIM
     *) wait_until 20 kill_hard "$1" ;; # what belonged to another agent may just end
     esac
 }
+# Twelve jobs more may end after each kill, so that there is always something to be killed.
 killed_often() {
+    local kills=0
     new_records
-    write_job 'echo $LUDWIG_ATTEMPT >"$LUDWIG_SAVE_PATH/token"' 'sleep 0.05'
+    open wave0
+    write_job 'echo $LUDWIG_ATTEMPT >"$LUDWIG_SAVE_PATH/token"' 'gate wave$(((${LUDWIG_JOB#*.} - 1) / 12))'
     sweep often 'params: {a: {range: [1, 100]}}'
     id=$(submit often.yaml)
-    ended=0
     for victim in agent --publisher ludwig-ssh sshd agent --publisher ludwig-ssh agent; do
-        ended=$((ended + 10))
-        wait_until 20 "[ \"\$(recorded '^end ')\" -ge $ended ]"
+        kills=$((kills + 1))
+        wait_until 20 "[ \"\$(recorded '^end ')\" -ge $((kills * 10)) ]"
         kill_one $victim
+        open wave$kills
     done
     wait_until 60 in_state done "$id"
     [ "$(published often | wc -l)" = 100 ]

@@ -21,7 +21,7 @@ lap() { # WORDS: what took how long, for who looks at the guest's log
 # The guest is killed after a while: on a machine that is too busy the last ones are left out.
 eval "lib_$(declare -f it)"
 it() { # SENTENCE BODY
-    if [ $SECONDS -lt 420 ]; then
+    if [ $SECONDS -lt 900 ]; then
         lib_it "$@"
     else
         skip "$1" 'this machine is too busy: there was no time left'
