@@ -102,6 +102,15 @@ void describe_checkpoint(struct buf *out, const struct checkpoint *c)
     }
 }
 
+void describe_passed(struct buf *out, const struct jobspec *w)
+{
+    if (w->passed.n == 0)
+        return;
+    add_list(out, &w->passed, " and ");
+    buf_printf(out, ", from this shell; no listing shows %s",
+               w->passed.n == 1 ? "its value" : "their values");
+}
+
 void describe_time(struct buf *out, double hours, const char *of)
 {
     static const double sensible = 0.001; /* the fewest hours worth printing */

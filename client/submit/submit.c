@@ -240,6 +240,10 @@ int submit_sweep(const struct submit_request *o, struct session *session,
     struct err why = { 0 };
     int result;
 
+    if (o->passed.n > 0 && session->rpc.welcome.is_open)
+        return err_set(e, ERR_USAGE,
+                       "env: from here the server is reached by files that others may read, so no "
+                       "variable of this shell can be passed");
     if (open_project(&s, e) < 0)
         return -1;
     inputs_plan(&s.inputs, &o->spec, &s.to);

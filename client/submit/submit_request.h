@@ -21,6 +21,7 @@ struct submit_request {
     struct cli *cli;
     struct spec spec;
     struct points points;
+    struct list passed;   /* struct env_entry: what spec.work.passed names */
     int reuse;            /* enum reuse */
     int64_t configs;      /* number of points to submit: all, or the first ones */
     struct git_look *git; /* valid during submit_sweep */

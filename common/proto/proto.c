@@ -290,6 +290,7 @@ static const struct field welcome_fields[] = {
     FIELD(struct msg_welcome, share, FIELD_STR, 0, 4096),
     FIELD(struct msg_welcome, projects, FIELD_STR, 0, 4096),
     FIELD(struct msg_welcome, makes_projects, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_welcome, is_open, FIELD_BOOL, 0, 0),
 };
 
 static const struct field open_project_fields[] = {
@@ -315,6 +316,9 @@ static const struct field submit_begin_fields[] = {
     FIELD_OF(struct msg_submit_begin, retry, FIELD_STRUCT, 0, 0, &retry_schema),
     FIELD_OF(struct msg_submit_begin, ranking, FIELD_STRUCT, 0, 0, &ranking_schema),
     FIELD_OF(struct msg_submit_begin, work, FIELD_STRUCT, FIELD_REQUIRED, 0, &work_schema),
+    /* An older ludwigd, whose jobs would not get them, refuses it. */
+    { "!passed", offsetof(struct msg_submit_begin, passed), FIELD_LIST, 0, PASSED_MAX,
+      &env_entry_schema, NULL },
 };
 
 static const struct field submit_open_fields[] = {
@@ -364,6 +368,8 @@ static const struct field cancel_fields[] = {
 static const struct field retry_fields[] = {
     FIELD_OF(struct msg_retry, targets, FIELD_LIST, FIELD_REQUIRED, TARGETS_MAX, &target_schema),
     FIELD(struct msg_retry, states, FIELD_STRS, 0, JOB_STATE_COUNT),
+    { "!passed", offsetof(struct msg_retry, passed), FIELD_LIST, 0, PASSED_MAX, &env_entry_schema,
+      NULL },
 };
 
 static const struct field pause_fields[] = {

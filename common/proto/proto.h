@@ -155,6 +155,7 @@ struct msg_welcome {
     const char *share;    /* the share's path on ludwigd's machine */
     const char *projects; /* folder below the share to which paths are relative; NULL: the share */
     bool makes_projects;  /* ludwigd makes the folder of a new project; else the client has to */
+    bool is_open;         /* messages lie in files that others may read: nothing secret is sent */
 };
 
 /* The numbers lie in databases (sweep.reuse). */
@@ -192,6 +193,7 @@ struct msg_submit_begin {
     struct retry retry;
     struct ranking ranking;
     struct jobspec work;
+    struct list passed; /* struct env_entry: the values of work.passed, which nobody is told again */
 };
 
 struct msg_submit_open {
@@ -260,6 +262,7 @@ struct msg_cancel {
 struct msg_retry {
     struct list targets;
     struct list states; /* const char *: of "failed", "cancelled"; empty: both */
+    struct list passed; /* struct env_entry: in the place of those of the submit */
 };
 
 /* Waiting jobs are not handed out until they are resumed; running ones go on.  A target that is a

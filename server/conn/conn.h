@@ -37,6 +37,7 @@ struct conn {
     struct groups groups; /* from the kernel; else looked up once they are needed */
     bool has_groups;
     bool is_admin;
+    bool is_open;             /* made of files that others may read: nothing secret goes there */
     bool greeted;             /* hello was answered */
     unsigned role;            /* FROM_CLIENT or FROM_WORKER, 0 before hello */
     int64_t worker;           /* its row in the table of workers, 0: none registered */

@@ -5,10 +5,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <sqlite3.h>
 
@@ -198,6 +201,7 @@ static const char *const pragmas[] = {
     "PRAGMA foreign_keys = OFF",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA trusted_schema = OFF",
+    "PRAGMA secure_delete = FAST", /* values that were passed do not stay in free space */
     "PRAGMA cache_size = -4000", /* KiB; a bigger one is memory an idle ludwigd would sit on */
     "PRAGMA journal_size_limit = 67108864",
 };
@@ -216,6 +220,21 @@ static int make_shrinkable(sqlite3 *handle, struct err *e)
     return rc;
 }
 
+/* Variables that were passed to jobs are in it.  SQLite gives the log beside it the same mode; where the
+ * file cannot be opened, it says why. */
+static void close_to_others(const char *path)
+{
+    char *log = mem_printf("%s-wal", path);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd >= 0) {
+        (void)fchmod(fd, 0600);
+        close(fd);
+    }
+    (void)chmod(log, 0600);
+    free(log);
+}
+
 struct db *db_open(const char *path, struct err *e)
 {
     int flags =
@@ -225,6 +244,7 @@ struct db *db_open(const char *path, struct err *e)
 
     for (int i = 0; i < SQL_COUNT; i++)
         db->stmts[i] = (struct stmt){ .db = db, .name = (enum sql_name)i };
+    close_to_others(path);
     if (sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK) {
         db_error(db->handle, e, "open");
         goto fail;

@@ -191,6 +191,16 @@
     "ALTER TABLE sweep ADD COLUMN note TEXT;"                                                      \
     "ALTER TABLE sweep ADD COLUMN tags TEXT;"
 
+/* variables of the submitting shell */
+#define MIGRATION_11                                                                               \
+    "CREATE TABLE passed(sweep INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,"         \
+    " PRIMARY KEY(sweep, name)) WITHOUT ROWID;"                                                    \
+    /* However a sweep ends, or goes: its values go with it. */                                    \
+    "CREATE TRIGGER passed_ended AFTER UPDATE OF state ON sweep WHEN new.state NOT IN (0, 1, 2)"   \
+    " BEGIN DELETE FROM passed WHERE sweep = new.id; END;"                                         \
+    "CREATE TRIGGER passed_removed AFTER DELETE ON sweep"                                          \
+    " BEGIN DELETE FROM passed WHERE sweep = old.id; END;"
+
 /* clang-format on */
 
 /* the n-th step leads to version n */
@@ -198,6 +208,6 @@
     X(MIGRATION_1)                                                                            \
     X(MIGRATION_2)                                                                            \
     X(MIGRATION_3) X(MIGRATION_4) X(MIGRATION_5) X(MIGRATION_6) X(MIGRATION_7) X(MIGRATION_8) \
-        X(MIGRATION_9) X(MIGRATION_10)
+        X(MIGRATION_9) X(MIGRATION_10) X(MIGRATION_11)
 
 #endif

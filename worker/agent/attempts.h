@@ -148,6 +148,8 @@ void batch_leave(struct attempt *a);
 
 /* Whether it has no outcome yet and is in a phase in which a runner has it, or may have it. */
 bool attempt_may_run(const struct attempt *a);
+/* The registry has it: it is not settled, nor told without having started. */
+bool attempt_is_recorded(const struct attempt *a);
 /* The state that a worker names when it registers; ATTEMPT_NO: the attempt is settled. */
 enum attempt_state attempt_state_of(const struct attempt *a);
 

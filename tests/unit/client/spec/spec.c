@@ -95,6 +95,28 @@ static void every_key_reaches_its_place(void **state)
     arena_destroy(a);
 }
 
+static void variables_without_a_value_are_passed_from_the_shell(void **state)
+{
+    static const char *const texts[] = { "project: p\ncommand: x\nenv: [KEY, TOKEN]\n",
+                                         "project: p\ncommand: x\nenv: {KEY: , A: 1, TOKEN: null}\n" };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct arena *a = arena_create();
+        const char *const *passed;
+        struct spec s;
+        struct err e = { 0 };
+
+        assert_int_equal(parse(texts[i], a, &s, &e), 0);
+        passed = s.work.passed.items;
+        assert_int_equal(s.work.passed.n, 2);
+        assert_string_equal(passed[0], "KEY");
+        assert_string_equal(passed[1], "TOKEN");
+        assert_int_equal(s.work.env.n, i);
+        arena_destroy(a);
+    }
+}
+
 static void what_makes_configurations_is_read_with_its_places(void **state)
 {
     static const char text[] = "project: p\n"
@@ -438,8 +460,13 @@ static void every_mistake_says_where_and_what(void **state)
           "f:4:7: env: LUDWIG_JOB: names that begin with LUDWIG_ are ludwig's own" },
         { HEAD "env: {a-b: 1}\n", "f:4:7: env: 'a-b' is no name for a variable" },
         { HEAD "env: {A: [1]}\n", "f:4:10: env: A: expected text, found a list" },
-        { HEAD "env: {A: }\n", "f:4:10: env: A: expected text, found nothing" },
-        { HEAD "env: A=1\n", "f:4:6: env: expected 'NAME: value' lines, found text" },
+        { HEAD "env: A=1\n", "f:4:6: env: expected 'NAME: value' lines, or names as in"
+                             " [WANDB_API_KEY], found text" },
+        { HEAD "env: [LUDWIG_JOB]\n",
+          "f:4:7: env: LUDWIG_JOB: names that begin with LUDWIG_ are ludwig's own" },
+        { HEAD "env: [A=1]\n", "f:4:7: env: 'A=1' is no name for a variable" },
+        { HEAD "env: [A, A]\n", "f:4:10: env: A stands there twice" },
+        { HEAD "env: [{A: 1}]\n", "f:4:7: env: expected the name of a variable, found a map" },
         { HEAD "source: /etc\n",
           "f:4:9: source: '/etc' does not lie below the sweep file's folder" },
         { HEAD "source: [a, ../b]\n",
@@ -1017,6 +1044,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_reaches_its_place),
+        cmocka_unit_test(variables_without_a_value_are_passed_from_the_shell),
         cmocka_unit_test(what_makes_configurations_is_read_with_its_places),
         cmocka_unit_test(slurm_is_one_pool_or_a_list_of_them),
         cmocka_unit_test(retry_has_a_limit_and_a_list_of_ends),

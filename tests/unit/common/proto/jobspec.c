@@ -93,6 +93,7 @@ static void test_a_container_makes_a_job_another_one(void **state)
 
 static void test_resources_checkpoints_batches_and_gits_names_do_not(void **state)
 {
+    const char *passed[] = { "KEY" };
     const struct jobspec base = { .command = "x" };
     struct jobspec other = base;
 
@@ -100,6 +101,7 @@ static void test_resources_checkpoints_batches_and_gits_names_do_not(void **stat
     other.resources = (struct resources){ 2000, 1000, 1 << 30, 3600000 };
     other.checkpoint = (struct checkpoint){ "SIGUSR1", 60000, 600000 };
     other.batch = 16;
+    other.passed = (struct list){ passed, 1 };
     other.git_commit = "0123456789";
     other.git_dirty = true;
     assert_true(same(&base, &other));
