@@ -26,8 +26,10 @@ struct inputs {
     struct arena *arena;
     struct place to;
     bool has_place;
-    struct tree source;   /* without entries: there is none */
-    struct tree compared; /* the same without what reuse: ignores; its tree says what is the same */
+    bool allows_secrets;      /* keys and passwords in the source are meant */
+    struct readers readers;   /* of the sweep file */
+    struct tree source;       /* without entries: there is none */
+    struct tree compared;     /* the same without what reuse: ignores; its tree says what is the same */
     const char *const *ignored;
     size_t n_ignored;         /* 0: of that there is nothing */
     struct inputs_left *left; /* sorted by path */

@@ -31,6 +31,7 @@ struct spec {
     struct bytes text;  /* all of it, as submitted */
     const char *project;
     bool private_project; /* only its owner may read it */
+    bool allows_secrets;  /* --allow-secrets: keys and passwords in the source are meant */
     const char *name;     /* may be NULL */
     struct list source;   /* const char *, below folder */
     bool has_source;      /* false: everything */
@@ -59,6 +60,7 @@ struct spec_overrides {
         *partitions; /* names with commas between, which override slurm:; NULL: as in the file */
     int64_t reps;    /* OPT_UNSET: as in the file; priority too */
     int64_t priority;
+    bool allow_secrets;
     bool minimal; /* one job: each parameter's first value, debug: over that */
 };
 
