@@ -51,6 +51,7 @@ struct viewer {
     bool harmless;  /* control characters are written out, for a terminal */
     bool is_newest; /* the newest attempt is shown */
     bool ended;     /* the job, or the attempt shown, has ended */
+    bool is_interrupted;
 };
 
 static void close_file(struct viewer *v)
@@ -202,6 +203,7 @@ static int follow_log(struct viewer *v, struct rpc *rpc, const struct target *t,
     if (event == EVENT_INTERRUPT)
         output_note("job %s goes on; `ludwig logs -f %s` comes back to it", v->job, v->job);
     v->session->is_subscribed = false;
+    v->is_interrupted = event == EVENT_INTERRUPT;
     subscription_end(&sub);
     return result;
 }
@@ -270,7 +272,7 @@ static int show_logs(struct cli *cli, struct err *e)
         free(v.path);
     }
     session_close(&s);
-    return result < 0 ? -1 : EXIT_WELL;
+    return result < 0 ? -1 : v.is_interrupted ? EXIT_INTERRUPTED : EXIT_WELL;
 }
 
 const struct command cmd_logs = {

@@ -423,7 +423,7 @@ static int watch(struct watch *w, struct err *e)
         return -1;
     if (result == 0) {
         output_note("the jobs go on");
-        return EXIT_FAILED;
+        return EXIT_INTERRUPTED;
     }
     /* The last picture shows why jobs failed.  The old connection may still hold pushes. */
     if (w->has_screen && w->n == 1 &&
