@@ -32,6 +32,8 @@ void describe_resources(struct buf *out, const struct resources *r)
         buf_add_str(out, ", ");
         units_add_size(out, r->memory_bytes);
         buf_add_str(out, " of memory");
+    } else {
+        buf_add_str(out, ", memory not limited");
     }
     if (r->time_ms > 0) {
         buf_add_str(out, ", at most ");
