@@ -34,7 +34,8 @@ static const struct {
 };
 
 /* Shown to everybody on purpose. */
-static const char *const harmless[] = { ".env.example", ".env.sample", ".env.template", ".env.dist" };
+static const char *const harmless[] = { ".env.example", ".env.sample", ".env.template",
+                                        ".env.dist" };
 
 static bool has_key(const char *path)
 {

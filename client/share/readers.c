@@ -7,7 +7,8 @@
 void readers_join(struct readers *r, const struct readers *other)
 {
     r->not_others |= other->not_others;
-    r->not_group |= other->not_group || (r->has_group && other->has_group && r->group != other->group);
+    r->not_group |=
+        other->not_group || (r->has_group && other->has_group && r->group != other->group);
     if (other->has_group)
         r->group = other->group;
     r->has_group |= other->has_group;
@@ -27,7 +28,8 @@ void readers_add(struct readers *r, const struct stat *st)
 
 bool readers_has_group(const struct readers *r, const struct share_stat *folder)
 {
-    return !r->not_group && (!r->has_group || folder->group == NO_GROUP || r->group == folder->group);
+    return !r->not_group &&
+           (!r->has_group || folder->group == NO_GROUP || r->group == folder->group);
 }
 
 mode_t readers_limit(const struct readers *r, const struct share_stat *folder)

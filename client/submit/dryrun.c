@@ -132,6 +132,16 @@ static int drop_repeated(struct look *w, int64_t n, struct err *e)
     return 0;
 }
 
+/* The server would refuse with the same words. */
+static int check_owner(const struct msg_previewed *answer, const char *project, struct err *e)
+{
+    if (answer->owner == NULL || answer->is_own)
+        return 0;
+    return err_set(e, ERR_DENIED,
+                   "project '%s' belongs to %s; choose another name with project: NAME", project,
+                   answer->owner);
+}
+
 static int ask_preview(struct look *w, struct err *e)
 {
     struct dryrun *d = w->dryrun;
@@ -141,10 +151,8 @@ static int ask_preview(struct look *w, struct err *e)
     w->request.configs = buf_bytes(&w->chunk);
     if (rpc_call(w->rpc, MSG_PREVIEW, &w->request, &answer, e) < 0)
         return -1;
-    if (answer.owner != NULL && !answer.is_own) /* the server would refuse with the same words */
-        return err_set(e, ERR_DENIED,
-                       "project '%s' belongs to %s; choose another name with project: NAME",
-                       w->request.project, answer.owner);
+    if (check_owner(&answer, w->request.project, e) < 0)
+        return -1;
     d->reused += answer.reused;
     d->ran_jobs = answer.ran_jobs;
     d->ran_ms = answer.ran_ms;
@@ -246,6 +254,24 @@ static struct share_connection *find_drive(struct dryrun *d)
     return drive;
 }
 
+/* Before its packs are looked at, which another's folder does not allow. */
+static int check_project(struct dryrun *d, struct err *e)
+{
+    const struct spec *spec = &d->order->spec;
+    struct msg_preview request = { .project = spec->project, .reps = spec->reps };
+    struct msg_previewed answer;
+    struct buf none = { 0 };
+    int result;
+
+    if (!is_asked(d))
+        return 0;
+    mp_add_list(&none, 0);
+    request.configs = buf_bytes(&none);
+    result = rpc_call(&d->session.rpc, MSG_PREVIEW, &request, &answer, e);
+    buf_free(&none);
+    return result < 0 ? -1 : check_owner(&answer, spec->project, e);
+}
+
 static int find_out(struct dryrun *d, struct err *e)
 {
     const struct submit_request *o = d->order;
@@ -260,6 +286,8 @@ static int find_out(struct dryrun *d, struct err *e)
             return err_set(e, why.kind, "%s", why.text);
         d->offline = why;
     }
+    if (check_project(d, e) < 0)
+        return -1;
     d->drive = find_drive(d);
     to = (struct place){ .drive = d->drive, .project = o->spec.project };
     inputs_plan(&d->cargo, &o->spec, d->drive != NULL ? &to : NULL);

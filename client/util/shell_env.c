@@ -23,8 +23,9 @@ int shell_env_read(const struct list *names, struct arena *a, struct list *entri
                            "out of env:",
                            items[i], items[i]);
         if (strlen(value) > COMMAND_MAX_BYTES || utf8_valid(value, strlen(value)) < strlen(value))
-            return err_set(e, ERR_USAGE, "env: the value of %s is no UTF-8 text of at most %d bytes",
-                           items[i], COMMAND_MAX_BYTES);
+            return err_set(e, ERR_USAGE,
+                           "env: the value of %s is no UTF-8 text of at most %d bytes", items[i],
+                           COMMAND_MAX_BYTES);
         found[i] = (struct env_entry){ items[i], value };
     }
     *entries = (struct list){ found, names->n };

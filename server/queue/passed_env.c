@@ -42,8 +42,7 @@ static int read_values(struct server *sv, int64_t sweep, struct arena *a, struct
 
     *values = (struct list){ entries, 0 };
     while ((rc = stmt_step(s, e)) == 1 && values->n < PASSED_MAX)
-        entries[values->n++] =
-            (struct env_entry){ stmt_copy(s, 0, a), stmt_copy(s, 1, a) };
+        entries[values->n++] = (struct env_entry){ stmt_copy(s, 0, a), stmt_copy(s, 1, a) };
     stmt_end(s);
     return rc < 0 ? -1 : 0;
 }

@@ -72,8 +72,8 @@ whole() {
     mkdir src/nothing
     diff s.yaml "$SHARE/demo/sweeps/1/sweep.yaml"
     json "$SHARE/demo/sweeps/1/summary.json" 'd["v"] == 1'
-    [ "$(stat -c %a "$SHARE/demo/sweeps/1/sweep.yaml" "$SHARE/demo/sweeps/1" "$packs" | tr '\n' ' ')" = '644 755 755 ' ]
-    find "$packs" -type f -printf '%m\n' | sort -u | diff - <(echo 644)
+    [ "$(stat -c %a "$SHARE/demo/sweeps/1/sweep.yaml" "$SHARE/demo/sweeps/1" "$packs" | tr '\n' ' ')" = '600 700 700 ' ]
+    find "$packs" -type f -printf '%m\n' | sort -u | diff - <(echo 600)
     arrived s.yaml
     over_sftp submit s.yaml
     [ "$(written)" -lt 5000 ]

@@ -97,8 +97,10 @@ static void every_key_reaches_its_place(void **state)
 
 static void variables_without_a_value_are_passed_from_the_shell(void **state)
 {
-    static const char *const texts[] = { "project: p\ncommand: x\nenv: [KEY, TOKEN]\n",
-                                         "project: p\ncommand: x\nenv: {KEY: , A: 1, TOKEN: null}\n" };
+    static const char *const texts[] = {
+        "project: p\ncommand: x\nenv: [KEY, TOKEN]\n",
+        "project: p\ncommand: x\nenv: {KEY: , A: 1, TOKEN: null}\n"
+    };
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
