@@ -15,11 +15,16 @@
 #include "client/session/session.h"
 #include "client/term/output.h"
 #include "client/term/progress.h"
+#include "client/util/shell_env.h"
+#include "common/base/units.h"
 
 /* Of how many sweeps it is said why nothing was changed. */
 enum { SWEEPS_EXPLAINED = 5 };
 
-/* All four have the common options; drain is cancel's, failed and states are retry's. */
+/* Work that took longer is not thrown away without a question. */
+enum { LONG_RUN_MS = 10 * 60 * 1000 };
+
+/* All four have the common options; drain is cancel's, failed, states and env are retry's. */
 struct options {
     const char *where;
     const char *user;
@@ -27,6 +32,7 @@ struct options {
     bool drain;
     bool failed;
     struct list states;
+    struct list env;
 };
 
 /* Each of the messages begins with its targets. */
@@ -307,7 +313,8 @@ static int retry_jobs(struct cli *cli, struct err *e)
         retried.allowed |= job_runs_again((enum job_state)i) ? 1u << i : 0;
     retried.refusal = "retry takes no jobs that are";
     retried.mistaken = NULL;
-    if (opt_state_read(&retried, &o->states, &c.states, e) < 0)
+    if (opt_state_read(&retried, &o->states, &c.states, e) < 0 ||
+        shell_env_read(&o->env, cli->arena, &c.request.retry.passed, e) < 0)
         return -1;
     if (o->failed)
         c.states |= 1 << JOB_FAILED;
@@ -373,3 +380,6 @@ CHANGE(retry, retry_options, "run jobs again that failed or were cancelled",
        "The files and the log of the attempt before stay where they are. A retry runs\n"
        "the source as it was submitted: after a change of the program submit the file\n"
        "again, with --reuse params if what is done already shall count.\n");
+    { "env", 0, OPT_STRS, "NAME", offsetof(struct options, env), 0, 0,
+      "pass this variable of the shell again; a sweep that took one has forgotten its value when "
+      "it ended" },

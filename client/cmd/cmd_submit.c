@@ -13,6 +13,7 @@
 #include "client/submit/submit_request.h"
 #include "client/term/excerpt.h"
 #include "client/term/output.h"
+#include "client/util/shell_env.h"
 
 /* With --yes there may be as many points as the protocol can count. */
 static const int64_t POINTS_WITH_YES = INT64_C(1) << 40;
@@ -99,7 +100,8 @@ static int read_order(struct submit_request *o, const struct options *opts, stru
         s->plan.params = param2vals_first(o->points.list, a);
         points_free(&o->points);
     }
-    if (spec_override(s, &opts->over, a, e) < 0)
+    if (spec_override(s, &opts->over, a, e) < 0 ||
+        shell_env_read(&s->work.passed, a, &o->passed, e) < 0)
         return -1;
     if (o->points.list == NULL) {
         o->points.expand =

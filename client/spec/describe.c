@@ -104,6 +104,15 @@ void describe_checkpoint(struct buf *out, const struct checkpoint *c)
 
 void describe_time(struct buf *out, double hours, const char *of)
 {
+void describe_passed(struct buf *out, const struct jobspec *w)
+{
+    if (w->passed.n == 0)
+        return;
+    add_list(out, &w->passed, " and ");
+    buf_printf(out, ", from this shell; no listing shows %s",
+               w->passed.n == 1 ? "its value" : "their values");
+}
+
     static const double sensible = 0.001; /* fewer hours than that say nothing */
 
     if (hours >= 100) {

@@ -190,10 +190,14 @@ const struct key spec_keys[] = {
       .type = KEY_CUSTOM,
       .offset = AT(work.env),
       .read = spec_read_env,
-      .help = "environment variables of the jobs",
-      .schema = "\"type\": [\"object\", \"null\"], \"maxProperties\": 1000, "
-                "\"additionalProperties\": {\"type\": [\"string\", \"number\", \"boolean\"]}, "
-                "\"propertyNames\": {\"pattern\": \"^(?!LUDWIG_)[A-Za-z_][A-Za-z0-9_]*$\"}" },
+      .help = "environment variables of the jobs; a name without a value is taken from the shell "
+              "that submits",
+      .schema = "\"type\": [\"object\", \"array\", \"null\"], \"maxProperties\": 1000, "
+                "\"additionalProperties\": {\"type\": [\"string\", \"number\", \"boolean\", "
+                "\"null\"]}, "
+                "\"propertyNames\": {\"pattern\": \"^(?!LUDWIG_)[A-Za-z_][A-Za-z0-9_]*$\"}, "
+                "\"maxItems\": 100, \"items\": {\"type\": \"string\", "
+                "\"pattern\": \"^(?!LUDWIG_)[A-Za-z_][A-Za-z0-9_]*$\"}" },
     { .name = "setup",
       .type = KEY_STRS,
       .offset = AT(setup),

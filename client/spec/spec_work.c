@@ -207,20 +207,24 @@ void spec_check_container(struct yaml_keys_reader *r, const struct yaml_node *ro
 
 /* ---- env ---- */
 
+static int check_variable(struct yaml_keys_reader *r, const struct yaml_node *at, const char *name)
+{
+    struct err why = { 0 };
+
+    return jobspec_check_variable(name, &why) < 0 ? yaml_keys_error(r, at, "%s", why.text) : 0;
+}
+
 static int read_env_item(struct yaml_keys_reader *r, const struct key *key,
                          const struct yaml_member *m, struct env_entry *to)
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
     struct yaml_node at = { .line = m->line, .column = m->column };
 
     *to = (struct env_entry){ m->key, m->node.text };
-    if (m->key[0] == '\0' || strspn(m->key, letters) != strlen(m->key) ||
-        isdigit((unsigned char)m->key[0]) || strlen(m->key) > NAME_MAX_BYTES)
-        return yaml_keys_error(r, &at, "%s: '%s' is no name for a variable", key->name, m->key);
-    if (spec_starts_with(m->key, "LUDWIG_"))
-        return yaml_keys_error(r, &at, "%s: %s: names that begin with LUDWIG_ are ludwig's own",
-                               key->name, m->key);
-    if (m->node.text == NULL || m->node.type == VALUE_NULL)
+    if (check_variable(r, &at, m->key) < 0)
+        return -1;
+    if (m->node.type == VALUE_NULL)
+        return 0;
+    if (m->node.text == NULL)
         return yaml_keys_error(r, &m->node, "%s: %s: expected text, found %s", key->name, m->key,
                                value_type_name(m->node.type));
     if (m->node.type == VALUE_STR && strlen(m->node.text) != m->node.scalar.str.n)
@@ -231,24 +235,71 @@ static int read_env_item(struct yaml_keys_reader *r, const struct key *key,
     return 0;
 }
 
+/* What stands there without a value is passed from the shell: a name in a list, NAME: in a map. */
+static int pass_variable(struct yaml_keys_reader *r, const struct key *key,
+                         const struct yaml_node *at, const char *name)
+{
+    struct list *passed = &spec_of(r)->work.passed;
+    const char **names = passed->items;
+
+    for (size_t i = 0; i < passed->n; i++)
+        if (strcmp(names[i], name) == 0)
+            return yaml_keys_error(r, at, "%s: %s stands there twice", key->name, name);
+    if (passed->n == PASSED_MAX)
+        return yaml_keys_error(r, at, "%s: more than %d variables from the shell", key->name,
+                               PASSED_MAX);
+    names[passed->n++] = name;
+    return 0;
+}
+
+static int read_passed(struct yaml_keys_reader *r, const struct key *key,
+                       const struct yaml_node *node)
+{
+    int answer = 0;
+
+    for (size_t i = 0; i < node->n; i++) {
+        const struct yaml_node *item = &node->items[i];
+
+        if (item->type != VALUE_STR || strlen(item->text) != item->scalar.str.n)
+            answer = yaml_keys_error(r, item, "%s: expected the name of a variable, found %s",
+                                     key->name, value_type_name(item->type));
+        else if (check_variable(r, item, item->text) < 0 ||
+                 pass_variable(r, key, item, item->text) < 0)
+            answer = -1;
+    }
+    return answer;
+}
+
 int spec_read_env(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                   void *to)
 {
     struct env_entry *items;
+    size_t n = 0;
     int answer = 0;
 
     if (node->type == VALUE_NULL)
         return 0;
-    if (node->type != VALUE_MAP)
-        return yaml_keys_error(r, node, "%s: expected 'NAME: value' lines, found %s", key->name,
-                               value_type_name(node->type));
+    if (node->type != VALUE_MAP && node->type != VALUE_LIST)
+        return yaml_keys_error(
+            r, node, "%s: expected 'NAME: value' lines, or names as in [WANDB_API_KEY], found %s",
+            key->name, value_type_name(node->type));
     if (node->n > ENV_MAX)
         return yaml_keys_error(r, node, "%s: more than %d entries", key->name, ENV_MAX);
+    spec_of(r)->work.passed.items = arena_alloc(r->arena, PASSED_MAX * sizeof(const char *));
+    if (node->type == VALUE_LIST)
+        return read_passed(r, key, node);
     items = arena_alloc(r->arena, node->n * sizeof *items);
-    for (size_t i = 0; i < node->n; i++)
-        if (read_env_item(r, key, &node->members[i], &items[i]) < 0)
+    for (size_t i = 0; i < node->n; i++) {
+        const struct yaml_member *m = &node->members[i];
+
+        if (read_env_item(r, key, m, &items[n]) < 0)
             answer = -1;
-    *(struct list *)to = (struct list){ items, node->n };
+        else if (m->node.type == VALUE_NULL && pass_variable(r, key, &m->node, m->key) < 0)
+            answer = -1;
+        else
+            n += m->node.type != VALUE_NULL;
+    }
+    *(struct list *)to = (struct list){ items, n };
     return answer;
 }
 

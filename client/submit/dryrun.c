@@ -351,6 +351,11 @@ static void add_json_head(struct buf *out, const struct dryrun *d)
     add_number_or_null(out, "done_otherwise", is_asked(d), d->done_otherwise);
     add_number_or_null(out, "upload_files", d->drive != NULL, d->upload_files);
     add_number_or_null(out, "upload_bytes", d->drive != NULL, d->upload_bytes);
+    buf_add_str(out, ",\"passed\":[");
+    for (size_t i = 0; i < o->spec.work.passed.n; i++)
+        buf_printf(out, "%s\"%s\"", i > 0 ? "," : "",
+                   ((const char *const *)o->spec.work.passed.items)[i]);
+    buf_add_char(out, ']');
     if (hours < 0) {
         buf_add_str(out, ",\"estimate\":null");
         return;
@@ -514,6 +519,8 @@ static void add_needs(const struct dryrun *d, struct buf *out)
     add_line(out, "retry", &text);
     describe_checkpoint(&text, &s->work.checkpoint);
     add_line(out, "to save", &text);
+    describe_passed(&text, &s->work);
+    add_line(out, "passed", &text);
 }
 
 static void add_files(struct buf *out, int64_t n_files, int64_t bytes)

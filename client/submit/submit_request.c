@@ -26,7 +26,8 @@ struct msg_submit_begin submit_request_begin(const struct submit_request *o,
                                       .pools = s->pools,
                                       .retry = s->retry,
                                       .ranking = s->ranking,
-                                      .work = *w };
+                                      .work = *w,
+                                      .passed = o->passed };
 }
 
 /* ---- summary.json ---- */

@@ -21,6 +21,7 @@ struct submit_request {
     struct cli *cli;
     struct spec spec;
     struct points points;
+    struct list passed;   /* struct env_entry: what spec.work.passed names */
     int reuse;            /* enum reuse */
     int64_t configs;      /* how many of the points are meant: all, or the first */
     struct git_look *git; /* while it is submitted */

@@ -3,6 +3,7 @@
 
 #include "common/proto/jobspec.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,8 @@ static const struct field work_fields[] = {
     FIELD(struct jobspec, command, FIELD_STR, FIELD_REQUIRED, COMMAND_MAX_BYTES),
     FIELD(struct jobspec, setup, FIELD_STR, 0, COMMAND_MAX_BYTES),
     FIELD(struct jobspec, container, FIELD_STR, 0, 4096),
-    FIELD_OF(struct jobspec, env, FIELD_LIST, 0, 1000, &env_entry_schema),
+    FIELD_OF(struct jobspec, env, FIELD_LIST, 0, 1000 + PASSED_MAX, &env_entry_schema),
+    FIELD(struct jobspec, passed, FIELD_STRS, 0, PASSED_MAX),
     FIELD_OF(struct jobspec, resources, FIELD_STRUCT, FIELD_REQUIRED, 0, &resources_schema),
     FIELD_OF(struct jobspec, checkpoint, FIELD_STRUCT, 0, 0, &checkpoint_schema),
     FIELD(struct jobspec, batch, FIELD_INT, 0, BATCH_MAX),
@@ -95,6 +97,35 @@ static const struct field ranking_fields[] = {
 };
 const struct schema ranking_schema = SCHEMA(struct ranking, "ranking", ranking_fields);
 
+const char *jobspec_missing(const struct list *passed, const struct list *entries)
+{
+    const char *const *names = passed->items;
+    const struct env_entry *known = entries->items;
+
+    for (size_t i = 0; i < passed->n; i++) {
+        size_t k = 0;
+
+        while (k < entries->n && strcmp(known[k].name, names[i]) != 0)
+            k++;
+        if (k == entries->n)
+            return names[i];
+    }
+    return NULL;
+}
+
+int jobspec_check_variable(const char *name, struct err *e)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+
+    if (name[0] == '\0' || isdigit((unsigned char)name[0]) ||
+        strspn(name, letters) != strlen(name) || strlen(name) > NAME_MAX_BYTES)
+        return err_set(e, ERR_USAGE, "env: '%s' is no name for a variable", name);
+    if (strncmp(name, "LUDWIG_", 7) == 0)
+        return err_set(e, ERR_USAGE, "env: %s: names that begin with LUDWIG_ are ludwig's own",
+                       name);
+    return 0;
+}
+
 static bool is_code(const char *text, int64_t code)
 {
     char number[24];
@@ -138,6 +169,7 @@ void jobspec_digest(const struct jobspec *w, struct digest *d)
     same.data.items = same_data;
     same.source = (struct dataset){ .tree = w->source.tree };
 
+    same.passed = (struct list){ 0 };
     same.resources = (struct resources){ 0 };
     same.checkpoint = (struct checkpoint){ 0 };
     same.batch = 0;

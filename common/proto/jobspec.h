@@ -19,6 +19,7 @@ enum {
     JOBS_PER_CHUNK_MAX = 4096, /* configurations of a chunk x reps; one configuration always fits */
     REPS_MAX = 4096,
     BATCH_MAX = 512,
+    PASSED_MAX = 100,
     RETRIES_MAX = 1000,
     POOLS_MAX = 64,
     PARAM2VAL_MAX_BYTES = 1024 * 1024,
@@ -61,7 +62,9 @@ struct jobspec {
     const char *command;   /* with {placeholders} */
     const char *setup;     /* shell lines before it, or NULL */
     const char *container; /* an absolute path, scheme://..., or the name of one of data; or NULL */
-    struct list env;       /* struct env_entry */
+    struct list env;       /* struct env_entry; in a hand with the values of passed behind */
+    struct list passed;    /* const char *: variables of the shell that submitted; where their
+                              values are kept, server/queue/passed_env.h says */
     struct resources resources;
     struct checkpoint checkpoint;
     int64_t batch; /* N: one process works through N configurations; 0 and 1: one each */
@@ -70,6 +73,11 @@ struct jobspec {
     const char *git_commit;
     bool git_dirty;
 };
+
+/* The first of the names that has no entry; NULL: all have one. */
+const char *jobspec_missing(const struct list *passed, const struct list *entries);
+/* A name of a variable, as shells take it, that is not one of ludwig's own; else ERR_USAGE. */
+int jobspec_check_variable(const char *name, struct err *e);
 
 /* Which failures are tried again, and how often altogether. */
 struct retry {
@@ -128,8 +136,9 @@ bool retry_names(const struct retry *r, enum cause cause);
 
 /*
  * What must be equal, beside the configuration, for a job to be the same job: command, setup,
- * env, container, and what is in source and data (not where that lies, the resources it was given, nor how it is checkpointed and
- * batched, nor git's names for the source).
+ * env, container, and what is in source and data (not what is passed from a shell, where source and
+ * data lie, the resources it was given, nor how it is checkpointed and batched, nor git's names for
+ * the source).
  */
 void jobspec_digest(const struct jobspec *w, struct digest *d);
 

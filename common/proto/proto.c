@@ -291,6 +291,7 @@ static const struct field submit_begin_fields[] = {
     FIELD_OF(struct msg_submit_begin, retry, FIELD_STRUCT, 0, 0, &retry_schema),
     FIELD_OF(struct msg_submit_begin, ranking, FIELD_STRUCT, 0, 0, &ranking_schema),
     FIELD_OF(struct msg_submit_begin, work, FIELD_STRUCT, FIELD_REQUIRED, 0, &work_schema),
+    FIELD_OF(struct msg_submit_begin, passed, FIELD_LIST, 0, PASSED_MAX, &env_entry_schema),
 };
 
 static const struct field submit_open_fields[] = {
@@ -335,6 +336,7 @@ static const struct field cancel_fields[] = {
 static const struct field retry_fields[] = {
     FIELD_OF(struct msg_retry, targets, FIELD_LIST, FIELD_REQUIRED, TARGETS_MAX, &target_schema),
     FIELD(struct msg_retry, states, FIELD_STRS, 0, JOB_STATE_COUNT),
+    FIELD_OF(struct msg_retry, passed, FIELD_LIST, 0, PASSED_MAX, &env_entry_schema),
 };
 
 static const struct field pause_fields[] = {

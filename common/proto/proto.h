@@ -187,6 +187,7 @@ struct msg_submit_begin {
     struct retry retry;
     struct ranking ranking;
     struct jobspec work;
+    struct list passed; /* struct env_entry: the values of work.passed, which nobody is told again */
 };
 
 struct msg_submit_open {
@@ -240,6 +241,7 @@ struct msg_cancel {
 struct msg_retry {
     struct list targets;
     struct list states; /* const char *: of "failed", "cancelled"; empty: both */
+    struct list passed; /* struct env_entry: in the place of those of the submit */
 };
 
 /* Jobs that wait are not handed out until they are resumed; running ones go on.  A target that is

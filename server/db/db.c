@@ -197,6 +197,7 @@ static const char *const pragmas[] = {
     "PRAGMA foreign_keys = OFF",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA trusted_schema = OFF",
+    "PRAGMA secure_delete = FAST", /* values that were passed do not stay in free space */
     "PRAGMA cache_size = -4000", /* KiB; a bigger one is memory an idle ludwigd would sit on */
     "PRAGMA journal_size_limit = 67108864",
 };

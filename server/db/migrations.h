@@ -171,10 +171,21 @@
 /* sweeps that are not over, of which there are few */
 #define MIGRATION_6 "CREATE INDEX sweep_live ON sweep(state) WHERE state IN (1, 2);"
 
+/* variables of the submitting shell */
+#define MIGRATION_7                                                                                \
+    "CREATE TABLE passed(sweep INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,"         \
+    " PRIMARY KEY(sweep, name)) WITHOUT ROWID;"                                                    \
+    /* However a sweep ends, or goes: its values go with it. */                                    \
+    "CREATE TRIGGER passed_ended AFTER UPDATE OF state ON sweep WHEN new.state NOT IN (0, 1, 2)"   \
+    " BEGIN DELETE FROM passed WHERE sweep = new.id; END;"                                         \
+    "CREATE TRIGGER passed_removed AFTER DELETE ON sweep"                                          \
+    " BEGIN DELETE FROM passed WHERE sweep = old.id; END;"
+
 /* clang-format on */
 
 /* n-th: n */
 #define MIGRATIONS(X) \
-    X(MIGRATION_1) X(MIGRATION_2) X(MIGRATION_3) X(MIGRATION_4) X(MIGRATION_5) X(MIGRATION_6)
+    X(MIGRATION_1) X(MIGRATION_2) X(MIGRATION_3) X(MIGRATION_4) X(MIGRATION_5) X(MIGRATION_6) \
+    X(MIGRATION_7)
 
 #endif

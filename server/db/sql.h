@@ -50,6 +50,10 @@
       " AND d.param = n.param AND d.rep = n.rep)")                                                      \
     X(SQL_SUBMITTED, "SELECT p.name, s.configs, s.reps, s.jobs, s.reused FROM sweep s"                  \
                      " JOIN project p ON p.id = s.project WHERE s.id = ?")                              \
+    X(SQL_PASSED_SET, "INSERT OR REPLACE INTO passed(sweep, name, value) VALUES(?, ?, ?)")              \
+    X(SQL_PASSED_GET, "SELECT name, value FROM passed WHERE sweep = ?")                                 \
+    X(SQL_PASSED_TIDY, "DELETE FROM passed WHERE sweep = ?1 AND NOT EXISTS(SELECT 1 FROM sweep"         \
+                       " WHERE id = ?1 AND state IN (SWEEP_OPEN, SWEEP_RUNNING, SWEEP_PAUSED))")        \
     X(SQL_CLEAR_CLOSE, "UPDATE sweep SET opened_by = -1 WHERE id = ? AND state = SWEEP_OPEN")           \
     X(SQL_CLEAR_JOBS, "DELETE FROM job WHERE id IN"                                                     \
                       " (SELECT id FROM job WHERE sweep = ? ORDER BY no LIMIT ?)")                      \

@@ -10,6 +10,7 @@
 #include "server/conn/permission.h"
 #include "server/pilot/pilots.h"
 #include "server/queue/attempts.h"
+#include "server/queue/passed_env.h"
 
 /* ---- jobs of some targets, a turn's worth at a time ---- */
 
@@ -125,6 +126,23 @@ int handle_cancel(struct server *sv, struct ask *ask, const void *request, void 
     return rc;
 }
 
+/* With the variables that the sweeps had from a shell.  A request that fails changes nothing. */
+static int retry_jobs(struct server *sv, struct ask *ask, struct change change,
+                      const struct msg_retry *req, struct msg_changed *rep, struct err *e)
+{
+    const struct target *items = req->targets.items;
+    int rc;
+
+    for (size_t i = 0; i < req->targets.n; i++)
+        if (check_target(sv, ask, &items[i], e) < 0 ||
+            passed_env_renew(sv, items[i].sweep, &req->passed, e) < 0)
+            return -1;
+    rc = change_jobs(sv, ask, change, &req->targets, rep, e);
+    for (size_t i = 0; rc == 0 && i < req->targets.n; i++)
+        rc = passed_env_tidy(sv, items[i].sweep, e);
+    return rc;
+}
+
 int handle_retry(struct server *sv, struct ask *ask, const void *request, void *reply,
                  struct err *e)
 {
@@ -148,7 +166,7 @@ int handle_retry(struct server *sv, struct ask *ask, const void *request, void *
                            name[i]);
         change.how |= 1u << s;
     }
-    return change_jobs(sv, ask, change, &req->targets, reply, e);
+    return retry_jobs(sv, ask, change, req, reply, e);
 }
 
 int handle_pause(struct server *sv, struct ask *ask, const void *request, void *reply,

@@ -22,6 +22,7 @@
 #include "server/handle/why.h"
 #include "server/pilot/pilots.h"
 #include "server/queue/param_index.h"
+#include "server/queue/passed_env.h"
 #include "server/queue/submit_cleanup.h"
 #include "server/queue/subscribe.h"
 #include "server/share/project.h"
@@ -238,7 +239,8 @@ static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_s
     for (size_t i = 0; i < req->work.data.n; i++)
         if (dataset_take(sv, project, sweep, data[i].name, &data[i].set, e) < 0)
             return -1;
-    if (dataset_take(sv, project, sweep, "", &req->work.source, e) < 0 ||
+    if (passed_env_keep(sv, sweep, &req->work.passed, &req->passed, e) < 0 ||
+        dataset_take(sv, project, sweep, "", &req->work.source, e) < 0 ||
         pilots_take_pools(sv, ask->conn, sweep, &req->pools, e) < 0)
         return -1;
     return sweep;

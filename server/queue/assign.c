@@ -11,6 +11,7 @@
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
 #include "server/conn/permission.h"
+#include "server/queue/passed_env.h"
 #include "server/queue/pilot_rows.h"
 #include "server/queue/attempts.h"
 #include "server/queue/rows.h"
@@ -360,6 +361,7 @@ static int sweep_work_load(struct pass *p, size_t number, const struct sweep_wor
                            struct err *e)
 {
     int64_t sweep = p->sweeps[number].id;
+    const char *missing = NULL;
     struct err why = { 0 };
     struct sweep_work *w;
     struct stmt *s;
@@ -380,12 +382,18 @@ static int sweep_work_load(struct pass *p, size_t number, const struct sweep_wor
                               .user = stmt_copy(s, 1, p->arena) };
     rc = schema_read(&work_schema, stmt_bytes(s, 2), p->arena, &w->work, &why);
     stmt_end(s);
+    if (rc == 0 && passed_env_add(p->sv, sweep, &w->work, p->arena, &missing, e) < 0)
+        return -1;
+    if (missing != NULL)
+        rc = err_set(&why, ERR_FAILED, "the value of %s is not known any more", missing);
     if (rc < 0) {
-        const char *text =
-            arena_printf(p->arena,
-                         "it was submitted to another version of ludwig, and its description"
-                         " cannot be read any more (%s): cancel it and submit it again",
-                         why.text);
+        const char *text = arena_printf(p->arena,
+                                        missing != NULL
+                                            ? "%s: cancel it and submit it again"
+                                            : "it was submitted to another version of ludwig, and"
+                                              " its description cannot be read any more (%s):"
+                                              " cancel it and submit it again",
+                                        why.text);
 
         log_event(LOG_WARN, "sweep-refused", "sweep", "%lld", (long long)sweep, "why", "%s",
                   why.text, NULL);

@@ -147,6 +147,8 @@ void batch_leave(struct attempt *a);
 
 /* An earlier phase than that of its outcome in which a runner has it, or may have it. */
 bool attempt_may_run(const struct attempt *a);
+/* The registry has it: it is not settled, nor told without having started. */
+bool attempt_is_recorded(const struct attempt *a);
 /* What a worker says of it when it registers; ATTEMPT_NO: it is settled. */
 enum attempt_state attempt_state_of(const struct attempt *a);
 

@@ -117,11 +117,12 @@ static int write_params(int fd, const struct order *o, const struct value *param
 static int fill_jobdir(struct jobdir *d, const struct scratch *s, int dir_fd, const char *name,
                        const struct order *o, const struct value *params, struct err *e)
 {
+    const struct order kept = order_without_passed(o);
     int result = -1;
 
     d->fd = io_open_dir_at(dir_fd, name, e);
     if (d->fd >= 0)
-        result = scratch_write(d->fd, JOB_ORDER, &order_schema, o, e);
+        result = scratch_write(d->fd, JOB_ORDER, &order_schema, &kept, e);
     if (result == 0 && !order_is_mate(o))
         result = make_process_folders(d, s, o, e);
     if (result == 0 && !order_is_process(o) && mkdirat(d->fd, JOB_SAVE, JOB_DIR_MODE) < 0)
