@@ -45,6 +45,8 @@ static const struct opt options[] = {
     { "reuse", 0, OPT_STR, "all|params|none", AT(reuse), 0, 0,
       "which jobs that are done already need not run: those where everything is the same (all, "
       "without this option), where the parameters are (params), or none" },
+    { "allow-secrets", 0, OPT_FLAG, NULL, AT(over.allow_secrets), 0, 0,
+      "send the source although it is your home folder, or has keys and passwords in it" },
     { "dry-run", 'n', OPT_FLAG, NULL, AT(dry_run), 0, 0,
       "only show what would run; nothing is sent or started. With --json: all configurations" },
     { "wait", 'w', OPT_FLAG, NULL, AT(wait), 0, 0,

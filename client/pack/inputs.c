@@ -160,6 +160,7 @@ static void plan_source(struct inputs *c, const struct spec *s)
     struct walk_plan *plan = &c->source.plan;
     size_t n;
 
+    c->source.seeks_secrets = true;
     plan->top = arena_strdup(c->arena, s->folder);
     plan->rules = ignore_create(plan->top);
     name_paths(plan, s, c->arena);
@@ -227,9 +228,16 @@ static void begin_plan(struct inputs *c, const struct place *to, size_t n_data)
 void inputs_plan(struct inputs *c, const struct spec *s, const struct place *to)
 {
     const struct spec_data *data = s->data.items;
+    struct stat st;
 
     begin_plan(c, to, s->data.n);
+    c->allows_secrets = s->allows_secrets;
     plan_source(c, s);
+    /* Both are copied to sweeps/N. */
+    if (stat(s->file, &st) == 0)
+        readers_add(&c->readers, &st);
+    if (s->list != NULL && stat(s->list, &st) == 0)
+        readers_add(&c->readers, &st);
     for (size_t i = 0; i < s->data.n; i++)
         add_data(c, data[i].path);
 }
@@ -255,6 +263,7 @@ void inputs_free(struct inputs *c)
         return;
     close_store(c);
     ignore_destroy(c->source.plan.rules);
+    buf_free(&c->source.secrets);
     arena_destroy(c->arena);
     free(c->left);
     *c = (struct inputs){ 0 };
@@ -321,12 +330,71 @@ void inputs_note_left_out(const struct inputs *c)
     buf_free(&line);
 }
 
+/* ---- what is secret ---- */
+
+static bool is_home(const char *path)
+{
+    const char *home = getenv("HOME");
+    struct stat st, st_home;
+
+    return home != NULL && stat(home, &st_home) == 0 && stat(path, &st) == 0 &&
+           st.st_dev == st_home.st_dev && st.st_ino == st_home.st_ino;
+}
+
+/* Jobs get the source, it lies on the shared drive, and who sends it seldom thinks of all that is in it. */
+static int check_home(const struct inputs *c, struct err *e)
+{
+    if (c->allows_secrets || !c->source.plan.everything || !is_home(c->source.plan.top))
+        return 0;
+    return err_set(e, ERR_USAGE,
+                   "the source would be your whole home folder, %s: name what the jobs need with "
+                   "source: in the sweep file, or move it into a folder of its own "
+                   "(--allow-secrets sends all of it)",
+                   c->source.plan.top);
+}
+
+static int check_secrets(const struct inputs *c, struct err *e)
+{
+    size_t n = c->source.n_secrets;
+
+    if (c->allows_secrets || n == 0)
+        return 0;
+    return err_set(e, ERR_USAGE,
+                   "the source has %zu file%s or folder%s that should not go to the shared drive: "
+                   "%s%s; leave %s out with a .ludwigignore, or name %s in source:, or add "
+                   "--allow-secrets, if %s meant",
+                   n, n == 1 ? "" : "s", n == 1 ? "" : "s", buf_text(&c->source.secrets),
+                   n > 4 ? ", ..." : "", n == 1 ? "it" : "them", n == 1 ? "it" : "them",
+                   n == 1 ? "it is" : "they are");
+}
+
+/* The project's folder is closed to those who may not read something that goes there. */
+static int limit_readers(struct inputs *c, struct err *e)
+{
+    struct readers all = c->readers, files = c->readers;
+    bool has_closed;
+
+    for (size_t i = 0; i < c->n_trees; i++) {
+        readers_join(&all, &c->trees[i]->readers);
+        readers_join(&files, &c->trees[i]->files);
+    }
+    if (store_limit_readers(c->store, &all, &files, &has_closed, e) < 0)
+        return -1;
+    if (has_closed)
+        output_note("note: some of the files are not for everybody to read, so the folder of "
+                    "project %s was closed to those who may not",
+                    c->to.project);
+    return 0;
+}
+
 /* ---- the steps ---- */
 
 const struct inputs_counted *inputs_count(struct inputs *c, struct err *e)
 {
     int64_t unknown_bytes = 0;
 
+    if (check_home(c, e) < 0)
+        return NULL;
     close_store(c);
     if (c->has_place) {
         c->store = store_open(&c->to, e);
@@ -343,6 +411,8 @@ const struct inputs_counted *inputs_count(struct inputs *c, struct err *e)
         }
         unknown_bytes += c->trees[i]->unknown_bytes;
     }
+    if (check_secrets(c, e) < 0)
+        return NULL;
     pack_inventory_judge(c->inventory, (uint64_t)unknown_bytes);
     if (c->n_left > 1)
         qsort(c->left, c->n_left, sizeof *c->left, compare_left);
@@ -367,6 +437,8 @@ const struct inputs_packed *inputs_pack(const struct inputs_counted *counted, st
     const struct tree_target to = { c->inventory, c->store, &c->bar, c->part_bytes };
     int64_t n_files = 0, bytes = 0;
 
+    if (limit_readers(c, e) < 0)
+        return NULL;
     for (size_t i = 0; i < c->n_trees; i++) {
         n_files += c->trees[i]->unknown_files;
         bytes += c->trees[i]->unknown_bytes;

@@ -24,6 +24,8 @@ struct inputs {
     struct arena *arena;
     struct place to;
     bool has_place;
+    bool allows_secrets;      /* keys and passwords in the source are meant */
+    struct readers readers;   /* of the sweep file */
     struct tree source;       /* without entries: there is none */
     struct inputs_left *left; /* sorted by path */
     size_t n_left, left_capacity;

@@ -153,7 +153,7 @@ static int start_server(const char *state, const struct conf *c, const char *soc
             value_member("sshd", (struct value){ .type = VALUE_MAP, .map = { &sshd, 1 } });
     if (c->slurm.type == VALUE_MAP)
         members[n++] = value_member("slurm", c->slurm);
-    if (io_make_dirs(share, 0755, e) == 0 &&
+    if (io_make_dirs(share, 0700, e) == 0 &&
         write_conf(state, "ludwigd.yaml", members, n, e) == 0 &&
         address_write(state, socket_path, e) == 0)
         pid = start_program(state, "ludwigd", "ludwigd.yaml", "ludwigd.log", e);

@@ -27,6 +27,7 @@ struct spec {
     struct bytes text;  /* all of it, as submitted */
     const char *project;
     bool private_project; /* nobody but its owner may read it */
+    bool allows_secrets;  /* --allow-secrets: keys and passwords in the source are meant */
     const char *name;     /* may be NULL */
     struct list source;   /* const char *, below folder */
     bool has_source;      /* false: everything */
@@ -52,6 +53,7 @@ struct spec_overrides {
     const char *partitions; /* the same; over slurm: */
     int64_t reps;           /* OPT_UNSET: as in the file; priority too */
     int64_t priority;
+    bool allow_secrets;
     bool minimal; /* one job: each parameter's first value, debug: over that */
 };
 

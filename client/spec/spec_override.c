@@ -134,6 +134,7 @@ int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *
     struct spec_reading reading = { .spec = s, .keys = spec_keys };
     struct yaml_keys_reader r = { .file = s->file, .arena = a, .context = &reading };
 
+    s->allows_secrets = o->allow_secrets;
     if (s->list != NULL && o->minimal)
         spec_check_debug(&r);
     if (r.n_errors > 0)

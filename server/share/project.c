@@ -216,7 +216,8 @@ static struct plan plan_of(const struct look *l)
     bool is_own = l->asker == geteuid();
     struct plan p = { .group = l->sv->share_gid, .is_ours = project_is_made_here(l->asker) };
 
-    if (l->is_private)
+    /* A server of one's own has nobody else to show it to. */
+    if (l->is_private || (is_own && p.group == NO_GROUP && geteuid() != 0))
         p.mode = 0700;
     else if (p.is_ours)
         p.mode = is_own && p.group == NO_GROUP ? 0755 : 02750;
