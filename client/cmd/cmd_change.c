@@ -2,8 +2,8 @@
 /* cmd_change.c - ludwig cancel, pause, resume and retry */
 
 /*
- * They change jobs and say how many.  Many jobs are changed only after a question, if there is
- * somebody to be asked.
+ * They change jobs and say how many.  Many jobs are changed, and what has run for long is ended, only
+ * after a question, if there is somebody to be asked.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -123,12 +123,43 @@ static int count_jobs(const struct changing *c, struct target *t, int64_t *n, st
     return 0;
 }
 
+struct long_run {
+    int64_t begun_before; /* ms since 1970 */
+    int64_t n;
+};
+
+static int take_long_run(void *context, const struct job_info *jobs, size_t n, struct err *e)
+{
+    struct long_run *runs = context;
+
+    (void)e;
+    for (size_t i = 0; i < n; i++)
+        runs->n += jobs[i].started_at > 0 && jobs[i].started_at < runs->begun_before;
+    return 0;
+}
+
+/* How many of the jobs would be ended that have run for long: their work would be lost. */
+static int count_long_runs(const struct changing *c, int64_t *n, struct err *e)
+{
+    struct long_run runs = { .begun_before = units_now_ms() - LONG_RUN_MS };
+    struct job_filter running = c->filter;
+
+    *n = 0;
+    if (c->type != MSG_CANCEL || c->request.cancel.drain || c->targets.n == 0)
+        return 0;
+    running.states = opt_state_names(&stateopt_jobs, 1 << JOB_RUNNING, c->arena);
+    if (pages_jobs(c->rpc, &c->targets, &running, take_long_run, &runs, e) < 0)
+        return -1;
+    *n = runs.n;
+    return 0;
+}
+
 /* 1 to go on, 0 when the answer was no, -1. */
 static int confirm(const struct changing *c, struct err *e)
 {
     struct target *items = c->targets.items;
-    int64_t n_sweeps = 0, n_jobs = c->matched;
-    char *question;
+    int64_t n_sweeps = 0, n_jobs = c->matched, n_long;
+    struct buf question = { 0 };
     bool yes;
 
     if (c->options->yes || !output_can_ask())
@@ -138,14 +169,21 @@ static int confirm(const struct changing *c, struct err *e)
         if (c->filter.where == NULL && count_jobs(c, &items[i], &n_jobs, e) < 0)
             return -1;
     }
-    if (n_jobs <= CONFIRM_ABOVE)
+    if (count_long_runs(c, &n_long, e) < 0)
+        return -1;
+    if (n_jobs <= CONFIRM_ABOVE && n_long == 0)
         return 1;
-    question = n_sweeps == 1 ? mem_printf("%s %" PRId64 " jobs of sweep %" PRId64 "?", c->verb,
-                                          n_jobs, items[0].sweep)
-                             : mem_printf("%s %" PRId64 " jobs of %" PRId64 " sweeps?", c->verb,
-                                          n_jobs, n_sweeps);
-    yes = output_ask(question);
-    free(question);
+    buf_printf(&question, "%s %" PRId64 " job%s of ", c->verb, n_jobs, n_jobs == 1 ? "" : "s");
+    if (n_sweeps == 1)
+        buf_printf(&question, "sweep %" PRId64, items[0].sweep);
+    else
+        buf_printf(&question, "%" PRId64 " sweeps", n_sweeps);
+    if (n_long > 0)
+        buf_printf(&question, ", %" PRId64 " of which %s run for more than 10 minutes", n_long,
+                   n_long == 1 ? "has" : "have");
+    buf_add_char(&question, '?');
+    yes = output_ask(buf_text(&question));
+    buf_free(&question);
     if (!yes)
         output_note("nothing was changed");
     return yes;
@@ -353,6 +391,9 @@ static const struct opt retry_options[] = {
       "only those that failed" },
     { "state", 0, OPT_STRS, "STATE", offsetof(struct options, states), 0, 0,
       "only those that are failed or cancelled" },
+    { "env", 0, OPT_STRS, "NAME", offsetof(struct options, env), 0, 0,
+      "pass this variable of the shell again; a sweep that took one has forgotten its value when "
+      "it ended" },
     COMMON_OPTIONS
 };
 
@@ -371,7 +412,9 @@ static const struct opt retry_options[] = {
 /* clang-format on */
 
 CHANGE(cancel, cancel_options, "end jobs, those that run too; nothing of them is left",
-       "What was cancelled runs again after `ludwig retry`.\n");
+       "What was cancelled runs again after `ludwig retry`. On a terminal it asks before\n"
+       "more than 100 jobs, or jobs that have run for more than 10 minutes, are ended;\n"
+       "without one it never asks.\n");
 CHANGE(pause, common, "start no more of these jobs for now; those that run go on",
        "A paused sweep also keeps back what is retried later.\n");
 CHANGE(resume, common, "go on with what was paused",
@@ -380,6 +423,3 @@ CHANGE(retry, retry_options, "run jobs again that failed or were cancelled",
        "The files and the log of the attempt before stay where they are. A retry runs\n"
        "the source as it was submitted: after a change of the program submit the file\n"
        "again, with --reuse params if what is done already shall count.\n");
-    { "env", 0, OPT_STRS, "NAME", offsetof(struct options, env), 0, 0,
-      "pass this variable of the shell again; a sweep that took one has forgotten its value when "
-      "it ended" },

@@ -52,6 +52,7 @@ struct viewer {
     bool harmless;  /* what a terminal would obey is written out */
     bool is_newest; /* the newest attempt is the one that is shown */
     bool ended;     /* the job, or the attempt that is shown */
+    bool is_interrupted;
 };
 
 static void close_file(struct viewer *v)
@@ -203,6 +204,7 @@ static int follow(struct viewer *v, struct rpc *rpc, const struct target *t, str
     if (event == EVENT_INTERRUPT)
         output_note("job %s goes on; `ludwig logs -f %s` comes back to it", v->job, v->job);
     v->session->is_subscribed = false;
+    v->is_interrupted = event == EVENT_INTERRUPT;
     subscription_end(&sub);
     return result;
 }
@@ -266,7 +268,7 @@ static int show_logs(struct cli *cli, struct err *e)
         free(v.path);
     }
     session_close(&s);
-    return result < 0 ? -1 : EXIT_WELL;
+    return result < 0 ? -1 : v.is_interrupted ? EXIT_INTERRUPTED : EXIT_WELL;
 }
 
 const struct command cmd_logs = {

@@ -373,7 +373,7 @@ static int watch(struct watch *w, struct err *e)
         return -1;
     if (result == 0) {
         output_note("the jobs go on");
-        return EXIT_FAILED;
+        return EXIT_INTERRUPTED;
     }
     /* The last picture tells why jobs failed.  Anything may still lie in the old connection. */
     if (w->has_screen && w->n == 1 &&

@@ -51,7 +51,7 @@ static int follow(struct subscription *sub, struct progress *p, char **refused, 
             output_note("sweep %" PRId64 " goes on; `ludwig status %" PRId64
                         "` says how far it is, `ludwig cancel %" PRId64 "` ends it",
                         sub->requests[0].sweep, sub->requests[0].sweep, sub->requests[0].sweep);
-            return EXIT_FAILED;
+            return EXIT_INTERRUPTED;
         }
         if (event == EVENT_CHANGES) {
             const char *why = changes.sweep.refused;

@@ -277,7 +277,7 @@ interrupted() {
     id=$(submit m.yaml --reuse none)
     status=0
     TERM=xterm terminal 24x80 --type ' running' '\x03' ludwig watch "$id" >screen || status=$?
-    [ $status = 1 ]
+    [ $status = 130 ]
     grep -q 'the jobs go on' screen
     wait_until 10 '[ "$(jobs_in running '"$id"')" = 2 ]'
     open later
