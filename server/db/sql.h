@@ -211,7 +211,11 @@
     X(SQL_JOB_PAGE, "SELECT id, no, state FROM job WHERE sweep = ? AND no > ? AND no <= ?"                              \
                     " ORDER BY no LIMIT ?")                                                                             \
     X(SQL_JOB_INFO,                                                                                                     \
-      "SELECT j.sweep, j.no, q.no, j.name, j.rep, j.state, j.reason, j.queued_at, j.ended_at,"                          \
+      /* ended_at as the worker measured it: ludwigd may have been away then */                                         \
+      "SELECT j.sweep, j.no, q.no, j.name, j.rep, j.state, j.reason, j.queued_at,"                                      \
+      " CASE WHEN a.ended_at > 0 AND (j.state, a.state) IN (VALUES(JOB_DONE, ATTEMPT_DONE),"                            \
+      " (JOB_FAILED, ATTEMPT_FAILED), (JOB_CANCELLED, ATTEMPT_CANCELLED))"                                              \
+      " THEN a.ended_at ELSE j.ended_at END,"                                                                           \
       " q.value, a.no, a.state, a.exit_code, a.signal, a.reason, a.started_at, w.node, a.cause,"                        \
       " j.held, w.partition"                                                                                            \
       " FROM job j JOIN param q ON q.id = j.param LEFT JOIN attempt a ON a.id = j.attempt"                              \
