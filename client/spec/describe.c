@@ -32,6 +32,8 @@ void describe_resources(struct buf *out, const struct resources *r)
         buf_add_str(out, ", ");
         units_add_size(out, r->memory_bytes);
         buf_add_str(out, " of memory");
+    } else {
+        buf_add_str(out, ", memory not limited");
     }
     if (r->time_ms > 0) {
         buf_add_str(out, ", at most ");
@@ -102,8 +104,6 @@ void describe_checkpoint(struct buf *out, const struct checkpoint *c)
     }
 }
 
-void describe_time(struct buf *out, double hours, const char *of)
-{
 void describe_passed(struct buf *out, const struct jobspec *w)
 {
     if (w->passed.n == 0)
@@ -113,6 +113,8 @@ void describe_passed(struct buf *out, const struct jobspec *w)
                w->passed.n == 1 ? "its value" : "their values");
 }
 
+void describe_time(struct buf *out, double hours, const char *of)
+{
     static const double sensible = 0.001; /* fewer hours than that say nothing */
 
     if (hours >= 100) {

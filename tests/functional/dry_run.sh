@@ -106,7 +106,7 @@ needs() {
     [ "$(line data)" = 'cats: on the shared drive, packed when it is submitted' ]
     [ "$(line 'to save')" = 'SIGUSR1, then 1 min to end; copied every 10 min' ]
     ludwig submit sweep.yaml --dry-run >out
-    [ "$(line 'each job')" = '0.5 CPUs' ]
+    [ "$(line 'each job')" = '0.5 CPUs, memory not limited' ]
     not grep -qE '^(nodes|batch|retry|to save|slurm|left out)' out
 }
 it 'what was understood of how jobs run is shown' needs

@@ -210,7 +210,7 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
     j->oom = j->is_limited ? &site->limit->oom : site->oom;
     j->kills = j->oom == NULL ? -1 : oom_kills(j->oom);
     j->hits = j->oom == NULL ? -1 : oom_hits(j->oom);
-    if (j->in_slurm && !j->is_limited)
+    if (!j->is_limited)
         memwatch_begin(&j->memwatch, j->memory_bytes);
 
     if (mp_read(packed.data, packed.n, a, &params, &e) < 0)

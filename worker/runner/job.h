@@ -68,7 +68,7 @@ struct job {
     const struct oom *oom;
     int64_t kills, hits; /* oom_kills and oom_hits when it began */
     int64_t memory_bytes;
-    struct memwatch memwatch; /* inside Slurm, where it is not */
+    struct memwatch memwatch; /* where it is not */
     struct outcome outcome;
     char reason[REASON_MAX_BYTES + 1];
 };
