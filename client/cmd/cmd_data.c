@@ -187,8 +187,11 @@ static int run_push(struct data *d, struct err *e)
         return -1;
     to.drive = session_drive(&d->session, e);
     request = (struct msg_open_project){ .project = to.project };
-    if (to.drive == NULL || rpc_call(&d->session.rpc, MSG_OPEN_PROJECT, &request, &answer, e) < 0 ||
-        (answer.folder.mode != 0 && store_make_project(&to, &answer.folder, e) < 0))
+    if (to.drive == NULL || rpc_call(&d->session.rpc, MSG_OPEN_PROJECT, &request, &answer, e) < 0)
+        return -1;
+    if (answer.project != NULL)
+        to.project = arena_strdup(d->cli->arena, answer.project);
+    if (answer.folder.mode != 0 && store_make_project(&to, &answer.folder, e) < 0)
         return -1;
     inputs_plan_paths(&d->cargo, paths, n, &to);
     if (inputs_send(&d->cargo, e) < 0)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "client/pack/inputs.h"
+#include "client/query/pages.h"
 #include "client/session/session.h"
 #include "client/session/sweep_wait.h"
 #include "client/submit/dryrun.h"
@@ -33,6 +34,8 @@ static const struct opt options[] = {
       "take the configurations from this file, a JSON object on each line, instead of params: "
       "and what goes with it; - is standard input" },
     { "reps", 0, OPT_INT, "N", AT(over.reps), 1, REPS_MAX, "replications of each configuration" },
+    { "project", 0, OPT_STR, "NAME", AT(over.project), 0, 0,
+      "put it into this project, whatever the file says" },
     { "name", 0, OPT_STR, "NAME", AT(over.name), 0, 0, "what listings call the sweep" },
     { "minimal", 0, OPT_FLAG, NULL, AT(over.minimal), 0, 0,
       "one short job: each parameter's first value, and those of debug: in the file" },
@@ -121,8 +124,11 @@ static int read_order(struct submit_request *o, const struct options *opts, stru
 
 /* ---- submitting ---- */
 
-static int say_submitted(const struct msg_submitted *done, bool json, struct err *e)
+static int say_submitted(const struct msg_submitted *done, const char *user, bool json,
+                         struct err *e)
 {
+    int n_project = pages_project_bytes(done->project, user);
+    bool is_short = done->project[n_project] != '\0'; /* its name is another's as well */
     struct buf out = { 0 };
     int64_t n = done->done_otherwise;
 
@@ -132,9 +138,11 @@ static int say_submitted(const struct msg_submitted *done, bool json, struct err
                     "another command, source or data: --reuse params takes %s",
                     n, n == 1 ? "was" : "were", n == 1 ? "it" : "them");
     output_note("sweep %" PRId64 ": %" PRId64 " configuration%s x %" PRId64 " = %" PRId64
-                " job%s (%" PRId64 " reused, %" PRId64 " queued) in project %s",
+                " job%s (%" PRId64 " reused, %" PRId64 " queued) in project %.*s%s%s%s",
                 done->sweep, done->configs, done->configs == 1 ? "" : "s", done->reps, done->jobs,
-                done->jobs == 1 ? "" : "s", done->reused, done->queued, done->project);
+                done->jobs == 1 ? "" : "s", done->reused, done->queued, n_project,
+                done->project, is_short ? " (its folder is " : "", is_short ? done->project : "",
+                is_short ? ")" : "");
     if (done->note != NULL)
         output_note("note: no worker can run it, so it waits: %s", done->note);
     if (json)
@@ -167,7 +175,7 @@ static int submit(const struct submit_request *o, const struct options *opts, st
         result = submit_sweep(o, &s, &done, e);
     submit_end_look(o->git);
     if (result == 0)
-        result = say_submitted(&done, opts->json, e);
+        result = say_submitted(&done, s.rpc.welcome.user, opts->json, e);
     if (result == 0 && opts->wait)
         result = sweep_wait(&s.rpc, done.sweep, e);
     session_close(&s);

@@ -21,6 +21,16 @@ bool pages_is_of(const char *owner, const char *user)
                                 (n == strlen(user) && strncmp(owner, user, n) == 0)));
 }
 
+int pages_project_bytes(const char *project, const char *owner)
+{
+    size_t n = strlen(project), n_account = owner == NULL ? 0 : strcspn(owner, "/");
+
+    if (n_account > 0 && n > n_account + 1 && project[n - n_account - 1] == '.' &&
+        strncmp(project + n - n_account, owner, n_account) == 0)
+        n -= n_account + 1;
+    return (int)n;
+}
+
 bool pages_is_wanted(const struct sweep_filter *f, const struct sweep_info *s)
 {
     return (f->user == NULL || (s->user != NULL && pages_is_of(s->user, f->user))) &&

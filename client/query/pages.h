@@ -14,6 +14,8 @@
 /* Whether the sweep of this owner ("lab/alice" for one of those who share the account lab) is the
  * user's, who is named so, or as lab, or as alice. */
 bool pages_is_of(const char *owner, const char *user);
+/* How many bytes of the project's name are shown beside its owner's: of bob's code.bob, code. */
+int pages_project_bytes(const char *project, const char *owner);
 
 struct sweep_filter {
     const char *user; /* NULL: anybody's */

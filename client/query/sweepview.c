@@ -157,7 +157,10 @@ void sweepview_add_row(struct table *t, const struct sweep_info *s, int64_t now_
     struct buf time = { 0 };
 
     table_printf(t, TONE_PLAIN, "%" PRId64, s->sweep);
-    table_add(t, TONE_PLAIN, s->project);
+    if (s->project == NULL)
+        table_add(t, TONE_PLAIN, NULL);
+    else
+        table_printf(t, TONE_PLAIN, "%.*s", pages_project_bytes(s->project, s->user), s->project);
     table_add(t, TONE_PLAIN, s->name);
     table_add(t, TONE_PLAIN, s->user);
     table_add(t, sweepview_tone(s->state), sweep_state_names[s->state]);
@@ -214,8 +217,9 @@ static void add_description(struct table *t, const struct sweep_info *s, int64_t
     buf_printf(&text, "%" PRId64, s->sweep);
     if (s->name != NULL && s->name[0] != '\0')
         buf_printf(&text, " %s", s->name);
-    buf_printf(&text, " in project %s, by %s", s->project != NULL ? s->project : "?",
-               s->user != NULL ? s->user : "?");
+    buf_printf(&text, " in project %.*s, by %s",
+               s->project != NULL ? pages_project_bytes(s->project, s->user) : 1,
+               s->project != NULL ? s->project : "?", s->user != NULL ? s->user : "?");
     add_line(t, "sweep", TONE_STRONG, &text);
     buf_add_str(&text, sweep_state_names[s->state]);
     if (s->state == SWEEP_PAUSED)

@@ -48,7 +48,8 @@ struct spec {
 /* What the command line says over the file. */
 struct spec_overrides {
     struct list set;        /* const char *: name=VALUE */
-    const char *name;       /* NULL: as in the file */
+    const char *project;    /* NULL: as in the file */
+    const char *name;       /* the same */
     const char *nodes;      /* names with commas between; NULL: as in the file */
     const char *partitions; /* the same; over slurm: */
     int64_t reps;           /* OPT_UNSET: as in the file; priority too */

@@ -7,6 +7,7 @@
 #include "client/spec/sample.h"
 #include "client/spec/spec_internal.h"
 #include "client/term/opt.h"
+#include "common/base/path.h"
 #include "common/proto/sbatch.h"
 
 static struct list split(struct arena *a, const char *text)
@@ -141,6 +142,11 @@ int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *
         return spec_end(&r, true, e);
     if (override_params(s, o, a, e) < 0)
         return -1;
+    if (o->project != NULL && (!path_is_portable_name(o->project) || o->project[0] == '.'))
+        return err_set(e, ERR_USAGE, "--project: '%s' cannot be a folder on every system",
+                       o->project);
+    if (o->project != NULL)
+        s->project = o->project;
     if (o->name != NULL && strlen(o->name) > NAME_MAX_BYTES)
         return err_set(e, ERR_USAGE, "--name: more than %d bytes", NAME_MAX_BYTES);
     if (o->name != NULL && spec_has_control(o->name))

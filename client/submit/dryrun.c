@@ -30,6 +30,7 @@ struct dryrun {
     const struct submit_request *order;
     struct session session;
     struct err offline;              /* why no server was asked; ERR_NONE: one was */
+    const char *project;             /* its folder's name, as far as a server could be asked */
     struct share_connection *drive;  /* NULL: it cannot be seen */
     struct share_connection mounted; /* without a server */
     struct inputs cargo;
@@ -188,7 +189,7 @@ static int preview(struct dryrun *d, const struct jobspec *work, struct err *e)
     struct look w = { .dryrun = d,
                       .rpc = is_asked(d) ? &d->session.rpc : NULL,
                       .request = {
-                          .project = o->spec.project, .reps = o->spec.reps, .reuse = o->reuse } };
+                          .project = d->project, .reps = o->spec.reps, .reuse = o->reuse } };
     bool repeats = may_repeat(o);
     int result;
 
@@ -229,6 +230,27 @@ static struct share_connection *find_drive(struct dryrun *d)
     return drive;
 }
 
+/* Where its name is another's, the project is called otherwise. */
+static int find_project(struct dryrun *d, struct err *e)
+{
+    const struct submit_request *o = d->order;
+    struct buf none = { 0 };
+    struct msg_preview request = { .project = o->spec.project, .reps = o->spec.reps };
+    struct msg_previewed answer;
+    int result = 0;
+
+    d->project = o->spec.project;
+    if (!is_asked(d))
+        return 0;
+    mp_add_list(&none, 0);
+    request.configs = buf_bytes(&none);
+    result = rpc_call(&d->session.rpc, MSG_PREVIEW, &request, &answer, e);
+    if (result == 0 && answer.project != NULL)
+        d->project = arena_strdup(o->cli->arena, answer.project);
+    buf_free(&none);
+    return result;
+}
+
 static int find_out(struct dryrun *d, struct err *e)
 {
     const struct submit_request *o = d->order;
@@ -244,7 +266,9 @@ static int find_out(struct dryrun *d, struct err *e)
         d->offline = why;
     }
     d->drive = find_drive(d);
-    to = (struct place){ .drive = d->drive, .project = o->spec.project };
+    if (find_project(d, e) < 0)
+        return -1;
+    to = (struct place){ .drive = d->drive, .project = d->project };
     inputs_plan(&d->cargo, &o->spec, d->drive != NULL ? &to : NULL);
     counted = inputs_count(&d->cargo, e);
     if (counted == NULL)
@@ -343,7 +367,7 @@ static void add_json_head(struct buf *out, const struct dryrun *d)
     double hours = estimate_hours(d);
 
     buf_add_str(out, "{\"v\":1,\"project\":");
-    quote_add(out, o->spec.project, strlen(o->spec.project));
+    quote_add(out, d->project, strlen(d->project));
     buf_printf(out, ",\"configs\":%" PRId64 ",\"reps\":%" PRId64 ",\"jobs\":%" PRId64, d->configs,
                o->spec.reps, count_jobs(d));
     add_number_or_null(out, "reused", is_asked(d), d->reused);

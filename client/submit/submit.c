@@ -75,6 +75,8 @@ static int open_project(struct submission *s, struct err *e)
         return -1;
     if (s->to.drive == NULL)
         return err_set(e, why.kind, "%s", why.text);
+    if (answer.project != NULL)
+        s->to.project = arena_strdup(s->request->cli->arena, answer.project);
     return answer.folder.mode == 0 ? 0 : store_make_project(&s->to, &answer.folder, e);
 }
 
@@ -126,7 +128,7 @@ static const struct inputs_packed *pack_inputs(struct submission *s, struct err 
         inputs_note_left_out(&s->inputs);
     }
     for (size_t i = 0; i < o->spec.data.n; i++)
-        if (data[i].share != NULL && pack_on_share(&s->session->rpc, o->spec.project, data[i].share,
+        if (data[i].share != NULL && pack_on_share(&s->session->rpc, s->to.project, data[i].share,
                                                    &s->inputs.data[i].set, e) < 0)
             return NULL;
     packed = inputs_pack(counted, e);
@@ -161,11 +163,25 @@ static int add_sweep_files(const struct submission *s, const struct inputs_arriv
     return result;
 }
 
+/* Two programs in one project share param_001 and all that follows, which is seldom meant. */
+static void note_folder(const struct submission *s, const char *before)
+{
+    struct buf name = { 0 };
+
+    if (before == NULL)
+        return;
+    safe_text_add_harmless(&name, before, strlen(before), "");
+    output_note("note: project %s was submitted from %s before; if this is another program, give it "
+                "a project of its own (--project NAME)",
+                s->request->spec.project, buf_text(&name));
+    buf_free(&name);
+}
+
 static int try_once(struct submission *s, struct msg_submitted *done, struct err *e)
 {
     const struct submit_request *o = s->request;
     const struct inputs_packed *packed = pack_inputs(s, e);
-    const struct msg_submit_begin begin = submit_request_begin(o, &s->work);
+    const struct msg_submit_begin begin = submit_request_begin(o, s->to.project, &s->work);
     const struct inputs_arrived *arrived;
     const struct inputs_settled *settled;
     const struct sweep_asked *asked;
@@ -179,6 +195,8 @@ static int try_once(struct submission *s, struct msg_submitted *done, struct err
         return -1;
     inputs_push(packed);
     open = sweep_send_opened(asked, e);
+    if (open != NULL)
+        note_folder(s, sweep_send_before(open));
     arrived = open == NULL ? NULL : inputs_arrive(packed, e);
     if (arrived == NULL || add_sweep_files(s, arrived, sweep_send_number(open), e) < 0)
         return -1;

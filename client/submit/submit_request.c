@@ -5,17 +5,20 @@
 
 #include "client/submit/submit_request.h"
 #include "common/base/quote.h"
+#include "common/base/utf8.h"
 #include "common/data/json.h"
 
 /* Longer lists are not written out: they were computed. */
 enum { WRITTEN_VALUES_MAX = 1000 };
 
-struct msg_submit_begin submit_request_begin(const struct submit_request *o,
+struct msg_submit_begin submit_request_begin(const struct submit_request *o, const char *project,
                                              const struct jobspec *w)
 {
     const struct spec *s = &o->spec;
+    bool has_name = s->folder != NULL && utf8_valid(s->folder, strlen(s->folder)) == strlen(s->folder);
 
-    return (struct msg_submit_begin){ .project = s->project,
+    return (struct msg_submit_begin){ .project = project,
+                                      .from = has_name ? s->folder : NULL,
                                       .private_project = s->private_project,
                                       .name = s->name,
                                       .reps = s->reps,

@@ -32,7 +32,7 @@ void submit_request_add_summary(const struct submit_request *o, const struct job
                                 int64_t sweep, struct buf *json);
 
 /* What ludwigd is told first. */
-struct msg_submit_begin submit_request_begin(const struct submit_request *o,
+struct msg_submit_begin submit_request_begin(const struct submit_request *o, const char *project,
                                              const struct jobspec *w);
 
 #endif

@@ -9,6 +9,8 @@
 /* The type of a step says how far this has come; only the functions here make one from the one before. */
 struct sweep {
     struct rpc *rpc;
+    struct arena *arena;
+    const char *before;
     int64_t n_opened; /* the connection that the sweep belongs to */
     int64_t reps, number, configs;
     int64_t next, taken; /* chunks */
@@ -70,7 +72,7 @@ struct sweep_asked *sweep_send_begin(struct rpc *r, const struct msg_submit_begi
     struct token id;
     bool lost;
 
-    *s = (struct sweep){ .rpc = r, .n_opened = r->n_opened, .reps = begin->reps };
+    *s = (struct sweep){ .rpc = r, .arena = a, .n_opened = r->n_opened, .reps = begin->reps };
     token_make(&id);
     if (rpc_send(r, MSG_SUBMIT_BEGIN, &id, begin, &lost, e) < 0)
         return NULL;
@@ -86,7 +88,13 @@ struct sweep_open *sweep_send_opened(const struct sweep_asked *asked, struct err
     if (check_connection(s, e) < 0 || rpc_receive(s->rpc, MSG_SUBMIT_OPEN, &reply, &lost, e) < 0)
         return NULL;
     s->number = reply.sweep;
+    s->before = reply.before == NULL ? NULL : arena_strdup(s->arena, reply.before);
     return (struct sweep_open *)s;
+}
+
+const char *sweep_send_before(const struct sweep_open *open)
+{
+    return of_step(open)->before;
 }
 
 int64_t sweep_send_number(const struct sweep_open *open)

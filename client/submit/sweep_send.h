@@ -30,6 +30,8 @@ struct sweep_asked *sweep_send_begin(struct rpc *r, const struct msg_submit_begi
 /* Until ludwigd has made it. */
 struct sweep_open *sweep_send_opened(const struct sweep_asked *asked, struct err *e);
 int64_t sweep_send_number(const struct sweep_open *open);
+/* Where the project was submitted from the last time, if that is another folder; else NULL. */
+const char *sweep_send_before(const struct sweep_open *open);
 /* Sends the first configs of the points. */
 struct sweep_sent *sweep_send_points(const struct sweep_open *open, const struct points *points,
                                      int64_t configs, struct err *e);

@@ -276,6 +276,7 @@ static const struct field open_project_fields[] = {
 
 static const struct field project_open_fields[] = {
     FIELD_OF(struct msg_project_open, folder, FIELD_STRUCT, 0, 0, &folder_order_schema),
+    FIELD(struct msg_project_open, project, FIELD_STR, 0, NAME_MAX_BYTES),
 };
 
 static const struct field submit_begin_fields[] = {
@@ -292,11 +293,13 @@ static const struct field submit_begin_fields[] = {
     FIELD_OF(struct msg_submit_begin, ranking, FIELD_STRUCT, 0, 0, &ranking_schema),
     FIELD_OF(struct msg_submit_begin, work, FIELD_STRUCT, FIELD_REQUIRED, 0, &work_schema),
     FIELD_OF(struct msg_submit_begin, passed, FIELD_LIST, 0, PASSED_MAX, &env_entry_schema),
+    FIELD(struct msg_submit_begin, from, FIELD_STR, 0, 4096),
 };
 
 static const struct field submit_open_fields[] = {
     FIELD(struct msg_submit_open, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
     FIELD_OF(struct msg_submit_open, folder, FIELD_STRUCT, 0, 0, &folder_order_schema),
+    FIELD(struct msg_submit_open, before, FIELD_STR, 0, 4096),
 };
 
 static const struct field submit_chunk_fields[] = {
@@ -370,6 +373,7 @@ static const struct field preview_fields[] = {
 };
 
 static const struct field previewed_fields[] = {
+    FIELD(struct msg_previewed, project, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct msg_previewed, owner, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct msg_previewed, is_own, FIELD_BOOL, 0, 0),
     FIELD(struct msg_previewed, reused, FIELD_INT, 0, JOBS_MAX),

@@ -172,6 +172,8 @@ struct folder_order {
 
 struct msg_project_open {
     struct folder_order folder;
+    const char *project; /* what it is called from here on: its folder's name, NAME.USER where the
+                            name is another's */
 };
 
 struct msg_submit_begin {
@@ -188,11 +190,13 @@ struct msg_submit_begin {
     struct ranking ranking;
     struct jobspec work;
     struct list passed; /* struct env_entry: the values of work.passed, which nobody is told again */
+    const char *from;   /* the folder of the sweep file, as the client's machine calls it; or NULL */
 };
 
 struct msg_submit_open {
     int64_t sweep;
     struct folder_order folder; /* to be made before submit_end */
+    const char *before; /* where the project was submitted from the last time; NULL: there, too */
 };
 
 /* chain: SHA-256 over the chain before it (zeroes at first) and the chunk's bytes */
@@ -280,7 +284,8 @@ struct msg_preview {
 };
 
 struct msg_previewed {
-    const char *owner; /* of the project; NULL: there is none yet */
+    const char *project; /* as in project_open */
+    const char *owner;   /* of the project; NULL: there is none yet */
     bool is_own;       /* the asker may submit to it */
     int64_t reused;    /* jobs of these configurations that are done already */
     int64_t ran_jobs;  /* of this project, all sweeps: how many have ended well, */

@@ -181,11 +181,14 @@
     "CREATE TRIGGER passed_removed AFTER DELETE ON sweep"                                          \
     " BEGIN DELETE FROM passed WHERE sweep = old.id; END;"
 
+/* where the sweep file lay that was submitted last; NULL: not known */
+#define MIGRATION_8 "ALTER TABLE project ADD COLUMN from_folder TEXT;"
+
 /* clang-format on */
 
 /* n-th: n */
 #define MIGRATIONS(X) \
     X(MIGRATION_1) X(MIGRATION_2) X(MIGRATION_3) X(MIGRATION_4) X(MIGRATION_5) X(MIGRATION_6) \
-    X(MIGRATION_7)
+    X(MIGRATION_7) X(MIGRATION_8)
 
 #endif

@@ -12,6 +12,8 @@
 #define SQL_SUBMIT(X)                                                                                   \
     X(SQL_PROJECT_GET, "SELECT id, uid, user FROM project WHERE name = ?")                              \
     X(SQL_PROJECT_ADD, "INSERT INTO project(name, uid, user) VALUES(?, ?, ?)")                          \
+    X(SQL_PROJECT_FROM, "SELECT from_folder FROM project WHERE id = ?")                                 \
+    X(SQL_PROJECT_SET_FROM, "UPDATE project SET from_folder = ?2 WHERE id = ?1")                        \
     X(SQL_PROJECT_PARAMS, "SELECT params FROM project WHERE id = ?")                                    \
     X(SQL_PROJECT_SET_PARAMS, "UPDATE project SET params = ?2 WHERE id = ?1")                           \
     X(SQL_OPEN_COUNT, "SELECT count(*) FROM sweep WHERE state = SWEEP_OPEN AND opened_by = ?")          \

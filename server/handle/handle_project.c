@@ -22,7 +22,8 @@ int handle_open_project(struct server *sv, struct ask *ask, const void *request,
         return -1;
     if (req->wants_pilots)
         pilots_expect(sv);
-    return project_prepare(sv, ask, req->project, req->private_project, &rep->folder, e);
+    return project_prepare(sv, ask, req->project, req->private_project, &rep->project, &rep->folder,
+                           e);
 }
 
 /* Where it stands, in ask->progress: configurations looked at, jobs found done. */
@@ -75,22 +76,24 @@ int handle_preview(struct server *sv, struct ask *ask, const void *request, void
 {
     struct look l = { .sv = sv, .ask = ask, .req = request };
     struct msg_previewed *rep = reply;
-    const char *name = l.req->project, *owner = NULL;
+    const char *name = project_find(sv, ask->conn, l.req->project, ask->arena, e), *owner = NULL;
     int64_t owner_uid;
     uid_t uid = 0;
-    int rc = db_get(sv->db, e, SQL_PROJECT_GET, "s>iis", name, &l.project, &owner_uid, ask->arena,
-                    &rep->owner);
+    int rc = name == NULL ? -1
+                          : db_get(sv->db, e, SQL_PROJECT_GET, "s>iis", name, &l.project, &owner_uid,
+                                   ask->arena, &rep->owner);
 
+    rep->project = name;
     rep->is_own = rc != 1 || owner_uid == (int64_t)ask->conn->uid;
     if (rc == 0) {
         /* One without a row may have a folder, of an earlier ludwigd's or made by hand. */
         rc = project_check_name(name, e);
         if (rc == 0)
             rc = project_folder_owner(sv, ask, name, &uid, &owner, e);
-        if (rc == 0 && owner != NULL) {
+        if (rc == 0 && owner != NULL && uid != ask->conn->uid)
+            rep->project = project_other_name(ask->conn, name, ask->arena);
+        else if (rc == 0)
             rep->owner = owner;
-            rep->is_own = uid == ask->conn->uid;
-        }
         return rc;
     }
     /* What another's project holds is not told. */

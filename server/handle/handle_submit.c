@@ -217,9 +217,24 @@ static int64_t sweep_add(struct server *sv, struct ask *ask, const struct msg_su
     return rc < 0 ? -1 : db_last_id(sv->db);
 }
 
+/* Where the project is submitted from.  *before: where it was the last time, if that is another folder. */
+static int take_from(struct server *sv, struct ask *ask, int64_t project, const char *from,
+                     const char **before, struct err *e)
+{
+    const char *last = NULL;
+
+    if (from == NULL || check_text(from, "from", NULL) < 0)
+        return 0;
+    if (db_get(sv->db, e, SQL_PROJECT_FROM, "i>s", project, ask->arena, &last) < 0)
+        return -1;
+    if (last != NULL && strcmp(last, from) != 0)
+        *before = last;
+    return db_run(sv->db, e, SQL_PROJECT_SET_FROM, "is", project, from) < 0 ? -1 : 0;
+}
+
 /* The sweep's number. */
 static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_submit_begin *req,
-                          struct err *e)
+                          const char **before, struct err *e)
 {
     const struct data_entry *data = req->work.data.items;
     int64_t n_open = 0;
@@ -230,7 +245,7 @@ static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_s
     if (n_open >= SUBMITS_OPEN_MAX)
         return err_set(e, ERR_BUSY, "%d submits are open on this connection", SUBMITS_OPEN_MAX);
     project = project_take(sv, ask->conn, req->project, e);
-    if (project < 0)
+    if (project < 0 || take_from(sv, ask, project, req->from, before, e) < 0)
         return -1;
     ask->conn->has_submits = true;
     sweep = sweep_add(sv, ask, req, project, e);
@@ -254,13 +269,13 @@ int handle_submit_begin(struct server *sv, struct ask *ask, const void *request,
     int rc = check_submit(&sv->conf, ask->conn, req, e);
 
     if (rc == 0)
-        rc = project_prepare(sv, ask, req->project, req->private_project, &rep->folder, e);
+        rc = project_prepare(sv, ask, req->project, req->private_project, NULL, &rep->folder, e);
     if (rc != 0)
         return rc;
     rc = db_get(sv->db, e, SQL_OPEN_BEGUN, "it>i", ask->conn->number, &ask->envelope->id,
                 &rep->sweep);
     if (rc == 0)
-        rep->sweep = open_sweep(sv, ask, req, e);
+        rep->sweep = open_sweep(sv, ask, req, &rep->before, e);
     return rc < 0 || rep->sweep < 0 ? -1 : 0;
 }
 

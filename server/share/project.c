@@ -41,6 +41,34 @@ static int refuse(const char *name, const char *owner, struct err *e)
                    owner);
 }
 
+/* ---- its name ---- */
+
+const char *project_other_name(const struct conn *c, const char *name, struct arena *a)
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+
+    if (c->user[0] == '\0' || strspn(c->user, safe) != strlen(c->user))
+        return arena_printf(a, "%s.%lld", name, (long long)c->uid);
+    return arena_printf(a, "%s.%s", name, c->user);
+}
+
+const char *project_find(struct server *sv, const struct conn *c, const char *name, struct arena *a,
+                         struct err *e)
+{
+    const char *other = project_other_name(c, name, a);
+    int64_t id, uid = 0, other_uid = 0;
+    int rc = db_get(sv->db, e, SQL_PROJECT_GET, "s>ii", name, &id, &uid), other_rc;
+
+    if (rc < 0)
+        return NULL;
+    if (rc == 1 && uid == (int64_t)c->uid)
+        return name;
+    other_rc = db_get(sv->db, e, SQL_PROJECT_GET, "s>ii", other, &id, &other_uid);
+    if (other_rc < 0)
+        return NULL;
+    return rc == 1 || (other_rc == 1 && other_uid == (int64_t)c->uid) ? other : name;
+}
+
 /* ---- its row ---- */
 
 /* Its id, 0 when there is none, -1 when it is somebody else's. */
@@ -77,6 +105,7 @@ int64_t project_take(struct server *sv, const struct conn *c, const char *name, 
 struct look {
     const struct server *sv;
     char *name;
+    char *other_name; /* it is this one if the folder is somebody else's; NULL: it is none then */
     uid_t asker;
     bool is_private;
     bool has_groups;      /* the kernel has told them */
@@ -96,6 +125,7 @@ static void look_free(void *context)
 
     free(l->groups.items);
     free(l->owner_name);
+    free(l->other_name);
     free(l->name);
     free(l);
 }
@@ -332,6 +362,13 @@ static int prepare(void *context, struct err *e)
     if (folder_open(l, e) < 0)
         return -1;
     rc = folder_look(l, &st, e);
+    if (rc == 1 && l->other_name != NULL && l->has_owners && S_ISDIR(st.st_mode) &&
+        st.st_uid != l->asker && !may_be_unfinished(&p, &st)) {
+        free(l->name);
+        l->name = l->other_name;
+        l->other_name = NULL;
+        rc = folder_look(l, &st, e);
+    }
     if (rc == 0 || (rc == 1 && may_be_unfinished(&p, &st))) {
         rc = make_alone(l, &p, e);
         if (rc == 1)
@@ -349,18 +386,27 @@ static int prepare(void *context, struct err *e)
 }
 
 int project_prepare(struct server *sv, struct ask *ask, const char *name, bool is_private,
-                    struct folder_order *order, struct err *e)
+                    const char **meant, struct folder_order *order, struct err *e)
 {
     struct look *l = request_task_context(ask);
+    const char *found = name;
+    int64_t own;
 
     if (l == NULL) {
-        if (find_own(sv, ask->conn, name, e) < 0)
+        if (meant != NULL)
+            found = project_find(sv, ask->conn, name, ask->arena, e);
+        own = found == NULL ? -1 : find_own(sv, ask->conn, found, e);
+        if (own < 0)
             return -1;
-        l = look_at(sv, ask->conn, name);
+        l = look_at(sv, ask->conn, found);
         l->is_private = is_private;
+        if (meant != NULL && own == 0 && found == name)
+            l->other_name = mem_strdup(project_other_name(ask->conn, name, ask->arena));
         return request_task_begin(sv, ask, prepare, look_free, l);
     }
     *order = l->order;
+    if (meant != NULL)
+        *meant = arena_strdup(ask->arena, l->name);
     return request_task_end(ask, e);
 }
 

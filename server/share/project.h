@@ -15,6 +15,13 @@ struct ask;
 /* A name that every system can show, and that hides nothing. */
 int project_check_name(const char *name, struct err *e);
 
+/* What a name means to the asker, in the arena: a project of that name which is the asker's, or nobody's
+ * yet; where it is another's, NAME.USER.  By the database alone; NULL with e set. */
+const char *project_find(struct server *sv, const struct conn *c, const char *name, struct arena *a,
+                         struct err *e);
+/* NAME.USER. */
+const char *project_other_name(const struct conn *c, const char *name, struct arena *a);
+
 /* Its row, made if there is none; -1 when it is somebody else's. */
 int64_t project_take(struct server *sv, const struct conn *c, const char *name, struct err *e);
 
@@ -25,9 +32,10 @@ int64_t project_take(struct server *sv, const struct conn *c, const char *name, 
  */
 
 /* Makes the folder for the asker, or orders the client to.  One that is there must belong to the
- * asker and, for a private project, be closed to others; its mode is left alone. */
+ * asker and, for a private project, be closed to others; its mode is left alone.  *meant: what the name
+ * means (project_find), also where only the folder says whose it is; NULL: the name is taken as it is. */
 int project_prepare(struct server *sv, struct ask *ask, const char *name, bool is_private,
-                    struct folder_order *order, struct err *e);
+                    const char **meant, struct folder_order *order, struct err *e);
 /* The folder is there, and the asker's. */
 int project_check_folder(struct server *sv, struct ask *ask, const char *name, struct err *e);
 /* By its folder alone, where owners mean something.  *owner: its name, in the asker's arena; NULL:

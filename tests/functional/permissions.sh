@@ -105,10 +105,14 @@ it 'others see that it exists and how far it is' strangers_only_count
 
 anothers() {
     sweep lab2 demo
-    refused 4 "project 'demo' belongs to lab1; choose another name with project: NAME" submits lab2
+    submits lab2
     [ "$(look lab/demo)" = 'lab1:lab 2750' ]
+    [ "$(look lab/demo.lab2)" = 'lab2:lab 2750' ]
+    as2 ludwig status last | grep -F ' in project demo, by lab2'
+    as2 ludwig status last --json | json - 'd["project"] == "demo.lab2"'
+    as1 ludwig status last --json | json - 'd["project"] == "demo"'
 }
-it 'a submit to the project of somebody else names the owner and the way out' anothers
+it 'a project of the same name of somebody else has a folder of its own' anothers
 
 private() {
     sweep lab1 own 'private: true'
@@ -148,10 +152,12 @@ new_state() {
     on fileserver mv /var/lib/ludwig /var/lib/ludwig.old
     ludwigd_as root
     sweep lab2 demo
-    refused 4 "project 'demo' belongs to lab1; choose another name with project: NAME" submits lab2
+    submits lab2
+    as2 ludwig status last --json | json - 'd["project"] == "demo.lab2"'
     on fileserver install -d -o lab2 -g lab /srv/research_data/lab/byhand
     sweep lab1 byhand
-    refused 4 "project 'byhand' belongs to lab2; choose another name with project: NAME" submits lab1
+    submits lab1
+    [ "$(look lab/byhand.lab1)" = 'lab1:lab 2750' ]
     sweep lab1 demo
     submits lab1
     sweep lab2 byhand
@@ -200,7 +206,8 @@ client_makes() {
     submits lab1
     [ "$(look lab/demo)" = 'lab1:lab 2770' ]
     sweep lab2 demo
-    refused 4 "project 'demo' belongs to lab1; choose another name with project: NAME" submits lab2
+    submits lab2
+    [ "$(look lab/demo.lab2)" = 'lab2:lab 2770' ]
     sweep lab2 own 'private: true'
     submits lab2
     [ "$(on fileserver stat -c '%U %a' /srv/research_data/lab/own)" = 'lab2 700' ]

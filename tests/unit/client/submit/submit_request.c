@@ -79,7 +79,7 @@ static void the_server_is_told_what_the_file_says(void **state)
           "slurm: {partition: s}\nretry: {max: 2, on: oom}\nresults: {metric: m, goal: min}\n"
           "checkpoint: {signal: USR1}\nbatch: 4\ncontainer: /i.sif\n",
           a);
-    begin = submit_request_begin(&o, &o.spec.work);
+    begin = submit_request_begin(&o, "code.bob", &o.spec.work);
     assert_string_equal(begin.project, "p");
     assert_string_equal(begin.name, "n");
     assert_int_equal(begin.reps, 3);

@@ -158,7 +158,8 @@ static void what_others_made_is_not_finished(void **state)
     only_as_root();
     f->sv.share_gid = LAB;
     make(f, "demo", 0700, 0, 0);
-    assert_non_null(strstr(refusal(p, "demo", false, ERR_DENIED), "belongs to"));
+    assert_int_equal(open_project(p, "demo", false).mode, 0);
+    assert_int_equal(stat_of(f, "demo.user70001").st_uid, ALICE);
     make(f, "full", 01700, 0, 0);
     make(f, "full/inside", 0755, 0, 0);
     assert_non_null(strstr(refusal(p, "full", false, ERR_DENIED), "belongs to"));
@@ -200,14 +201,17 @@ static void nobody_is_given_a_folder_whose_group_is_not_known(void **state)
 static void a_folder_of_somebody_else_is_theirs_whatever_the_database_says(void **state)
 {
     struct fixture *f = fixture_open();
+    struct msg_open_project request = { .project = "demo" };
     struct peer *p = stranger_connect(f, ALICE);
     struct submit s = submit_of("demo", 1);
+    struct msg_project_open answer;
 
     (void)state;
     only_as_root();
     make(f, "demo", 0755, BOB, LAB);
-    assert_string_equal(refusal(p, "demo", false, ERR_DENIED),
-                        "project 'demo' belongs to #70002; choose another name with project: NAME");
+    peer_ask(p, MSG_OPEN_PROJECT, &request, &answer);
+    assert_string_equal(answer.project, "demo.user70001");
+    assert_int_equal(stat_of(f, "demo.user70001").st_uid, ALICE);
     assert_string_equal(peer_refused(p, MSG_SUBMIT_BEGIN, &s.begin, ERR_DENIED),
                         "project 'demo' belongs to #70002; choose another name with project: NAME");
     assert_int_equal(stat_of(f, "demo").st_uid, BOB);
@@ -449,7 +453,42 @@ static void a_folder_that_was_removed_is_made_again(void **state)
     fixture_close(f);
 }
 
-static void a_preview_names_the_owner_of_a_folder(void **state)
+static void projects_of_two_users_may_have_one_name(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *owner = client_connect(f), *other = stranger_connect(f, BOB);
+    struct msg_open_project request = { .project = "code" };
+    struct submit s = submit_of("code", 1);
+    struct msg_project_open answer;
+    struct msg_submit_open opened;
+
+    (void)state;
+    only_as_root();
+    submit_all(owner, s, 1, 2);
+    for (int i = 0; i < 2; i++) { /* without a row of it, and with one */
+        peer_ask(other, MSG_OPEN_PROJECT, &request, &answer);
+        assert_string_equal(answer.project, "code.user70002");
+        s = submit_of("code.user70002", 1);
+        submit_all(other, s, 1, 2 + i);
+    }
+    peer_ask(owner, MSG_OPEN_PROJECT, &request, &answer);
+    assert_string_equal(answer.project, "code");
+    /* Where it was submitted from the last time is said when that was elsewhere. */
+    s = submit_of("code", 1);
+    s.begin.from = "/home/a/code";
+    peer_ask(owner, MSG_SUBMIT_BEGIN, &s.begin, &opened);
+    assert_null(opened.before);
+    peer_ask(owner, MSG_SUBMIT_BEGIN, &s.begin, &opened);
+    assert_null(opened.before);
+    s.begin.from = "/home/b/code";
+    peer_ask(owner, MSG_SUBMIT_BEGIN, &s.begin, &opened);
+    assert_string_equal(opened.before, "/home/a/code");
+    peer_close(owner);
+    peer_close(other);
+    fixture_close(f);
+}
+
+static void a_preview_names_the_folder_where_another_has_the_name(void **state)
 {
     struct fixture *f = fixture_open();
     struct peer *p = stranger_connect(f, ALICE);
@@ -465,8 +504,9 @@ static void a_preview_names_the_owner_of_a_folder(void **state)
     assert_null(answer.owner);
     make(f, "demo", 0755, BOB, LAB);
     peer_ask(p, MSG_PREVIEW, &request, &answer);
-    assert_string_equal(answer.owner, "#70002");
-    assert_false(answer.is_own);
+    assert_string_equal(answer.project, "demo.user70001");
+    assert_null(answer.owner);
+    assert_true(answer.is_own);
     buf_free(&none);
     peer_close(p);
     fixture_close(f);
@@ -571,7 +611,8 @@ int main(void)
         cmocka_unit_test(a_mode_that_the_owner_set_stays),
         cmocka_unit_test(a_submit_ends_only_when_the_folder_is_there),
         cmocka_unit_test(a_folder_that_was_removed_is_made_again),
-        cmocka_unit_test(a_preview_names_the_owner_of_a_folder),
+        cmocka_unit_test(projects_of_two_users_may_have_one_name),
+        cmocka_unit_test(a_preview_names_the_folder_where_another_has_the_name),
         cmocka_unit_test(who_may_read_the_folder_sees_jobs_and_results),
         cmocka_unit_test(an_open_folder_behind_a_closed_one_is_closed),
     };
