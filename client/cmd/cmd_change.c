@@ -244,6 +244,7 @@ static int change_jobs(struct cli *cli, struct changing *c, struct err *e)
         result = EXIT_FAILED;
     else if (result > 0)
         result = send_targets(c, &jobs, e) < 0 || say_changes(c, jobs, e) < 0 ? -1 : EXIT_WELL;
+    c->rpc = NULL;
     session_close(&s);
     return result;
 }

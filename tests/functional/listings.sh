@@ -217,7 +217,7 @@ tells_anew() {
 }
 
 watches() {
-    timeout 60 ludwig watch 1 >out 2>err &
+    timeout 600 ludwig watch 1 >out 2>err &
     watcher=$!
     TERM=xterm terminal 30x100 ludwig watch >screen &
     painter=$!

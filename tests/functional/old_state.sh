@@ -13,7 +13,7 @@ cd "$TEST_TMP/work" || exit 1
 
 starts() {
     # What runs in a pilot is given back when the pilot has been silent for so long.
-    echo 'lease: 3s' >>"$state/ludwigd.yaml"
+    echo 'lease: 15s' >>"$state/ludwigd.yaml"
     ludwigd --config "$state/ludwigd.yaml" 2>"$TEST_TMP/log" &
     wait_until 20 ludwig status
 }
