@@ -223,8 +223,8 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
     else if (plan(&p, o, &params, site, a, &e) == 0) { /* now that a folder can tell of a failure */
         p.work_fd = dir.work_fd;
         p.log_fd = dir.log_fd;
-        p.has_group = j->is_limited;
-        if (j->is_limited)
+        p.has_group = j->is_limited && site->limit != NULL;
+        if (p.has_group)
             p.group_fd = site->limit->group_fd;
         j->outcome.started_at = units_now_ms();
         if (j->time_ms > 0)
