@@ -308,7 +308,7 @@ static int copy_folder(struct download *c, const struct item *it, int depth, str
 {
     struct arena *a = arena_create();
     struct err why = { 0 };
-    struct list entries;
+    struct list entries = { 0 };
     int result;
 
     if (depth > DEPTH_MAX)

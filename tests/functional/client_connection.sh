@@ -26,7 +26,7 @@ through_cut() { # up|down N COMMAND...
     rm -f cut.sock
     python3 "$TEST_ROOT/tests/functional/cut.py" "$PWD/cut.sock" "$(cat socket)" "$way" "$n" &
     wait_until 10 '[ -S cut.sock ]'
-    timeout 60 ludwig --server "unix:$PWD/cut.sock" "$@" || status=$?
+    timeout 200 ludwig --server "unix:$PWD/cut.sock" "$@" || status=$?
     kill $!
     return $status
 }
@@ -82,12 +82,12 @@ it 'where a Slurm answers no worker is started, unless told' login_node
 
 nobody_would() {
     status=0
-    PATH=$PWD/bin:$PATH timeout 60 ludwig submit short.yaml --name never --wait >out 2>err || status=$?
+    PATH=$PWD/bin:$PATH timeout 200 ludwig submit short.yaml --name never --wait >out 2>err || status=$?
     [ $status = 2 ]
     [ ! -s out ]
     grep -q -e '--local starts a worker on this login node; --partition NAME, or slurm:' err
     not grep -q never <(ludwig status)
-    PATH=$PWD/bin:$PATH timeout 60 ludwig submit short.yaml --name later --reuse none >id
+    PATH=$PWD/bin:$PATH timeout 200 ludwig submit short.yaml --name later --reuse none >id
     PATH=$PWD/bin:$PATH timeout 100 ludwig submit short.yaml --name told --reuse none --wait --local
     [ -n "$(pids_of ludwig-worker)" ]
     wait_until 30 ended "$(cat id)"

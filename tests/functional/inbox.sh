@@ -28,7 +28,7 @@ as() { # USER SCENARIO ARGUMENT...: on the file server itself, with a shell ther
     on fileserver as "$1" timeout 200 python3 "$TEST_TMP/file_requests.py" /srv/research_data "${@:2}"
 }
 laptop() { # COMMAND...
-    on laptop as lab1 timeout 60 env LUDWIG_SERVER=$server "$@"
+    on laptop as lab1 timeout 200 env LUDWIG_SERVER=$server "$@"
 }
 start_ludwigd
 

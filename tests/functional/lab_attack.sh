@@ -20,7 +20,7 @@ mkdir -m 1777 "$TEST_TMP/shown"
 known=$TEST_TMP/known # lab1's sweeps
 
 attack() { # HOST USER SCENARIO ARGUMENT...
-    on "$1" as "$2" timeout 60 python3 /opt/lab/tests/functional/attack.py "${@:3}"
+    on "$1" as "$2" timeout 200 python3 /opt/lab/tests/functional/attack.py "${@:3}"
 }
 
 sweep_file() { # USER FILE PROJECT COMMAND LINE...

@@ -10,8 +10,8 @@ sshd_stop
 
 home=$LAB/fileserver/disk/home/lab1
 state=$home/.local/state/ludwig
-there() { on fileserver as lab1 timeout 60 "$@"; } # the login node
-laptop() { on laptop as lab1 timeout 60 "$@"; }
+there() { on fileserver as lab1 timeout 200 "$@"; } # the login node
+laptop() { on laptop as lab1 timeout 200 "$@"; }
 key=$(cat "$LAB/keys/lab1.pub")
 
 port() { head -n 1 "$state/server/sshd/address"; }
@@ -168,9 +168,9 @@ second_home() {
     on laptop as lab2 mkdir -p .config/ludwig
     sed -n 1p invitation | write_on laptop as lab2 /home/lab2/.config/ludwig/config.yaml
     sed -n 2p invitation | write_on laptop as lab2 /home/lab2/.ssh/known_hosts
-    on laptop as lab2 timeout 60 ludwig status
+    on laptop as lab2 timeout 200 ludwig status
     there ludwig invite --revoke laptop2
-    not on laptop as lab2 timeout 60 ludwig status 2>err
+    not on laptop as lab2 timeout 200 ludwig status 2>err
     cat err
     not there ludwig invite --revoke laptop2 2>err
     grep 'no key is called laptop2' err

@@ -14,7 +14,7 @@ configure 'resources: {cpus: 2, gpus: 0, memory: 1GiB}'
 over_sftp() { # COMMAND...
     local before result=0
     before=$(wc -l <"$TEST_TMP/asked")
-    LUDWIG_TEST_SFTP=$sftp timeout 60 "$LUDWIG_HOOKS_BIN/ludwig" "$@" || result=$?
+    LUDWIG_TEST_SFTP=$sftp timeout 200 "$LUDWIG_HOOKS_BIN/ludwig" "$@" || result=$?
     wait_until 5 '[ "$(wc -l <"$TEST_TMP/asked")" -gt '"$before ]" || return 99
     return $result
 }
@@ -59,7 +59,7 @@ places() {
     ludwig results 1 >out
     grep -qx "results  $SHARE/demo/runs/" out
     not grep -q 'ludwig fetch' out
-    LUDWIG_TEST_SFTP=$sftp timeout 60 "$LUDWIG_HOOKS_BIN/ludwig" results 1 >out
+    LUDWIG_TEST_SFTP=$sftp timeout 200 "$LUDWIG_HOOKS_BIN/ludwig" results 1 >out
     grep -qx 'results  demo/runs/' out
     not grep -qF "$SHARE" out
     grep -q '`ludwig fetch 1` copies them here' out

@@ -26,7 +26,7 @@ fi
 rm "$TEST_TMP/armed"
 cp -a "$SLURM/state" "$TEST_TMP/state"
 "$(command -v sbatch)" "\$@" >"$TEST_TMP/answer"
-kill -KILL "\$(pgrep -f -x 'slurmctld -D -f $SLURM_CONF')"
+pkill -KILL -f 'slurmctld -D -f $SLURM_CONF\$'
 cat "$TEST_TMP/answer"
 touch "$TEST_TMP/fired"
 END
@@ -55,7 +55,7 @@ all_once() { # SWEEP
 }
 
 in_submission() {
-    local id lost
+    local id lost given
     touch "$TEST_TMP/armed"
     id=$(PATH=$TEST_TMP/bin:$PATH sweep submission '{partition: short, extra: ["--begin=now+3"]}')
     wait_until 30 [ -e "$TEST_TMP/fired" ]
@@ -66,8 +66,9 @@ in_submission() {
     slurm_ctld kill
     slurm_ctld start
     # Its id is given to somebody else's job.
-    [ "$(sbatch --parsable -p long -J somebody --wrap 'sleep 300')" = "$lost" ]
-    kill -CONT "$(pids_of ludwigd)"
+    given=$(sbatch --parsable -p long -J somebody --wrap 'sleep 300')
+    kill -CONT "$(pids_of ludwigd)" # before anything is looked at: one that stands still holds up all others
+    [ "$given" = "$lost" ]
     wait_until 120 '[ "$(recorded "^start '"$id"'[.]")" = 4 ]'
     open submission
     all_once "$id"

@@ -18,7 +18,7 @@ cp "$HOME/.ssh/known_hosts" known
 entry="[127.0.0.1]:$(sshd_port srv)"
 
 far() { # COMMAND...
-    timeout 60 ludwig --server "ssh://srv$socket" "$@"
+    timeout 200 ludwig --server "ssh://srv$socket" "$@"
 }
 
 # One line, exit code 4, these words; and nothing was let through.
@@ -29,7 +29,7 @@ denied() { # WORDS... -- COMMAND...
         shift
     done
     shift
-    timeout 60 "$@" >out 2>err </dev/null || status=$?
+    timeout 200 "$@" >out 2>err </dev/null || status=$?
     cat out err
     [ "$status" = 4 ]
     [ "$(wc -l <err)" = 1 ]
@@ -331,7 +331,7 @@ given_up() {
 it 'Ctrl-C gives up, and the terminal is as before' given_up
 
 unasked() {
-    setsid -w timeout 60 ludwig --server "ssh://locked$socket" status >out 2>err </dev/null || status=$?
+    setsid -w timeout 200 ludwig --server "ssh://locked$socket" status >out 2>err </dev/null || status=$?
     cat err
     [ "$status" = 4 ]
     grep -q "key $PWD/locked (the server takes it, but it needs a passphrase: ssh-add)" err
@@ -343,8 +343,8 @@ with_agent() {
     printf '#!/bin/sh\necho open sesame\n' >askpass
     chmod 700 askpass
     DISPLAY=x SSH_ASKPASS=$PWD/askpass SSH_ASKPASS_REQUIRE=force ssh-add locked
-    setsid -w timeout 60 ludwig --server "ssh://locked$socket" status
-    setsid -w timeout 60 ludwig --server "ssh://locked$socket" doctor >shown
+    setsid -w timeout 200 ludwig --server "ssh://locked$socket" status
+    setsid -w timeout 200 ludwig --server "ssh://locked$socket" doctor >shown
     cat shown
     grep -q 'by agent with locked' shown
     ssh-add -D
@@ -368,7 +368,7 @@ named_agent() {
     local pid=$SSH_AGENT_PID
     unset SSH_AUTH_SOCK SSH_AGENT_PID
     ssh_config 'Host locked' "    IdentityAgent $PWD/agent.sock"
-    setsid -w timeout 60 ludwig --server "ssh://locked$socket" status || status=$?
+    setsid -w timeout 200 ludwig --server "ssh://locked$socket" status || status=$?
     kill "$pid"
     cp config "$HOME/.ssh/config"
     [ -z "${status-}" ]
@@ -463,7 +463,7 @@ used_up() {
 it 'who has used up the tries is told what was tried' used_up
 
 no_terminal() {
-    setsid -w timeout 60 ludwig --server ssh://lw1@pw/nowhere status >out 2>err </dev/null || status=$?
+    setsid -w timeout 200 ludwig --server ssh://lw1@pw/nowhere status >out 2>err </dev/null || status=$?
     cat err
     [ "$status" = 4 ]
     grep -q 'password (nobody can be asked)' err

@@ -15,7 +15,7 @@ import sys
 import termios
 import time
 
-DEADLINE_S = 120
+DEADLINE_S = 600
 
 
 def main():

@@ -122,6 +122,8 @@ it 'a job that takes more memory than it asked for is ended by the kernel, and n
 
 # Nothing is left of the groups that its runners had, once they have gone, or were killed.
 groups_are_removed() {
+    # One always waits for the next job; that of the last job may just have gone.
+    wait_until 60 'pgrep -f -- --runner'
     runner=$(pgrep -f -- '--runner' | head -n 1)
     kill_hard "$runner"
     kill "$(cat /run/worker.pid)"

@@ -422,7 +422,7 @@ static int result_check_synced(const struct result *r, const struct publish_grou
     const struct publish_group_folder *folders[] = { r->folder, r->carry.folder };
 
     for (size_t i = r->first_file; i < r->first_file + r->n_files; i++)
-        if (g->files[i].error != 0) {
+        if (g->files != NULL && g->files[i].error != 0) {
             errno = g->files[i].error;
             return err_sys(e, "sync %s", g->files[i].path);
         }
