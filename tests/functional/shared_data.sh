@@ -126,7 +126,7 @@ odd_names() {
 }
 it 'does so in one line, whatever names files and folders have' odd_names
 
-# Looks often, as packing takes a few seconds.
+# A quick look, as packing takes only a few seconds.
 is_packing() {
     pgrep -f -- "--pack-share .*$TEST_TMP" >/dev/null
 }
