@@ -178,7 +178,8 @@ FORCE:
 .PHONY: install uninstall clean
 python    := $(wildcard client/python/*.py)
 docs      := LICENSE README.md $(wildcard docs/*.md) docs/sweep.schema.json
-set_ups   := $(wildcard examples/systemd/*.service examples/config/*.yaml)
+# as far as git knows them: a demo leaves files of its own there
+examples  := $(shell git ls-files examples 2>/dev/null || find examples -type f)
 man_pages := $(wildcard docs/man/*.[158])
 share     := $(DESTDIR)$(PREFIX)/share
 # of each shell: its name, where it looks
@@ -190,8 +191,7 @@ install: all            ## install below $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/bin $(share)/doc/ludwig $(share)/ludwig/python $(sort $(dir $(installed_man)))
 	install -m 755 $(programs) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(docs) $(share)/doc/ludwig
-	install -d $(share)/doc/ludwig/examples
-	install -m 644 $(set_ups) $(share)/doc/ludwig/examples
+	for f in $(examples); do install -D -m 644 $$f $(share)/doc/ludwig/$$f || exit 1; done
 	install -m 644 $(python) $(share)/ludwig/python
 	$(foreach p,$(man_pages),install -m 644 $p $(share)/man/man$(patsubst .%,%,$(suffix $p)) &&) true
 	for c in $(completions); do \

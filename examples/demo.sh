@@ -86,5 +86,14 @@ cat <<END
 
 Run this again and no job has to run: what is done and has not changed is not done again.
 Change train.py or a value in sweep.yaml and the jobs concerned run again.
+
+The demo has a server, a configuration and results of its own below $demo,
+so that \`ludwig status\` in another terminal does not show its sweep. Remove that folder whenever you like.
+
+To go on with a sweep of your own:
+  make install PREFIX=~/.local       for you alone; as root, \`make install\` is for everybody
+  export PATH=~/.local/bin:\$PATH     unless your shell finds \`ludwig\` already
+  ludwig help submit                 explains the smallest sweep.yaml; man ludwig-sweep has all of it
+  ludwig submit sweep.yaml --wait    results go to ~/ludwig_data
 END
 exit "$status"

@@ -10,15 +10,19 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
+#include "common/base/path.h"
 #include "server/conn/conn.h"
+#include "server/loop/backup.h"
 #include "server/loop/lifecycle.h"
 #include "server/loop/turn_run.h"
 #include "server/pilot/pilotkey.h"
+#include "server/share/server_dirs.h"
 #include "server/slurm/slurmcall.h"
 
-enum { SIGNALS = 2 };
+enum { SIGNALS = 3 };
 
 struct options {
+    bool counts_unfinished;
     const char *config;
     const char *log_level;
 };
@@ -30,10 +34,11 @@ static const char help[] =
     "\n"
     "  --config FILE      read FILE (ludwigd.yaml)\n"
     "  --log-level LEVEL  debug, info (the default), warn or error\n"
+    "  --unfinished       print how many sweeps are not over, of a ludwigd that does not run\n"
     "  --version          print the version\n"
     "  --help             print this\n"
     "\n"
-    "SIGTERM stops it; jobs that run go on.\n"
+    "SIGTERM stops it; jobs that run go on. SIGUSR1 writes a backup of the database.\n"
     "\n"
     "keys of FILE:\n";
 
@@ -60,17 +65,18 @@ static int wrong_usage(const char *what)
 /* -1 to go on, else the exit code. */
 static int read_options(int argc, char **argv, struct options *o)
 {
-    static const struct option long_options[] = { { "config", required_argument, NULL, 'c' },
-                                                  { "log-level", required_argument, NULL, 'l' },
-                                                  { "version", no_argument, NULL, 'V' },
-                                                  { "help", no_argument, NULL, 'h' },
-                                                  { 0 } };
+    static const struct option long_options[] = {
+        { "config", required_argument, NULL, 'c' }, { "log-level", required_argument, NULL, 'l' },
+        { "unfinished", no_argument, NULL, 'u' },   { "version", no_argument, NULL, 'V' },
+        { "help", no_argument, NULL, 'h' },         { 0 }
+    };
     int letter;
 
     while ((letter = getopt_long(argc, argv, "c:h", long_options, NULL)) != -1)
         switch (letter) {
         case 'c': o->config = optarg; break;
         case 'l': o->log_level = optarg; break;
+        case 'u': o->counts_unfinished = true; break;
         case 'V': return print_version();
         case 'h': return print_help();
         default: return wrong_usage("wrong option");
@@ -110,6 +116,10 @@ static void on_signal(uv_signal_t *handle, int number)
 {
     struct signals *s = handle->data;
 
+    if (number == SIGUSR1) {
+        backup_begin(s->sv);
+        return;
+    }
     for (int i = 0; i < s->n; i++)
         uv_signal_stop(&s->handles[i]);
     server_leave(s->sv, number == SIGTERM ? "SIGTERM" : "SIGINT");
@@ -117,7 +127,7 @@ static void on_signal(uv_signal_t *handle, int number)
 
 static int watch_signals(struct signals *s, struct err *e)
 {
-    static const int numbers[SIGNALS] = { SIGTERM, SIGINT };
+    static const int numbers[SIGNALS] = { SIGTERM, SIGINT, SIGUSR1 };
     int rc = 0;
 
     signal(SIGPIPE, SIG_IGN);
@@ -169,6 +179,27 @@ static int serve(struct server *sv, struct err *e)
     return rc;
 }
 
+/* For a client whose server does not run.  One that does keeps the database to itself. */
+static int print_unfinished(struct server *sv, struct err *e)
+{
+    char *path = path_join(sv->conf.state, "ludwig.db");
+    int fd = server_dirs_state(sv->conf.state, e);
+    int64_t n = 0;
+    int rc = -1;
+
+    sv->db = fd < 0 ? NULL : db_open(path, e);
+    if (sv->db != NULL)
+        rc = db_get(sv->db, e, SQL_SWEEPS_UNFINISHED, ">i", &n);
+    if (rc >= 0)
+        printf("%lld\n", (long long)n);
+    db_close(sv->db);
+    if (fd >= 0)
+        close(fd);
+    conf_free(&sv->conf);
+    free(path);
+    return rc < 0 ? -1 : 0;
+}
+
 int main(int argc, char **argv)
 {
     struct options options = { .log_level = "info" };
@@ -186,7 +217,8 @@ int main(int argc, char **argv)
     umask(022);
     raise_limits();
     log_set_level((enum log_level)log_parse_level(options.log_level));
-    if (conf_read(options.config, &sv.conf, &e) < 0 || serve(&sv, &e) < 0) {
+    if (conf_read(options.config, &sv.conf, &e) < 0 ||
+        (options.counts_unfinished ? print_unfinished(&sv, &e) : serve(&sv, &e)) < 0) {
         fprintf(stderr, "ludwigd: %s\n", e.text);
         return (int)err_exit_code(e.kind);
     }

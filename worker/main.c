@@ -14,14 +14,17 @@
 #include "worker/loop/lifecycle.h"
 #include "worker/loop/pilot.h"
 #include "worker/node/pilot_cleanup.h"
+#include "worker/publisher/publish_leftover.h"
 #include "worker/publisher/publisher.h"
 #include "worker/runner/runner.h"
+#include "worker/runner/staged_env.h"
 #include "worker/stager/share_packer.h"
 #include "worker/stager/stager.h"
 
 static const char usage[] =
     "usage: ludwig-worker [--config FILE] [--server ADDRESS]\n"
     "       ludwig-worker pilot --server ADDRESS[,ADDRESS...] [--pilot TOKEN] [--idle MS]\n"
+    "       ludwig-worker clean [SCRATCH]\n"
     "\n"
     "Runs jobs for ludwigd on this machine, in the foreground; logs to stderr.\n"
     "SIGTERM ends it; jobs that run go on, and the next ludwig-worker takes them over.\n"
@@ -31,6 +34,8 @@ static const char usage[] =
     "                     then: unix:/path/server.sock or ssh://[user@]host[:port]\n"
     "  pilot              be a worker inside a Slurm job, until there is nothing more to do: the\n"
     "                     one command of the batch scripts that ludwigd submits\n"
+    "  clean              remove what pilots that were killed have left on this machine, and print\n"
+    "                     it; their results are published before\n"
     "  --version          print the version\n"
     "  --help             print this\n";
 
@@ -40,11 +45,18 @@ static int mux_part_main(int argc, char **argv)
     return mux_main(CHILD_CHANNEL_FD, argv[1]);
 }
 
+static int leftovers_main(int argc, char **argv)
+{
+    static const struct pilot_cleanup how = { .publish = publish_leftover };
+
+    return pilot_cleanup_main(argc, argv, &how);
+}
+
 /* Parts of this program, started by the agent or its children only.  Each has a name for ps(1). */
 static const struct part {
     const char *option;
     const char *process_name;
-    int n_args;
+    int n_args; /* -N: N or more */
     int (*run)(int argc, char **argv);
 } parts[] = {
     { CHILD_RUNNER, "ludwig-runner", 1, runner_main },
@@ -55,14 +67,16 @@ static const struct part {
     { CHILD_ACCOUNT, "ludwig-account", 4, user_scratch_main },
     { CHILD_GPUS, "ludwig-gpus", 0, gpu_probe_main },
     { CHILD_SHARE, "ludwig-share", 2, share_probe_main },
-    { CHILD_LEFTOVERS, "ludwig-leftover", 2, pilot_cleanup_main },
+    { CHILD_LEFTOVERS, "ludwig-leftover", 3, leftovers_main },
     { CHILD_MUX, "ludwig-ssh", 1, mux_part_main },
+    { CHILD_ENVIRONMENT, "ludwig-env", -(STAGED_ENV_ARGUMENTS + 1), staged_env_main },
 };
 
 static const struct part *find_part(int argc, char **argv)
 {
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if (argc == 2 + parts[i].n_args && strcmp(argv[1], parts[i].option) == 0)
+        if (argc > 1 && strcmp(argv[1], parts[i].option) == 0 &&
+            (parts[i].n_args < 0 ? argc >= 2 - parts[i].n_args : argc == 2 + parts[i].n_args))
             return &parts[i];
     return NULL;
 }
@@ -105,6 +119,25 @@ static int run_part(const struct part *part, int argc, char **argv)
     return part->run(argc - 1, argv + 1);
 }
 
+static void tell_folder(const char *folder)
+{
+    puts(folder);
+}
+
+/* For `ludwig doctor --clean`: prints what it has removed. */
+static int run_clean(const char *scratch)
+{
+    static const struct pilot_cleanup how = { .publish = publish_leftover,
+                                              .address = "",
+                                              .tell = tell_folder };
+    struct err e = { 0 };
+
+    if (pilot_cleanup_here(scratch, &how, &e) == 0)
+        return EXIT_WELL;
+    fprintf(stderr, "ludwig-worker: %s\n", e.text);
+    return (int)err_exit_code(e.kind);
+}
+
 /* Takes "--as RIGHTS", and then a part. */
 static int run_part_as(int argc, char **argv)
 {
@@ -134,6 +167,8 @@ int main(int argc, char **argv)
         fputs(usage, stdout);
         return EXIT_WELL;
     }
+    if ((argc == 2 || argc == 3) && strcmp(argv[1], "clean") == 0)
+        return run_clean(argv[2]);
     if (argc > 1 && strcmp(argv[1], PILOT_COMMAND) == 0)
         return run_pilot(argv + 2);
     return run_agent(argv);

@@ -12,9 +12,13 @@ static const char *question(const char *args)
     static const struct {
         const char *argument, *question;
     } questions[] = {
-        { "SWEEP|JOB...", "which sweep or job? " }, { "SWEEP", "which sweep? " },
-        { "SWEEP.yaml", "which sweep file? " },     { "JOB", "which job? " },
-        { "NODE|@GROUP...", "which node? " },       { "SHELL", "which shell? " },
+        { "SWEEP|JOB|PROJECT...", "which sweep, job or project? " },
+        { "SWEEP|JOB...", "which sweep or job? " },
+        { "SWEEP", "which sweep? " },
+        { "SWEEP.yaml", "which sweep file? " },
+        { "JOB", "which job? " },
+        { "NODE|@GROUP...", "which node? " },
+        { "SHELL", "which shell? " },
     };
     size_t n = strcspn(args, " ");
 
@@ -33,6 +37,7 @@ static int run_command(struct cli *cli, const struct opt_words *words, struct er
     struct opt_group groups[] = { { c->options != NULL ? c->options : no_options, options },
                                   { common_options, &common } };
 
+    cli->given = *words;
     if (opt_parse(groups, 2, words, cli->arena, &cli->args, e) < 0)
         return err_wrap(e, "%s", c->name);
     if (common.help)
@@ -42,8 +47,9 @@ static int run_command(struct cli *cli, const struct opt_words *words, struct er
     if (cli->args.n < c->min_args)
         return err_set(e, ERR_USAGE, "%susage: ludwig %s %s", question(c->args), c->name, c->args);
     if (cli->args.n > c->max_args)
-        return err_set(e, ERR_USAGE, "'%s' is one argument too many; usage: ludwig %s %s",
-                       cli->args.words[c->max_args], c->name, c->args);
+        return err_set(e, ERR_USAGE, "'%s' is one argument too many; usage: ludwig %s%s%s",
+                       cli->args.words[c->max_args], c->name, c->args[0] != '\0' ? " " : "",
+                       c->args);
     if (common.server != NULL)
         cli->server = common.server;
     cli->options = options;

@@ -8,22 +8,26 @@
 
 enum { HELP_COLUMN = 14 };
 
-/* clang-format off: a line is a group */
+/* A line is a group. */
+/* clang-format off */
 const struct command *const commands[] = {
-    &cmd_submit,  &cmd_status, &cmd_watch,      &cmd_jobs,    &cmd_why,   &cmd_logs,   &cmd_results,
-    &cmd_fetch,   &cmd_cancel, &cmd_pause,      &cmd_resume,  &cmd_retry, &cmd_nodes,  &cmd_drain,
-    &cmd_undrain, &cmd_usage,  &cmd_data,       &cmd_up,      &cmd_down,  &cmd_invite, &cmd_doctor,
-    &cmd_report,  &cmd_bridge, &cmd_completion, &cmd_version, &cmd_help,  NULL,
+    &cmd_submit, &cmd_init,
+    &cmd_status, &cmd_watch, &cmd_jobs, &cmd_why, &cmd_logs,
+    &cmd_results, &cmd_best, &cmd_diff, &cmd_fetch,
+    &cmd_cancel, &cmd_pause, &cmd_resume, &cmd_retry, &cmd_label, &cmd_rm,
+    &cmd_nodes, &cmd_drain, &cmd_undrain, &cmd_usage, &cmd_data,
+    &cmd_up, &cmd_down, &cmd_invite, &cmd_doctor,
+    &cmd_report, &cmd_bridge, &cmd_completion, &cmd_version, &cmd_help, NULL,
 };
 /* clang-format on */
 
 const struct opt common_options[] = {
     { "server", 0, OPT_STR, "ADDRESS", offsetof(struct common_options, server), 0, 0,
-      "the server to talk to, as unix:/path/server.sock" },
+      "the server to talk to, such as unix:/path/server.sock" },
     { "help", 'h', OPT_FLAG, NULL, offsetof(struct common_options, help), 0, 0,
-      "say how to use it, and end" },
+      "print this help and exit" },
     { "version", 0, OPT_FLAG, NULL, offsetof(struct common_options, version), 0, 0,
-      "say which version this is, and end" },
+      "print the version and exit" },
     { 0 },
 };
 
@@ -48,6 +52,8 @@ static const struct {
     { "stop", "cancel" },
     { "kill", "cancel" },
     { "log", "logs" },
+    { "delete", "rm" },
+    { "remove", "rm" },
 };
 
 const struct command *command_find(const char *name, struct err *e)
@@ -72,7 +78,7 @@ const struct command *command_find(const char *name, struct err *e)
 static void add_overview(struct buf *out)
 {
     buf_add_str(out, "usage: ludwig COMMAND [OPTION]... [ARGUMENT]...\n\n"
-                     "Runs parameter sweeps on whatever machines there are.\n");
+                     "Runs hyperparameter sweeps on all the machines you have.\n");
     for (size_t i = 0; commands[i] != NULL; i++) {
         for (size_t k = 0; k < sizeof groups / sizeof groups[0]; k++)
             if (groups[k].first == commands[i])
@@ -87,7 +93,7 @@ void command_add_help(struct buf *out, const struct command *c)
     if (c == NULL) {
         add_overview(out);
     } else {
-        buf_printf(out, "usage: ludwig %s ", c->name);
+        buf_printf(out, "usage: ludwig %s%s", c->name, c->args[0] != '\0' ? " " : "");
         opt_add_wrapped(out, out->n, strlen("usage: ludwig "), c->args);
         buf_add_char(out, '\n');
         opt_add_wrapped(out, 0, 0, c->help);
@@ -99,7 +105,7 @@ void command_add_help(struct buf *out, const struct command *c)
         opt_add_help(out, c->options);
     opt_add_help(out, common_options);
     if (c == NULL)
-        buf_add_str(out, "\n`ludwig help COMMAND` tells more about a command.\n");
+        buf_add_str(out, "\n`ludwig help COMMAND` explains a command.\n");
 }
 
 int command_print_help(const struct command *c, struct err *e)
@@ -122,7 +128,7 @@ static int print_help(struct cli *cli, struct err *e)
 const struct command cmd_help = {
     .name = "help",
     .args = "[COMMAND]",
-    .help = "say how to use ludwig, or one of its commands",
+    .help = "explain ludwig, or one of its commands",
     .more = "  ludwig help results\n"
             "  ludwig results --help\n",
     .max_args = 1,
@@ -141,6 +147,6 @@ static int print_version(struct cli *cli, struct err *e)
 const struct command cmd_version = {
     .name = "version",
     .args = "",
-    .help = "say which version this is",
+    .help = "print the version",
     .run = print_version,
 };

@@ -162,6 +162,8 @@ static const struct {
     { "SHELL", .words = "bash|zsh|fish" },
     { "SWEEP.yaml", .words = ":yaml" },
     { "FILE.jsonl", .words = ":files" },
+    { "SCRIPT", .words = ":files" },
+    { "FILE", .words = ":files" },
     { "FILE.pub|KEY", .words = ":files" },
     { "PATH|NAME", .words = ":files" },
     { "SOCKET", .words = ":files" },
@@ -170,6 +172,7 @@ static const struct {
     { "SWEEP", .add = add_sweeps },
     { "JOB", .add = add_jobs },
     { "SWEEP|JOB", .add = add_targets },
+    { "SWEEP|JOB|PROJECT", .add = add_targets },
     { "NODE", .add = add_nodes },
     { "NODE|@GROUP", .add = add_nodes },
 };

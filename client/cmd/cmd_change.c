@@ -2,8 +2,8 @@
 /* cmd_change.c - ludwig cancel, pause, resume and retry */
 
 /*
- * The commands change jobs and print how many.  Many jobs are changed only after a question, where
- * the user can be asked.
+ * The commands change jobs and print how many.  Many jobs are changed, and long runs are ended, only
+ * after a question, where the user can be asked.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -15,11 +15,16 @@
 #include "client/session/session.h"
 #include "client/term/output.h"
 #include "client/term/progress.h"
+#include "client/util/shell_env.h"
+#include "common/base/units.h"
 
 /* The most sweeps for which the reason is printed why nothing was changed. */
 enum { SWEEPS_EXPLAINED = 5 };
 
-/* Options of all four commands; drain is cancel's, failed and states are retry's. */
+/* Work that took longer is not thrown away without a question. */
+enum { LONG_RUN_MS = 10 * 60 * 1000 };
+
+/* Options of all four commands; drain is cancel's, failed, states and env are retry's. */
 struct options {
     const char *where;
     const char *user;
@@ -27,6 +32,7 @@ struct options {
     bool drain;
     bool failed;
     struct list states;
+    struct list env;
 };
 
 /* Each message begins with its targets. */
@@ -117,12 +123,43 @@ static int count_jobs(const struct changing *c, struct target *t, int64_t *n, st
     return 0;
 }
 
-/* Asks if there are many jobs: 1 to go on, 0 when the answer was no, -1 with e set. */
+struct long_run {
+    int64_t begun_before; /* ms since 1970 */
+    int64_t n;
+};
+
+static int take_long_run(void *context, const struct job_info *jobs, size_t n, struct err *e)
+{
+    struct long_run *runs = context;
+
+    (void)e;
+    for (size_t i = 0; i < n; i++)
+        runs->n += jobs[i].started_at > 0 && jobs[i].started_at < runs->begun_before;
+    return 0;
+}
+
+/* How many of the jobs would be ended that have run for long: their work would be lost. */
+static int count_long_runs(const struct changing *c, int64_t *n, struct err *e)
+{
+    struct long_run runs = { .begun_before = units_now_ms() - LONG_RUN_MS };
+    struct job_filter running = c->filter;
+
+    *n = 0;
+    if (c->type != MSG_CANCEL || c->request.cancel.drain || c->targets.n == 0)
+        return 0;
+    running.states = opt_state_names(&stateopt_jobs, 1 << JOB_RUNNING, c->arena);
+    if (pages_jobs(c->rpc, &c->targets, &running, take_long_run, &runs, e) < 0)
+        return -1;
+    *n = runs.n;
+    return 0;
+}
+
+/* Asks if there are many jobs or long runs: 1 to go on, 0 when the answer was no, -1 with e set. */
 static int confirm(const struct changing *c, struct err *e)
 {
     struct target *items = c->targets.items;
-    int64_t n_sweeps = 0, n_jobs = c->matched;
-    char *question;
+    int64_t n_sweeps = 0, n_jobs = c->matched, n_long;
+    struct buf question = { 0 };
     bool yes;
 
     if (c->options->yes || !output_can_ask())
@@ -132,14 +169,21 @@ static int confirm(const struct changing *c, struct err *e)
         if (c->filter.where == NULL && count_jobs(c, &items[i], &n_jobs, e) < 0)
             return -1;
     }
-    if (n_jobs <= CONFIRM_ABOVE)
+    if (count_long_runs(c, &n_long, e) < 0)
+        return -1;
+    if (n_jobs <= CONFIRM_ABOVE && n_long == 0)
         return 1;
-    question = n_sweeps == 1 ? mem_printf("%s %" PRId64 " jobs of sweep %" PRId64 "?", c->verb,
-                                          n_jobs, items[0].sweep)
-                             : mem_printf("%s %" PRId64 " jobs of %" PRId64 " sweeps?", c->verb,
-                                          n_jobs, n_sweeps);
-    yes = output_ask(question);
-    free(question);
+    buf_printf(&question, "%s %" PRId64 " job%s of ", c->verb, n_jobs, n_jobs == 1 ? "" : "s");
+    if (n_sweeps == 1)
+        buf_printf(&question, "sweep %" PRId64, items[0].sweep);
+    else
+        buf_printf(&question, "%" PRId64 " sweeps", n_sweeps);
+    if (n_long > 0)
+        buf_printf(&question, ", %" PRId64 " of which %s run for more than 10 minutes", n_long,
+                   n_long == 1 ? "has" : "have");
+    buf_add_char(&question, '?');
+    yes = output_ask(buf_text(&question));
+    buf_free(&question);
     if (!yes)
         output_note("nothing was changed");
     return yes;
@@ -239,7 +283,10 @@ static int change_jobs(struct cli *cli, struct changing *c, struct err *e)
         session_open(cli, &s, e) < 0)
         return -1;
     c->rpc = &s.rpc;
-    result = find_targets(c, &cli->args, e) < 0 ? -1 : confirm(c, e);
+    if (c->type == MSG_RETRY && c->request.retry.passed.n > 0 && s.rpc.welcome.is_open)
+        result = err_set(e, ERR_USAGE, "--env: %s", shell_env_open_server);
+    else
+        result = find_targets(c, &cli->args, e) < 0 ? -1 : confirm(c, e);
     if (result == 0)
         result = EXIT_FAILED;
     else if (result > 0)
@@ -308,7 +355,8 @@ static int retry_jobs(struct cli *cli, struct err *e)
         retried.allowed |= job_runs_again((enum job_state)i) ? 1u << i : 0;
     retried.refusal = "retry takes no jobs that are";
     retried.mistaken = NULL;
-    if (opt_state_read(&retried, &o->states, &c.states, e) < 0)
+    if (opt_state_read(&retried, &o->states, &c.states, e) < 0 ||
+        shell_env_read(&o->env, cli->arena, &c.request.retry.passed, e) < 0)
         return -1;
     if (o->failed)
         c.states |= 1 << JOB_FAILED;
@@ -330,23 +378,25 @@ static int retry_jobs(struct cli *cli, struct err *e)
     { "user", 0, OPT_STR, "USER", offsetof(struct options, user), 0, 0,                     \
       "with last and all: this user's sweeps (for admins)" },                               \
     { "yes", 'y', OPT_FLAG, NULL, offsetof(struct options, yes), 0, 0,                      \
-      "do not ask, however many jobs there are" },                                          \
+      "do not ask for confirmation, however many jobs there are" },                                          \
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },      \
     { "quiet", 'q', OPT_FLAG, NULL, offsetof(struct options, quiet), 0, 0,                  \
-      "say nothing when all goes well" },                                                   \
+      "print nothing unless something goes wrong" },                                                   \
     { 0 }
 
 static const struct opt common[] = { COMMON_OPTIONS };
 static const struct opt cancel_options[] = {
     { "drain", 0, OPT_FLAG, NULL, offsetof(struct options, drain), 0, 0,
-      "what runs already may finish, and is not tried again if it fails" },
+      "let running jobs finish; those that fail are not tried again" },
     COMMON_OPTIONS
 };
 static const struct opt retry_options[] = {
     { "failed", 0, OPT_FLAG, NULL, offsetof(struct options, failed), 0, 0,
-      "only those that failed" },
+      "only failed jobs" },
     { "state", 0, OPT_STRS, "STATE", offsetof(struct options, states), 0, 0,
-      "only those that are failed or cancelled" },
+      "only jobs that are failed or cancelled" },
+    { "env", 0, OPT_STRS, "NAME", offsetof(struct options, env), 0, 0,
+      "pass this variable of the shell again: its value was forgotten when the sweep ended" },
     COMMON_OPTIONS
 };
 
@@ -364,13 +414,17 @@ static const struct opt retry_options[] = {
     }
 /* clang-format on */
 
-CHANGE(cancel, cancel_options, "end jobs, those that run too; nothing of them is left",
-       "What was cancelled runs again after `ludwig retry`.\n");
-CHANGE(pause, common, "start no more of these jobs for now; those that run go on",
-       "A paused sweep also keeps back what is retried later.\n");
-CHANGE(resume, common, "go on with what was paused",
-       "With a sweep, jobs of it that were paused one by one go on too.\n");
-CHANGE(retry, retry_options, "run jobs again that failed or were cancelled",
-       "The files and the log of the attempt before stay where they are. A retry runs\n"
-       "the source as it was submitted: after a change of the program submit the file\n"
-       "again, with --reuse params if what is done already shall count.\n");
+CHANGE(
+    cancel, cancel_options,
+    "cancel jobs, running ones included; their results are discarded (logs and checkpoints stay)",
+    "`ludwig retry` runs them again. On a terminal, cancel asks before more than 100\n"
+    "jobs, or jobs that have run for more than 10 minutes, are ended; without a\n"
+    "terminal it never asks.\n");
+CHANGE(pause, common, "start no more of these jobs for now; running ones go on",
+       "Jobs of a paused sweep that are retried later wait as well.\n");
+CHANGE(resume, common, "continue what was paused",
+       "A sweep continues with all its jobs, also those that were paused one by one.\n");
+CHANGE(retry, retry_options, "run failed or cancelled jobs again",
+       "Files and log of the earlier attempt stay where they are. A retry runs the\n"
+       "source as it was submitted: if you have changed the program, submit again, with\n"
+       "--reuse params to keep the jobs that are done.\n");

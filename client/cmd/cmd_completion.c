@@ -92,7 +92,7 @@ static int print_script(struct cli *cli, struct err *e)
 const struct command cmd_completion = {
     .name = "completion",
     .args = "SHELL",
-    .help = "print a script by which your shell completes ludwig's words",
+    .help = "print a completion script for your shell",
     .more = "SHELL is bash, zsh or fish. Commands, options and their values are completed,\n"
             "and the sweeps, jobs and nodes there are. In ~/.bashrc, in ~/.zshrc behind\n"
             "compinit, and in ~/.config/fish/config.fish:\n"

@@ -21,10 +21,10 @@ struct options {
 
 static const struct opt options[] = {
     { "project", 'p', OPT_STR, "NAME", offsetof(struct options, project), 0, 0,
-      "of this project; push takes the current folder's name without it, the others take all "
-      "projects of yours that have sweeps, and that of the current folder" },
+      "in this project; the default is the current folder's name for push, and for the others all "
+      "your projects that have sweeps and that of the current folder" },
     { "yes", 'y', OPT_FLAG, NULL, offsetof(struct options, yes), 0, 0,
-      "remove what gc found; without it gc only lists that" },
+      "remove what gc found, instead of only listing it" },
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
     { 0 },
 };
@@ -254,9 +254,9 @@ static int run_data(struct cli *cli, struct err *e)
 const struct command cmd_data = {
     .name = "data",
     .args = "ls|push|rm|gc [PATH|NAME]... [OPTION]...",
-    .help = "list, send ahead and remove the data on the shared drive",
-    .more = "ls lists what sweeps have taken along, and what was sent ahead.\n"
-            "push PATH... sends files and folders ahead of a sweep that names them in data:.\n"
+    .help = "list, send in advance and remove the data on the shared drive",
+    .more = "ls lists what sweeps have used, and what was sent in advance.\n"
+            "push PATH... sends files and folders before a sweep names them in data:.\n"
             "rm NAME|ID... removes datasets that no sweep needs any more.\n"
             "gc lists what no sweep of the last 30 days needs, and with --yes removes it.\n"
             "\n"

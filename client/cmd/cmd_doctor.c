@@ -15,11 +15,13 @@
 enum { INDENT = 9, WIDTH_MAX = 79 };
 
 struct options {
-    bool json;
+    bool json, clean;
 };
 
 static const struct opt options[] = {
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
+    { "clean", 0, OPT_FLAG, NULL, offsetof(struct options, clean), 0, 0,
+      "remove what killed pilots have left on this machine" },
     { 0 },
 };
 
@@ -65,6 +67,10 @@ static int diagnose(struct cli *cli, struct err *e)
         d.check = checks[i].name;
         checks[i].run(&d);
     }
+    if (o->clean) {
+        d.check = "clean";
+        doctor_clean(&d);
+    }
     for (size_t i = 0; i < d.n && !o->json; i++)
         add_finding(&out, &d.findings[i]);
     result = o->json
@@ -82,11 +88,12 @@ static int diagnose(struct cli *cli, struct err *e)
 const struct command cmd_doctor = {
     .name = "doctor",
     .args = "[OPTION]...",
-    .help = "look for what keeps ludwig from working, and say what to do",
+    .help = "find out what keeps ludwig from working, and say what to do",
     .more = "Looks at the configuration, the server, the workers, the shared drive and this\n"
             "machine. Each line is ok, a note, or a problem; with a problem it exits 1.\n"
-            "Nothing is started or changed, but for a file that is tried on the shared\n"
-            "drive.\n"
+            "Nothing is started or changed, except for a test file on the shared drive and,\n"
+            "with --clean, for folders in scratch of pilots that were killed: results in\n"
+            "them are published, then they are removed.\n"
             "\n"
             "  ludwig doctor\n"
             "  ludwig --server unix:/srv/lab/.ludwig/server.sock doctor\n",

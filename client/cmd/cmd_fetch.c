@@ -25,9 +25,9 @@ struct options {
 
 static const struct opt options[] = {
     { "logs", 0, OPT_FLAG, NULL, offsetof(struct options, logs), 0, 0,
-      "also what the jobs printed, all attempts of them" },
+      "also copy what the jobs printed, in all attempts" },
     { "failed", 0, OPT_FLAG, NULL, offsetof(struct options, failed), 0, 0,
-      "also what failed attempts left" },
+      "also copy what failed attempts left" },
     { 0 },
 };
 
@@ -273,12 +273,13 @@ static int fetch_sweep(struct cli *cli, struct err *e)
 {
     struct session s;
     struct fetch f = { .options = cli->options, .session = &s, .arena = cli->arena };
-    struct opt_words selector = { cli->args.words, 1 };
+    struct opt_words selector = { cli->args.words, cli->args.n > 0 };
     int result;
 
+    selector = selector_words_or_last(&selector);
     if (selector_check(&selector, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
-    result = selector_sweep(&s.rpc, cli->args.words[0], &f.sweep, e);
+    result = selector_sweep(&s.rpc, selector.words[0], &f.sweep, e);
     if (result == 0)
         result = fetch_to(&f, cli->args.n > 1 ? cli->args.words[1] : NULL, e);
     free(f.reused);
@@ -293,18 +294,18 @@ static int fetch_sweep(struct cli *cli, struct err *e)
 
 const struct command cmd_fetch = {
     .name = "fetch",
-    .args = "SWEEP [DIR] [OPTION]...",
+    .args = "[SWEEP] [DIR] [OPTION]...",
     .help = "copy the results of a sweep from the shared drive",
-    .more = "Below DIR (without it: PROJECT-SWEEP) they lie as on the share:\n"
+    .more = "Below DIR (the default is PROJECT-SWEEP) they lie as on the share:\n"
             "runs/param_003/JOB/, and with --logs and --failed also logs/ and failed/.\n"
             "Files that are there already with the same size and time are not copied again,\n"
             "so that a fetch that was interrupted goes on. Results that the sweep took over\n"
-            "from earlier ones come too. What cannot be read is told and left out, and it\n"
-            "then exits with 1. A file " LAYOUT_FETCHED " in DIR says what it is.\n"
+            "from earlier ones come too. Files that cannot be read are named and left out;\n"
+            "the exit code is then 1. A file " LAYOUT_FETCHED " in DIR says what it is.\n"
+            "The default SWEEP is last.\n"
             "\n"
             "  ludwig fetch last\n"
             "  ludwig fetch 7 results --logs --failed\n",
-    .min_args = 1,
     .max_args = 2,
     .options = options,
     .options_size = sizeof(struct options),

@@ -24,14 +24,14 @@ struct options {
 
 static const struct opt options[] = {
     { "name", 0, OPT_STR, "NAME", offsetof(struct options, name), 0, 0,
-      "call the key so; else as its comment says" },
+      "the key's name (the default is its comment)" },
     { "host", 0, OPT_STR, "HOST", offsetof(struct options, host), 0, 0,
-      "the name by which others reach this machine, if it is not its own" },
+      "the name by which others reach this machine, if not its own" },
     { "list", 0, OPT_FLAG, NULL, offsetof(struct options, list), 0, 0, "list the keys" },
     { "revoke", 0, OPT_STR, "NAME", offsetof(struct options, revoke), 0, 0,
-      "take a key back; connections it has stay until they end" },
+      "revoke a key; its open connections stay until they end" },
     { "state", 0, OPT_STR, "DIR", offsetof(struct options, state), 0, 0,
-      "of a server with a ludwigd.yaml of its own: its state: folder" },
+      "for a server with its own ludwigd.yaml: the state: folder in it" },
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
     { 0 },
 };
@@ -190,7 +190,7 @@ static int invite_machine(struct cli *cli, struct err *e)
 const struct command cmd_invite = {
     .name = "invite",
     .args = "[FILE.pub|KEY] [OPTION]...",
-    .help = "let another machine reach a server of yours that runs an sshd",
+    .help = "allow another machine (its SSH key) to connect to your server",
     .more = "After `ludwig up --sshd`. Takes the other machine's public key: its file, its\n"
             "text, or - for standard input. Prints two lines for that machine: the server\n"
             "for its config.yaml, and the host key for its known_hosts. The key may do all\n"

@@ -6,9 +6,12 @@
 #include <unistd.h>
 
 #include "client/query/jobinfo.h"
+#include "client/query/joblist.h"
 #include "client/query/pages.h"
 #include "client/query/selector.h"
+#include "client/results/live.h"
 #include "client/session/session.h"
+#include "client/term/csv.h"
 #include "client/term/jsonlist.h"
 #include "client/term/output.h"
 #include "client/term/progress.h"
@@ -18,51 +21,62 @@
 
 struct options {
     struct list states;
-    const char *where;
-    bool json, quiet;
+    const char *where, *sort;
+    int64_t limit;
+    bool csv, json, quiet;
 };
 
 static const struct opt options[] = {
     { "state", 0, OPT_STRS, "STATE", offsetof(struct options, states), 0, 0,
       "only jobs that are queued, staging, running, publishing, done, failed or cancelled; "
-      "several with commas between" },
+      "several separated by commas" },
     { "where", 0, OPT_STR, "TEST", offsetof(struct options, where), 0, 0,
       "only jobs for which TEST holds, as 'lr > 0.01 and state = failed'" },
+    { "sort", 's', OPT_STR, "NAME", offsetof(struct options, sort), 0, 0,
+      "by a parameter or a field, as rep, node or seconds; -NAME: the largest first" },
+    { "limit", 0, OPT_INT, "N", offsetof(struct options, limit), 1, INT64_MAX,
+      "only the first N of these" },
+    { "csv", 0, OPT_FLAG, NULL, offsetof(struct options, csv), 0, 0, "print CSV" },
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
     { "quiet", 'q', OPT_FLAG, NULL, offsetof(struct options, quiet), 0, 0,
-      "print the jobs' names alone, one a line" },
+      "print only the jobs' names, one per line" },
     { 0 },
 };
 
 /* ---- columns and parameters ---- */
 
-enum { JOB, STATE, REP, ATTEMPT, NODE, TIME, CONFIGURATION, PARAMETERS, REASON, N_COLUMNS };
+enum { JOB, STATE, REP, ATTEMPT, NODE, TIME, CONFIGURATION, PARAMETERS, LAST, REASON, N_COLUMNS };
 
 static const struct column columns[N_COLUMNS] = {
     { "JOB", false, false },           { "STATE", false, false },     { "REP", true, false },
     { "ATTEMPT", true, false },        { "NODE", false, true },       { "TIME", true, false },
-    { "CONFIGURATION", false, false }, { "PARAMETERS", false, true }, { "REASON", false, true },
+    { "CONFIGURATION", false, false }, { "PARAMETERS", false, true }, { "LAST", false, true },
+    { "REASON", false, true },
 };
 
 /* The output: JSON, a table, or only names. */
 struct listing {
-    const struct session *session;
+    struct session *session;
     struct jsonlist *json;
     bool has_table;
-    struct table *table; /* made for the first jobs, with columns that they need */
-    bool has_attempts;   /* the table has that column */
+    struct table *table;  /* made with the first jobs, by what they have */
+    bool has_attempts;    /* the table has that column, */
+    bool has_live;        /* and that of what was reported last */
+    struct share_dir *fs; /* NULL: not opened, or it cannot be seen */
+    size_t n_read;        /* files that were looked at for that */
     bool for_terminal;
-    struct arena *arena;     /* of same */
-    struct arena *row_arena; /* of one row */
-    struct value same;       /* parameters that are the same in all of the first jobs */
-    bool has_others;         /* a later job has others */
+    struct arena *arena;      /* of same */
+    struct arena *row_arena;  /* of what is shown of one job, */
+    struct arena *live_arena; /* and of a page, what these have reported */
+    struct value same;        /* parameters that all of the first jobs have alike */
+    bool has_others;          /* and a later one has not */
     size_t n;
 };
 
 /* The index of a column in the table, which leaves out some. */
 static size_t place_of(const struct listing *l, size_t column)
 {
-    return column - (column > ATTEMPT && !l->has_attempts ? 1 : 0);
+    return column - (column > ATTEMPT && !l->has_attempts) - (column > LAST && !l->has_live);
 }
 
 /* Makes the table; its first jobs decide, as a listing is printed page by page. */
@@ -91,9 +105,11 @@ static void begin_table(struct listing *l, const struct job_info *jobs, size_t n
     }
     l->same.map.n = n_same;
     for (size_t i = 0; i < N_COLUMNS; i++)
-        if (i != ATTEMPT || l->has_attempts)
+        if ((i != ATTEMPT || l->has_attempts) && (i != LAST || l->has_live))
             shown[n_shown++] = columns[i];
     l->table = table_for_stdout(shown, n_shown);
+    if (l->has_live)
+        table_may_leave_out(l->table, place_of(l, LAST), NEED_ROOM);
     table_may_leave_out(l->table, place_of(l, REASON), NEED_ROOM);
     table_may_leave_out(l->table, place_of(l, PARAMETERS), NEED_ROOM);
     for (size_t i = 0; i < sizeof may_go / sizeof may_go[0]; i++)
@@ -127,7 +143,33 @@ static struct value shorter(struct arena *a, const struct value *v)
     }
 }
 
-static void add_row(struct listing *l, const struct job_info *j, int64_t now_ms)
+/* What jobs without a result have reported last: in the order of the jobs. */
+static struct live *read_live(struct listing *l, const struct job_info *jobs, size_t n)
+{
+    struct live *all = arena_alloc(l->live_arena, n * sizeof *all);
+    struct live *asked = arena_alloc(l->live_arena, n * sizeof *asked);
+    size_t n_asked = 0;
+
+    for (size_t i = 0; i < n && l->n_read < LIVE_MAX; i++)
+        if (jobs[i].metrics_path != NULL) {
+            asked[n_asked++].path = jobs[i].metrics_path;
+            l->n_read++;
+        }
+    if (n_asked == 0)
+        return all;
+    if (l->fs == NULL)
+        l->fs = session_open_drive(l->session, NULL);
+    if (l->fs == NULL)
+        return all;
+    live_read(l->fs, asked, n_asked, l->live_arena);
+    for (size_t i = 0, k = 0; i < n && k < n_asked; i++)
+        if (jobs[i].metrics_path == asked[k].path)
+            all[i] = asked[k++];
+    return all;
+}
+
+static void add_row(struct listing *l, const struct job_info *j, const struct live *live,
+                    int64_t now_ms)
 {
     struct table *t = l->table;
     struct value own = j->params;
@@ -161,6 +203,10 @@ static void add_row(struct listing *l, const struct job_info *j, int64_t now_ms)
     }
     jobinfo_add_params(&text, &own);
     table_add_buf(t, TONE_PLAIN, &text);
+    if (l->has_live) {
+        live_add_words(&text, &live->metrics);
+        table_add_buf(t, TONE_DIM, &text);
+    }
     jobinfo_add_reason(&text, j);
     table_add_buf(t, TONE_PLAIN, &text);
 }
@@ -171,8 +217,15 @@ static int show_page(void *context, const struct job_info *jobs, size_t n, struc
 {
     struct listing *l = context;
     int64_t now_ms = units_now_ms();
+    struct live *live = NULL;
     struct buf out = { 0 };
 
+    if (l->has_table) {
+        arena_reset(l->live_arena);
+        live = read_live(l, jobs, n);
+    }
+    for (size_t i = 0; l->has_table && l->table == NULL && i < n; i++)
+        l->has_live = l->has_live || live[i].metrics.n > 0;
     if (l->has_table && l->table == NULL && n > 0)
         begin_table(l, jobs, n);
     for (size_t i = 0; i < n; i++) {
@@ -183,7 +236,7 @@ static int show_page(void *context, const struct job_info *jobs, size_t n, struc
             session_job_paths(l->session, l->row_arena, &shown);
             jsonlist_add(l->json, &job_info_schema, &shown);
         } else if (l->table != NULL) {
-            add_row(l, &jobs[i], now_ms);
+            add_row(l, &jobs[i], &live[i], now_ms);
         } else {
             buf_printf(&out, "%s\n", jobs[i].job);
         }
@@ -194,6 +247,52 @@ static int show_page(void *context, const struct job_info *jobs, size_t n, struc
     if (l->table != NULL)
         table_flush(l->table, &out);
     return output_write(&out, e);
+}
+
+/* Jobs as they come, until there are as many as are wanted. */
+struct gathering {
+    struct listing *listing;
+    struct joblist kept; /* to be sorted, or written as CSV */
+    bool keeps;
+    int64_t left; /* OPT_UNSET: all */
+};
+
+static int gather_page(void *context, const struct job_info *jobs, size_t n, struct err *e)
+{
+    struct gathering *g = context;
+
+    if (g->left != OPT_UNSET && (int64_t)n > g->left)
+        n = (size_t)g->left;
+    if (g->left != OPT_UNSET)
+        g->left -= (int64_t)n;
+    if (g->keeps)
+        joblist_add(&g->kept, jobs, n);
+    else if (show_page(g->listing, jobs, n, e) < 0)
+        return -1;
+    return g->left == 0;
+}
+
+/* What was kept, in pages as they would have come. */
+static int show_kept(struct gathering *g, const struct options *o, struct err *e)
+{
+    struct joblist *kept = &g->kept;
+    struct buf out = { 0 };
+    size_t n = kept->n;
+    int result = 0;
+
+    if (o->sort != NULL && joblist_sort(kept, o->sort, e) < 0)
+        return -1;
+    if (o->limit != OPT_UNSET && (size_t)o->limit < n)
+        kept->n = n = (size_t)o->limit;
+    g->listing->n = n;
+    if (o->csv) {
+        joblist_add_csv(&out, kept, units_now_ms());
+        return csv_write(&out, e);
+    }
+    g->listing->n = 0;
+    for (size_t i = 0; i < n && result == 0; i += PAGE_MAX)
+        result = show_page(g->listing, kept->jobs + i, n - i < PAGE_MAX ? n - i : PAGE_MAX, e);
+    return result;
 }
 
 /* Prints the parameters that are left out of the column, as far as a line has room. */
@@ -247,7 +346,7 @@ static int say_rest(struct rpc *rpc, const struct list *targets, const struct jo
     if (n > 0 || has_reused)
         return 0;
     if (targets->n == 0)
-        output_note("none of your sweeps goes on any more (name those that are over)");
+        output_note("you have no unfinished sweep (name one to see its jobs)");
     else if (items[0].sweep == items[targets->n - 1].sweep)
         output_note("no job of sweep %" PRId64 " matches", items[0].sweep);
     else
@@ -263,27 +362,39 @@ static int list_jobs(struct cli *cli, struct err *e)
     struct jsonlist json = { 0 };
     struct listing l = { .session = &s,
                          .json = o->json ? &json : NULL,
-                         .has_table = !o->json && !o->quiet,
+                         .has_table = !o->json && !o->quiet && !o->csv,
                          .for_terminal = output_is_terminal(STDOUT_FILENO),
                          .arena = cli->arena };
+    const struct opt_words words = selector_words_or_last(&cli->args);
+    struct gathering g = { .keeps = o->sort != NULL || o->csv,
+                           .left = o->sort != NULL ? OPT_UNSET : o->limit };
     struct list targets;
     unsigned states;
     int result;
+
+    if (o->csv && (o->json || o->quiet))
+        return err_set(e, ERR_USAGE, "--csv goes without --json and --quiet");
 
     if (opt_state_read(&stateopt_jobs, &o->states, &states, e) < 0)
         return -1;
     filter.states = opt_state_names(&stateopt_jobs, states, cli->arena);
     if (jobinfo_parse_where(o->where, cli->arena, &filter.where, e) < 0 ||
-        selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
+        selector_check(&words, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
     l.row_arena = arena_create();
+    l.live_arena = arena_create();
     if (o->json)
         jsonlist_begin(&json, "jobs");
-    result = selector_targets(&s.rpc, NULL, &cli->args, cli->arena, &targets, e);
+    result = selector_targets(&s.rpc, NULL, &words, cli->arena, &targets, e);
     if (result == 0)
         result = selector_check_jobs(&s.rpc, &targets, e);
+    g.listing = &l;
+    g.kept.arena = cli->arena;
     if (result == 0)
-        result = pages_jobs(&s.rpc, &targets, &filter, show_page, &l, e);
+        result = pages_jobs(&s.rpc, &targets, &filter, gather_page, &g, e);
+    if (result == 0 && g.keeps)
+        result = show_kept(&g, o, e);
+    joblist_free(&g.kept);
     if (result == 0 && o->json)
         result = jsonlist_end(&json, e);
     else if (result == 0 && l.has_table)
@@ -291,16 +402,17 @@ static int list_jobs(struct cli *cli, struct err *e)
     jsonlist_drop(&json);
     table_destroy(l.table);
     arena_destroy(l.row_arena);
+    arena_destroy(l.live_arena);
+    share_close(l.fs);
     session_close(&s);
     return result < 0 ? -1 : EXIT_WELL;
 }
 
 const struct command cmd_jobs = {
     .name = "jobs",
-    .args = "SWEEP|JOB... [OPTION]...",
+    .args = "[SWEEP|JOB]... [OPTION]...",
     .help = "list the jobs of a sweep",
-    .more = SELECTOR_HELP WHERE_HELP,
-    .min_args = 1,
+    .more = SELECTOR_HELP "Where none is named, last is meant.\n" WHERE_HELP,
     .max_args = ARGS_ANY,
     .options = options,
     .options_size = sizeof(struct options),

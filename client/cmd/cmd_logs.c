@@ -27,9 +27,9 @@ static const struct opt options[] = {
     { "follow", 'f', OPT_FLAG, NULL, offsetof(struct options, follow), 0, 0,
       "go on until the job has ended; Ctrl-C leaves it running" },
     { "lines", 'n', OPT_INT, "N", offsetof(struct options, lines), 0, INT64_C(1) << 53,
-      "begin with the last N lines; without it: with the first one" },
+      "begin with the last N lines; default: with the first one" },
     { "attempt", 0, OPT_INT, "N", offsetof(struct options, attempt), 1, INT64_C(1) << 53,
-      "what attempt N printed; without it: the newest one, and with -f those that follow" },
+      "what attempt N printed; default: the newest one, and with -f those that follow" },
     { "raw", 0, OPT_FLAG, NULL, offsetof(struct options, raw), 0, 0,
       "give a terminal what the job printed as it is: colours, and whatever else it obeys" },
     { 0 },
@@ -51,6 +51,7 @@ struct viewer {
     bool harmless;  /* control characters are written out, for a terminal */
     bool is_newest; /* the newest attempt is shown */
     bool ended;     /* the job, or the attempt shown, has ended */
+    bool is_interrupted;
 };
 
 static void close_file(struct viewer *v)
@@ -202,6 +203,7 @@ static int follow_log(struct viewer *v, struct rpc *rpc, const struct target *t,
     if (event == EVENT_INTERRUPT)
         output_note("job %s goes on; `ludwig logs -f %s` comes back to it", v->job, v->job);
     v->session->is_subscribed = false;
+    v->is_interrupted = event == EVENT_INTERRUPT;
     subscription_end(&sub);
     return result;
 }
@@ -217,6 +219,11 @@ static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool 
     if (v->fs == NULL || pages_job(rpc, t, &info, e) < 0 || take_info(v, &info, e) < 0)
         return -1;
     state = job_state_names[info.state];
+    if (info.follows != NULL)
+        return err_set(e, ERR_NOT_FOUND,
+                       "job %s has no log: it waits for the result of job %s, which does the "
+                       "same (ludwig logs %s)",
+                       v->job, info.follows, info.follows);
     if (v->attempt != OPT_UNSET && v->attempt > info.attempt && (!follows || v->ended))
         return err_set(e, ERR_NOT_FOUND, "job %s is %s and has had %" PRId64 " attempt%s", v->job,
                        state, info.attempt, info.attempt == 1 ? "" : "s");
@@ -265,16 +272,16 @@ static int show_logs(struct cli *cli, struct err *e)
         free(v.path);
     }
     session_close(&s);
-    return result < 0 ? -1 : EXIT_WELL;
+    return result < 0 ? -1 : v.is_interrupted ? EXIT_INTERRUPTED : EXIT_WELL;
 }
 
 const struct command cmd_logs = {
     .name = "logs",
     .args = "JOB [OPTION]...",
     .help = "show what a job printed",
-    .more = "Both what it printed and what it complained about, in that order. On a\n"
-            "terminal escape sequences are written out (^[[31m); a pipe or a file gets\n"
-            "every byte as it is. JOB is written as 7.13 or last.13.\n"
+    .more = "Standard output and standard error, in the order of printing. A terminal shows\n"
+            "escape sequences as text (^[[31m); a pipe or a file gets every byte as it is.\n"
+            "JOB is written as 7.13 or last.13.\n"
             "\n"
             "  ludwig logs 7.13 -f\n"
             "  ludwig logs 7.13 -n 20\n"

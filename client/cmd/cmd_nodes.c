@@ -23,7 +23,7 @@ static const struct opt options[] = {
       "only nodes that are up, drained or lost; several with commas between" },
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
     { "quiet", 'q', OPT_FLAG, NULL, offsetof(struct options, quiet), 0, 0,
-      "print the nodes' names alone, one a line" },
+      "print only the nodes' names, one per line" },
     { 0 },
 };
 
@@ -103,8 +103,31 @@ static void add_row(struct table *t, const struct node_info *n)
     table_add_buf(t, TONE_PLAIN, &text);
 }
 
-static int show_nodes(const struct options *o, const struct list *nodes, struct err *e)
+static int show_json(const struct msg_node_page *page, struct err *e)
 {
+    const struct node_info *items = page->nodes.items;
+    struct jsonlist json;
+
+    jsonlist_begin(&json, "nodes");
+    for (size_t i = 0; i < page->nodes.n; i++)
+        jsonlist_add(&json, &node_info_schema, &items[i]);
+    return jsonlist_end_with_list(&json, "pools", &pool_trouble_schema, &page->pools, e);
+}
+
+/* Slurm's machines that are not in the table, and why. */
+static void say_pools(const struct list *pools)
+{
+    const struct pool_trouble *items = pools->items;
+
+    for (size_t i = 0; i < pools->n; i++)
+        output_note("Slurm, partition %s%s%s: no pilots: %s", items[i].partition,
+                    items[i].user != NULL ? ", for " : "",
+                    items[i].user != NULL ? items[i].user : "", items[i].why);
+}
+
+static int show_nodes(const struct options *o, const struct msg_node_page *page, struct err *e)
+{
+    const struct list *nodes = &page->nodes;
     static const size_t may_go[] = { RUNNING, CPUS, GPUS,  LOAD, MEMORY,
                                      DATA,    JOBS, MODEL, USER, KIND };
     const struct node_info *items = nodes->items;
@@ -113,7 +136,7 @@ static int show_nodes(const struct options *o, const struct list *nodes, struct 
     int result;
 
     if (o->json)
-        return jsonlist_write("nodes", &node_info_schema, nodes, e);
+        return show_json(page, e);
     /* A node is listed for each user with a worker there, but named once. */
     for (size_t i = 0; i < nodes->n && o->quiet; i++) {
         size_t first = 0;
@@ -134,6 +157,8 @@ static int show_nodes(const struct options *o, const struct list *nodes, struct 
         add_row(t, &items[i]);
     result = table_print(t, e);
     table_destroy(t);
+    if (result == 0)
+        say_pools(&page->pools);
     return result;
 }
 
@@ -163,7 +188,7 @@ static int list_nodes(struct cli *cli, struct err *e)
             if (states == 0 || (states >> state_of(&nodes[i]) & 1) != 0)
                 nodes[n++] = nodes[i];
         page.nodes.n = n;
-        result = show_nodes(o, &page.nodes, e);
+        result = show_nodes(o, &page, e);
     }
     session_close(&s);
     return result < 0 ? -1 : EXIT_WELL;
@@ -173,10 +198,11 @@ const struct command cmd_nodes = {
     .name = "nodes",
     .args = "[OPTION]...",
     .help = "list the machines that run jobs",
-    .more = "LOAD: processes that ran or wanted to, on average of the last minute.\n"
-            "GPUS: those that jobs may use; free is what ludwig's jobs leave.\n"
-            "DATA: what lies in the node's cache of sources and data, and how many trees.\n"
-            "lost: its worker was connected within the last day, and is not now.\n",
+    .more = "LOAD: 1-minute load average.\n"
+            "GPUS: those that jobs may use, and how many are free.\n"
+            "DATA: size of the node's cache, and the number of sources and data sets in it.\n"
+            "lost: its worker was connected within the last day, but is not now.\n"
+            "Below: Slurm partitions named by your sweeps that have no pilots, and why.\n",
     .options = options,
     .options_size = sizeof(struct options),
     .run = list_nodes,
@@ -187,7 +213,7 @@ const struct command cmd_nodes = {
 static const struct opt drain_options[] = {
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
     { "quiet", 'q', OPT_FLAG, NULL, offsetof(struct options, quiet), 0, 0,
-      "say nothing when all goes well" },
+      "print nothing unless something goes wrong" },
     { 0 },
 };
 
@@ -269,9 +295,9 @@ static int run_undrain(struct cli *cli, struct err *e)
 const struct command cmd_drain = {
     .name = "drain",
     .args = "NODE|@GROUP... [OPTION]...",
-    .help = "give a node no more jobs; those that run there go on",
-    .more = "For the node's own user and admins. `ludwig nodes` lists the names; what was\n"
-            "given to the node and has not started yet runs elsewhere.\n",
+    .help = "give a node no more jobs; those running there go on",
+    .more = "For the node's own user and admins. `ludwig nodes` lists the names. Jobs that\n"
+            "the node was given but has not started run elsewhere.\n",
     .min_args = 1,
     .max_args = ARGS_ANY,
     .options = drain_options,

@@ -277,11 +277,11 @@ out:
 const struct command cmd_report = {
     .name = "report",
     .args = "NAME=VALUE... [step=N] [OPTION]...",
-    .help = "record measures of the job that this runs in",
+    .help = "record metrics of the job that this runs in",
     .more = "Every number beside step is a measure; the last value of each is its result.\n"
-            "Where several jobs share a process (batch: in the sweep), --job says which one\n"
-            "is meant, and --done or --failed=REASON that this one is over, whatever comes\n"
-            "of the others. A reason with blanks stands in quotes.\n"
+            "If several jobs share a process (batch: in the sweep), --job says which one is\n"
+            "meant, and --done or --failed=REASON that this one has ended, whatever becomes\n"
+            "of the others. Put a reason with blanks in quotes.\n"
             "\n"
             "  ludwig report accuracy=0.93 step=4\n"
             "  ludwig report --job 7.13 accuracy=0.93 --done\n"

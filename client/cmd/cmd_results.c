@@ -9,20 +9,23 @@
 #include "client/query/pages.h"
 #include "client/query/selector.h"
 #include "client/query/where.h"
+#include "client/results/live.h"
 #include "client/results/results_out.h"
 #include "client/results/series.h"
 #include "client/session/session.h"
 #include "client/term/output.h"
 #include "client/term/progress.h"
 #include "client/term/safe_text.h"
+#include "common/base/hash_table.h"
 #include "common/base/path.h"
+#include "common/base/suggest.h"
 
 enum { JOBS_SHOWN = 8 }; /* in a line */
 
 struct options {
     bool csv, json;
     struct measures_said measures;
-    const char *series, *where;
+    const char *series, *where, *by;
     int64_t top;
 };
 
@@ -32,9 +35,12 @@ static const struct opt options[] = {
     { "metric", 'm', OPT_STRS, "METRIC,...", AT(measures.shown), 0, 0,
       "only these measures, with median, quartiles and the best value each job reported" },
     { "sort", 's', OPT_STR, "METRIC", AT(measures.sort), 0, 0,
-      "best mean of this measure first; without it: of the one that results: in the sweep names" },
+      "best mean of this measure first; default: the one that results: in the sweep names" },
     { "goal", 0, OPT_STR, "max|min", AT(measures.goal), 0, 0,
       "whether large or small values of that measure are good" },
+    { "by", 0, OPT_STR, "PARAMETER,...", AT(by), 0, 0,
+      "a row for each value of this parameter, over all configurations that have it, instead of one "
+      "for each configuration" },
     { "top", 'n', OPT_INT, "N", AT(top), 1, INT64_MAX, "only the best N configurations" },
     { "where", 0, OPT_STR, "TEST", AT(where), 0, 0,
       "only configurations for which TEST holds, as 'lr > 0.01 and accuracy >= 0.9'" },
@@ -50,13 +56,18 @@ struct results {
     const struct options *options;
     struct arena *arena;
     struct session session;
-    int64_t sweep;
-    struct sweep_info info;
+    struct list sweeps;      /* struct target, whole; of one project */
+    int64_t sweep;           /* the one that is being asked for */
+    struct hash_table *seen; /* jobs of several sweeps: what one reused of another counts once */
+    struct sweep_info info;  /* of the first, with the jobs of all */
     struct aggregate aggregate;
     size_t n_configs; /* before any was left out */
     bool has_own;     /* there are jobs of this sweep, not only of earlier ones */
     struct results_view view;
     struct where *where; /* NULL: all */
+    struct live *live;   /* of jobs that run */
+    const char **live_params;
+    size_t n_live;
 };
 
 /* ---- asking ---- */
@@ -68,11 +79,32 @@ static int take_results(void *context, const struct job_result *results, size_t 
     (void)e;
     for (size_t i = 0; i < n; i++) {
         char *end; /* of the sweep's number in "7.13" */
+        struct digest job;
 
+        digest_of(results[i].job, strlen(results[i].job), &job);
+        if (!hash_table_add(r->seen, &job, 0))
+            continue;
         r->has_own = r->has_own || (strtoll(results[i].job, &end, 10) == r->sweep && *end == '.');
         aggregate_add(&r->aggregate, &results[i]);
+        if (results[i].metrics_path == NULL || results[i].metrics.n > 0 || r->n_live == LIVE_MAX)
+            continue;
+        r->live[r->n_live].path = arena_strdup(r->arena, results[i].metrics_path);
+        r->live_params[r->n_live++] = arena_strdup(r->arena, results[i].param_name);
     }
     return 0;
+}
+
+/* What jobs that run have reported so far.  Where the drive cannot be read, nothing is told of them. */
+static void add_live(struct results *r)
+{
+    struct share_dir *fs = r->n_live > 0 ? session_open_drive(&r->session, NULL) : NULL;
+
+    if (fs == NULL)
+        return;
+    live_read(fs, r->live, r->n_live, r->arena);
+    for (size_t i = 0; i < r->n_live; i++)
+        aggregate_add_live(&r->aggregate, r->live_params[i], &r->live[i].metrics);
+    share_close(fs);
 }
 
 /* ---- preparing ---- */
@@ -106,7 +138,35 @@ static bool matches_config(struct results *r, const struct config_result *c)
     return result;
 }
 
-/* Fetches all results, computes, leaves out, sorts. */
+/* In place of configurations, what those have in common that have the same values of --by. */
+static int group(struct results *r, struct err *e)
+{
+    struct aggregate *g = &r->aggregate;
+    struct list names = opt_split(r->arena, r->options->by);
+
+    for (size_t i = 0; i < names.n; i++) {
+        const char *name = ((const char *const *)names.items)[i];
+        struct suggest nearest = { .word = name };
+        size_t k = 0;
+
+        while (k < g->n && value_get(&g->configs[k].params, name) == NULL) {
+            for (size_t p = 0; p < g->configs[k].params.map.n; p++)
+                suggest_try(&nearest, g->configs[k].params.map.members[p].key.str.s);
+            k++;
+        }
+        if (k == g->n && g->n > 0)
+            return err_set(e, ERR_USAGE, "--by: no configuration has a parameter '%s'%s%s%s", name,
+                           nearest.best != NULL ? " (did you mean '" : "",
+                           nearest.best != NULL ? nearest.best : "",
+                           nearest.best != NULL ? "'?)" : "");
+    }
+    aggregate_group(g, &names);
+    aggregate_finish(g);
+    r->view.varying = names;
+    return 0;
+}
+
+/* Fetches everything, computes, leaves out, sorts. */
 static int prepare_results(struct results *r, struct err *e)
 {
     const struct options *o = r->options;
@@ -114,14 +174,22 @@ static int prepare_results(struct results *r, struct err *e)
     struct results_view *v = &r->view;
 
     v->aggregate = g;
-    if (pages_results(&r->session.rpc, r->sweep, take_results, r, e) < 0 ||
-        measures_rank(g, &o->measures, &r->info.ranking, r->arena, &v->ranked_by, e) < 0)
+    r->live = arena_alloc(r->arena, LIVE_MAX * sizeof *r->live);
+    r->live_params = arena_alloc(r->arena, LIVE_MAX * sizeof *r->live_params);
+    for (size_t i = 0; i < r->sweeps.n; i++) {
+        r->sweep = ((const struct target *)r->sweeps.items)[i].sweep;
+        if (pages_results(&r->session.rpc, r->sweep, take_results, r, e) < 0)
+            return -1;
+    }
+    add_live(r);
+    if (measures_rank(g, &o->measures, &r->info.ranking, r->arena, &v->ranked_by, e) < 0)
         return -1;
     if (v->ranked_by < 0 && o->top != OPT_UNSET && g->n_metrics > 0)
         return err_set(e, ERR_USAGE, "--top: the best by which measure? (--sort names it)");
     aggregate_finish(g);
     r->n_configs = g->n;
-    v->varying = aggregate_varying(g); /* over all, also when only one is listed */
+    /* Of all, also when only one is listed; a file may be put beside another sweep's. */
+    v->varying = o->csv ? aggregate_params(g) : aggregate_varying(g);
     if (measures_choose(v, &o->measures, r->arena, e) < 0)
         return -1;
     if (r->where != NULL) {
@@ -134,6 +202,10 @@ static int prepare_results(struct results *r, struct err *e)
         if (where_check_names(r->where, e) < 0)
             return -1;
     }
+    if (o->by != NULL && group(r, e) < 0)
+        return -1;
+    v->is_grouped = o->by != NULL;
+    r->n_configs = o->by != NULL ? g->n : r->n_configs;
     v->n = o->top != OPT_UNSET && (size_t)o->top < g->n ? (size_t)o->top : g->n;
     v->best = -1;
     if (v->ranked_by < 0 && o->top != OPT_UNSET)
@@ -141,8 +213,9 @@ static int prepare_results(struct results *r, struct err *e)
             "note: no job has reported a measure to rank by; these come first in the sweep");
     if (v->ranked_by < 0)
         return 0;
-    /* Configurations are sorted only by a measure that the user named. */
-    if (o->measures.sort != NULL || o->top != OPT_UNSET || r->info.ranking.metric != NULL)
+    /* Only a measure that was named says in which order configurations are listed. */
+    if (o->measures.sort != NULL || o->top != OPT_UNSET ||
+        (r->info.ranking.metric != NULL && o->by == NULL))
         aggregate_sort(g, (size_t)v->ranked_by);
     v->best = aggregate_best(g, (size_t)v->ranked_by);
     return 0;
@@ -155,6 +228,7 @@ static void add_ranking(struct buf *out, const struct results *r)
     const struct results_view *v = &r->view;
     const struct aggregate *g = &r->aggregate;
     const char *said = r->info.ranking.metric, *first = NULL;
+    bool has_live = false;
     size_t n = 0;
 
     if (said != NULL && aggregate_find_metric(g, said) < 0 && g->n_metrics > 0)
@@ -163,9 +237,11 @@ static void add_ranking(struct buf *out, const struct results *r)
     if (v->best >= 0) {
         const struct config_result *c = &g->configs[v->best];
         bool is_lowest = aggregate_goal(g, (size_t)v->ranked_by) == GOAL_MIN;
+        bool is_known = aggregate_goal_is_known(g, (size_t)v->ranked_by);
 
-        buf_printf(out, "* best by mean %s (%s)\n", g->metrics[v->ranked_by],
-                   is_lowest ? "lowest" : "highest");
+        buf_printf(out, "* best by mean %s (%s%s)\n", g->metrics[v->ranked_by],
+                   is_lowest ? "lowest" : "highest",
+                   is_known ? "" : "; if small values are good: --goal min");
         buf_printf(out, "best: job%s ", c->n_done == 1 ? "" : "s");
         for (size_t i = 0; i < c->n_jobs; i++) {
             if (!c->jobs[i].done || n++ >= JOBS_SHOWN)
@@ -178,7 +254,14 @@ static void add_ranking(struct buf *out, const struct results *r)
         buf_printf(out, " (ludwig logs %s)\n", first);
     }
     if (v->n < r->n_configs)
-        buf_printf(out, "%zu of %zu configurations\n", v->n, r->n_configs);
+        buf_printf(out, "%zu of %zu %s\n", v->n, r->n_configs,
+                   v->is_grouped ? "values" : "configurations");
+    for (size_t i = 0; i < v->n; i++)
+        for (size_t k = 0; k < v->n_metrics; k++)
+            has_live = has_live || aggregate_live(&g->configs[i], v->metrics[k]) != NULL;
+    if (has_live)
+        buf_add_str(out,
+                    "~ the last value, and @ its step, of jobs that run or failed; not ranked\n");
     if (g->n_metrics == 0)
         buf_add_str(out, "no job has reported a measure (see ludwig help report)\n");
 }
@@ -201,16 +284,17 @@ static int show_table(const struct results *r, struct err *e)
         buf_printf(&below, "%" PRId64 " job%s not over yet\n", left, left == 1 ? " is" : "s are");
     if (c->failed > 0)
         buf_printf(&below, "%" PRId64 " job%s failed (`ludwig jobs %" PRId64 " --state failed`)\n",
-                   c->failed, c->failed == 1 ? "" : "s", r->sweep);
+                   c->failed, c->failed == 1 ? "" : "s", r->info.sweep);
     buf_printf(&below, "results  %s/runs/\n", project);
-    if (r->has_own)
-        buf_printf(&below, "logs     %s/logs/%" PRId64 "/\n", project, r->sweep);
+    for (size_t i = 0; i < r->sweeps.n && r->has_own; i++)
+        buf_printf(&below, "%-9s%s/logs/%" PRId64 "/\n", i == 0 ? "logs" : "", project,
+                   ((const struct target *)r->sweeps.items)[i].sweep);
     if (c->failed > 0)
         buf_printf(&below, "failed   %s/failed/\n", project);
     if (!session_sees_drive(&r->session))
         buf_printf(&below,
                    "These are on the shared drive; `ludwig fetch %" PRId64 "` copies them here.\n",
-                   r->sweep);
+                   r->info.sweep);
     safe_text_add_harmless(&out, buf_text(&below), below.n, "\n");
     buf_free(&below);
     return output_write(&out, e);
@@ -218,19 +302,45 @@ static int show_table(const struct results *r, struct err *e)
 
 /* ---- the command ---- */
 
+/* Of all sweeps, which must be of one project: another one's configurations have the same names. */
+static int learn_sweeps(struct results *r, struct err *e)
+{
+    const struct target *items = r->sweeps.items;
+    struct sweep_info *info = &r->info, another;
+
+    for (size_t i = 0; i < r->sweeps.n; i++) {
+        if (pages_sweep(&r->session.rpc, items[i].sweep, i == 0 ? info : &another, e) < 0)
+            return -1;
+        if (i == 0) {
+            info->name = info->user = info->refused = info->note = info->tags = NULL;
+            info->project = arena_strdup(r->arena, info->project != NULL ? info->project : "");
+            if (info->ranking.metric != NULL)
+                info->ranking.metric = arena_strdup(r->arena, info->ranking.metric);
+            continue;
+        }
+        if (another.project == NULL || strcmp(another.project, info->project) != 0)
+            return err_set(e, ERR_USAGE,
+                           "sweeps %" PRId64 " and %" PRId64
+                           " are of the projects %s and %s, whose "
+                           "configurations are not the same",
+                           info->sweep, another.sweep, info->project,
+                           another.project != NULL ? another.project : "?");
+        for (int k = 0; k < JOB_STATE_COUNT; k++)
+            info->jobs.of[k] += another.jobs.of[k];
+    }
+    return 0;
+}
+
 static int print_results(struct results *r, struct err *e)
 {
     const struct options *o = r->options;
-    struct sweep_info *info = &r->info;
 
-    if (pages_sweep(&r->session.rpc, r->sweep, info, e) < 0)
+    if (learn_sweeps(r, e) < 0)
         return -1;
-    info->name = info->user = NULL;
-    info->project = arena_strdup(r->arena, info->project != NULL ? info->project : "");
-    if (info->ranking.metric != NULL)
-        info->ranking.metric = arena_strdup(r->arena, info->ranking.metric);
+    if (o->series != NULL && r->sweeps.n > 1)
+        return err_set(e, ERR_USAGE, "--series takes one sweep");
     if (o->series != NULL)
-        return results_series_show(&r->session, r->sweep,
+        return results_series_show(&r->session, r->info.sweep,
                                    &(struct results_series){ o->series, r->where, o->json }, e);
     if (prepare_results(r, e) < 0)
         return -1;
@@ -242,6 +352,7 @@ static int print_results(struct results *r, struct err *e)
 static int show_results(struct cli *cli, struct err *e)
 {
     struct results r = { .options = cli->options, .arena = cli->arena };
+    const struct opt_words words = selector_words_or_last(&cli->args);
     const struct options *o = r.options;
     int result;
 
@@ -252,16 +363,23 @@ static int show_results(struct cli *cli, struct err *e)
         return err_set(e, ERR_USAGE,
                        "--series prints all jobs in their order: without --sort, "
                        "--goal and --top");
+    if (o->series != NULL && o->by != NULL)
+        return err_set(e, ERR_USAGE, "--series prints each job's values: without --by");
     if (o->series != NULL && o->measures.shown.n > 0)
         return err_set(e, ERR_USAGE, "--series names the measure itself: without --metric");
-    if (selector_check(&cli->args, e) < 0 ||
+    if (selector_check(&words, e) < 0 ||
         (o->where != NULL && (r.where = where_parse(o->where, cli->arena, e)) == NULL) ||
         session_open(cli, &r.session, e) < 0)
         return -1;
     aggregate_init(&r.aggregate);
-    result = selector_sweep(&r.session.rpc, cli->args.words[0], &r.sweep, e);
+    r.seen = hash_table_create(SIZE_MAX);
+    result = selector_sweeps(&r.session.rpc, &words, cli->arena, &r.sweeps, e);
+    if (result == 0 && r.sweeps.n == 0)
+        result = err_set(e, ERR_NOT_FOUND,
+                         "none of your sweeps goes on any more (name those that are over)");
     if (result == 0)
         result = print_results(&r, e);
+    hash_table_destroy(r.seen);
     aggregate_free(&r.aggregate);
     session_close(&r.session);
     return result < 0 ? -1 : EXIT_WELL;
@@ -269,24 +387,26 @@ static int show_results(struct cli *cli, struct err *e)
 
 const struct command cmd_results = {
     .name = "results",
-    .args = "SWEEP [OPTION]...",
+    .args = "[SWEEP]... [OPTION]...",
     .help = "show what the jobs of a sweep measured, for each configuration",
-    .more = "Of each measure the mean and, from two jobs on, the standard deviation over\n"
-            "the replications, of the last value each job reported; \"best\" is the same of\n"
-            "the best value each reported. Quartiles are interpolated linearly, as numpy's\n"
-            "quantile does. N is how many jobs are done; NOTES tells of the others. Where\n"
-            "the last value of a job is nan or infinite the mean is nan, which ranks last.\n"
-            "SWEEP is a number or last. TEST knows parameters, measures (their means), n,\n"
+    .more = "For each metric: the mean of the last value that each job reported and, from\n"
+            "two jobs on, the standard deviation over the replications; \"best\" is the same\n"
+            "for the best value of each job. Quartiles are interpolated linearly, as by\n"
+            "numpy's quantile. N is the number of jobs that are done; NOTES describes the\n"
+            "others. If the last value of a job is nan or infinite, the mean is nan and\n"
+            "ranks last.\n"
+            "SWEEP is a number or last, the default. Several of one project are shown\n"
+            "together. TEST knows parameters, measures (their means), n,\n"
             "failed, cancelled, left, reason and param_name; with --series, which lists\n"
             "jobs, it knows parameters, measures (their last values), job, rep and\n"
             "param_name only.\n"
             "\n"
             "  ludwig results last --sort accuracy --top 5\n"
             "  ludwig results 7 --metric accuracy,loss --where 'lr < 0.1'\n"
+            "  ludwig results 7 --by lr\n"
             "  ludwig results 7 --csv > table.csv\n"
             "  ludwig results 7 --series accuracy > curves.csv\n",
-    .min_args = 1,
-    .max_args = 1,
+    .max_args = ARGS_ANY,
     .options = options,
     .options_size = sizeof(struct options),
     .run = show_results,

@@ -7,6 +7,7 @@
 #include "client/query/pages.h"
 #include "client/query/selector.h"
 #include "client/query/sweepview.h"
+#include "client/query/usage.h"
 #include "client/session/session.h"
 #include "client/term/jsonlist.h"
 #include "client/term/output.h"
@@ -15,19 +16,29 @@
 
 struct options {
     struct list states;
-    const char *user;
+    const char *user, *project, *name, *tag, *since;
+    int64_t limit;
     bool mine, json, quiet;
 };
 
 static const struct opt options[] = {
     { "state", 0, OPT_STRS, "STATE", offsetof(struct options, states), 0, 0,
-      "only sweeps that are running, paused, done, failed or cancelled; several with commas "
-      "between" },
+      "only sweeps that are running, paused, done, failed or cancelled; several separated by "
+      "commas" },
     { "user", 0, OPT_STR, "USER", offsetof(struct options, user), 0, 0, "only this user's sweeps" },
     { "mine", 0, OPT_FLAG, NULL, offsetof(struct options, mine), 0, 0, "only your own sweeps" },
+    { "project", 'p', OPT_STR, "NAME", offsetof(struct options, project), 0, 0,
+      "only sweeps of this project" },
+    { "name", 0, OPT_STR, "TEXT", offsetof(struct options, name), 0, 0,
+      "only sweeps whose name, or whose project's, has TEXT in it" },
+    { "tag", 0, OPT_STR, "TAG", offsetof(struct options, tag), 0, 0, "only sweeps with this tag" },
+    { "since", 0, OPT_STR, "TIME", offsetof(struct options, since), 0, 0,
+      "only sweeps submitted since then: 7d and 12h count back from now, 2026-11-21 is a day" },
+    { "limit", 0, OPT_INT, "N", offsetof(struct options, limit), 1, INT64_MAX,
+      "only the newest N of these" },
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
     { "quiet", 'q', OPT_FLAG, NULL, offsetof(struct options, quiet), 0, 0,
-      "print the sweeps' numbers alone, one a line" },
+      "print only the sweeps' numbers, one per line" },
     { 0 },
 };
 
@@ -42,6 +53,7 @@ struct listing {
     struct buf names;
     int64_t over_max; /* sweeps that are over to show; 0: all */
     int64_t n_over;
+    int64_t left;        /* so many more are shown at most; OPT_UNSET: all */
     int64_t slurm_calls; /* SCHEMA_NONE: the server has no pilots */
 };
 
@@ -53,6 +65,8 @@ static void take_sweeps(struct listing *l, const struct sweep_info *sweeps, size
         l->n_over += progress_is_over(s);
         if (l->over_max > 0 && progress_is_over(s) && l->n_over > l->over_max)
             continue;
+        if (l->left != OPT_UNSET && l->left-- <= 0)
+            return;
         if (l->json != NULL)
             jsonlist_add(l->json, &sweep_info_schema, s);
         else if (l->table != NULL)
@@ -75,7 +89,16 @@ static int show_page(void *context, const struct msg_sweep_page *page, struct er
 
     l->slurm_calls = page->slurm_calls;
     take_sweeps(l, page->sweeps.items, page->sweeps.n);
-    return flush_listing(l, e);
+    if (flush_listing(l, e) < 0)
+        return -1;
+    return l->left != OPT_UNSET && l->left <= 0;
+}
+
+/* By more than whose they are. */
+static bool is_filtered(const struct sweep_filter *f)
+{
+    return f->states != 0 || f->project != NULL || f->name != NULL || f->tag != NULL ||
+           f->since_ms != 0;
 }
 
 /* targets NULL: all sweeps. */
@@ -84,7 +107,9 @@ static int show_list(struct rpc *rpc, const struct list *targets, const struct s
 {
     const struct target *items = targets != NULL ? targets->items : NULL;
     struct jsonlist json = { 0 };
-    struct listing l = { .json = o->json ? &json : NULL, .slurm_calls = SCHEMA_NONE };
+    struct listing l = { .json = o->json ? &json : NULL,
+                         .left = o->limit,
+                         .slurm_calls = SCHEMA_NONE };
     struct sweep_info info;
     int result = 0;
 
@@ -92,7 +117,7 @@ static int show_list(struct rpc *rpc, const struct list *targets, const struct s
         jsonlist_begin(&json, "sweeps");
     else if (!o->quiet)
         l.table = sweepview_table(output_columns(STDOUT_FILENO), output_has_colour(STDOUT_FILENO));
-    if (targets == NULL && l.table != NULL && filter->states == 0 &&
+    if (targets == NULL && l.table != NULL && !is_filtered(filter) && o->limit == OPT_UNSET &&
         output_is_terminal(STDOUT_FILENO))
         l.over_max = OVER_SHOWN;
     for (size_t i = 0; targets != NULL && result == 0 && i < targets->n; i++) {
@@ -111,7 +136,7 @@ static int show_list(struct rpc *rpc, const struct list *targets, const struct s
         output_note("Slurm: %" PRId64 " command%s in the last hour", l.slurm_calls,
                     l.slurm_calls == 1 ? "" : "s");
     if (result == 0 && l.over_max > 0 && l.n_over > l.over_max)
-        output_note("%" PRId64 " older ones are over (--state done,failed,cancelled shows them)",
+        output_note("%" PRId64 " older ones have ended (--state done,failed,cancelled shows them)",
                     l.n_over - l.over_max);
     jsonlist_drop(&json);
     table_destroy(l.table);
@@ -151,14 +176,14 @@ static int show_sweeps(struct cli *cli, struct rpc *rpc, const struct sweep_filt
                        struct err *e)
 {
     const struct options *o = cli->options;
-    bool is_filtered = filter->states != 0 || filter->user != NULL;
+    bool is_listed = is_filtered(filter) || filter->user != NULL || o->limit != OPT_UNSET;
     struct list targets;
 
     if (cli->args.n == 0)
         return show_list(rpc, NULL, filter, o, e);
     if (selector_sweeps(rpc, &cli->args, cli->arena, &targets, e) < 0)
         return -1;
-    if (targets.n != 1 || cli->args.n != 1 || is_filtered || o->quiet ||
+    if (targets.n != 1 || cli->args.n != 1 || is_listed || o->quiet ||
         strcmp(cli->args.words[0], "all") == 0)
         return show_list(rpc, &targets, filter, o, e);
     return show_one(rpc, ((const struct target *)targets.items)->sweep, o->json, e);
@@ -167,13 +192,17 @@ static int show_sweeps(struct cli *cli, struct rpc *rpc, const struct sweep_filt
 static int show_status(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
-    struct sweep_filter filter = { .user = o->user };
+    struct sweep_filter filter = {
+        .user = o->user, .project = o->project, .name = o->name, .tag = o->tag
+    };
     struct session s;
     int result;
 
     if (o->mine && o->user != NULL)
         return err_set(e, ERR_USAGE, "--mine and --user do not go together");
     if (opt_state_read(&stateopt_sweeps, &o->states, &filter.states, e) < 0 ||
+        (o->since != NULL &&
+         usage_parse_since(o->since, units_now_ms(), &filter.since_ms, e) < 0) ||
         selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
     if (o->mine)
@@ -186,9 +215,9 @@ static int show_status(struct cli *cli, struct err *e)
 const struct command cmd_status = {
     .name = "status",
     .args = "[SWEEP]... [OPTION]...",
-    .help = "say how far the sweeps are, newest first, or all about one",
-    .more = "SWEEP is a number, last, or all: those of yours that are not over.\n"
-            "On a terminal the newest 20 that are over are listed; --state lists them all.\n",
+    .help = "show how far the sweeps are, newest first, or everything about one",
+    .more = "SWEEP is a number, last, or all: all your unfinished sweeps.\n"
+            "A terminal shows the newest 20 finished ones; --state lists them all.\n",
     .max_args = ARGS_ANY,
     .options = options,
     .options_size = sizeof(struct options),

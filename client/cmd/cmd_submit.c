@@ -1,56 +1,75 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_submit.c - ludwig submit */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "client/pack/inputs.h"
+#include "client/query/pages.h"
+#include "client/query/selector.h"
+#include "client/query/sweepview.h"
+#include "client/results/ranked.h"
 #include "client/session/session.h"
 #include "client/session/sweep_wait.h"
 #include "client/submit/dryrun.h"
+#include "client/submit/environment.h"
+#include "client/submit/gpu_hint.h"
 #include "client/submit/submit.h"
 #include "client/submit/submit_request.h"
 #include "client/term/excerpt.h"
 #include "client/term/output.h"
+#include "client/term/progress.h"
+#include "client/util/shell_env.h"
+#include "common/data/json.h"
 
 /* With --yes, as many points as the protocol can count. */
 static const int64_t POINTS_WITH_YES = INT64_C(1) << 40;
 
 struct options {
     struct spec_overrides over;
-    const char *param2vals, *reuse;
-    bool first_only, dry_run, wait, json, local, yes;
+    const char *param2vals, *from, *reuse;
+    int64_t top;
+    bool first_only, dry_run, verbose, wait, json, local, yes;
 };
 
 #define AT(member) offsetof(struct options, member)
 
 static const struct opt options[] = {
     { "set", 0, OPT_STRS, "NAME=VALUE", AT(over.set), 0, 0,
-      "take VALUE (as in the file: 0.5, [1, 2]) for a parameter" },
+      "use VALUE (as in the file: 0.5, [1, 2]) for a parameter" },
     { "param2vals", 0, OPT_STR, "FILE.jsonl", AT(param2vals), 0, 0,
       "take the configurations from this file, a JSON object on each line, instead of params: "
       "and what goes with it; - is standard input" },
+    { "from", 0, OPT_STR, "SWEEP", AT(from), 0, 0,
+      "take the best configurations of that sweep instead of params: and what goes with it" },
+    { "top", 0, OPT_INT, "N", AT(top), 1, INT64_MAX, "with --from: how many (1 without it)" },
     { "reps", 0, OPT_INT, "N", AT(over.reps), 1, REPS_MAX, "replications of each configuration" },
-    { "name", 0, OPT_STR, "NAME", AT(over.name), 0, 0, "what listings call the sweep" },
+    { "name", 0, OPT_STR, "NAME", AT(over.name), 0, 0, "the sweep's name in listings" },
     { "minimal", 0, OPT_FLAG, NULL, AT(over.minimal), 0, 0,
-      "one short job: each parameter's first value, and those of debug: in the file" },
+      "one short job: each parameter's first value, and the values of debug: in the file" },
     { "first-only", 0, OPT_FLAG, NULL, AT(first_only), 0, 0,
-      "the first configuration alone, with all of its replications" },
+      "only the first configuration, with all its replications" },
     { "nodes", 0, OPT_STR, "NAME,@GROUP", AT(over.nodes), 0, 0, "only on these nodes" },
     { "partition", 0, OPT_STR, "NAME,NAME", AT(over.partitions), 0, 0,
-      "only in these Slurm partitions, as slurm: in the file describes them, if it does" },
-    { "priority", 0, OPT_INT, "N", AT(over.priority), -1000, 1000, "larger goes first" },
+      "only in these Slurm partitions, with the options that slurm: in the file gives them" },
+    { "priority", 0, OPT_INT, "N", AT(over.priority), -1000, 1000,
+      "sweeps with a larger number run first" },
     { "reuse", 0, OPT_STR, "all|params|none", AT(reuse), 0, 0,
-      "which jobs that are done already need not run: those where everything is the same (all, "
-      "without this option), where the parameters are (params), or none" },
+      "which finished jobs to reuse: all (the default) if nothing changed, params if the parameters "
+      "are equal, none" },
+    { "allow-secrets", 0, OPT_FLAG, NULL, AT(over.allow_secrets), 0, 0,
+      "send the source although it is your home folder, or has keys and passwords in it" },
     { "dry-run", 'n', OPT_FLAG, NULL, AT(dry_run), 0, 0,
-      "only show what would run; nothing is sent or started. With --json: all configurations" },
+      "only show what would run; send and start nothing. With --json: all configurations" },
+    { "verbose", 'v', OPT_FLAG, NULL, AT(verbose), 0, 0,
+      "with --dry-run: name every file that goes along" },
     { "wait", 'w', OPT_FLAG, NULL, AT(wait), 0, 0,
-      "stay until all jobs are over; Ctrl-C leaves them running" },
+      "wait until all jobs have ended; Ctrl-C leaves them running" },
     { "local", 0, OPT_FLAG, NULL, AT(local), 0, 0,
       "start a worker here even on a login node of a cluster" },
-    { "yes", 'y', OPT_FLAG, NULL, AT(yes), 0, 0, "more than 10 million configurations are meant" },
+    { "yes", 'y', OPT_FLAG, NULL, AT(yes), 0, 0, "allow more than 10 million configurations" },
     { "json", 0, OPT_FLAG, NULL, AT(json), 0, 0, "print JSON" },
     { 0 },
 };
@@ -69,13 +88,101 @@ static void say_notes(const struct points *p)
     buf_free(&notes);
 }
 
+/* Whether the words are a command: all stand behind "--", and are not the name of a sweep file. */
+static bool is_command(const struct cli *cli)
+{
+    const struct opt_words *args = &cli->args, *given = &cli->given;
+    const char *dot = strrchr(args->words[0], '.');
+    size_t end = 0;
+
+    while (end < given->n && strcmp(given->words[end], "--") != 0)
+        end++;
+    return end < given->n && given->n - end - 1 == args->n &&
+           (args->n > 1 || dot == NULL || (strcmp(dot, ".yaml") != 0 && strcmp(dot, ".yml") != 0));
+}
+
+static int read_spec(const struct cli *cli, const char *list, struct spec *s, struct err *e)
+{
+    const struct opt_words *args = &cli->args;
+    struct arena *a = cli->arena;
+
+    if (!is_command(cli) && args->n > 1)
+        return err_set(e, ERR_USAGE,
+                       "'%s' is one argument too many; usage: ludwig submit SWEEP.yaml [OPTION]... "
+                       "(without a sweep file: ludwig submit [OPTION]... -- COMMAND)",
+                       args->words[1]);
+    if (!is_command(cli))
+        return spec_read_listed(args->words[0], list, a, s, e);
+    if (list != NULL)
+        return err_set(e, ERR_USAGE, "--param2vals goes with a sweep file, not with a command");
+    return spec_of_words(args->words, args->n, a, s, e);
+}
+
+/* The best configurations of another sweep, as --param2vals would read them from a file. */
+static int read_best(struct cli *cli, const struct options *opts, struct buf *lines, struct err *e)
+{
+    const struct measures_said said = { 0 };
+    int64_t top = opts->top == OPT_UNSET ? 1 : opts->top, sweep;
+    int result = -1, ranked_by = -1;
+    struct aggregate g;
+    struct session s;
+
+    if (session_open(cli, &s, e) < 0)
+        return -1;
+    aggregate_init(&g);
+    if (selector_sweep(&s.rpc, opts->from, &sweep, e) == 0)
+        result = ranked_read(&s.rpc, sweep, &said, cli->arena, &g, &ranked_by, e);
+    for (size_t i = 0; result == 0 && i < g.n && i < (size_t)top; i++) {
+        const struct measure *m = aggregate_measure(&g.configs[i], (size_t)ranked_by);
+
+        if (m == NULL || isnan(m->last.mean))
+            break;
+        json_add_value(lines, &g.configs[i].params);
+        buf_add_char(lines, '\n');
+        if (i == 0 || i + 1 == (size_t)top)
+            output_note("%s of sweep %" PRId64 ": %s, with a mean %s of %.6g",
+                        i == 0 ? "best" : "the last one taken", sweep, g.configs[i].param_name,
+                        g.metrics[ranked_by], m->last.mean);
+    }
+    aggregate_free(&g);
+    session_close(&s);
+    return result;
+}
+
+/* The list of configurations that --param2vals or --from names. */
+static struct param2vals *read_list(struct cli *cli, const struct options *opts,
+                                    const char *command, int64_t points_max, struct err *e)
+{
+    struct buf lines = { 0 };
+    char *name = opts->from != NULL ? mem_printf("sweep %s", opts->from) : NULL;
+    const struct param2vals_wanted wanted = { .path = name != NULL ? name : opts->param2vals,
+                                              .text = name != NULL ? &lines : NULL,
+                                              .command = command,
+                                              .points_max = points_max };
+    struct param2vals *list = NULL;
+
+    if (name == NULL || read_best(cli, opts, &lines, e) == 0)
+        list = param2vals_read(&wanted, e);
+    buf_free(&lines);
+    free(name);
+    return list;
+}
+
 static int read_order(struct submit_request *o, const struct options *opts, struct err *e)
 {
-    const char *file = o->cli->args.words[0], *list = opts->param2vals, *reuse = opts->reuse;
+    const char *file = o->cli->args.words[0], *reuse = opts->reuse;
+    const char *list = opts->param2vals;
     struct arena *a = o->cli->arena;
     struct spec *s = &o->spec;
     int64_t points_max = opts->yes ? POINTS_WITH_YES : POINTS_MAX;
 
+    if (opts->from != NULL && opts->param2vals != NULL)
+        return err_set(e, ERR_USAGE, "either --from or --param2vals");
+    if (opts->from != NULL && (opts->over.set.n > 0 || opts->over.minimal))
+        return err_set(e, ERR_USAGE, "--from takes the parameters of that sweep: without %s",
+                       opts->over.minimal ? "--minimal" : "--set");
+    if (opts->from == NULL && opts->top != OPT_UNSET)
+        return err_set(e, ERR_USAGE, "--top goes with --from");
     if (list != NULL && strcmp(list, "-") == 0 && strcmp(file, "-") == 0)
         return err_set(e, ERR_USAGE, "only one of the sweep file and --param2vals can be -");
     o->reuse = reuse == NULL ? REUSE_ALL : 0;
@@ -83,14 +190,10 @@ static int read_order(struct submit_request *o, const struct options *opts, stru
         o->reuse++;
     if (o->reuse == REUSE_COUNT)
         return err_set(e, ERR_USAGE, "--reuse takes all, params or none, not '%s'", reuse);
-    if (spec_read_listed(file, list, a, s, e) < 0)
+    if (read_spec(o->cli, list, s, e) < 0)
         return -1;
-    if (list != NULL) {
-        struct param2vals_wanted wanted = { .path = list,
-                                            .command = s->work.command,
-                                            .points_max = points_max };
-
-        o->points.list = param2vals_read(&wanted, e);
+    if (list != NULL || opts->from != NULL) {
+        o->points.list = read_list(o->cli, opts, s->work.command, points_max, e);
         if (o->points.list == NULL)
             return -1;
     }
@@ -99,7 +202,8 @@ static int read_order(struct submit_request *o, const struct options *opts, stru
         s->plan.params = param2vals_first(o->points.list, a);
         points_free(&o->points);
     }
-    if (spec_override(s, &opts->over, a, e) < 0)
+    if (spec_override(s, &opts->over, a, e) < 0 || environment_take(s, a, e) < 0 ||
+        shell_env_read(&s->work.passed, a, &o->passed, e) < 0)
         return -1;
     if (o->points.list == NULL) {
         o->points.expand =
@@ -117,20 +221,31 @@ static int read_order(struct submit_request *o, const struct options *opts, stru
 
 /* ---- submitting ---- */
 
-static int say_submitted(const struct msg_submitted *done, bool json, struct err *e)
+/* changes: in the source, since such jobs were done. */
+static int say_submitted(const struct msg_submitted *done, const struct buf *changes, bool json,
+                         struct err *e)
 {
     struct buf out = { 0 };
     int64_t n = done->done_otherwise;
 
     if (n > 0)
-        output_note("note: %" PRId64
-                    " of its jobs %s done before with the same parameters, but with "
-                    "another command, source or data: --reuse params takes %s",
-                    n, n == 1 ? "was" : "were", n == 1 ? "it" : "them");
+        output_note("note: %" PRId64 " of its jobs finished earlier with the same parameters but a "
+                    "different command, source or data%s%s%s; --reuse params accepts %s",
+                    n, changes->n > 0 ? " (" : "", buf_text(changes), changes->n > 0 ? ")" : "",
+                    n == 1 ? "it" : "those");
     output_note("sweep %" PRId64 ": %" PRId64 " configuration%s x %" PRId64 " = %" PRId64
                 " job%s (%" PRId64 " reused, %" PRId64 " queued) in project %s",
                 done->sweep, done->configs, done->configs == 1 ? "" : "s", done->reps, done->jobs,
                 done->jobs == 1 ? "" : "s", done->reused, done->queued, done->project);
+    if (done->followed > 0) {
+        struct buf followed = { 0 };
+
+        submit_request_add_followed(&followed, done->followed, done->followed_first,
+                                    done->followed_last);
+        output_note("note: %s: this sweep takes their results (--reuse none runs them again)",
+                    buf_text(&followed));
+        buf_free(&followed);
+    }
     if (done->note != NULL)
         output_note("note: no worker can run it, so it waits: %s", done->note);
     if (json)
@@ -140,15 +255,65 @@ static int say_submitted(const struct msg_submitted *done, bool json, struct err
     return output_write(&out, e);
 }
 
+static void note_gpus(const struct spec *s, struct session *session)
+{
+    struct buf hint = { 0 };
+
+    gpu_hint_add(&hint, s, session, true);
+    if (hint.n > 0)
+        output_note("note: %s", buf_text(&hint));
+    buf_free(&hint);
+}
+
+/* Why jobs of a sweep that is over failed.  Anything may still lie in the old connection. */
+static int say_failures(struct rpc *rpc, int64_t sweep, struct err *e)
+{
+    struct failures f = { 0 };
+    struct sweep_info info;
+    struct buf text = { 0 };
+
+    if (rpc_reopen(rpc, e) < 0 || pages_sweep(rpc, sweep, &info, e) < 0)
+        return -1;
+    if (!progress_is_over(&info) || info.jobs.failed == 0)
+        return 0;
+    if (failures_read(rpc, sweep, &f, e) < 0)
+        return -1;
+    failures_add(&text, &f);
+    if (text.n > 0)
+        output_note("%s", buf_text(&text));
+    if (f.n > 0)
+        output_note("`ludwig why %s` shows the end of its log", f.reasons[0].job);
+    buf_free(&text);
+    failures_free(&f);
+    return 0;
+}
+
+/* What jobs will run in, in one line, if it is more than what every node has. */
+static void say_environment(const struct spec *s)
+{
+    struct buf text = { 0 };
+
+    environment_describe(&s->work.environment, &text);
+    if (text.n > 0)
+        output_note("environment: %s", buf_text(&text));
+    buf_clear(&text);
+    environment_add_note(s, &text);
+    if (text.n > 0)
+        output_note("note: %s", buf_text(&text));
+    buf_free(&text);
+}
+
 static int submit(const struct submit_request *o, const struct options *opts, struct err *e)
 {
     const struct session_wants wants = { .worker = opts->local,
                                          .sends_files = true,
                                          .files_bytes = inputs_glance(&o->spec) };
     struct msg_submitted done = { 0 };
+    struct buf changes = { 0 };
     struct session s = { 0 };
     int result;
 
+    say_environment(&o->spec);
     submit_begin_look(o->git, o->spec.folder);
     result = session_start(o->cli, &s, &wants, e);
     /* Checked before anything is sent, as --wait would wait for ever. */
@@ -160,13 +325,18 @@ static int submit(const struct submit_request *o, const struct options *opts, st
             "login node; --partition NAME, or slurm: in the sweep's file, has Slurm run the "
             "jobs. Without --wait the sweep waits for a worker");
     if (result == 0)
-        result = submit_sweep(o, &s, &done, e);
+        result = submit_sweep(o, &s, &done, &changes, e);
     submit_end_look(o->git);
     if (result == 0)
-        result = say_submitted(&done, opts->json, e);
+        note_gpus(&o->spec, &s);
+    if (result == 0)
+        result = say_submitted(&done, &changes, opts->json, e);
     if (result == 0 && opts->wait)
         result = sweep_wait(&s.rpc, done.sweep, e);
+    if (result == EXIT_FAILED && opts->wait)
+        (void)say_failures(&s.rpc, done.sweep, NULL); /* the sweep has ended, whatever this says */
     session_close(&s);
+    buf_free(&changes);
     return result;
 }
 
@@ -178,7 +348,12 @@ static int run_submit(struct cli *cli, struct err *e)
     int result = read_order(&o, opts, e);
 
     if (result == 0)
-        result = opts->dry_run ? dryrun(&o, opts->json, e) : submit(&o, opts, e);
+        result = opts->dry_run ? dryrun(&o,
+                                        opts->json      ? DRYRUN_JSON
+                                        : opts->verbose ? DRYRUN_FILES
+                                                        : DRYRUN_SHORT,
+                                        e)
+                               : submit(&o, opts, e);
     points_free(&o.points);
     return result;
 }
@@ -196,12 +371,16 @@ const struct command cmd_submit = {
             "    command: python3 train.py --lr {lr} --hidden {hidden}\n"
             "    params: {lr: [0.1, 0.01], hidden: [64, 128]}\n"
             "\n"
-            "The files beside it go along, and what a job writes to $LUDWIG_SAVE_PATH is\n"
-            "kept. All that a sweep file can say is in `man ludwig-sweep`; --dry-run shows\n"
-            "what would become of yours. - is standard input: its paths begin in the current\n"
-            "folder.\n",
+            "The files beside it are sent along, and what a job writes to $LUDWIG_SAVE_PATH\n"
+            "is kept. `man ludwig-sweep` describes all that a sweep file can say; --dry-run\n"
+            "shows what yours would do. `-` reads the sweep from standard input; paths in\n"
+            "it are then relative to the current folder.\n"
+            "\n"
+            "A command behind -- is a sweep of one job, without a file:\n"
+            "\n"
+            "    ludwig submit --wait -- python3 train.py --lr 0.1\n",
     .min_args = 1,
-    .max_args = 1,
+    .max_args = ARGS_ANY,
     .options = options,
     .options_size = sizeof(struct options),
     .run = run_submit,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client/session/address.h"
+#include "client/session/at_boot.h"
 #include "client/session/embedded.h"
 #include "client/session/own_sshd.h"
 #include "client/session/session.h"
@@ -12,7 +13,7 @@
 enum { SSHD_START_MAX_MS = 10 * 1000 };
 
 struct options {
-    bool local;
+    bool local, at_boot;
     const char *sshd;
 };
 
@@ -20,7 +21,9 @@ static const struct opt options[] = {
     { "local", 0, OPT_FLAG, NULL, offsetof(struct options, local), 0, 0,
       "start a worker here even on a login node of a cluster" },
     { "sshd", 0, OPT_MAYBE, "ADDRESS:PORT", offsetof(struct options, sshd), 0, 0,
-      "let the server run an sshd of its own, now and whenever it starts; off ends that" },
+      "run an sshd with the server, now and at each start; off ends that" },
+    { "at-boot", 0, OPT_FLAG, NULL, offsetof(struct options, at_boot), 0, 0,
+      "start them again after each reboot: by systemd, or by crontab where it does not run" },
     { 0 },
 };
 
@@ -116,8 +119,12 @@ static int start_with_sshd(struct cli *cli, struct session *s, const char *state
 static int start_server(struct cli *cli, struct err *e)
 {
     struct session s = { 0 };
+    const struct options *o = cli->options;
     char *state = conf_state_dir();
-    int result = start_with_sshd(cli, &s, state, e);
+    int result =
+        o->at_boot && (check_own_server(cli, "--at-boot is for", e) < 0 || at_boot_begin(e) < 0)
+            ? -1
+            : start_with_sshd(cli, &s, state, e);
 
     if (result == 0 && s.choice.embedded) {
         output_note("up; results go to %s", s.share);
@@ -135,14 +142,18 @@ const struct command cmd_up = {
     .name = "up",
     .args = "[OPTION]...",
     .help = "start a server and a worker of your own on this machine",
-    .more = "`ludwig submit` does so by itself. What config.yaml says of share:, scratch:\n"
-            "and resources: holds for them.\n"
+    .more = "`ludwig submit` does so by itself. They obey share:, scratch: and resources: of\n"
+            "config.yaml.\n"
             "\n"
-            "--sshd is for machines whose own sshd other machines cannot use, say because it\n"
-            "wants a second factor. It listens on a port that is chosen once and kept; only\n"
-            "keys that `ludwig invite` let in may come, for ludwig and files alone.\n"
+            "--at-boot writes a unit for your own systemd, or a line for crontab, that runs\n"
+            "`ludwig up`, and says which; `ludwig down --at-boot` undoes that.\n"
+            "\n"
+            "--sshd is for machines whose own sshd others cannot use, for example because it\n"
+            "wants a second factor. Its port is chosen once and kept; it accepts only keys\n"
+            "that `ludwig invite` added, for ludwig and files only.\n"
             "\n"
             "  ludwig up\n"
+            "  ludwig up --at-boot\n"
             "  ludwig up --sshd\n"
             "  ludwig up --sshd=127.0.0.1:7022\n",
     .max_args = 1,
@@ -151,10 +162,23 @@ const struct command cmd_up = {
     .run = start_server,
 };
 
+struct down_options {
+    bool at_boot;
+};
+
+static const struct opt down_options[] = {
+    { "at-boot", 0, OPT_FLAG, NULL, offsetof(struct down_options, at_boot), 0, 0,
+      "do not start them after a reboot any more; nothing that runs is stopped" },
+    { 0 },
+};
+
 static int stop_server(struct cli *cli, struct err *e)
 {
+    const struct down_options *o = cli->options;
     struct conf c;
 
+    if (o->at_boot)
+        return at_boot_end(e) < 0 ? -1 : EXIT_WELL;
     if (check_own_server(cli, "down stops", e) < 0 || conf_read(&c, cli->arena, e) < 0)
         return -1;
     return embedded_down(&c, e) < 0 ? -1 : EXIT_WELL;
@@ -162,10 +186,12 @@ static int stop_server(struct cli *cli, struct err *e)
 
 const struct command cmd_down = {
     .name = "down",
-    .args = "",
+    .args = "[OPTION]...",
     .help = "stop your own server and worker on this machine",
-    .more = "Jobs that run go on; the next `ludwig up` takes them up again.\n"
+    .more = "Running jobs go on; the next `ludwig up` takes them over again.\n"
             "\n"
             "  ludwig down\n",
+    .options = down_options,
+    .options_size = sizeof(struct down_options),
     .run = stop_server,
 };

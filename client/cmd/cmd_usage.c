@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_usage.c - ludwig usage */
 #include <inttypes.h>
+#include <pwd.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "client/query/pages.h"
 #include "client/query/usage.h"
 #include "client/session/session.h"
+#include "client/share/disk_usage.h"
 #include "client/term/jsonlist.h"
 #include "client/term/output.h"
 #include "client/term/table.h"
@@ -13,7 +17,7 @@
 
 struct options {
     const char *since, *by;
-    bool json;
+    bool disk, json;
 };
 
 static const struct opt options[] = {
@@ -21,6 +25,8 @@ static const struct opt options[] = {
       "only sweeps submitted since then: 7d and 12h count back from now, 2026-11-21 is a day" },
     { "by", 0, OPT_STR, "user|sweep", offsetof(struct options, by), 0, 0,
       "one line for each user (without this option), or for each sweep, newest first" },
+    { "disk", 0, OPT_FLAG, NULL, offsetof(struct options, disk), 0, 0,
+      "how many bytes each project takes on the shared drive, or with --by user each user" },
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
     { 0 },
 };
@@ -160,6 +166,171 @@ static int show_sums(struct usage *u, struct err *e)
     return table_print(t, e);
 }
 
+/* ---- bytes on the shared drive ---- */
+
+static const struct column disk_columns[] = {
+    { "PROJECT", false, true }, { "USER", false, true },  { "RESULTS", true, false },
+    { "FAILED", true, false },  { "LOGS", true, false },  { "CHECKPOINTS", true, false },
+    { "PACKS", true, false },   { "OTHER", true, false }, { "TOTAL", true, false },
+};
+
+/* Zero-initialised but for the arena is empty. */
+struct disk {
+    struct arena *arena;
+    bool by_user;
+    struct disk_usage *rows; /* of projects, then of users */
+    size_t n, capacity;
+    struct disk_usage total;
+};
+
+static struct disk_usage *disk_row(struct disk *d, const char *project, const char *user)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (project != NULL ? strcmp(d->rows[i].project, project) == 0
+                            : strcmp(d->rows[i].user, user) == 0)
+            return &d->rows[i];
+    mem_grow((void **)&d->rows, &d->capacity, d->n, sizeof *d->rows);
+    d->rows[d->n] =
+        (struct disk_usage){ .project = project != NULL ? arena_strdup(d->arena, project) : NULL,
+                             .user = user != NULL ? arena_strdup(d->arena, user) : NULL };
+    return &d->rows[d->n++];
+}
+
+/* A project belongs to who submitted to it. */
+static int take_owners(void *context, const struct msg_sweep_page *page, struct err *e)
+{
+    const struct sweep_info *sweeps = page->sweeps.items;
+
+    (void)e;
+    for (size_t i = 0; i < page->sweeps.n; i++)
+        if (sweeps[i].project != NULL)
+            (void)disk_row(context, sweeps[i].project, sweeps[i].user);
+    return 0;
+}
+
+static int compare_disk(const void *x, const void *y)
+{
+    const struct disk_usage *a = x, *b = y;
+
+    return (a->total < b->total) - (a->total > b->total);
+}
+
+/* Whose the folder of a project without sweeps is; NULL: users have other numbers here. */
+static const char *owner_of(const struct share_dir *root, const struct share_stat *st)
+{
+    const struct passwd *account =
+        share_fd(root) >= 0 && st->uid >= 0 ? getpwuid((uid_t)st->uid) : NULL;
+
+    return account != NULL ? account->pw_name : NULL;
+}
+
+/* Those that have sweeps, and other folders beside them. */
+static int read_disk(struct disk *d, struct session *s, struct err *e)
+{
+    static const struct sweep_filter all = { 0 };
+    struct share_dir *root = NULL;
+    struct list folders = { 0 };
+    const struct share_entry *items;
+    int result = pages_sweeps(&s->rpc, &all, take_owners, d, e);
+
+    if (result == 0)
+        root = session_open_drive(s, e);
+    if (root == NULL || share_list(root, "", SHARE_STATS, d->arena, &folders, e) < 0)
+        result = -1;
+    items = folders.items;
+    for (size_t i = 0; i < folders.n && result == 0; i++)
+        if (items[i].stat.type == SHARE_FOLDER && items[i].name[0] != '.')
+            result = disk_usage_read(root, items[i].name,
+                                     disk_row(d, items[i].name, owner_of(root, &items[i].stat)), e);
+    share_close(root);
+    return result;
+}
+
+static void sum_by_user(struct disk *d)
+{
+    struct disk projects = *d;
+
+    d->rows = NULL;
+    d->n = d->capacity = 0;
+    for (size_t i = 0; i < projects.n; i++) {
+        const char *user = projects.rows[i].user;
+
+        disk_usage_add(disk_row(d, NULL, user != NULL ? user : "?"), &projects.rows[i]);
+    }
+    free(projects.rows);
+}
+
+static void add_disk_row(struct table *t, enum tone tone, const struct disk_usage *u, bool by_user)
+{
+    const int64_t sizes[] = { u->results, u->failed, u->logs, u->checkpoints,
+                              u->packs,   u->other,  u->total };
+
+    if (!by_user)
+        table_add(t, tone, u->project != NULL ? u->project : "total");
+    table_add(t, tone, u->user != NULL ? u->user : by_user ? "total" : NULL);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct buf text = { 0 };
+
+        units_add_size(&text, sizes[i]);
+        table_add_buf(t, tone, &text);
+    }
+}
+
+static int show_disk(struct disk *d, bool json, struct err *e)
+{
+    struct jsonlist list = { 0 };
+    struct table *t = NULL;
+    int result;
+
+    if (json)
+        jsonlist_begin(&list, d->by_user ? "users" : "projects");
+    else
+        t = table_for_stdout(disk_columns + d->by_user, N_COLUMNS(disk_columns) - d->by_user);
+    for (size_t i = 0; i < d->n; i++) {
+        disk_usage_add(&d->total, &d->rows[i]);
+        if (t == NULL)
+            jsonlist_add(&list, &disk_usage_schema, &d->rows[i]);
+        else
+            add_disk_row(t, TONE_PLAIN, &d->rows[i], d->by_user);
+    }
+    if (t == NULL) {
+        buf_add_str(&list.out, "\n],\"total\":");
+        schema_add_json(&disk_usage_schema, &d->total, &list.out);
+        buf_add_str(&list.out, "}\n");
+        result = output_write(&list.out, e);
+    } else {
+        add_disk_row(t, TONE_STRONG, &d->total, d->by_user);
+        result = table_print(t, e);
+    }
+    if (d->total.unread > 0)
+        output_note("note: %" PRId64 " folder%s could not be looked into; an admin may",
+                    d->total.unread, d->total.unread == 1 ? "" : "s");
+    table_destroy(t);
+    jsonlist_drop(&list);
+    return result;
+}
+
+static int disk_usage(struct cli *cli, bool by_user, struct err *e)
+{
+    const struct options *o = cli->options;
+    struct disk d = { .arena = cli->arena, .by_user = by_user };
+    struct session s;
+    int result;
+
+    if (session_open(cli, &s, e) < 0)
+        return -1;
+    result = read_disk(&d, &s, e);
+    if (by_user)
+        sum_by_user(&d);
+    if (d.n > 0)
+        qsort(d.rows, d.n, sizeof *d.rows, compare_disk);
+    if (result == 0)
+        result = show_disk(&d, o->json, e);
+    free(d.rows);
+    session_close(&s);
+    return result < 0 ? -1 : EXIT_WELL;
+}
+
 static int show_usage(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
@@ -171,6 +342,12 @@ static int show_usage(struct cli *cli, struct err *e)
 
     if (!u.by_sweep && strcmp(by, "user") != 0)
         return err_set(e, ERR_USAGE, "--by takes user or sweep, not '%s'", by);
+    if (o->disk && (u.by_sweep || o->since != NULL))
+        return err_set(e, ERR_USAGE,
+                       "--disk tells what lies there now, by project or user: without "
+                       "--since and --by sweep");
+    if (o->disk)
+        return disk_usage(cli, o->by != NULL, e);
     if ((o->since != NULL && usage_parse_since(o->since, units_now_ms(), &since_ms, e) < 0) ||
         session_open(cli, &s, e) < 0)
         return -1;
@@ -192,13 +369,15 @@ static int show_usage(struct cli *cli, struct err *e)
 const struct command cmd_usage = {
     .name = "usage",
     .args = "[OPTION]...",
-    .help = "add up the CPU- and GPU-hours that sweeps have taken",
-    .more = "Of all attempts that have ended, those included that came to nothing.\n"
-            "CPU-HOURS are processors times hours; BUSY is how much of that the processors\n"
+    .help = "add up the CPU hours and GPU hours that sweeps have used",
+    .more = "All attempts that have ended count, failed ones included.\n"
+            "CPU-HOURS are processors times hours; BUSY is the part of it in which they\n"
             "worked. A terminal shows less than an hour as minutes and seconds.\n"
+            "--disk adds up what lies on the shared drive instead, as far as you may look.\n"
             "\n"
             "  ludwig usage --since 7d\n"
-            "  ludwig usage --by sweep --since 2026-11-01\n",
+            "  ludwig usage --by sweep --since 2026-11-01\n"
+            "  ludwig usage --disk --by user\n",
     .options = options,
     .options_size = sizeof(struct options),
     .run = show_usage,

@@ -9,6 +9,8 @@
 #include "client/query/pages.h"
 #include "client/query/selector.h"
 #include "client/query/sweepview.h"
+#include "client/results/live.h"
+#include "client/results/ranked.h"
 #include "client/session/session.h"
 #include "client/session/subscription.h"
 #include "client/session/sweep_wait.h"
@@ -22,13 +24,19 @@ enum {
     PAINT_EVERY_MS = 100, /* at most, however much changes */
     RECENT_MAX = 5,
     RUNNING_SHOWN = 5,
-    TICK_MS = 1000 /* after which the times of running jobs are painted anew */
+    TICK_MS = 1000,       /* how long jobs have run is told anew, */
+    LIVE_EVERY_MS = 5000, /* and what they have reported */
+    BEST_EVERY_MS = 3000, /* the best so far is asked for, at most, */
+    BEST_JOBS_MAX = 2000  /* of a sweep whose results are quickly here */
 };
 
-/* A running job of the watched sweeps. */
+/* A job that runs, or whose results wait to be published, of the sweeps that are watched. */
 struct runs {
-    char *job, *node;
+    char *job, *node, *params;
+    char *reason; /* why it is not published yet; NULL: it runs */
     int64_t started_at;
+    char *metrics_path; /* NULL: none */
+    char *live;         /* what it has reported, in words; NULL: nothing is known */
 };
 
 /* Lines of jobs that ended during the watch, the newest last. */
@@ -43,8 +51,11 @@ struct watched {
 };
 
 struct watch {
+    struct session *session;
     struct rpc *rpc;
     struct arena *arena;
+    struct share_dir *fs; /* NULL: not opened yet, or it cannot be seen */
+    int64_t live_at_ms;   /* when it was read last what runs has reported; 0: never */
     struct watched *sweeps;
     size_t n;
     struct recent recent;
@@ -54,6 +65,10 @@ struct watch {
     struct screen screen;
     bool is_stale; /* the screen needs painting */
     int64_t painted_at_ms;
+    struct rpc questions; /* a second connection, as the first one carries the subscription */
+    bool has_questions;
+    char *best; /* a line about the best configuration so far; NULL: none is known */
+    int64_t best_done, best_at_ms; /* of so many jobs, asked for then */
 };
 
 /* ---- state ---- */
@@ -90,14 +105,15 @@ static void keep_info(struct watch *w, struct sweep_info *s, const struct sweep_
     s->project = names.project;
     s->name = names.name;
     s->user = names.user;
-    s->ranking.metric = s->refused = NULL;
+    s->ranking.metric = s->refused = s->note = s->tags = NULL;
 }
 
 static char *line_of(const struct job_info *j)
 {
-    struct buf text = { 0 };
+    struct buf text = { 0 }, params = { 0 };
 
     buf_printf(&text, "%s %s", j->job, job_state_names[j->state]);
+    jobinfo_add_params(&params, &j->params);
     if (j->node != NULL && j->node[0] != '\0')
         buf_printf(&text, " on %s", j->node);
     if (j->started_at != 0) {
@@ -108,6 +124,9 @@ static char *line_of(const struct job_info *j)
         buf_add_str(&text, ": ");
         jobinfo_add_reason(&text, j);
     }
+    if (params.n > 0)
+        buf_printf(&text, "  %s", buf_text(&params));
+    buf_free(&params);
     safe_text_clean(&text, "");
     return buf_take(&text);
 }
@@ -135,25 +154,38 @@ static void drop_running(struct watch *w, size_t i)
 {
     free(w->running[i].job);
     free(w->running[i].node);
+    free(w->running[i].metrics_path);
+    free(w->running[i].live);
+    free(w->running[i].params);
+    free(w->running[i].reason);
     memmove(&w->running[i], &w->running[i + 1], (--w->n_running - i) * sizeof *w->running);
 }
 
 /* The server may tell the same job twice. */
 static void note_running(struct watch *w, const struct job_info *j)
 {
+    bool is_delayed = j->state == JOB_PUBLISHING && j->reason != NULL;
+    struct buf params = { 0 };
     size_t i = 0;
 
     while (i < w->n_running && strcmp(w->running[i].job, j->job) != 0)
         i++;
     if (i < w->n_running)
         drop_running(w, i);
-    if (j->state != JOB_RUNNING)
+    if (j->state != JOB_RUNNING && !is_delayed)
         return;
+    jobinfo_add_params(&params, &j->params);
     mem_grow((void **)&w->running, &w->running_capacity, w->n_running, sizeof *w->running);
     for (i = w->n_running++; i > 0 && w->running[i - 1].started_at > j->started_at; i--)
         w->running[i] = w->running[i - 1];
-    w->running[i] = (struct runs){ mem_strdup(j->job), mem_strdup(j->node != NULL ? j->node : ""),
-                                   j->started_at };
+    w->running[i] =
+        (struct runs){ .job = mem_strdup(j->job),
+                       .node = mem_strdup(j->node != NULL ? j->node : ""),
+                       .params = mem_strdup(buf_text(&params)),
+                       .reason = is_delayed ? mem_strdup(j->reason) : NULL,
+                       .metrics_path = j->metrics_path != NULL ? mem_strdup(j->metrics_path) : NULL,
+                       .started_at = j->started_at };
+    buf_free(&params);
 }
 
 /*
@@ -163,10 +195,10 @@ static void note_running(struct watch *w, const struct job_info *j)
 static int read_running(struct watch *w, struct msg_subscribe *what, struct err *e)
 {
     const struct msg_subscribe summary = { .sweep = what->sweep, .cursor = -1 };
-    const char *running = job_state_names[JOB_RUNNING];
+    const char *states[] = { job_state_names[JOB_RUNNING], job_state_names[JOB_PUBLISHING] };
     struct msg_get_jobs request = { .sweep = what->sweep,
                                     .limit = PAGE_MAX,
-                                    .states = { &running, 1 } };
+                                    .states = { states, 2 } };
     struct msg_changes now;
     struct msg_job_page page;
 
@@ -200,6 +232,41 @@ static void add_cut(struct buf *out, const char *line, size_t columns)
     buf_add_char(out, '\n');
 }
 
+/* Of those that are shown. */
+static void read_live(struct watch *w)
+{
+    struct live live[RUNNING_SHOWN] = { 0 };
+    struct runs *of[RUNNING_SHOWN];
+    int64_t now_ms = units_monotonic_ms();
+    struct arena *a;
+    size_t n = 0;
+
+    if (w->live_at_ms != 0 && now_ms - w->live_at_ms < LIVE_EVERY_MS)
+        return;
+    for (size_t i = 0; i < w->n_running && i < RUNNING_SHOWN; i++)
+        if (w->running[i].metrics_path != NULL) {
+            live[n].path = w->running[i].metrics_path;
+            of[n++] = &w->running[i];
+        }
+    if (n == 0)
+        return;
+    if (w->fs == NULL)
+        w->fs = session_open_drive(w->session, NULL);
+    w->live_at_ms = now_ms;
+    if (w->fs == NULL)
+        return;
+    a = arena_create();
+    live_read(w->fs, live, n, a);
+    for (size_t i = 0; i < n; i++) {
+        struct buf words = { 0 };
+
+        live_add_words(&words, &live[i].metrics);
+        free(of[i]->live);
+        of[i]->live = words.n > 0 ? buf_take(&words) : NULL;
+    }
+    arena_destroy(a);
+}
+
 static void add_running(struct buf *out, const struct watch *w, size_t columns)
 {
     int64_t now_ms = units_now_ms();
@@ -208,20 +275,58 @@ static void add_running(struct buf *out, const struct watch *w, size_t columns)
         const struct runs *r = &w->running[i];
         struct buf line = { 0 };
 
-        buf_printf(&line, "%s running", r->job);
+        buf_printf(&line, "%s %s", r->job, r->reason != NULL ? "publishing" : "running");
         if (r->node[0] != '\0')
             buf_printf(&line, " on %s", r->node);
-        if (r->started_at != 0 && now_ms >= r->started_at) {
+        if (r->reason != NULL) {
+            buf_printf(&line, ", not yet: %s", r->reason);
+        } else if (r->started_at != 0 && now_ms >= r->started_at) {
             buf_add_str(&line, " for ");
             units_add_duration(&line, (now_ms - r->started_at) / 1000 * 1000);
         }
+        if (r->live != NULL)
+            buf_printf(&line, ": %s", r->live);
+        if (r->params[0] != '\0')
+            buf_printf(&line, "  %s", r->params);
         safe_text_clean(&line, "");
         add_cut(out, buf_text(&line), columns);
         buf_free(&line);
     }
 }
 
-/* f: the reasons of failures, for the last picture; else NULL. */
+/* The best configuration of the jobs that are done; nothing where there is none, or it may not be seen. */
+static void learn_best(struct watch *w)
+{
+    const struct sweep_info *s = &w->sweeps[0].info;
+    const struct measures_said said = { 0 };
+    int64_t now_ms = units_monotonic_ms(), done = progress_done(&s->jobs);
+    struct aggregate g;
+    int ranked_by = -1;
+
+    if (w->n != 1 || done == w->best_done || progress_jobs(&s->jobs) > BEST_JOBS_MAX ||
+        now_ms < w->best_at_ms + BEST_EVERY_MS)
+        return;
+    if (!w->has_questions && rpc_open(&w->questions, &w->rpc->to, w->rpc->user_label, NULL) < 0)
+        return;
+    w->has_questions = true;
+    w->best_done = done;
+    w->best_at_ms = now_ms;
+    aggregate_init(&g);
+    if (ranked_read(&w->questions, s->sweep, &said, w->arena, &g, &ranked_by, NULL) == 0) {
+        const struct config_result *c = &g.configs[0];
+        struct buf line = { 0 };
+
+        buf_printf(&line, "best so far: %s  %s %.6g  ", c->param_name, g.metrics[ranked_by],
+                   aggregate_measure(c, (size_t)ranked_by)->last.mean);
+        jobinfo_add_params(&line, &c->params);
+        safe_text_clean(&line, "");
+        free(w->best);
+        w->best = buf_take(&line);
+    }
+    aggregate_free(&g);
+}
+
+/* f: why jobs failed, in the last picture; else NULL. */
 static int paint(struct watch *w, const struct failures *f, struct err *e)
 {
     size_t columns = output_columns(STDOUT_FILENO);
@@ -240,6 +345,10 @@ static int paint(struct watch *w, const struct failures *f, struct err *e)
         table_flush(t, &text);
         table_destroy(t);
     }
+    if (w->best != NULL)
+        add_cut(&text, w->best, columns);
+    if (f == NULL)
+        read_live(w);
     if (f == NULL)
         add_running(&text, w, columns);
     for (size_t i = 0; i < w->recent.n && f == NULL; i++)
@@ -329,7 +438,11 @@ static int follow_sweeps(struct watch *w, struct subscription *sub, struct err *
             return -1;
         if (event == EVENT_INTERRUPT)
             return 0;
-        if (patience_ms(w) == 0 && are_all(w, is_known) && paint(w, NULL, e) < 0)
+        if (patience_ms(w) != 0 || !are_all(w, is_known))
+            continue;
+        if (w->has_screen)
+            learn_best(w);
+        if (paint(w, NULL, e) < 0)
             return -1;
     }
     return 1;
@@ -373,13 +486,16 @@ static int watch(struct watch *w, struct err *e)
         return -1;
     if (result == 0) {
         output_note("the jobs go on");
-        return EXIT_FAILED;
+        return EXIT_INTERRUPTED;
     }
     /* The last picture shows why jobs failed.  The old connection may still hold pushes. */
     if (w->has_screen && w->n == 1 &&
         (rpc_reopen(w->rpc, e) < 0 ||
          failures_read(w->rpc, w->sweeps[0].info.sweep, &failures, e) < 0))
         return -1;
+    w->best_at_ms = 0;
+    if (w->has_screen)
+        learn_best(w);
     result = w->has_screen ? paint(w, &failures, e) : 0;
     failures_free(&failures);
     for (size_t i = 0; i < w->n && result == 0; i++)
@@ -399,6 +515,7 @@ static int watch_sweeps(struct cli *cli, struct err *e)
 
     if (selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
+    w.session = &s;
     w.rpc = &s.rpc;
     result = selector_sweeps(w.rpc, &words, w.arena, &targets, e);
     if (result == 0 && targets.n > WATCHED_MAX)
@@ -411,7 +528,7 @@ static int watch_sweeps(struct cli *cli, struct err *e)
             w.sweeps[i].info.sweep = ((const struct target *)targets.items)[i].sweep;
     }
     if (result == 0 && w.n == 0)
-        output_note("none of your sweeps goes on any more");
+        output_note("you have no unfinished sweep");
     else if (result == 0)
         result = watch(&w, e);
     for (size_t i = 0; i < w.recent.n; i++)
@@ -419,8 +536,12 @@ static int watch_sweeps(struct cli *cli, struct err *e)
     while (w.n_running > 0)
         drop_running(&w, 0);
     free(w.running);
+    free(w.best);
+    if (w.has_questions)
+        rpc_close(&w.questions);
     for (size_t i = 0; i < w.n; i++)
         buf_free(&w.sweeps[i].line);
+    share_close(w.fs);
     session_close(&s);
     return result;
 }
@@ -428,10 +549,11 @@ static int watch_sweeps(struct cli *cli, struct err *e)
 const struct command cmd_watch = {
     .name = "watch",
     .args = "[SWEEP]... [OPTION]...",
-    .help = "show how far sweeps are until they are over",
-    .more = "SWEEP is a number or last; without one: all of your sweeps that are not over.\n"
-            "Ctrl-C ends the view, not the jobs. Ends as `submit --wait` does, with 1 if a\n"
-            "job failed or was cancelled. Where stdout is no terminal, a change is a line.\n",
+    .help = "show the progress of sweeps until they have ended",
+    .more = "SWEEP is a number or last; the default is all your unfinished sweeps.\n"
+            "Ctrl-C ends the view, not the jobs. The exit code is that of `submit --wait`: 1\n"
+            "if a job failed or was cancelled. If stdout is no terminal, each change is\n"
+            "printed as a line.\n",
     .max_args = ARGS_ANY,
     .run = watch_sweeps,
 };

@@ -180,8 +180,8 @@ static int explain_job(struct cli *cli, struct err *e)
 const struct command cmd_why = {
     .name = "why",
     .args = "JOB [OPTION]...",
-    .help = "say what keeps a job from running, or what became of it",
-    .more = "JOB is written as 7.13 or last.13. Of a failed job the end of its log is shown.\n",
+    .help = "explain why a job does not run, or how it ended",
+    .more = "JOB is written as 7.13 or last.13. For a failed job the end of its log follows.\n",
     .min_args = 1,
     .max_args = 1,
     .options = options,

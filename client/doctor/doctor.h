@@ -4,7 +4,8 @@
  *
  * A check is a row: its name, the question that it answers, and the function that adds its
  * findings, one or more: that all is well, something to know, or a problem; and what to do about
- * it.  Rows run in their order.  Nothing is started or changed.
+ * it.  Rows run in their order.  Nothing is started or changed but
+ * by doctor_clean.
  */
 #ifndef LUDWIG_CLIENT_DOCTOR_DOCTOR_H
 #define LUDWIG_CLIENT_DOCTOR_DOCTOR_H
@@ -64,6 +65,9 @@ struct tried_file {
 };
 /* 0, or -1 with errno. */
 int doctor_try_file(const char *folder, struct tried_file *tried);
+
+/* Removes what pilots that were killed have left on this machine, and says what that was. */
+void doctor_clean(struct doctor *d);
 
 #define DOCTOR_CHECKS(X)                                                     \
     X(config, "are the configuration files well?")                           \

@@ -142,6 +142,31 @@ void check_scratch(struct doctor *d)
     free(there);
 }
 
+/* ---- what killed pilots have left ---- */
+
+void doctor_clean(struct doctor *d)
+{
+    struct buf out = { 0 }, errors = { 0 };
+    struct err e = { 0 };
+    char *worker = child_beside_us("ludwig-worker", &e);
+    const char *const argv[] = { worker, "clean", d->conf.scratch, NULL };
+    int status = worker == NULL ? -1 : child_capture_all(argv, &out, &errors, &e);
+    char *text = buf_to_arena(&out, d->arena), *line, *rest = text;
+
+    if (status < 0)
+        doctor_say(d, CHECK_PROBLEM, NULL, "%s", e.text);
+    else if (status > 0)
+        doctor_say(d, CHECK_PROBLEM, NULL, "%.*s", (int)strcspn(buf_text(&errors), "\n"),
+                   buf_text(&errors));
+    else if (*text == '\0')
+        doctor_say(d, CHECK_OK, NULL, "pilots that were killed have left nothing on this machine");
+    while ((line = strsep(&rest, "\n")) != NULL)
+        if (*line != '\0')
+            doctor_say(d, CHECK_OK, NULL, "removed %s, which a killed pilot had left", line);
+    buf_free(&errors);
+    free(worker);
+}
+
 /* ---- programs ---- */
 
 static void say_program(struct doctor *d, bool found, const char *name, const char *without)

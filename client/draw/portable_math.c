@@ -388,6 +388,16 @@ double portable_round(double x)
     return read_digits(text);
 }
 
+double portable_round_to(double x, int digits)
+{
+    char text[TEXT_BYTES];
+
+    if (!isfinite(x) || digits >= DIGITS)
+        return portable_round(x);
+    write_digits(text, x, digits);
+    return read_digits(text);
+}
+
 double portable_round_beside(double x, double scale)
 {
     char text[TEXT_BYTES];

@@ -71,10 +71,20 @@ static size_t first_place(struct bytes text)
 
 /* ---- checking ---- */
 
+/* A placeholder of the command. */
+struct needed {
+    char *name;
+    enum shell_quotes quotes; /* where it is hardest to fill in */
+    bool follows_variable;    /* in one place at least */
+    /* It may be no placeholder but other text between braces: the first configuration says so. */
+    bool is_doubtful;
+    bool is_none;
+};
+
 struct check {
     struct param2vals *list;
     const char *file;
-    char **needed; /* names of placeholders */
+    struct needed *needed;
     size_t n_needed, needed_capacity;
     struct hash_table *seen;
     struct yaml_keys_reader errors;
@@ -132,22 +142,50 @@ static int check_names(struct check *c, const struct line *l, const struct value
     return result;
 }
 
+static int check_there(struct check *c, const struct line *l, const struct value *config,
+                       const struct needed *needed)
+{
+    const struct value *v = value_get(config, needed->name);
+    const struct placeholder p = { .name = needed->name,
+                                   .quotes = needed->quotes,
+                                   .follows_variable = needed->follows_variable };
+    struct suggest nearest = { .word = needed->name };
+    char *why;
+
+    if (v != NULL && needed->is_none)
+        return add_error(c, l, 0,
+                         mem_printf("command: {%s} cannot be filled in for all, as the first "
+                                    "configuration has no %s",
+                                    needed->name, needed->name));
+    if (v != NULL && !template_takes(&p, v, &why)) {
+        char *what = mem_printf("command: %s", why);
+
+        free(why);
+        return add_error(c, l, 0, what);
+    }
+    if (v != NULL || needed->is_none)
+        return 0;
+    for (size_t k = 0; k < config->map.n; k++)
+        suggest_try(&nearest, config->map.members[k].key.str.s);
+    return add_error(c, l, 0,
+                     mem_printf("command: needs %s, which is not there%s%s%s", needed->name,
+                                nearest.best != NULL ? " (did you mean '" : "",
+                                nearest.best != NULL ? nearest.best : "",
+                                nearest.best != NULL ? "'?)" : ""));
+}
+
 static int check_needed(struct check *c, const struct line *l, const struct value *config)
 {
     int result = 0;
 
     for (size_t i = 0; i < c->n_needed; i++) {
-        struct suggest nearest = { .word = c->needed[i] };
+        struct needed *needed = &c->needed[i];
 
-        if (value_get(config, c->needed[i]) != NULL)
-            continue;
-        for (size_t k = 0; k < config->map.n; k++)
-            suggest_try(&nearest, config->map.members[k].key.str.s);
-        result = add_error(c, l, 0,
-                           mem_printf("command: needs %s, which is not there%s%s%s", c->needed[i],
-                                      nearest.best != NULL ? " (did you mean '" : "",
-                                      nearest.best != NULL ? nearest.best : "",
-                                      nearest.best != NULL ? "'?)" : ""));
+        if (needed->is_doubtful)
+            needed->is_none = value_get(config, needed->name) == NULL;
+        needed->is_doubtful = false;
+        if (check_there(c, l, config, needed) < 0)
+            result = -1;
     }
     return result;
 }
@@ -239,17 +277,31 @@ static int take_lines(struct check *c, int64_t points_max, struct err *e)
     return 0;
 }
 
-static int need_name(void *context, const char *name, size_t offset)
+static int need_name(void *context, const struct placeholder *p)
 {
     struct check *c = context;
 
-    (void)offset;
     for (size_t i = 0; i < c->n_needed; i++)
-        if (strcmp(c->needed[i], name) == 0)
+        if (strcmp(c->needed[i].name, p->name) == 0) {
+            if (c->needed[i].quotes < p->quotes)
+                c->needed[i].quotes = p->quotes;
+            c->needed[i].follows_variable |= p->follows_variable;
             return 0;
+        }
     mem_grow((void **)&c->needed, &c->needed_capacity, c->n_needed, sizeof *c->needed);
-    c->needed[c->n_needed++] = mem_strdup(name);
+    c->needed[c->n_needed++] = (struct needed){ .name = mem_strdup(p->name),
+                                                .quotes = p->quotes,
+                                                .follows_variable = p->follows_variable,
+                                                .is_doubtful = !template_is_name(p->name) };
     return 0;
+}
+
+/* All text between braces may be one. */
+static bool may_be_parameter(const void *of, const char *name)
+{
+    (void)of;
+    (void)name;
+    return true;
 }
 
 static int check_all(struct param2vals *p, const struct param2vals_wanted *w, struct err *e)
@@ -261,7 +313,7 @@ static int check_all(struct param2vals *p, const struct param2vals_wanted *w, st
 
     c.errors.file = c.file;
     if (w->command != NULL)
-        template_each(w->command, need_name, &c);
+        template_each(w->command, may_be_parameter, NULL, need_name, &c);
     result = take_lines(&c, w->points_max, e);
     if (c.n_errors > SHOWN_ERRORS)
         buf_printf(&c.errors.errors, "\nand %zu more", c.n_errors - SHOWN_ERRORS);
@@ -272,7 +324,7 @@ static int check_all(struct param2vals *p, const struct param2vals_wanted *w, st
         result = err_set(e, ERR_USAGE, "%s: there is no configuration in it", c.file);
     }
     for (size_t i = 0; i < c.n_needed; i++)
-        free(c.needed[i]);
+        free(c.needed[i].name);
     free(c.needed);
     buf_free(&c.errors.errors);
     hash_table_destroy(c.seen);
@@ -282,9 +334,11 @@ static int check_all(struct param2vals *p, const struct param2vals_wanted *w, st
 struct param2vals *param2vals_read(const struct param2vals_wanted *w, struct err *e)
 {
     struct param2vals *p = mem_alloc(sizeof *p);
+    int result = w->text == NULL ? spool_read(&p->spool, w->path, e)
+                                 : spool_text(&p->spool, buf_text(w->text), w->text->n, e);
 
     p->arena = arena_create();
-    if (spool_read(&p->spool, w->path, e) < 0 || check_all(p, w, e) < 0) {
+    if (result < 0 || check_all(p, w, e) < 0) {
         param2vals_destroy(p);
         return NULL;
     }

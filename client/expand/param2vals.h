@@ -26,6 +26,7 @@ struct param2vals_wanted {
     const char *path;    /* "-": standard input */
     const char *command; /* whose placeholders need values; NULL: none */
     int64_t points_max;
+    const struct buf *text; /* what is in it, if it is no file; else NULL */
 };
 
 /* ERR_USAGE: "FILE:LINE:COLUMN: what", a line for each of the first mistakes. */

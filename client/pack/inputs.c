@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "client/pack/inputs.h"
+#include "client/pack/source_kind.h"
 #include "client/term/output.h"
 #include "client/term/safe_text.h"
 #include "client/util/conf.h"
@@ -18,9 +19,6 @@
 
 /* Every job gets a copy of its source, so a larger one is seldom intended. */
 enum { SOURCE_USUAL_BYTES = 100 * 1024 * 1024 };
-
-/* A larger file is not taken for a sweep file. */
-enum { SWEEP_FILE_MAX_BYTES = 1024 * 1024 };
 
 enum { SHOWN_LEFT_OUT = 8 };
 
@@ -49,63 +47,27 @@ static void leave_out(struct left_out *out, struct arena *a, const char *path)
     free(real);
 }
 
-/* Whether a map has command: and only keys of sweep files; else the file may be the program's. */
-static bool is_sweep_map(const struct yaml_node *root)
-{
-    if (root->type != VALUE_MAP || yaml_get(root, "command") == NULL)
-        return false;
-    for (size_t i = 0; i < root->n; i++) {
-        const struct key *key = spec_keys;
-
-        while (key->name != NULL && strcmp(key->name, root->members[i].key) != 0)
-            key++;
-        if (key->name == NULL && strncmp(root->members[i].key, "x-", 2) != 0)
-            return false;
-    }
-    return true;
-}
-
-static bool is_sweep_file(const char *path)
-{
-    const char *dot = strrchr(path_basename(path), '.');
-    struct buf text = { 0 };
-    struct stat st;
-    bool is_sweep = false;
-
-    if (dot == NULL || (strcmp(dot, ".yaml") != 0 && strcmp(dot, ".yml") != 0))
-        return false;
-    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= SWEEP_FILE_MAX_BYTES &&
-        io_read_file(path, SWEEP_FILE_MAX_BYTES, &text, NULL) == 0) {
-        struct arena *a = arena_create();
-        const struct yaml_node *root = yaml_parse(path, buf_text(&text), text.n, a, NULL);
-
-        is_sweep = root != NULL && is_sweep_map(root);
-        arena_destroy(a);
-    }
-    buf_free(&text);
-    return is_sweep;
-}
-
 static bool leave_out_other(void *context, const char *from, const char *path, bool is_dir)
 {
     struct inputs *c = context;
+    const char *what;
 
     for (size_t i = 0; i < c->n_left; i++)
         if (strcmp(c->left[i].path, path) == 0)
             return true;
-    if (is_dir) {
-        char *marker = path_join(from, LAYOUT_FETCHED);
-        bool has_marker = access(marker, F_OK) == 0;
-
-        free(marker);
-        if (!has_marker)
-            return false;
-    } else if (strchr(path, '/') != NULL || !is_sweep_file(from)) {
+    what = source_kind(from, path, is_dir);
+    if (what == NULL)
         return false;
-    }
     mem_grow((void **)&c->left, &c->left_capacity, c->n_left, sizeof *c->left);
-    c->left[c->n_left++] = (struct inputs_left){ arena_strdup(c->arena, path), is_dir };
+    c->left[c->n_left++] = (struct inputs_left){ arena_strdup(c->arena, path), what, is_dir };
     return true;
+}
+
+static bool is_ignored(const void *context, const struct walk_entry *entry)
+{
+    const struct inputs *c = context;
+
+    return source_kind_matches(c->ignored, c->n_ignored, entry->path, entry->kind == PACK_FOLDER);
 }
 
 static int compare_left(const void *x, const void *y)
@@ -160,6 +122,7 @@ static void plan_source(struct inputs *c, const struct spec *s)
     struct walk_plan *plan = &c->source.plan;
     size_t n;
 
+    c->source.seeks_secrets = true;
     plan->top = arena_strdup(c->arena, s->folder);
     plan->rules = ignore_create(plan->top);
     name_paths(plan, s, c->arena);
@@ -179,6 +142,11 @@ static void plan_source(struct inputs *c, const struct spec *s)
             !walk_leads_to_named(plan, path + n + 1))
             ignore_skip(plan->rules, path);
     }
+    c->ignored = s->reuse.ignore.items;
+    c->n_ignored = s->reuse.ignore.n;
+    c->compared = c->source;
+    c->compared.skips = is_ignored;
+    c->compared.context = c;
 }
 
 uint64_t inputs_glance_paths(const char *const *paths, size_t n)
@@ -227,9 +195,16 @@ static void begin_plan(struct inputs *c, const struct place *to, size_t n_data)
 void inputs_plan(struct inputs *c, const struct spec *s, const struct place *to)
 {
     const struct spec_data *data = s->data.items;
+    struct stat st;
 
     begin_plan(c, to, s->data.n);
+    c->allows_secrets = s->allows_secrets;
     plan_source(c, s);
+    /* Both are copied to sweeps/N. */
+    if (stat(s->file, &st) == 0)
+        readers_add(&c->readers, &st);
+    if (s->list != NULL && stat(s->list, &st) == 0)
+        readers_add(&c->readers, &st);
     for (size_t i = 0; i < s->data.n; i++)
         add_data(c, data[i].path);
 }
@@ -255,6 +230,7 @@ void inputs_free(struct inputs *c)
         return;
     close_store(c);
     ignore_destroy(c->source.plan.rules);
+    buf_free(&c->source.secrets);
     arena_destroy(c->arena);
     free(c->left);
     *c = (struct inputs){ 0 };
@@ -277,8 +253,9 @@ void inputs_sign(const struct inputs_packed *packed, const struct spec *s, struc
     struct data_entry *entries = arena_alloc(a, c->n_data * sizeof *entries);
 
     work->source = c->source.set;
+    work->same_source = c->n_ignored > 0 ? c->compared.set.tree : (struct digest){ 0 };
     for (size_t i = 0; i < c->n_data; i++)
-        entries[i] = (struct data_entry){ data[i].name, c->data[i].set };
+        entries[i] = (struct data_entry){ data[i].name, c->data[i].set, data[i].link };
     work->data = (struct list){ entries, c->n_data };
 }
 
@@ -304,7 +281,7 @@ void inputs_add_left_out(const struct inputs *c, struct buf *out)
     for (size_t i = 0; i < n; i++) {
         buf_add_str(out, i > 0 ? ", " : "");
         safe_text_add_harmless(out, c->left[i].path, strlen(c->left[i].path), "");
-        buf_add_str(out, c->left[i].is_results ? "/ (fetched results)" : " (a sweep file)");
+        buf_printf(out, "%s (%s)", c->left[i].is_folder ? "/" : "", c->left[i].what);
     }
     if (c->n_left > n)
         buf_printf(out, " and %zu more", c->n_left - n);
@@ -317,8 +294,66 @@ void inputs_note_left_out(const struct inputs *c)
     if (c->n_left == 0)
         return;
     inputs_add_left_out(c, &line);
-    output_note("note: left out of the source: %s; what source: names is taken", buf_text(&line));
+    output_note("note: not sent to the jobs: %s. List them under source: if they are needed",
+                buf_text(&line));
     buf_free(&line);
+}
+
+/* ---- what is secret ---- */
+
+static bool is_home(const char *path)
+{
+    const char *home = getenv("HOME");
+    struct stat st, st_home;
+
+    return home != NULL && stat(home, &st_home) == 0 && stat(path, &st) == 0 &&
+           st.st_dev == st_home.st_dev && st.st_ino == st_home.st_ino;
+}
+
+/* Jobs get the source, it lies on the shared drive, and who sends it seldom thinks of all that is in it. */
+static int check_home(const struct inputs *c, struct err *e)
+{
+    if (c->allows_secrets || !c->source.plan.everything || !is_home(c->source.plan.top))
+        return 0;
+    return err_set(e, ERR_USAGE,
+                   "the source would be your whole home folder, %s: name what the jobs need with "
+                   "source: in the sweep file, or move it into a folder of its own "
+                   "(--allow-secrets sends all of it)",
+                   c->source.plan.top);
+}
+
+static int check_secrets(const struct inputs *c, struct err *e)
+{
+    size_t n = c->source.n_secrets;
+
+    if (c->allows_secrets || n == 0)
+        return 0;
+    return err_set(e, ERR_USAGE,
+                   "the source has %zu file%s or folder%s that should not go to the shared drive: "
+                   "%s%s; leave %s out with a .ludwigignore, or name %s in source:, or add "
+                   "--allow-secrets, if %s meant",
+                   n, n == 1 ? "" : "s", n == 1 ? "" : "s", buf_text(&c->source.secrets),
+                   n > 4 ? ", ..." : "", n == 1 ? "it" : "them", n == 1 ? "it" : "them",
+                   n == 1 ? "it is" : "they are");
+}
+
+/* The project's folder is closed to those who may not read something that goes there. */
+static int limit_readers(struct inputs *c, struct err *e)
+{
+    struct readers all = c->readers, files = c->readers;
+    bool has_closed;
+
+    for (size_t i = 0; i < c->n_trees; i++) {
+        readers_join(&all, &c->trees[i]->readers);
+        readers_join(&files, &c->trees[i]->files);
+    }
+    if (store_limit_readers(c->store, &all, &files, &has_closed, e) < 0)
+        return -1;
+    if (has_closed)
+        output_note("note: some of the files are not for everybody to read, so the folder of "
+                    "project %s was closed to those who may not",
+                    c->to.project);
+    return 0;
 }
 
 /* ---- the steps ---- */
@@ -327,6 +362,8 @@ const struct inputs_counted *inputs_count(struct inputs *c, struct err *e)
 {
     int64_t unknown_bytes = 0;
 
+    if (check_home(c, e) < 0)
+        return NULL;
     close_store(c);
     if (c->has_place) {
         c->store = store_open(&c->to, e);
@@ -343,22 +380,34 @@ const struct inputs_counted *inputs_count(struct inputs *c, struct err *e)
         }
         unknown_bytes += c->trees[i]->unknown_bytes;
     }
+    if (check_secrets(c, e) < 0)
+        return NULL;
     pack_inventory_judge(c->inventory, (uint64_t)unknown_bytes);
     if (c->n_left > 1)
         qsort(c->left, c->n_left, sizeof *c->left, compare_left);
     return (const struct inputs_counted *)c;
 }
 
+/* What of the source counts for reuse, once all of it is known. */
+static int compare(struct inputs *c, struct err *e)
+{
+    if (c->n_ignored == 0)
+        return 0;
+    c->compared.totals = c->source.totals;
+    c->compared.is_unchanged = true; /* no note is kept: it would lack what is ignored */
+    return tree_look(&c->compared, c->inventory, e) < 0 ? tree_blame(&c->source, e) : 0;
+}
+
 const struct inputs_packed *inputs_look(const struct inputs_counted *counted, struct err *e)
 {
-    const struct inputs *c = of_step(counted);
+    struct inputs *c = of_step(counted);
 
     for (size_t i = 0; i < c->n_trees; i++)
         if (tree_look(c->trees[i], c->inventory, e) < 0) {
             tree_blame(c->trees[i], e);
             return NULL;
         }
-    return (const struct inputs_packed *)c;
+    return compare(c, e) < 0 ? NULL : (const struct inputs_packed *)c;
 }
 
 const struct inputs_packed *inputs_pack(const struct inputs_counted *counted, struct err *e)
@@ -367,13 +416,15 @@ const struct inputs_packed *inputs_pack(const struct inputs_counted *counted, st
     const struct tree_target to = { c->inventory, c->store, &c->bar, c->part_bytes };
     int64_t n_files = 0, bytes = 0;
 
+    if (limit_readers(c, e) < 0)
+        return NULL;
     for (size_t i = 0; i < c->n_trees; i++) {
         n_files += c->trees[i]->unknown_files;
         bytes += c->trees[i]->unknown_bytes;
     }
     uploadbar_begin(&c->bar, (uint64_t)n_files, (uint64_t)bytes);
     store_expect(c->store, (uint64_t)bytes);
-    if (tree_send(c->trees, c->n_trees, &to, e) == 0)
+    if (tree_send(c->trees, c->n_trees, &to, e) == 0 && compare(c, e) == 0)
         return (const struct inputs_packed *)c;
     uploadbar_clear(&c->bar);
     return NULL;

@@ -2,10 +2,11 @@
 /*
  * inputs.h - the files that a sweep takes along: its source, and its data
  *
- * The source tree holds the files that source: names, relative to the sweep file's folder; without
- * source: all files there but the sweep file itself, the file of --param2vals, other sweep files
- * beside it, fetched results, the sweep's data, and ignored files.  The tree of a data entry is its
- * file, or the content of its folder.
+ * The source tree holds what source: names, relative to the sweep file's folder;
+ * without source: everything there but the sweep file itself, the file of
+ * --param2vals, other sweep files beside it, results that were fetched, its data, environments, packages and
+ * what runs wrote (source_kind.h), and what is ignored.  The tree of a data entry is that file, or what is in
+ * that folder.
  */
 #ifndef LUDWIG_CLIENT_PACK_INPUTS_H
 #define LUDWIG_CLIENT_PACK_INPUTS_H
@@ -17,14 +18,20 @@
  * the program, and each new one would prevent reuse. */
 struct inputs_left {
     const char *path; /* in the source */
-    bool is_results;  /* a folder of fetched results; else a sweep file */
+    const char *what; /* it is: "a sweep file" */
+    bool is_folder;
 };
 
 struct inputs {
     struct arena *arena;
     struct place to;
     bool has_place;
-    struct tree source;       /* without entries: there is no source */
+    bool allows_secrets;    /* keys and passwords in the source are meant */
+    struct readers readers; /* of the sweep file */
+    struct tree source;     /* without entries: there is none */
+    struct tree compared; /* the same without what reuse: ignores; its tree says what is the same */
+    const char *const *ignored;
+    size_t n_ignored;         /* 0: of that there is nothing */
     struct inputs_left *left; /* sorted by path */
     size_t n_left, left_capacity;
     /* One for each entry of spec->data; of data that lie on the share already only "set" is filled,

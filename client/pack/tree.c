@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "client/pack/file_index.h"
+#include "client/pack/secret_files.h"
 #include "client/pack/tree.h"
 #include "client/term/safe_text.h"
 #include "client/util/cache_dir.h"
@@ -17,6 +18,9 @@
 #include "common/base/path.h"
 
 /* ---- counting ---- */
+
+/* Of secret files so many are named. */
+enum { SHOWN_SECRETS = 4 };
 
 /* Entries of a short look. */
 enum { GLANCE_ENTRIES = 10000 };
@@ -38,18 +42,47 @@ static bool stays_in_place(const struct tree *t, const struct walk_entry *entry)
     return t->on_share != NULL && (t->stays || entry->stat.st_size >= PACK_PART_BYTES);
 }
 
+/* *folder: the secret folder that the walk is in, in which nothing more is said; "" outside. */
+static void look_for_secret(struct tree *t, const struct walk_entry *entry, struct buf *folder)
+{
+    const char *kind;
+
+    if (folder->n > 0 && strncmp(entry->path, buf_text(folder), folder->n) == 0)
+        return;
+    kind = secret_files_kind(entry);
+    if (kind == NULL)
+        return;
+    buf_clear(folder);
+    if (entry->kind == PACK_FOLDER)
+        buf_printf(folder, "%s/", entry->path);
+    if (walk_leads_to_named(&t->plan, entry->path))
+        return;
+    if (t->n_secrets++ < SHOWN_SECRETS) {
+        buf_add_str(&t->secrets, t->n_secrets > 1 ? ", " : "");
+        safe_text_add_harmless(&t->secrets, entry->path, strlen(entry->path), "");
+        buf_printf(&t->secrets, " (%s)", kind);
+    }
+}
+
 int tree_count(struct tree *t, struct pack_inventory *inventory, struct err *e)
 {
     struct walk *w = walk_begin(&t->plan, e);
     struct file_index_reader *index; /* NULL: none */
     struct walk_entry entry;
     struct pack_added file;
+    struct buf folder = { 0 };
     int64_t n_found = 0;
+    struct stat top;
     char *path;
     int rc;
 
     if (w == NULL)
         return -1;
+    t->readers = t->files = (struct readers){ 0 };
+    t->n_secrets = 0;
+    buf_clear(&t->secrets);
+    if (stat(t->plan.top, &top) == 0)
+        readers_add(&t->readers, &top);
     path = index_path(&t->plan);
     index = file_index_open(path);
     free(path);
@@ -61,6 +94,10 @@ int tree_count(struct tree *t, struct pack_inventory *inventory, struct err *e)
 
         t->totals.folders += entry.kind == PACK_FOLDER;
         t->totals.links += entry.kind == PACK_SYMLINK;
+        if (t->seeks_secrets)
+            look_for_secret(t, &entry, &folder);
+        if (entry.kind != PACK_SYMLINK)
+            readers_add(entry.kind == PACK_FOLDER ? &t->readers : &t->files, &entry.stat);
         if (entry.kind == PACK_FOLDER || entry.kind == PACK_SYMLINK)
             continue;
         is_found = index != NULL && file_index_find(index, entry.path, &entry.stat, &file);
@@ -80,8 +117,10 @@ int tree_count(struct tree *t, struct pack_inventory *inventory, struct err *e)
     }
     if (index == NULL || file_index_count(index) != n_found)
         t->is_unchanged = false;
+    readers_join(&t->readers, &t->files);
     file_index_close(index);
     walk_end(w);
+    buf_free(&folder);
     return rc;
 }
 
@@ -357,7 +396,7 @@ static int pack_entries(struct tree *t, const struct tree_target *to, struct sen
     free(path);
     p.writer = pack_writer_create(&sink);
     while (w != NULL && (result = walk_next(w, &entry, e)) == 1)
-        if (add_entry(&p, &entry, e) < 0) {
+        if ((t->skips == NULL || !t->skips(t->context, &entry)) && add_entry(&p, &entry, e) < 0) {
             result = -1;
             break;
         }

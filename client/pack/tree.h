@@ -9,6 +9,7 @@
 
 #include "client/pack/pack_inventory.h"
 #include "client/pack/walk.h"
+#include "client/share/readers.h"
 #include "client/term/progress.h"
 #include "common/proto/jobspec.h"
 
@@ -17,11 +18,19 @@ struct tree {
     const char *on_share;  /* path of its top on the share, where files may stay; else NULL */
     bool stays;            /* all files stay there; else those as large as a part */
     const char *what;      /* "data", for errors */
-    bool is_none_if_empty; /* a tree without entries is left out */
-    /* Set by tree_count; hard links count as files with bytes here. */
+    bool is_none_if_empty; /* without entries it is no tree */
+    bool seeks_secrets;    /* keys and passwords in it are looked for */
+    /* What of it is counted and not packed, a folder with all that is in it; NULL: nothing. */
+    bool (*skips)(const void *context, const struct walk_entry *entry);
+    const void *context;
+    /* As tree_count found them; hard links are files with bytes here. */
     struct pack_totals totals;
     int64_t unknown_files, unknown_bytes; /* not known to lie on the share */
     bool is_unchanged;                    /* since it was packed last */
+    struct readers readers;               /* of all of it, its folders and itself included, */
+    struct readers files;                 /* and of its files alone */
+    struct buf secrets; /* ".env (passwords), ..." that are not named, harmless for a terminal */
+    size_t n_secrets;
     /* Set by tree_look or tree_send. */
     struct dataset set;
     int64_t new_files, new_bytes; /* with content that was not on the share */

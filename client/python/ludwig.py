@@ -148,7 +148,11 @@ class Client:
                reps: int = 1, name: Optional[str] = None,
                resources: Optional[Mapping[str, Any]] = None,
                nodes: Optional[Sequence[str]] = None, priority: Optional[int] = None,
-               reuse: Optional[str] = None, env: Optional[Mapping[str, Any]] = None,
+               reuse: Union[str, Mapping[str, Any], None] = None,
+               env: Optional[Mapping[str, Any]] = None,
+               environment: Union[str, Mapping[str, Any], None] = None,
+               modules: Optional[Sequence[str]] = None,
+               log: Optional[Mapping[str, Any]] = None,
                setup: Union[str, Sequence[str], None] = None, container: Optional[str] = None,
                batch: Optional[int] = None, retry: Optional[Mapping[str, Any]] = None,
                checkpoint: Optional[Mapping[str, Any]] = None,
@@ -168,7 +172,12 @@ class Client:
         nodes           names of nodes and "@group"s that may run it
         priority        larger goes first
         reuse           which jobs that are done need not run: "all", where nothing has changed
-                        (this one, if None), "params", where the configuration has not, "none"
+                        (this one, if None), "params", where the configuration has not, "none";
+                        or what does not count as a change: {"ignore": ["README.md"]}
+        environment     "none", the folder of a venv or of conda's, or {"stage": ".venv"};
+                        None: the environment of this interpreter, if it has one
+        modules         what `module load` loads before setup
+        log             {"max": "100MiB"}: how much is kept of what a job prints
         env, setup, container, batch, retry, checkpoint, results, slurm, private
                         as in a sweep file: man ludwig-sweep
         first_only      the first configuration alone
@@ -180,7 +189,7 @@ class Client:
         answer = self._submit(
             [], command=command, param2val_list=param2val_list, src_ps=src_ps, data_ps=data_ps,
             reps=reps, name=name, resources=resources, nodes=nodes, priority=priority,
-            reuse=reuse, env=env, setup=setup, container=container, batch=batch, retry=retry,
+            reuse=reuse, env=env, environment=environment, modules=modules, log=log, setup=setup, container=container, batch=batch, retry=retry,
             checkpoint=checkpoint, results=results, slurm=slurm, private=private,
             first_only=first_only, local=local)
         sweep = Sweep(self, answer["sweep"], answer)
@@ -223,7 +232,7 @@ class Client:
             return subprocess.run(
                 [self.ludwig, *words, *server], input=stdin, cwd=self.folder, timeout=timeout,
                 stdout=subprocess.PIPE if keep else subprocess.DEVNULL, stderr=subprocess.PIPE,
-                encoding="utf-8", errors="backslashreplace", check=False)
+                env=_variables(), encoding="utf-8", errors="backslashreplace", check=False)
         except OSError as error:
             raise LudwigError(f"cannot run {self.ludwig}: {error.strerror}; "
                               "Client(ludwig=PATH) says where it is") from None
@@ -235,9 +244,11 @@ class Client:
     # -- submitting --
 
     def _submit(self, options: Sequence[str], *, param2val_list: Iterable[Mapping[str, Any]],
-                reuse: Optional[str] = None, first_only: bool = False, local: bool = False,
-                **keys: Any) -> JSON:
-        words = [*options, *(["--reuse", reuse] if reuse is not None else []),
+                reuse: Union[str, Mapping[str, Any], None] = None, first_only: bool = False,
+                local: bool = False, **keys: Any) -> JSON:
+        if isinstance(reuse, Mapping):
+            keys["reuse"] = reuse
+        words = [*options, *(["--reuse", reuse] if isinstance(reuse, str) else []),
                  *(["--first-only"] if first_only else []), *(["--local"] if local else [])]
         text = self._sweep_file(keys)
         with tempfile.TemporaryDirectory(prefix="ludwig-") as folder:
@@ -280,7 +291,7 @@ class Client:
 # What a sweep file says, beside what the configurations are.
 _SWEEP_KEYS = ("command", "src_ps", "data_ps", "reps", "name", "resources", "nodes", "priority",
                "env", "setup", "container", "batch", "retry", "checkpoint", "results", "slurm",
-               "private")
+               "private", "log", "environment", "modules", "reuse")
 
 
 def _error(done: subprocess.CompletedProcess[str]) -> LudwigError:
@@ -409,6 +420,21 @@ def _dataframe(rows: List[JSON]) -> Any:
     except ImportError:
         raise LudwigError("a DataFrame needs pandas, which is not installed here") from None
     return pandas.DataFrame(rows)
+
+
+def _variables() -> Optional[dict[str, str]]:
+    """What `ludwig` gets: jobs shall run in the environment of this interpreter, active or not."""
+    if os.path.isdir(os.path.join(sys.prefix, "conda-meta")):
+        name = "CONDA_PREFIX"
+    elif sys.prefix != sys.base_prefix:
+        name = "VIRTUAL_ENV"
+    else:
+        return None
+    programs = os.path.join(sys.prefix, "bin")
+    path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    if os.environ.get(name) == sys.prefix and programs in path:
+        return None
+    return {**os.environ, name: sys.prefix, "PATH": os.pathsep.join([programs, *path])}
 
 
 # ---- in a job ----

@@ -21,10 +21,29 @@ bool pages_is_of(const char *owner, const char *user)
                                 (n == strlen(user) && strncmp(owner, user, n) == 0)));
 }
 
+/* tags: "good,paper" */
+static bool has_tag(const char *tags, const char *tag)
+{
+    size_t n = strlen(tag);
+
+    for (const char *at = tags; at != NULL && *at != '\0'; at += at[0] == ',') {
+        size_t length = strcspn(at, ",");
+
+        if (length == n && memcmp(at, tag, n) == 0)
+            return true;
+        at += length;
+    }
+    return false;
+}
+
 bool pages_is_wanted(const struct sweep_filter *f, const struct sweep_info *s)
 {
     return (f->user == NULL || (s->user != NULL && pages_is_of(s->user, f->user))) &&
-           (f->states == 0 || (f->states >> s->state & 1) != 0);
+           (f->states == 0 || (f->states >> s->state & 1) != 0) &&
+           (f->project == NULL || (s->project != NULL && strcmp(s->project, f->project) == 0)) &&
+           (f->name == NULL || (s->name != NULL && strstr(s->name, f->name) != NULL) ||
+            (s->project != NULL && strstr(s->project, f->name) != NULL)) &&
+           (f->tag == NULL || has_tag(s->tags, f->tag)) && s->submitted_at >= f->since_ms;
 }
 
 int pages_sweeps(struct rpc *rpc, const struct sweep_filter *filter, sweeps_fn take, void *context,

@@ -16,9 +16,13 @@
 bool pages_is_of(const char *owner, const char *user);
 
 struct sweep_filter {
-    const char *user; /* NULL: all users */
-    unsigned states;  /* bits: 1 << enum sweep_state; 0: all */
-    int64_t page;     /* sweeps to ask for at first; 0: a full page */
+    const char *user;    /* NULL: all users */
+    unsigned states;     /* bits: 1 << enum sweep_state; 0: all */
+    const char *project; /* NULL: any */
+    const char *name;    /* its name, or its project's, has this text in it; NULL: any */
+    const char *tag;     /* NULL: any */
+    int64_t since_ms;    /* submitted then or later; 0: any */
+    int64_t page;        /* sweeps in the first question; 0: as many as a page may have */
 };
 bool pages_is_wanted(const struct sweep_filter *f, const struct sweep_info *s);
 

@@ -226,6 +226,13 @@ int selector_targets(struct rpc *rpc, const char *user, const struct opt_words *
     return 0;
 }
 
+struct opt_words selector_words_or_last(const struct opt_words *words)
+{
+    static char last[] = "last", *one = last;
+
+    return words->n > 0 ? *words : (struct opt_words){ &one, 1 };
+}
+
 /* ---- a single sweep or job ---- */
 
 static int refuse_jobs(const char *text, const struct target *t, struct err *e)
@@ -302,7 +309,7 @@ int selector_check_jobs(struct rpc *rpc, const struct list *targets, struct err 
         if (s.sweep != t->sweep && pages_sweep(rpc, t->sweep, &s, e) < 0)
             return -1;
         jobs = progress_jobs(&s.jobs);
-        if (t->first <= jobs)
+        if (t->first <= jobs || t->first <= s.last_job)
             continue;
         /* A reused job has no number in this sweep. */
         if (jobs == 0 && s.reused > 0)

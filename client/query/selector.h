@@ -34,12 +34,15 @@ void targets_merge(struct targets *t);
 enum { SELECTOR_LAST = 0, SELECTOR_ALL = -1 };
 
 /* For usage lines and --help. */
-#define SELECTOR_HELP                                                       \
-    "Name sweeps (7, last), jobs (7.13, 7.1-40, 7.1,5,9), or all of your\n" \
-    "sweeps that are not over (all).\n"
+#define SELECTOR_HELP                                                               \
+    "Name sweeps (7, last), jobs (7.13, 7.1-40, 7.1,5,9), or all your unfinished\n" \
+    "sweeps (all).\n"
 
 /* targets: struct target, at least one; they live in a. */
 int selector_parse(const char *text, struct arena *a, struct list *targets, struct err *e);
+
+/* What is meant where nothing is named: last. */
+struct opt_words selector_words_or_last(const struct opt_words *words);
 
 /* Checks the spelling of all words, so that mistakes show before the server is asked. */
 int selector_check(const struct opt_words *words, struct err *e);

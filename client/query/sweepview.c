@@ -8,6 +8,7 @@
 #include "client/query/pages.h"
 #include "client/query/sweepview.h"
 #include "client/term/progress.h"
+#include "client/term/safe_text.h"
 #include "common/base/units.h"
 
 enum { FAILURES_LOOKED_AT = 5000, REASONS_KEPT = 200, BAR_NEEDS = 60 };
@@ -64,6 +65,25 @@ int failures_read(struct rpc *rpc, int64_t sweep, struct failures *f, struct err
     return 0;
 }
 
+static void add_reason(struct buf *out, const struct reason *r)
+{
+    buf_printf(out, "%" PRId64 " x %s (%s%s)", r->n,
+               r->text[0] != '\0' ? r->text : "for no reason that is known",
+               r->n > 1 ? "first: " : "", r->job);
+}
+
+void failures_add(struct buf *out, const struct failures *f)
+{
+    for (size_t i = 0; i < f->n && i < REASONS_SHOWN; i++) {
+        struct buf line = { 0 };
+
+        add_reason(&line, &f->reasons[i]);
+        safe_text_clean(&line, "");
+        buf_printf(out, "%s  %s", i > 0 ? "\n" : "", buf_text(&line));
+        buf_free(&line);
+    }
+}
+
 void failures_free(struct failures *f)
 {
     for (size_t i = 0; i < f->n; i++) {
@@ -76,6 +96,30 @@ void failures_free(struct failures *f)
 
 /* ---- waiting jobs ---- */
 
+static int read_delayed(struct rpc *rpc, const struct sweep_info *s, struct queue *q, struct err *e)
+{
+    const char *publishing = job_state_names[JOB_PUBLISHING];
+    struct msg_get_jobs request = { .sweep = s->sweep,
+                                    .limit = PAGE_MAX,
+                                    .states = { &publishing, 1 } };
+    struct msg_job_page page;
+    struct err why = { 0 };
+
+    if (s->jobs.publishing == 0)
+        return 0;
+    if (rpc_call(rpc, MSG_GET_JOBS, &request, &page, &why) < 0)
+        return why.kind == ERR_DENIED ? 0 : err_set(e, why.kind, "%s", why.text);
+    for (size_t i = 0; i < page.jobs.n; i++) {
+        const struct job_info *j = (const struct job_info *)page.jobs.items + i;
+
+        if (j->reason == NULL || j->reason[0] == '\0' || q->n_delayed++ > 0)
+            continue;
+        q->delayed = mem_strdup(j->job);
+        q->delayed_why = mem_strdup(j->reason);
+    }
+    return 0;
+}
+
 int queue_read(struct rpc *rpc, const struct sweep_info *s, struct queue *q, struct err *e)
 {
     const char *queued = job_state_names[JOB_QUEUED];
@@ -86,6 +130,8 @@ int queue_read(struct rpc *rpc, const struct sweep_info *s, struct queue *q, str
     struct err why = { 0 };
 
     *q = (struct queue){ .is_complete = true };
+    if (read_delayed(rpc, s, q, e) < 0)
+        return -1;
     if (s->jobs.queued == 0)
         return 0;
     if (rpc_call(rpc, MSG_GET_JOBS, &request, &page, &why) < 0)
@@ -108,6 +154,8 @@ void queue_free(struct queue *q)
 {
     free(q->first);
     free(q->paused);
+    free(q->delayed);
+    free(q->delayed_why);
     *q = (struct queue){ 0 };
 }
 
@@ -224,6 +272,14 @@ static void add_description(struct table *t, const struct sweep_info *s, int64_t
         buf_add_str(&text, s->refused);
         add_line(t, "Slurm", TONE_BAD, &text);
     }
+    if (s->tags != NULL) {
+        buf_add_str(&text, s->tags);
+        add_line(t, "tags", TONE_PLAIN, &text);
+    }
+    if (s->note != NULL) {
+        buf_add_str(&text, s->note);
+        add_line(t, "note", TONE_PLAIN, &text);
+    }
     jobinfo_add_ago(&text, s->submitted_at, now_ms);
     buf_add_str(&text, " (");
     units_add_time_local(&text, s->submitted_at);
@@ -251,13 +307,9 @@ static void add_failures(struct table *t, const struct sweep_info *s, const stru
     int64_t others = f->jobs;
 
     for (size_t i = 0; i < f->n && i < REASONS_SHOWN; i++) {
-        const struct reason *r = &f->reasons[i];
-
-        buf_printf(&text, "%" PRId64 " x %s (%s%s)", r->n,
-                   r->text[0] != '\0' ? r->text : "for no reason that is known",
-                   r->n > 1 ? "first: " : "", r->job);
+        add_reason(&text, &f->reasons[i]);
         add_line(t, i == 0 ? "failed" : "", TONE_BAD, &text);
-        others -= r->n;
+        others -= f->reasons[i].n;
     }
     if (others > 0)
         buf_printf(&text, "%" PRId64 " x something else", others);
@@ -308,6 +360,13 @@ void sweepview_add(struct buf *out, const struct sweep_info *s, const struct fai
         count_started(&s->jobs) == 0) {
         buf_printf(&text, "`ludwig why %s` says what for", q->first);
         add_line(t, "waiting", TONE_PLAIN, &text);
+    }
+    if (q != NULL && q->n_delayed > 0) {
+        buf_printf(&text,
+                   "%" PRId64
+                   " job%s ended, and the results are not on the shared drive yet: %s (%s)",
+                   q->n_delayed, q->n_delayed == 1 ? " has" : "s have", q->delayed_why, q->delayed);
+        add_line(t, "publishing", TONE_BAD, &text);
     }
     if (f != NULL && f->n > 0)
         add_failures(t, s, f);

@@ -26,13 +26,17 @@ struct failures {
 
 /* Finds none where the user may not see the jobs. */
 int failures_read(struct rpc *rpc, int64_t sweep, struct failures *f, struct err *e);
+/* "2 x exit code 1: ValueError: ... (first: 9.3)", a line for each of the most frequent. */
+void failures_add(struct buf *out, const struct failures *f);
 void failures_free(struct failures *f);
 
-/* The waiting jobs of a sweep, as far as one page tells. */
+/* The jobs of a sweep that wait, to begin or to be published, as far as one page tells. */
 struct queue {
-    char *first;      /* the first that is not paused; NULL: none is known */
-    char *paused;     /* the first that was paused by itself, not with its sweep */
-    int64_t n_paused; /* number of jobs paused by themselves */
+    char *first;                 /* the first that is not paused; NULL: none is known */
+    char *paused;                /* the first that was paused by itself, not with its sweep */
+    int64_t n_paused;            /* number of jobs paused by themselves */
+    char *delayed, *delayed_why; /* the first that has ended and cannot be published yet */
+    int64_t n_delayed;
     bool is_complete; /* there is no further page */
 };
 

@@ -4,8 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/query/jobinfo.h"
 #include "client/results/aggregate.h"
 #include "common/base/mem.h"
+#include "common/data/json.h"
+#include "common/data/param_digest.h"
+#include "common/data/schema.h"
+#include "common/proto/goal.h"
 
 /* ---- statistics ---- */
 
@@ -153,6 +158,35 @@ void aggregate_add(struct aggregate *g, const struct job_result *r)
                                               .max = has_range ? v->max : v->value };
     }
     c->n_nan += has_nan;
+    if (state == JOB_FAILED)
+        aggregate_add_live(g, r->param_name, &r->metrics);
+}
+
+void aggregate_add_live(struct aggregate *g, const char *param_name, const struct list *metrics)
+{
+    const struct metric *items = metrics->items;
+    struct config_result *c;
+    struct digest d;
+    uint32_t i;
+
+    digest_of(param_name, strlen(param_name), &d);
+    if (!hash_table_find(g->by_name, &d, &i))
+        return;
+    c = &g->configs[i];
+    for (size_t k = 0; k < metrics->n; k++) {
+        struct measure *m = find_measure(g, c, items[k].name);
+
+        if (m->n_live++ == 0)
+            *m = (struct measure){ .samples = m->samples,
+                                   .n = m->n,
+                                   .capacity = m->capacity,
+                                   .n_nan = m->n_nan,
+                                   .n_live = 1,
+                                   .live_step = SCHEMA_NONE };
+        m->live += (items[k].value - m->live) / (double)m->n_live;
+        if (items[k].step > m->live_step)
+            m->live_step = items[k].step;
+    }
 }
 
 bool aggregate_counts(enum job_state state)
@@ -173,17 +207,153 @@ void aggregate_keep(struct aggregate *g, const bool *keep)
     g->n = n;
 }
 
+/* Only these parameters; those that a configuration does not have are left out. */
+static struct value chosen_params(struct arena *a, const struct value *params,
+                                  const struct list *by)
+{
+    struct value chosen = { .type = VALUE_MAP };
+
+    chosen.map.members = arena_alloc(a, by->n * sizeof *chosen.map.members);
+    for (size_t i = 0; i < by->n; i++) {
+        const char *name = ((const char *const *)by->items)[i];
+        const struct value *v = value_get(params, name);
+
+        if (v != NULL)
+            chosen.map.members[chosen.map.n++] = (struct member){ value_str(name), *v };
+    }
+    return chosen;
+}
+
+/* What is in from goes over to, which is of the same group. */
+static void merge_config(struct config_result *to, struct config_result *from)
+{
+    to->n_done += from->n_done;
+    to->n_left += from->n_left;
+    to->n_nan += from->n_nan;
+    to->reason = to->reason != NULL ? to->reason : from->reason;
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        to->counts.of[i] += from->counts.of[i];
+    for (size_t i = 0; i < from->n_jobs; i++) {
+        mem_grow((void **)&to->jobs, &to->jobs_capacity, to->n_jobs, sizeof *to->jobs);
+        to->jobs[to->n_jobs++] = from->jobs[i];
+    }
+    if (to->n_measures < from->n_measures) {
+        to->measures = mem_resize(to->measures, from->n_measures, sizeof *to->measures);
+        memset(to->measures + to->n_measures, 0,
+               (from->n_measures - to->n_measures) * sizeof *to->measures);
+        to->n_measures = from->n_measures;
+    }
+    for (size_t k = 0; k < from->n_measures; k++) {
+        const struct measure *x = &from->measures[k];
+        struct measure *m = &to->measures[k];
+
+        if (x->n_live > 0) {
+            double n = (double)m->n_live, n_more = (double)x->n_live;
+
+            m->live = m->n_live == 0 ? x->live : (m->live * n + x->live * n_more) / (n + n_more);
+            m->live_step =
+                m->n_live == 0 || x->live_step > m->live_step ? x->live_step : m->live_step;
+            m->n_live += x->n_live;
+        }
+        m->n_nan += x->n_nan;
+        for (size_t i = 0; i < from->measures[k].n; i++) {
+            mem_grow((void **)&m->samples, &m->capacity, m->n, sizeof *m->samples);
+            m->samples[m->n++] = from->measures[k].samples[i];
+        }
+    }
+    free_config(from);
+}
+
+static bool is_number(const struct value *v)
+{
+    return v->type == VALUE_INT || v->type == VALUE_FLOAT;
+}
+
+static int compare_values(const struct value *x, const struct value *y)
+{
+    bool has_numbers = is_number(x) && is_number(y);
+    struct buf a = { 0 }, b = { 0 };
+    int order;
+
+    if (has_numbers) {
+        double p = x->type == VALUE_INT ? (double)x->i : x->f;
+        double q = y->type == VALUE_INT ? (double)y->i : y->f;
+
+        return (p > q) - (p < q);
+    }
+    json_add_text(&a, x);
+    json_add_text(&b, y);
+    order = strcmp(buf_text(&a), buf_text(&b));
+    buf_free(&a);
+    buf_free(&b);
+    return order;
+}
+
+/* By the values of their parameters; those that lack one come first. */
+static int compare_groups(const void *x, const void *y)
+{
+    const struct value *a = &((const struct config_result *)x)->params;
+    const struct value *b = &((const struct config_result *)y)->params;
+
+    for (size_t i = 0; i < a->map.n && i < b->map.n; i++) {
+        int order = strcmp(a->map.members[i].key.str.s, b->map.members[i].key.str.s);
+
+        if (order == 0)
+            order = compare_values(&a->map.members[i].value, &b->map.members[i].value);
+        if (order != 0)
+            return order;
+    }
+    return (a->map.n > b->map.n) - (a->map.n < b->map.n);
+}
+
+void aggregate_group(struct aggregate *g, const struct list *by)
+{
+    struct hash_table *groups = hash_table_create(UINT32_MAX - 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < g->n; i++) {
+        struct config_result *c = &g->configs[i];
+        struct buf name = { 0 };
+        struct digest d;
+        uint32_t group = (uint32_t)n;
+
+        c->params = chosen_params(g->arena, &c->params, by);
+        param_digest(&c->params, &d);
+        if (!hash_table_add(groups, &d, group)) {
+            hash_table_find(groups, &d, &group);
+            merge_config(&g->configs[group], c);
+            continue;
+        }
+        jobinfo_add_params(&name, &c->params);
+        c->param_name = arena_strdup(g->arena, name.n > 0 ? buf_text(&name) : "without it");
+        buf_free(&name);
+        g->configs[n++] = *c;
+    }
+    g->n = n;
+    qsort(g->configs, g->n, sizeof *g->configs, compare_groups);
+    hash_table_destroy(groups);
+}
+
 void aggregate_set_goal(struct aggregate *g, const char *metric, enum goal goal)
 {
     g->goal_metric = metric == NULL ? NULL : arena_strdup(g->arena, metric);
     g->goal = goal;
 }
 
+bool aggregate_goal_is_known(const struct aggregate *g, size_t metric)
+{
+    return (g->goal_metric != NULL && strcmp(g->goal_metric, g->metrics[metric]) == 0) ||
+           goal_guess(g->metrics[metric]) < GOAL_COUNT;
+}
+
 enum goal aggregate_goal(const struct aggregate *g, size_t metric)
 {
+    enum goal guess;
+
     if (g->goal_metric != NULL && strcmp(g->goal_metric, g->metrics[metric]) == 0)
         return g->goal;
-    return goal_of(g->metrics[metric]);
+    guess = goal_guess(g->metrics[metric]);
+    return guess < GOAL_COUNT ? guess : GOAL_MAX;
 }
 
 void aggregate_finish(struct aggregate *g)
@@ -201,7 +371,18 @@ void aggregate_finish(struct aggregate *g)
                 values[j] = m->goal == GOAL_MIN ? m->samples[j].min : m->samples[j].max;
             stats_of(&m->best, values, m->n);
             free(values);
+            if (m->n_live == 0) {
+                m->live = (double)NAN;
+                m->live_step = SCHEMA_NONE;
+            }
         }
+}
+
+const struct measure *aggregate_live(const struct config_result *c, size_t metric)
+{
+    const struct measure *m = metric < c->n_measures ? &c->measures[metric] : NULL;
+
+    return m != NULL && m->n == 0 && m->n_live > 0 ? m : NULL;
 }
 
 const struct measure *aggregate_measure(const struct config_result *c, size_t metric)
@@ -224,12 +405,11 @@ static bool varies(const struct aggregate *g, const char *name)
     return false;
 }
 
-struct list aggregate_varying(struct aggregate *g)
+static struct list list_params(struct aggregate *g, bool only_varying)
 {
     const char **names = NULL, **varying;
     size_t n = 0, capacity = 0, n_varying = 0;
 
-    /* All names, in the order they appear. */
     for (size_t i = 0; i < g->n; i++) {
         const struct value *params = &g->configs[i].params;
 
@@ -247,26 +427,23 @@ struct list aggregate_varying(struct aggregate *g)
     }
     varying = arena_alloc(g->arena, n * sizeof *varying);
     for (size_t i = 0; i < n; i++)
-        if (varies(g, names[i]))
+        if (!only_varying || varies(g, names[i]))
             varying[n_varying++] = names[i];
     free(names);
     return (struct list){ varying, n_varying };
 }
 
-/* ---- goals ---- */
-
-enum goal goal_of(const char *metric)
+struct list aggregate_params(struct aggregate *g)
 {
-    static const char *const small[] = { "loss",   "err",     "perplexity", "ppl",  "rmse",
-                                         "mse",    "mae",     "nll",        "cost", "regret",
-                                         "bits",   "latency", "time",       "secs", "seconds",
-                                         "memory", "distance" };
-
-    for (size_t i = 0; i < sizeof small / sizeof small[0]; i++)
-        if (strcasestr(metric, small[i]) != NULL)
-            return GOAL_MIN;
-    return GOAL_MAX;
+    return list_params(g, false);
 }
+
+struct list aggregate_varying(struct aggregate *g)
+{
+    return list_params(g, true);
+}
+
+/* ---- goals ---- */
 
 int aggregate_main_metric(const struct aggregate *g)
 {

@@ -41,6 +41,10 @@ struct measure {
     struct stats last; /* of the last value of each job */
     struct stats best; /* of the best value of each job, by the measure's goal */
     int goal;          /* enum goal */
+    /* Of jobs that have no result: they have no part in what is above. */
+    int64_t n_live;
+    double live;       /* the mean of their last values; NAN: there are none */
+    int64_t live_step; /* the highest; SCHEMA_NONE: none */
 };
 
 struct config_job {
@@ -78,22 +82,32 @@ void aggregate_free(struct aggregate *g);
 /* Sets the goal that the user gave; other metrics' goals follow from their names. */
 void aggregate_set_goal(struct aggregate *g, const char *metric, enum goal goal);
 void aggregate_add(struct aggregate *g, const struct job_result *r);
-/* Whether jobs in this state, an end without a result, are counted by the state's name. */
+/* What a job of that configuration has reported that has no result. */
+void aggregate_add_live(struct aggregate *g, const char *param_name, const struct list *metrics);
+/* A state in which a job ends without a result: how many did is told by the name of the state. */
 bool aggregate_counts(enum job_state state);
 /* Leaves out the configurations for which keep[i] is false. */
 void aggregate_keep(struct aggregate *g, const bool *keep);
-/* Computes the statistics of the added results. */
+/* Configurations that have the same values of these parameters become one, with the jobs of all of them;
+ * it is called by these values ("lr=0.1") and has no other parameters.  Before aggregate_finish, which may
+ * have been called before. */
+void aggregate_group(struct aggregate *g, const struct list *by /* const char * */);
+/* Computes the statistics of what was added. */
 void aggregate_finish(struct aggregate *g);
 
-/* NULL when no done job of the configuration reported the metric. */
+/* NULL when no job of the configuration that is done reported the metric. */
+/* The same where only jobs without a result have reported it. */
+const struct measure *aggregate_live(const struct config_result *c, size_t metric);
 const struct measure *aggregate_measure(const struct config_result *c, size_t metric);
+/* As said, or as its name suggests; else GOAL_MAX, of which aggregate_goal_is_known is false. */
 enum goal aggregate_goal(const struct aggregate *g, size_t metric);
+bool aggregate_goal_is_known(const struct aggregate *g, size_t metric);
 
-/* Names of the parameters that differ between configurations: allocated in the aggregate. */
-struct list aggregate_varying(struct aggregate *g); /* const char * */
+/* Names of the parameters, in the order they appear, or of those that differ between configurations:
+ * const char *, allocated in the aggregate. */
+struct list aggregate_params(struct aggregate *g);
+struct list aggregate_varying(struct aggregate *g);
 
-/* The goal that the metric's name suggests: minimum for loss, error, perplexity and the like. */
-enum goal goal_of(const char *metric);
 /* Index of a metric by its name, -1 when no job reported it. */
 int aggregate_find_metric(const struct aggregate *g, const char *name);
 /* Index of the main metric: the only one, or accuracy, or loss.  -1 when unknown. */

@@ -12,6 +12,7 @@
 #include "client/term/table.h"
 #include "common/base/suggest.h"
 #include "common/data/json.h"
+#include "common/proto/goal.h"
 
 enum {
     PIECE_BYTES = 64 * 1024,
@@ -49,7 +50,7 @@ int measures_refuse(const struct aggregate *g, enum err_kind kind, const char *o
 int measures_rank(struct aggregate *g, const struct measures_said *said,
                   const struct ranking *results, struct arena *a, int *ranked_by, struct err *e)
 {
-    int goal = 0;
+    enum goal goal;
 
     *ranked_by = -1;
     if (said->sort != NULL) {
@@ -71,14 +72,13 @@ int measures_rank(struct aggregate *g, const struct measures_said *said,
             aggregate_set_goal(g, results->metric, (enum goal)results->goal);
         return 0;
     }
-    /* --goal is the goal of the measure that ranks. */
-    while (goal < GOAL_COUNT && strcmp(goal_names[goal], said->goal) != 0)
-        goal++;
+    /* --goal is about the measure that ranks. */
+    goal = goal_parse(said->goal);
     if (goal == GOAL_COUNT)
         return err_set(e, ERR_USAGE, "--goal takes max or min, not '%s'", said->goal);
     if (*ranked_by < 0)
         return err_set(e, ERR_USAGE, "--goal: of which measure? (--sort names it)");
-    aggregate_set_goal(g, g->metrics[*ranked_by], (enum goal)goal);
+    aggregate_set_goal(g, g->metrics[*ranked_by], goal);
     return 0;
 }
 
@@ -148,6 +148,10 @@ static const struct field measure_fields[] = {
     NUMBER("best_median", best.median),
     NUMBER("best_q3", best.q3),
     NUMBER("best_max", best.max),
+    { "live_n", offsetof(struct measure, n_live), FIELD_INT, 0, INT64_MAX, NULL, NULL },
+    NUMBER("live", live),
+    { "live_step", offsetof(struct measure, live_step), FIELD_INT, FIELD_NULLABLE, INT64_MAX, NULL,
+      NULL },
 };
 const struct schema measure_schema = SCHEMA(struct measure, "measure", measure_fields);
 
@@ -206,7 +210,9 @@ static struct value value_of(const struct measure *m, struct arena *a)
         const void *at = (const char *)m + f->offset;
 
         members[i].key = value_str(f->name);
-        if (f->type == FIELD_INT)
+        if (f->type == FIELD_INT && *(const int64_t *)at == SCHEMA_NONE)
+            members[i].value = value_null();
+        else if (f->type == FIELD_INT)
             members[i].value = value_int(*(const int64_t *)at);
         else if (f->type == FIELD_ENUM)
             members[i].value = value_str(f->names[*(const int *)at]);
@@ -255,6 +261,7 @@ int results_write_json(const struct results_view *v, struct err *e)
         for (size_t k = 0; k < v->n_metrics; k++) {
             const struct measure *m = aggregate_measure(c, v->metrics[k]);
 
+            m = m != NULL ? m : aggregate_live(c, v->metrics[k]);
             if (m != NULL)
                 measures[row.metrics.map.n++] =
                     value_member(g->metrics[v->metrics[k]], value_of(m, a));
@@ -434,7 +441,15 @@ static void add_measure(struct sheet *s, enum tone tone, const struct config_res
     size_t n_cells = 1u + shows_best(s, column) + s->has_median + s->has_quartiles;
 
     if (m == NULL) {
-        for (size_t i = 0; i < n_cells; i++)
+        const struct measure *live = aggregate_live(c, s->view->metrics[column]);
+
+        if (live != NULL) {
+            buf_printf(&s->text, "~%.6g", live->live);
+            if (live->live_step != SCHEMA_NONE)
+                buf_printf(&s->text, " @%" PRId64, live->live_step);
+            end_cell(s, TONE_DIM);
+        }
+        for (size_t i = live != NULL; i < n_cells; i++)
             put(s, tone, "-");
         return;
     }
@@ -468,7 +483,8 @@ static void add_row(struct sheet *s, const struct config_result *c, bool is_best
     bool is_bad = c->n_nan > 0;
 
     put(s, tone, is_best ? "*" : "");
-    put(s, tone, c->param_name);
+    if (!s->view->is_grouped)
+        put(s, tone, c->param_name);
     for (size_t i = 0; i < s->n_params; i++) {
         const struct value *v = value_get(&c->params, names[i]);
 
@@ -553,7 +569,8 @@ static void make_table(struct sheet *s, bool colour)
     s->places = mem_resize(s->places, most, sizeof *s->places);
     s->n_places = 0;
     add_column(s, columns, PART_ALWAYS, 0, "", false, false);
-    add_column(s, columns, PART_ALWAYS, 0, "CONFIGURATION", false, false);
+    if (!v->is_grouped)
+        add_column(s, columns, PART_ALWAYS, 0, "CONFIGURATION", false, false);
     for (size_t i = 0; i < s->n_params; i++)
         add_column(s, columns, PART_PARAM, i, names[i], true, has_text(v, names[i]));
     add_column(s, columns, PART_ALWAYS, 0, "N", true, false);
@@ -579,7 +596,8 @@ static void make_table(struct sheet *s, bool colour)
     s->table = table_create(columns, s->n_places, s->width, colour);
     free(columns);
     for (size_t i = 0; i < s->n_params; i++)
-        may_go(s, 1 << PART_PARAM, i, i);
+        if (!v->is_grouped)
+            may_go(s, 1 << PART_PARAM, i, i);
     may_go(s, 1 << PART_BEST, 0, 0);
     for (size_t i = 1; i < s->n_metrics; i++)
         may_go(s, 1 << PART_MEAN | 1 << PART_BEST, i, i);

@@ -14,10 +14,11 @@ struct results_view {
     size_t n_metrics;
     struct list varying; /* const char *: names of the parameters to show */
     bool in_detail;      /* with median and quartiles */
-    int ranked_by;       /* index of the metric that ranks, -1: none does */
-    int64_t best;        /* index of the configuration to mark, -1: none */
-    size_t n;            /* number of configurations to show, from the first */
-    size_t *n_cells;     /* the number of a table's cells is added here, for tests; or NULL */
+    bool is_grouped;     /* they are values of parameters, which need no further name */
+    int ranked_by;       /* index of the metric that counts, -1: none does */
+    int64_t best;        /* index of the configuration that is marked, -1: none */
+    size_t n;            /* so many configurations, from the first */
+    size_t *n_cells;     /* how many cells of a table were made, is added here; NULL: nobody asks */
 };
 
 /* Options of the command line; NULL or empty: not given. */

@@ -207,10 +207,41 @@ static int read_file(struct reader *r, struct share_dir *fs, const char *path,
     return result;
 }
 
+/* A folder with a result, or what a failed job left; of one that runs there is only the file. */
+static const char *folder_of(struct arena *a, const struct job_result *r)
+{
+    char *folder;
+    const char *kept;
+
+    if (r->run_path != NULL || r->metrics_path == NULL)
+        return r->run_path;
+    if (strcmp(path_basename(r->metrics_path), LAYOUT_METRICS) != 0)
+        return NULL;
+    folder = path_dirname(r->metrics_path);
+    kept = arena_strdup(a, folder);
+    free(folder);
+    return kept;
+}
+
 /* The path of the CSV file; NULL: the metric's name cannot be a file's. */
 static char *csv_path(const char *run_path, const char *metric)
 {
     return strchr(metric, '/') == NULL ? mem_printf("%s/%s.csv", run_path, metric) : NULL;
+}
+
+int series_read_file(struct share_dir *fs, const char *path, const char *metric, series_fn take,
+                     void *context, struct err *e)
+{
+    struct reader r = { .lines = mem_resize(NULL, 1, sizeof *r.lines),
+                        .metric = metric,
+                        .take = take,
+                        .context = context,
+                        .arena = arena_create() };
+    int result = read_file(&r, fs, path, read_json_lines, e);
+
+    arena_destroy(r.arena);
+    free(r.lines);
+    return result < 0 ? -1 : r.found;
 }
 
 int series_read(struct share_dir *fs, const char *run_path, const char *metric, series_fn take,
@@ -240,13 +271,15 @@ int series_read(struct share_dir *fs, const char *run_path, const char *metric, 
 struct series_out {
     const struct results_series *said;
     struct share_dir *fs;
-    struct list varying;          /* names of parameters */
-    struct jsonlist list;         /* output as JSON */
-    struct buf csv;               /* output as CSV */
-    const struct job_result *job; /* the job being read */
-    int64_t n_jobs, n_missing;    /* done jobs, and those of them without a series */
-    char *missing;                /* the first job without a series, and why */
-    bool has_trouble;             /* a file could not be read */
+    struct list params;           /* names */
+    struct jsonlist list;         /* of JSON */
+    struct buf csv;               /* or this */
+    const struct job_result *job; /* whose points come */
+    struct arena *arena;
+    int64_t n_jobs, n_missing; /* that are done, and of these without a series */
+    int64_t n_found;           /* jobs with one */
+    char *missing;             /* the first one, and why */
+    bool has_trouble;          /* a file could not be read */
 };
 
 /* JSON cannot hold NAN and infinities, so they become null. */
@@ -258,7 +291,7 @@ static struct value number_or_null(const struct value *v)
 static int add_point(void *context, const struct series_point *point, struct err *e)
 {
     struct series_out *o = context;
-    const char *const *names = o->varying.items;
+    const char *const *names = o->params.items;
     const struct job_result *r = o->job;
 
     if (o->said->json) {
@@ -275,7 +308,7 @@ static int add_point(void *context, const struct series_point *point, struct err
     csv_add(&o->csv, r->job);
     csv_next(&o->csv, r->param_name);
     buf_printf(&o->csv, ",%" PRId64, r->rep);
-    for (size_t i = 0; i < o->varying.n; i++)
+    for (size_t i = 0; i < o->params.n; i++)
         csv_next_value(&o->csv, value_get(&r->params, names[i]));
     csv_next_value(&o->csv, point->step.type != VALUE_NULL ? &point->step : NULL);
     csv_next_value(&o->csv, &point->value);
@@ -285,16 +318,19 @@ static int add_point(void *context, const struct series_point *point, struct err
 
 static int add_job(struct series_out *o, const struct job_result *r, struct err *e)
 {
-    const char *metric = o->said->metric;
+    const char *metric = o->said->metric, *folder = folder_of(o->arena, r);
+    bool is_done = job_has_published((enum job_state)r->state);
     struct err why = { 0 };
     int found;
 
     o->job = r;
-    o->n_jobs++;
-    found = series_read(o->fs, r->run_path, metric, add_point, o, &why);
+    o->n_jobs += is_done;
+    found = folder == NULL ? series_read_file(o->fs, r->metrics_path, metric, add_point, o, &why)
+                           : series_read(o->fs, folder, metric, add_point, o, &why);
     if (found < 0)
         return err_set(e, why.kind, "%s", why.text);
-    if (found > 0)
+    o->n_found += found > 0;
+    if (found > 0 || !is_done)
         return 0;
     o->has_trouble = o->has_trouble || why.kind != ERR_NONE;
     if (o->n_missing++ == 0)
@@ -304,7 +340,7 @@ static int add_job(struct series_out *o, const struct job_result *r, struct err 
     return 0;
 }
 
-/* Whether the job matches --where and has results. */
+/* Whether the job matches --where and may have a series. */
 static bool is_wanted(const struct series_out *o, const struct job_result *r)
 {
     const struct metric *metrics = r->metrics.items;
@@ -321,7 +357,7 @@ static bool is_wanted(const struct series_out *o, const struct job_result *r)
                          isfinite(metrics[i].value) ? value_float(metrics[i].value) : value_null());
     matches = o->said->where == NULL || where_matches(o->said->where, &row);
     free(fields);
-    return matches && job_has_published((enum job_state)r->state) && r->run_path != NULL;
+    return matches && (r->run_path != NULL || r->metrics_path != NULL);
 }
 
 static int add_page(void *context, const struct job_result *results, size_t n, struct err *e)
@@ -334,7 +370,7 @@ static int add_page(void *context, const struct job_result *results, size_t n, s
             const char *run_path = results[n_ahead].run_path;
             char *lines, *csv;
 
-            if (!is_wanted(o, &results[n_ahead]))
+            if (!is_wanted(o, &results[n_ahead]) || run_path == NULL)
                 continue;
             lines = path_join(run_path, LAYOUT_METRICS);
             csv = csv_path(run_path, o->said->metric);
@@ -354,22 +390,22 @@ static int write_all(struct series_out *o, struct rpc *rpc, int64_t sweep,
                      const struct aggregate *g, struct err *e)
 {
     const struct results_series *said = o->said;
-    const char *const *names = o->varying.items;
+    const char *const *names = o->params.items;
     int result;
 
     if (said->json) {
         jsonlist_begin(&o->list, "series");
     } else {
         buf_add_str(&o->csv, "job,param_name,rep");
-        for (size_t i = 0; i < o->varying.n; i++)
+        for (size_t i = 0; i < o->params.n; i++)
             csv_next_param(&o->csv, names[i]);
         buf_add_str(&o->csv, ",step,value\n");
     }
     result = pages_results(rpc, sweep, add_page, o, e);
     if (result == 0 && said->where != NULL)
         result = where_check_names(said->where, e);
-    /* Where no done job has such a series, nothing is written yet, and the name is an error. */
-    if (result == 0 && o->n_jobs > 0 && o->n_missing == o->n_jobs && !o->has_trouble &&
+    /* Jobs are done, and none has such a series: nothing is written yet. */
+    if (result == 0 && o->n_jobs > 0 && o->n_found == 0 && !o->has_trouble &&
         aggregate_find_metric(g, said->metric) < 0)
         result = measures_refuse(g, ERR_NOT_FOUND, "series", said->metric, e);
     if (result == 0)
@@ -391,11 +427,13 @@ static int add_results(void *context, const struct job_result *results, size_t n
     return 0;
 }
 
-/* A first pass finds the parameters that vary, a second one streams. */
+/* A first pass finds the parameters, a second one streams. */
 int results_series_show(struct session *session, int64_t sweep, const struct results_series *said,
                         struct err *e)
 {
-    struct series_out o = { .said = said, .fs = session_open_drive(session, e) };
+    struct series_out o = { .said = said,
+                            .fs = session_open_drive(session, e),
+                            .arena = session->arena };
     struct aggregate g;
     int result;
 
@@ -403,7 +441,7 @@ int results_series_show(struct session *session, int64_t sweep, const struct res
         return -1;
     aggregate_init(&g);
     result = pages_results(&session->rpc, sweep, add_results, &g, e);
-    o.varying = aggregate_varying(&g);
+    o.params = aggregate_params(&g);
     if (result == 0)
         result = write_all(&o, &session->rpc, sweep, &g, e);
     jsonlist_drop(&o.list);

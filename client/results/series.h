@@ -27,7 +27,11 @@ typedef int (*series_fn)(void *context, const struct series_point *point, struct
 int series_read(struct share_dir *fs, const char *run_path, const char *metric, series_fn take,
                 void *context, struct err *e);
 
-/* A point with its job, as in `results --series --json` (docs/json.md). */
+/* The same of one file of JSON lines. */
+int series_read_file(struct share_dir *fs, const char *path, const char *metric, series_fn take,
+                     void *context, struct err *e);
+
+/* A point with the job it belongs to, as `results --series --json` prints it (docs/json.md). */
 struct series_row {
     const char *job;
     const char *param_name;

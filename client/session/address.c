@@ -128,6 +128,15 @@ int address_write(const char *state, const char *socket_path, struct err *e)
     return result;
 }
 
+void address_forget(const char *state)
+{
+    char *path = path_join(state, "address");
+
+    (void)unlink(
+        path); /* what stays only makes a login node's next command start the server again */
+    free(path);
+}
+
 int address_read(const char *state, struct endpoint *to, struct arena *a, struct err *e)
 {
     static const char prefix[] = "unix:";

@@ -20,6 +20,8 @@ char *address_make_state_dir(struct err *e);
 char *address_choose_socket(const char *state, struct err *e);
 
 int address_write(const char *state, const char *socket_path, struct err *e);
+/* For a server that was stopped: a server that ends in another way leaves the file behind. */
+void address_forget(const char *state);
 /* Reads the address.  ENDPOINT_SSH: the server was started on another host that sees the same
  * folder, as the login nodes of a cluster do, and is reached by ssh.  ERR_NOT_FOUND: none was
  * started. */

@@ -36,6 +36,47 @@ static int not_answering(const struct endpoint *to, const struct err *why, struc
                    to->host, why->text);
 }
 
+/* How many sweeps were not over when it stopped, as its own program reads it; -1: nobody knows. */
+static long count_unfinished(const char *state)
+{
+    char *ludwigd = child_beside_us("ludwigd", NULL), *conf = path_join(state, "ludwigd.yaml");
+    const char *const argv[] = { ludwigd, "--config", conf, "--unfinished", NULL };
+    struct buf said = { 0 };
+    long n = -1;
+
+    if (ludwigd != NULL && access(conf, R_OK) == 0 && child_capture(argv, 64, &said, NULL) == 0)
+        n = strtol(buf_text(&said), NULL, 10);
+    buf_free(&said);
+    free(conf);
+    free(ludwigd);
+    return n;
+}
+
+static void say_none_runs(const struct conf *c, struct err *e)
+{
+    char *state = conf_state_dir(), *share = conf_embedded_share(c);
+    long n = count_unfinished(state);
+
+    if (n > 0)
+        err_set(
+            e, ERR_UNREACHABLE,
+            "no server of yours is running here; when it stopped, %ld sweep%s not over: `ludwig up` "
+            "goes on with %s (results so far are in %s)",
+            n, n == 1 ? " was" : "s were", n == 1 ? "it" : "them", share);
+    else if (n == 0)
+        err_set(
+            e, ERR_UNREACHABLE,
+            "no server of yours is running here, and no sweep is unfinished: `ludwig up` starts it "
+            "(results of earlier sweeps are in %s)",
+            share);
+    else
+        err_set(e, ERR_UNREACHABLE,
+                "no server of yours is running here (`ludwig up` starts one, and so does "
+                "`ludwig submit`)");
+    free(share);
+    free(state);
+}
+
 int embedded_connect(struct rpc *rpc, const struct conf *c, struct err *e)
 {
     struct err why = { 0 };
@@ -50,9 +91,7 @@ int embedded_connect(struct rpc *rpc, const struct conf *c, struct err *e)
     if (result < 0 && to.kind == ENDPOINT_SSH)
         not_answering(&to, &why, e);
     else if (why.kind == ERR_NOT_FOUND || why.kind == ERR_UNREACHABLE)
-        err_set(e, ERR_UNREACHABLE,
-                "no server of yours is running here (`ludwig up` starts one, and so does "
-                "`ludwig submit`)");
+        say_none_runs(c, e);
     else if (result < 0)
         err_set(e, why.kind, "%s", why.text);
     arena_destroy(a);
@@ -153,7 +192,7 @@ static int start_server(const char *state, const struct conf *c, const char *soc
             value_member("sshd", (struct value){ .type = VALUE_MAP, .map = { &sshd, 1 } });
     if (c->slurm.type == VALUE_MAP)
         members[n++] = value_member("slurm", c->slurm);
-    if (io_make_dirs(share, 0755, e) == 0 &&
+    if (io_make_dirs(share, 0700, e) == 0 &&
         write_conf(state, "ludwigd.yaml", members, n, e) == 0 &&
         address_write(state, socket_path, e) == 0)
         pid = start_program(state, "ludwigd", "ludwigd.yaml", "ludwigd.log", e);
@@ -332,6 +371,44 @@ static int start_all(struct rpc *rpc, const char *state, const struct conf *c, b
     return result;
 }
 
+/* It was not stopped, and this machine was seen to be a login node when it ran. */
+static bool has_ended_alone(const char *state)
+{
+    struct arena *a = arena_create();
+    struct endpoint to = { 0 };
+    char *host = unixsocket_host();
+    char *mark = mem_printf("%s/login-node-%s", state, host);
+    bool has = address_read(state, &to, a, NULL) == 0 && to.kind == ENDPOINT_UNIX &&
+               access(mark, F_OK) == 0;
+
+    free(mark);
+    free(host);
+    arena_destroy(a);
+    return has;
+}
+
+int embedded_reach(struct rpc *rpc, const struct conf *c, struct err *e)
+{
+    char *state = conf_state_dir();
+    struct err why = { 0 };
+    int result = embedded_connect(rpc, c, &why), lock_fd = -1;
+    bool was_running;
+
+    if (result < 0 && why.kind == ERR_UNREACHABLE && has_ended_alone(state)) {
+        lock_fd = lock_server(state, e);
+        result = lock_fd < 0 ? -1 : connect_or_start(rpc, state, c, &was_running, e);
+        if (result == 0 && !was_running)
+            output_note("your server had ended by itself or was killed, and was started again; "
+                        "pilots that ran meanwhile go on");
+    } else if (result < 0) {
+        *e = why;
+    }
+    if (lock_fd >= 0)
+        close(lock_fd);
+    free(state);
+    return result;
+}
+
 int embedded_up(struct rpc *rpc, const struct conf *c, bool wants_worker, bool *has_no_worker,
                 struct err *e)
 {
@@ -395,10 +472,12 @@ int embedded_down(const struct conf *c, struct err *e)
     struct msg_node_page nodes;
     struct msg_sweep_page page;
     int64_t n_running = 0, waiting = 0, running = 0;
+    char *state;
     int result;
 
     if (embedded_connect(&rpc, c, e) < 0)
         return -1;
+    state = conf_state_dir();
     if (rpc_call(&rpc, MSG_GET_NODES, &get_nodes, &nodes, NULL) == 0)
         for (size_t i = 0; i < nodes.nodes.n; i++)
             n_running += ((const struct node_info *)nodes.nodes.items)[i].running;
@@ -411,6 +490,9 @@ int embedded_down(const struct conf *c, struct err *e)
     rpc_close(&rpc);
     if (result == 0)
         result = wait_until_gone(e);
+    if (result == 0)
+        address_forget(state);
+    free(state);
     if (result == 0 && n_running > 0)
         output_note(
             "stopped; %" PRId64 " running %s on, and the next `ludwig up` takes %s up again",

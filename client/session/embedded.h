@@ -16,6 +16,10 @@
 /* Connects; a server that is not running is an error that says how to start it. */
 int embedded_connect(struct rpc *rpc, const struct conf *c, struct err *e);
 
+/* The same, but on a login node, where processes of users are ended at any time, a server that had ended
+ * without `ludwig down` is started again, and it is said. */
+int embedded_reach(struct rpc *rpc, const struct conf *c, struct err *e);
+
 /*
  * Starts the server and a worker unless they run, and connects.  On a login node (login_node.h) no
  * worker is started unless wants_worker, as people may not compute there.  *has_no_worker: none was

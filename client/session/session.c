@@ -169,7 +169,7 @@ static int begin_session(struct cli *cli, struct session *s, const struct sessio
     if (!s->choice.embedded)
         result = connect_server(s, wants != NULL ? wants : &nothing, e);
     else if (wants == NULL)
-        result = embedded_connect(&s->rpc, &s->conf, e);
+        result = embedded_reach(&s->rpc, &s->conf, e);
     else
         result = embedded_up(&s->rpc, &s->conf, wants->worker, &s->has_no_worker, e);
     if (result == 0)
@@ -203,6 +203,7 @@ void session_job_paths(const struct session *s, struct arena *a, struct job_info
 {
     j->run_path = drive_path(s, a, j->run_path);
     j->log_path = drive_path(s, a, j->log_path);
+    j->metrics_path = drive_path(s, a, j->metrics_path);
 }
 
 /* An SFTP server's descriptor (see mux_sftp), over the connection for questions, which is made anew

@@ -51,7 +51,7 @@ static int follow_sweep(struct subscription *sub, struct progress *p, char **ref
             output_note("sweep %" PRId64 " goes on; `ludwig status %" PRId64
                         "` says how far it is, `ludwig cancel %" PRId64 "` ends it",
                         sub->requests[0].sweep, sub->requests[0].sweep, sub->requests[0].sweep);
-            return EXIT_FAILED;
+            return EXIT_INTERRUPTED;
         }
         if (event == EVENT_CHANGES) {
             const char *why = changes.sweep.refused;
@@ -66,6 +66,7 @@ static int follow_sweep(struct subscription *sub, struct progress *p, char **ref
             }
             last = changes.sweep; /* without texts, which the next message overwrites */
             last.project = last.name = last.user = last.refused = last.ranking.metric = NULL;
+            last.note = last.tags = NULL;
         }
         if (last.sweep == 0)
             continue;

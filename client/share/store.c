@@ -247,13 +247,9 @@ void store_sweep(struct store *s)
 
 /* ---- writing ---- */
 
-/* Begins the upload; modes follow the project's folder, which must not be a symlink. */
-static int open_upload(struct store *s, struct err *e)
+/* Looks at the project's folder, which must not be a symlink. */
+static int look_at_project(struct store *s, struct err *e)
 {
-    struct share_modes modes;
-
-    if (s->upload != NULL)
-        return 0;
     if (open_root(s, e) < 0)
         return -1;
     /* A project that was missing may have been made meanwhile. */
@@ -268,6 +264,44 @@ static int open_upload(struct store *s, struct err *e)
     if (s->project.type != SHARE_FOLDER)
         return err_set(e, ERR_DENIED, "the project's folder on the share, %s, is no folder",
                        s->to->project);
+    return 0;
+}
+
+int store_limit_readers(struct store *s, const struct readers *all, const struct readers *files,
+                        bool *has_closed, struct err *e)
+{
+    bool has_workers;
+    mode_t mode;
+
+    *has_closed = false;
+    if (look_at_project(s, e) < 0)
+        return -1;
+    has_workers = (s->project.mode & S_IWGRP) != 0;
+    mode = readers_limit(has_workers ? files : all, &s->project);
+    if (has_workers && !readers_has_group(files, &s->project))
+        return err_set(e, ERR_USAGE,
+                       "some of the files are for you alone to read, and the workers of project %s "
+                       "read as another account, through the group of its folder: let the group "
+                       "read them (chmod -R g+rX), or leave them out with a .ludwigignore",
+                       s->to->project);
+    if (mode == (s->project.mode & 07777))
+        return 0;
+    if (share_set_folder(s->root, s->to->project, -1, mode, e) < 0)
+        return err_wrap(e, "close the project's folder to those who may not read what goes there");
+    s->project.mode = mode;
+    *has_closed = true;
+    return 0;
+}
+
+/* Begins the upload; modes follow the project's folder. */
+static int open_upload(struct store *s, struct err *e)
+{
+    struct share_modes modes;
+
+    if (s->upload != NULL)
+        return 0;
+    if (look_at_project(s, e) < 0)
+        return -1;
     modes = share_modes_of(&s->project);
     s->upload = share_upload_open(s->root, &modes);
     share_upload_expect(s->upload, s->n_lanes, s->to->drive->lane, s->to->drive->context);

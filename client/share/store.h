@@ -12,6 +12,7 @@
 #ifndef LUDWIG_CLIENT_SHARE_STORE_H
 #define LUDWIG_CLIENT_SHARE_STORE_H
 
+#include "client/share/readers.h"
 #include "client/share/share_connection.h"
 #include "common/pack/pack_write.h"
 #include "common/proto/proto.h"
@@ -36,6 +37,12 @@ char *store_key(const struct store *s);
 
 enum store_folder { STORE_PACKS, STORE_PARTS, STORE_BLOCKS, STORE_FOLDER_COUNT };
 extern const char *const store_folder_names[STORE_FOLDER_COUNT]; /* "", "parts", "blocks" */
+
+/* Before anything is written: nobody beside the owner can read the project's folder, then, who may not read
+ * all of what goes there; *has_closed: somebody could.  Where workers of another account read through the
+ * folder's group, only the files count, not the folders that they lie in here; ERR_USAGE: they may not. */
+int store_limit_readers(struct store *s, const struct readers *all, const struct readers *files,
+                        bool *has_closed, struct err *e);
 
 /* Lists the files in the folders, in the arena, in no order; a missing folder has none.  Without
  * details only manifests and temporary files have size and time. */

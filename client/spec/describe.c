@@ -32,6 +32,8 @@ void describe_resources(struct buf *out, const struct resources *r)
         buf_add_str(out, ", ");
         units_add_size(out, r->memory_bytes);
         buf_add_str(out, " of memory");
+    } else {
+        buf_add_str(out, ", memory not limited");
     }
     if (r->time_ms > 0) {
         buf_add_str(out, ", at most ");
@@ -100,6 +102,15 @@ void describe_checkpoint(struct buf *out, const struct checkpoint *c)
         buf_printf(out, "%scopied every ", c->signal != NULL ? "; " : "");
         units_add_duration(out, c->every_ms);
     }
+}
+
+void describe_passed(struct buf *out, const struct jobspec *w)
+{
+    if (w->passed.n == 0)
+        return;
+    add_list(out, &w->passed, " and ");
+    buf_printf(out, ", from this shell; no listing shows %s",
+               w->passed.n == 1 ? "its value" : "their values");
 }
 
 void describe_time(struct buf *out, double hours, const char *of)

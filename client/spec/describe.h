@@ -22,6 +22,8 @@ void describe_batch(struct buf *out, const struct jobspec *w);
 void describe_retry(struct buf *out, const struct retry *r);
 /* "SIGUSR1, then 1 min to end; copied every 10 min" */
 void describe_checkpoint(struct buf *out, const struct checkpoint *c);
+/* "WANDB_API_KEY, from this shell; no file or listing shows its value" */
+void describe_passed(struct buf *out, const struct jobspec *w);
 
 /* With of "CPU": "about 40 s of CPU time (0.011 CPU-hours)", from an hour on "about 12.5
  * CPU-hours". */

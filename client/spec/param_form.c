@@ -422,13 +422,34 @@ const char *param_form_name(enum param_form form)
     return param_forms[i].name;
 }
 
+/* round: 3, beside a form whose draws are computed. */
+static int read_round(struct reading *rd, const struct yaml_member *m)
+{
+    enum param_form form = rd->to->form;
+    const struct yaml_node *node = &m->node;
+
+    if (form != PARAM_UNIFORM && form != PARAM_LOG_UNIFORM && form != PARAM_NORMAL)
+        return yaml_keys_error(rd->r, node, "%sround goes with uniform, log_uniform and normal",
+                               place_of(rd));
+    if (node->type != VALUE_INT || node->scalar.i < 1 || node->scalar.i > PARAM_DIGITS_MAX)
+        return yaml_keys_error(rd->r, node, "%sround: expected how many digits, from 1 to %d",
+                               place_of(rd), PARAM_DIGITS_MAX);
+    rd->to->digits = (int)node->scalar.i;
+    return 0;
+}
+
 static int read_form(struct reading *rd, const struct yaml_node *node)
 {
-    const struct yaml_member *m = node->members;
+    const struct yaml_member *m = node->members, *round = NULL;
     struct suggest nearest = { 0 };
     struct yaml_node at;
 
-    if (node->n != 1)
+    for (size_t i = 0; i < node->n && node->n == 2; i++)
+        if (strcmp(node->members[i].key, "round") == 0) {
+            round = &node->members[i];
+            m = &node->members[1 - i];
+        }
+    if (node->n != 1 && round == NULL)
         return yaml_keys_error(rd->r, node, "%sexpected one form such as {values: [1, 2]}",
                                place_of(rd));
     nearest.word = m->key;
@@ -436,7 +457,9 @@ static int read_form(struct reading *rd, const struct yaml_node *node)
         suggest_try(&nearest, param_forms[i].name);
         if (strcmp(param_forms[i].name, m->key) == 0) {
             rd->help = &param_forms[i];
-            return forms[i].read(rd, &m->node);
+            if (forms[i].read(rd, &m->node) < 0)
+                return -1;
+            return round == NULL ? 0 : read_round(rd, round);
         }
     }
     at = (struct yaml_node){ .line = m->line, .column = m->column };

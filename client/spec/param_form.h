@@ -12,8 +12,11 @@
 /* The most values in a computed list of one parameter, and points in a grid without --yes. */
 enum { POINTS_MAX = 10 * 1000 * 1000 };
 
-enum { PARAM_SHOWN_MAX_BYTES = 60 }; /* of the file's text in a message */
-/* Forms up to PARAM_LIST can be swept; all can be sampled from. */
+enum { PARAM_DIGITS_MAX = 15 }; /* of round: */
+
+enum { PARAM_SHOWN_MAX_BYTES = 60 }; /* of what was written, in a message */
+
+/* PARAM_LIST and those before it can be swept; all can be sampled from. */
 enum param_form {
     PARAM_FIXED,   /* one value; never drawn */
     PARAM_LIST,    /* [..], values, range, linspace, logspace: values[0..n-1] */
@@ -31,6 +34,7 @@ struct param {
     size_t n;
     double low, high;
     int64_t first, last;
+    int digits; /* that draws between low and high, or around low, are rounded to; 0: to 15 */
     unsigned line, column; /* of its name in the file; 0: from the command line */
     bool was_refused;      /* its value was refused, so that only the name is known */
 };

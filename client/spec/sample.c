@@ -123,10 +123,16 @@ static double between(double low, double high, double unit)
     return low * (1 - unit) + high * unit;
 }
 
+/* Without round: as it was before there was one, so that the same file draws the same for ever. */
+static double rounded_of(const struct param *p, double x)
+{
+    return p->digits == 0 ? portable_round(x) : portable_round_to(x, p->digits);
+}
+
 /* Rounding must not lead out of the range. */
 static struct value clamped(const struct param *p, double x)
 {
-    double rounded = portable_round(x);
+    double rounded = rounded_of(p, x);
 
     return value_float(rounded < p->low ? p->low : rounded > p->high ? p->high : rounded);
 }
@@ -143,7 +149,7 @@ struct value sampler_draw(const struct sampler *s, uint64_t index)
     case PARAM_INT_UNIFORM:
         n = (uint64_t)p->last - (uint64_t)p->first + 1;
         return value_int((int64_t)((uint64_t)p->first + sampler_below(s, index, n)));
-    case PARAM_NORMAL: return value_float(portable_round(p->low + p->high * sample_normal(unit)));
+    case PARAM_NORMAL: return value_float(rounded_of(p, p->low + p->high * sample_normal(unit)));
     default: return p->values[sampler_below(s, index, p->n)];
     }
 }
@@ -158,7 +164,7 @@ struct value sample_middle(const struct param *p)
     case PARAM_INT_UNIFORM:
         span = (uint64_t)p->last - (uint64_t)p->first;
         return value_int((int64_t)((uint64_t)p->first + span / 2));
-    case PARAM_NORMAL: return value_float(portable_round(p->low));
+    case PARAM_NORMAL: return value_float(rounded_of(p, p->low));
     default: return p->values[0];
     }
 }

@@ -65,6 +65,14 @@ static int read_plan(struct yaml_keys_reader *r, const struct key *key,
     "\"anyOf\": [{" SCHEMA_PATH                                           \
     "}, {\"type\": \"object\", \"properties\": {\"share\": {" SCHEMA_PATH \
     "}}, \"required\": [\"share\"], \"additionalProperties\": false}]"
+#define SCHEMA_LINKED                                                              \
+    "\"type\": \"object\", \"propertyNames\": {\"not\": {\"const\": \"share\"}}, " \
+    "\"additionalProperties\": {" SCHEMA_PATH "}"
+#define SCHEMA_ENVIRONMENT                                                             \
+    "\"anyOf\": [{" SCHEMA_PATH "}, {\"type\": \"object\", \"properties\": "           \
+    "{\"path\": {" SCHEMA_PATH "}, \"stage\": {\"type\": [\"string\", \"boolean\"]}, " \
+    "\"decides\": {\"type\": \"boolean\"}}, \"additionalProperties\": false}, "        \
+    "{\"type\": \"null\"}]"
 #define SCHEMA_SETS \
     "\"type\": [\"array\", \"null\"], \"items\": {\"type\": \"object\", \"minProperties\": 1}"
 
@@ -72,11 +80,11 @@ const struct key spec_keys[] = {
     { .name = "project",
       .type = KEY_STR,
       .offset = AT(project),
-      .help = "the folder on the shared drive; without it: the name of the sweep file's folder" },
+      .help = "the folder on the shared drive; default: the name of the sweep file's folder" },
     { .name = "private",
       .type = KEY_BOOL,
       .offset = AT(private_project),
-      .help = "true: nobody else may read the project; without it: as the server's configuration "
+      .help = "true: nobody else may read the project; default: as the server's configuration "
               "says" },
     { .name = "name", .type = KEY_STR, .offset = AT(name), .help = "what listings call the sweep" },
     { .name = "command",
@@ -87,15 +95,16 @@ const struct key spec_keys[] = {
       .type = KEY_CUSTOM,
       .offset = AT(source),
       .read = spec_read_source,
-      .help = "the program: paths here; without it: everything but what is ignored",
+      .help = "the program: paths here; default: everything but what is ignored",
       .schema = SCHEMA_ONE_OR_ALL(SCHEMA_PATH, "") },
     { .name = "data",
       .type = KEY_CUSTOM,
       .offset = AT(data),
       .read = spec_read_data,
-      .help = "paths of what jobs find under $LUDWIG_DATA; {share: PATH} for what lies on the "
-              "shared drive already",
-      .schema = SCHEMA_ONE_OR_ALL(SCHEMA_DATA, ", \"maxItems\": 1000") },
+      .help = "paths of what jobs find under $LUDWIG_DATA; {share: PATH} for what is on the shared "
+              "drive already; a map links each path at its key in the job's folder as well",
+      .schema = "\"anyOf\": [{" SCHEMA_DATA "}, {\"type\": \"array\", \"items\": {" SCHEMA_DATA
+                "}, \"maxItems\": 1000}, {" SCHEMA_LINKED "}]" },
     { .name = "params",
       .type = KEY_CUSTOM,
       .offset = AT(plan.params),
@@ -108,7 +117,7 @@ const struct key spec_keys[] = {
       .offset = AT(plan.method),
       .read = read_plan,
       .help = "how configurations are made: grid (all of them), random or sobol (samples: many); "
-              "without it: grid",
+              "default: grid",
       .schema = "\"enum\": [\"grid\", \"random\", \"sobol\"]" },
     { .name = "samples",
       .type = KEY_INT,
@@ -119,7 +128,7 @@ const struct key spec_keys[] = {
     { .name = "seed",
       .type = KEY_INT,
       .offset = AT(plan.seed),
-      .help = "with random and sobol: another number gives other samples; without it: 0" },
+      .help = "with random and sobol: another number gives other samples; default: 0" },
     { .name = "zip",
       .type = KEY_CUSTOM,
       .offset = AT(plan.zip),
@@ -157,7 +166,7 @@ const struct key spec_keys[] = {
       .offset = AT(reps),
       .min = 1,
       .max = REPS_MAX,
-      .help = "replications of each configuration; without it: 1" },
+      .help = "replications of each configuration; default: 1" },
     { .name = "resources",
       .type = KEY_MAP,
       .offset = AT(work.resources),
@@ -167,7 +176,7 @@ const struct key spec_keys[] = {
       .type = KEY_STRS,
       .offset = AT(nodes),
       .max = NODES_MAX,
-      .help = "names of nodes and @groups that may run it; without it: any; []: none" },
+      .help = "names of nodes and @groups that may run it; default: any; []: none" },
     { .name = "slurm",
       .type = KEY_CUSTOM,
       .offset = AT(pools),
@@ -186,18 +195,43 @@ const struct key spec_keys[] = {
       .offset = AT(work.checkpoint),
       .of = spec_checkpoint_keys,
       .help = "how a job is told to save its state before it has to end, to go on elsewhere" },
+    { .name = "log",
+      .type = KEY_MAP,
+      .offset = AT(work.log),
+      .of = spec_log_keys,
+      .help = "what is kept of what a job prints" },
     { .name = "env",
       .type = KEY_CUSTOM,
       .offset = AT(work.env),
       .read = spec_read_env,
-      .help = "environment variables of the jobs",
-      .schema = "\"type\": [\"object\", \"null\"], \"maxProperties\": 1000, "
-                "\"additionalProperties\": {\"type\": [\"string\", \"number\", \"boolean\"]}, "
-                "\"propertyNames\": {\"pattern\": \"^(?!LUDWIG_)[A-Za-z_][A-Za-z0-9_]*$\"}" },
+      .help = "environment variables of the jobs; a name without a value is taken from the shell "
+              "that submits",
+      .schema = "\"type\": [\"object\", \"array\", \"null\"], \"maxProperties\": 1000, "
+                "\"additionalProperties\": {\"type\": [\"string\", \"number\", \"boolean\", "
+                "\"null\"]}, "
+                "\"propertyNames\": {\"pattern\": \"^(?!LUDWIG_)[A-Za-z_][A-Za-z0-9_]*$\"}, "
+                "\"maxItems\": 100, \"items\": {\"type\": \"string\", "
+                "\"pattern\": \"^(?!LUDWIG_)[A-Za-z_][A-Za-z0-9_]*$\"}" },
+    { .name = "environment",
+      .type = KEY_CUSTOM,
+      .offset = AT(environment),
+      .read = spec_read_environment,
+      .help =
+          "the folder of a venv or of conda's or pixi's environment, or none; without it: what is "
+          "active at submit. {stage: PATH} brings it to the nodes",
+      .schema = SCHEMA_ENVIRONMENT },
+    { .name = "modules",
+      .type = KEY_STRS,
+      .offset = AT(work.environment.modules),
+      .max = MODULES_MAX,
+      .help = "what `module load` loads before setup; without it: what is loaded at submit; "
+              "[]: nothing" },
     { .name = "setup",
       .type = KEY_STRS,
       .offset = AT(setup),
-      .help = "shell lines before the command: one text, or a list of lines" },
+      .help =
+          "shell lines before the command, which is not run if one of them fails: one text, or a "
+          "list of lines" },
     { .name = "container",
       .type = KEY_STR,
       .offset = AT(work.container),
@@ -209,17 +243,22 @@ const struct key spec_keys[] = {
       .min = 1,
       .max = BATCH_MAX,
       .help = "so many configurations go to one process, in the file that $LUDWIG_CHUNK names; "
-              "without it: 1" },
+              "default: 1" },
     { .name = "results",
       .type = KEY_MAP,
       .offset = AT(ranking),
       .of = spec_results_keys,
       .help = "what `ludwig results` ranks configurations by" },
+    { .name = "reuse",
+      .type = KEY_MAP,
+      .offset = AT(reuse),
+      .of = spec_reuse_keys,
+      .help = "when jobs that are done already count as the same" },
     { .name = "priority",
       .type = KEY_CUSTOM,
       .offset = AT(priority),
       .read = read_priority,
-      .help = "from -1000 to 1000, larger first; without it: 0",
+      .help = "from -1000 to 1000, larger first; default: 0",
       .schema = "\"type\": \"integer\", \"minimum\": -1000, \"maximum\": 1000" },
     { .name = NULL },
 };
@@ -231,9 +270,9 @@ enum { SHOWN_VALUES = 3 };
 
 /* ---- the command ---- */
 
-/* The place of text in the file, at or behind node; node itself when it is not found. */
+/* Where text stands for the n-th time in the file at or behind node; node itself when it does not. */
 static struct yaml_node find_text(const struct spec *s, const struct yaml_node *node,
-                                  const char *text)
+                                  const char *text, size_t nth)
 {
     struct yaml_node at = { .line = 1, .column = 1 };
     size_t n = strlen(text);
@@ -242,7 +281,7 @@ static struct yaml_node find_text(const struct spec *s, const struct yaml_node *
         bool is_behind =
             at.line > node->line || (at.line == node->line && at.column >= node->column);
 
-        if (is_behind && memcmp(s->text.data + i, text, n) == 0)
+        if (is_behind && memcmp(s->text.data + i, text, n) == 0 && nth-- == 1)
             return at;
         if (s->text.data[i] == '\n') {
             at.line++;
@@ -252,6 +291,22 @@ static struct yaml_node find_text(const struct spec *s, const struct yaml_node *
         }
     }
     return *node;
+}
+
+/* Where a placeholder of the command stands in the file. */
+static struct yaml_node find_placeholder(const struct spec *s, const struct yaml_node *node,
+                                         const struct placeholder *p)
+{
+    char *braced = mem_printf("{%s}", p->name);
+    const char *first = s->work.command, *here = first + p->offset;
+    struct yaml_node at;
+    size_t nth = 1;
+
+    for (first = strstr(first, braced); first < here; first = strstr(first + 1, braced))
+        nth++;
+    at = find_text(s, node, braced, nth);
+    free(braced);
+    return at;
 }
 
 struct placeholders {
@@ -285,21 +340,56 @@ static void refuse_conditional(const struct placeholders *p, const struct yaml_n
     buf_free(&where);
 }
 
-/* Each name has one error, at its first place. */
-static int check_placeholder(void *context, const char *name, size_t offset)
+/* Whether all values of the list can stand there; else the first that cannot is told. */
+static bool takes_all(const struct placeholders *p, const struct placeholder *placeholder,
+                      const struct value *values, size_t n)
+{
+    char *why;
+
+    for (size_t i = 0; i < n; i++)
+        if (!template_takes(placeholder, &values[i], &why)) {
+            struct yaml_node at = find_placeholder(spec_of(p->reader), p->node, placeholder);
+
+            yaml_keys_error(p->reader, &at, "command: %s", why);
+            free(why);
+            return false;
+        }
+    return true;
+}
+
+/* Of the parameter itself, and of what debug: and include: give it. */
+static void check_values(const struct placeholders *p, const struct placeholder *placeholder)
+{
+    const struct spec *s = spec_of(p->reader);
+    const struct param *param = params_find(&s->plan.params, placeholder->name),
+                       *debug = params_find(&s->debug, placeholder->name);
+    const struct pins *include = s->plan.include.items;
+    bool is_well = param == NULL || takes_all(p, placeholder, param->values, param->n);
+
+    if (is_well && debug != NULL)
+        is_well = takes_all(p, placeholder, debug->values, debug->n);
+    for (size_t i = 0; is_well && i < s->plan.include.n; i++) {
+        const struct pin *pin = plan_find_pin(&include[i], placeholder->name);
+
+        is_well = pin == NULL || takes_all(p, placeholder, pin->values, pin->n);
+    }
+}
+
+/* Each name is told once, where it stands first. */
+static int check_placeholder(void *context, const struct placeholder *placeholder)
 {
     struct placeholders *p = context;
     const struct spec *s = spec_of(p->reader);
     const struct condition *condition = NULL, *conditions = s->plan.when.items;
-    char *braced = mem_printf("{%s}", name), *line = mem_printf("\n%s\n", name);
-    struct yaml_node at = find_text(s, p->node, braced);
+    const char *name = placeholder->name;
+    char *line = mem_printf("\n%s\n", name);
+    struct yaml_node at = find_placeholder(s, p->node, placeholder);
     bool was_seen = strstr(buf_text(&p->seen), line) != NULL;
 
-    (void)offset;
     if (!was_seen)
         buf_add_str(&p->seen, line);
     free(line);
-    free(braced);
+    check_values(p, placeholder);
     if (was_seen)
         return 0;
     for (size_t i = 0; condition == NULL && i < s->plan.when.n; i++)
@@ -324,7 +414,12 @@ static int check_placeholder(void *context, const char *name, size_t offset)
     return 0;
 }
 
-/* Whether the error of an unknown key suggests this one. */
+static bool is_parameter(const void *params, const char *name)
+{
+    return params_find(params, name) != NULL;
+}
+
+/* Whether an unknown key was told to mean this one. */
 static bool has_misspelt(const struct key *keys, const struct yaml_node *root, const char *name)
 {
     for (size_t i = 0; i < root->n; i++) {
@@ -358,7 +453,7 @@ static void check_command(struct yaml_keys_reader *r, const struct yaml_node *ro
     else if (strlen(s->work.command) > COMMAND_MAX_BYTES)
         yaml_keys_error(r, node, "command: more than %d bytes", COMMAND_MAX_BYTES);
     else
-        template_each(s->work.command, check_placeholder, &p);
+        template_each(s->work.command, is_parameter, &s->plan.params, check_placeholder, &p);
     buf_free(&p.seen);
 }
 
@@ -470,7 +565,9 @@ static void check_all(struct yaml_keys_reader *r, const struct yaml_node *root)
         check_listed(r, root);
     else
         spec_check_debug(r);
+    s->has_modules = yaml_get(root, "modules") != NULL;
     spec_check_container(r, root);
+    spec_check_environment(r, root);
     spec_check_work(r, root);
     check_plan(r, root);
 }

@@ -17,6 +17,20 @@ struct spec_data {
     const char *path;
     const char *name;
     const char *share; /* path on the share, if it lies there already, and path is NULL; or NULL */
+    const char *link;  /* as data_entry has it */
+};
+
+/* When jobs that are done already count as the same. */
+struct spec_reuse {
+    struct list ignore; /* const char *: what of the source does not matter */
+};
+
+/* environment: what was said. */
+struct spec_environment {
+    bool is_none;     /* the node's own, and no modules that are loaded here */
+    const char *path; /* absolute; NULL: the one that is active here, if there is one */
+    bool is_staged;   /* nodes get a copy */
+    bool decides;     /* a job done in another one is another job */
 };
 
 struct spec {
@@ -25,22 +39,27 @@ struct spec {
     const char *folder; /* the file's folder, where relative paths begin; NULL: none */
     struct bytes text;  /* all of it, as submitted */
     const char *project;
-    bool private_project; /* only its owner may read it */
-    const char *name;     /* may be NULL */
-    struct list source;   /* const char *, below folder */
-    bool has_source;      /* false: all files of folder */
-    struct list data;     /* struct spec_data; a container that is uploaded is one, too */
-    struct list setup;    /* const char *: lines, of which work.setup is made */
-    struct plan plan;     /* parameters, and how they make configurations */
-    struct list debug;    /* struct param, one value each */
+    const char *name;   /* may be NULL */
+    struct list source; /* const char *, below folder */
+    struct spec_reuse reuse;
+    struct list data;  /* struct spec_data; a container that is uploaded is one, too */
+    struct list setup; /* const char *: lines, of which work.setup is made */
+    struct spec_environment environment;
+    struct plan plan;  /* parameters, and how they make configurations */
+    struct list debug; /* struct param, one value each */
     int64_t reps;
     int64_t priority;
     struct list nodes; /* const char * */
-    bool has_nodes;
     struct list pools; /* struct slurm_pool */
     struct retry retry;
     struct ranking ranking;
-    struct jobspec work; /* without digests and git's state */
+    struct jobspec work;  /* without digests and git's state; of environment only modules: */
+    bool private_project; /* only its owner may read it */
+    bool allows_secrets;  /* --allow-secrets: keys and passwords in the source are meant */
+    bool has_source;      /* false: everything */
+    bool has_modules;     /* modules: was said; they are in work.environment */
+    bool has_nodes;
+    bool says_gpus; /* resources: says how many, be it none */
 };
 
 /* Options of the command line that override the file. */
@@ -52,6 +71,7 @@ struct spec_overrides {
         *partitions; /* names with commas between, which override slurm:; NULL: as in the file */
     int64_t reps;    /* OPT_UNSET: as in the file; priority too */
     int64_t priority;
+    bool allow_secrets;
     bool minimal; /* one job: each parameter's first value, debug: over that */
 };
 
@@ -62,6 +82,8 @@ int spec_read(const char *path, struct arena *a, struct spec *s, struct err *e);
 /* text must end in a NUL that n does not count. */
 int spec_parse(const char *file, const char *folder, const char *text, size_t n, struct arena *a,
                struct spec *s, struct err *e);
+/* A sweep of one job that runs these words in the current folder, as if a file there said so. */
+int spec_of_words(char *const *words, size_t n, struct arena *a, struct spec *s, struct err *e);
 /* For a file that goes with --param2vals LIST. */
 int spec_read_listed(const char *path, const char *list, struct arena *a, struct spec *s,
                      struct err *e);

@@ -2,8 +2,9 @@
 /*
  * spec_internal.h - functions for the files of the reader of sweep files alone
  *
- * spec.c has the table of keys and the checks of the whole file; spec_work.c, which calls nothing
- * of spec.c, reads the values of some keys; spec_override.c applies the command line.
+ * spec.c has the table of keys and the checks of the whole file; spec_work.c and
+ * spec_environment.c, which call nothing of spec.c, read the values of some keys;
+ * spec_override.c applies the command line.
  *
  * Readers are for rows of spec_keys; checks run once the whole file was read, and add
  * their errors to the reader.
@@ -55,14 +56,20 @@ int spec_read_data(struct yaml_keys_reader *r, const struct key *key, const stru
 /* Adds a container that lies here to the data. */
 void spec_check_container(struct yaml_keys_reader *r, const struct yaml_node *root);
 
-extern const struct key spec_resources_keys[], spec_checkpoint_keys[], spec_retry_keys[],
-    spec_results_keys[];
+extern const struct key spec_resources_keys[], spec_checkpoint_keys[], spec_log_keys[],
+    spec_retry_keys[], spec_results_keys[], spec_reuse_keys[];
 int spec_read_env(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                   void *to);
 void spec_check_work(struct yaml_keys_reader *r, const struct yaml_node *root);
 extern const struct key spec_slurm_keys[];
 int spec_read_slurm(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                     void *to);
+
+/* spec_environment.c */
+int spec_read_environment(struct yaml_keys_reader *r, const struct key *key,
+                          const struct yaml_node *node, void *to);
+/* environment: and modules: with what else is said. */
+void spec_check_environment(struct yaml_keys_reader *r, const struct yaml_node *root);
 
 /* spec.c */
 /* Whether the name can be a node's, or a group's with its @. */

@@ -7,22 +7,8 @@
 #include "client/spec/sample.h"
 #include "client/spec/spec_internal.h"
 #include "client/term/opt.h"
+#include "common/data/template.h"
 #include "common/proto/sbatch.h"
-
-static struct list split_names(struct arena *a, const char *text)
-{
-    const char **items = arena_alloc(a, (strlen(text) + 1) * sizeof *items);
-    size_t n_items = 0;
-
-    while (*text != '\0') {
-        size_t n = strcspn(text, ",");
-
-        if (n > 0)
-            items[n_items++] = arena_strndup(a, text, n);
-        text += n + (text[n] == ',');
-    }
-    return (struct list){ items, n_items };
-}
 
 static int refuse_key(const struct list *params, const char *name, struct err *e)
 {
@@ -88,7 +74,7 @@ static int override_params(struct spec *s, const struct spec_overrides *o, struc
 
 static int override_nodes(struct spec *s, const char *nodes, struct arena *a, struct err *e)
 {
-    struct list names = split_names(a, nodes);
+    struct list names = opt_split(a, nodes);
     const char *const *name = names.items;
 
     if (names.n == 0)
@@ -103,7 +89,7 @@ static int override_nodes(struct spec *s, const char *nodes, struct arena *a, st
 
 static int override_pools(struct spec *s, const char *partitions, struct arena *a, struct err *e)
 {
-    struct list names = split_names(a, partitions);
+    struct list names = opt_split(a, partitions);
     const char *const *name = names.items;
     const struct slurm_pool *before = s->pools.items;
     struct slurm_pool *pools = arena_alloc(a, (names.n * (s->pools.n + 1)) * sizeof *pools);
@@ -129,16 +115,46 @@ static int override_pools(struct spec *s, const char *partitions, struct arena *
     return 0;
 }
 
+struct set_check {
+    const struct list *params;
+    struct err *e;
+};
+
+static bool is_parameter(const void *params, const char *name)
+{
+    return params_find(params, name) != NULL;
+}
+
+/* What the file has was checked there. */
+static int check_set(void *context, const struct placeholder *p)
+{
+    const struct set_check *c = context;
+    const struct param *param = params_find(c->params, p->name);
+    char *why;
+
+    for (size_t i = 0; param != NULL && param->line == 0 && i < param->n; i++)
+        if (!template_takes(p, &param->values[i], &why)) {
+            err_set(c->e, ERR_USAGE, "--set %s: command: %s", p->name, why);
+            free(why);
+            return -1;
+        }
+    return 0;
+}
+
 int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *a, struct err *e)
 {
     struct spec_reading reading = { .spec = s, .keys = spec_keys };
     struct yaml_keys_reader r = { .file = s->file, .arena = a, .context = &reading };
 
+    s->allows_secrets = o->allow_secrets;
     if (s->list != NULL && o->minimal)
         spec_check_debug(&r);
     if (r.n_errors > 0)
         return spec_end(&r, true, e);
     if (override_params(s, o, a, e) < 0)
+        return -1;
+    if (o->set.n > 0 && template_each(s->work.command, is_parameter, &s->plan.params, check_set,
+                                      &(struct set_check){ &s->plan.params, e }) < 0)
         return -1;
     if (o->name != NULL && strlen(o->name) > NAME_MAX_BYTES)
         return err_set(e, ERR_USAGE, "--name: more than %d bytes", NAME_MAX_BYTES);

@@ -8,11 +8,13 @@
 #include "client/spec/spec_internal.h"
 #include "common/base/path.h"
 #include "common/base/suggest.h"
+#include "common/proto/goal.h"
 #include "common/proto/sbatch.h"
 
 enum {
     ENTRIES_MAX = 1000, /* of data: */
     ENV_MAX = 1000,
+    IGNORED_MAX = 1000,
     MEMORY_MIN_BYTES = 1024 * 1024,
     GIB_MEANT_MAX = 1024,
     GRACE_MS = 60 * 1000,
@@ -98,7 +100,7 @@ static int read_local(struct yaml_keys_reader *r, const char *key, const struct 
 
     to->path = arena_strdup(r->arena, path);
     to->name = path_basename(to->path);
-    to->share = NULL;
+    to->share = to->link = NULL;
     free(path);
     free(expanded);
     if (!path_is_portable_name(to->name))
@@ -118,7 +120,7 @@ static int read_shared(struct yaml_keys_reader *r, const char *key, const struct
     if (!is_path(share))
         return yaml_keys_error(r, share, "%s: share: expected a path, found %s", key,
                                value_type_name(share->type));
-    to->path = NULL;
+    to->path = to->link = NULL;
     to->share = plain_path(r->arena, share->text);
     to->name = path_basename(to->share);
     if (!path_is_inside(to->share))
@@ -131,20 +133,42 @@ static int read_shared(struct yaml_keys_reader *r, const char *key, const struct
     return 0;
 }
 
+/* "data/train.csv: ../all/train.csv": where jobs see it in their folder, and what it is. */
+static int read_linked(struct yaml_keys_reader *r, const char *key, const struct yaml_member *m,
+                       struct spec_data *to)
+{
+    struct yaml_node at = { .line = m->line, .column = m->column };
+    const char *link = plain_path(r->arena, m->key);
+
+    if (!path_is_inside(link))
+        return yaml_keys_error(r, &at, "%s: '%s' is no path below the folder that jobs run in", key,
+                               m->key);
+    if (!is_path(&m->node))
+        return yaml_keys_error(r, &m->node, "%s: %s: expected a path, found %s", key, m->key,
+                               value_type_name(m->node.type));
+    if (read_local(r, key, &m->node, m->node.text, to) < 0)
+        return -1;
+    to->link = link;
+    return 0;
+}
+
 int spec_read_data(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                    void *to)
 {
-    size_t n = node->type == VALUE_LIST ? node->n : 1;
+    bool is_map = node->type == VALUE_MAP && yaml_get(node, "share") == NULL;
+    size_t n = node->type == VALUE_LIST || is_map ? node->n : 1;
     struct spec_data *items = arena_alloc(r->arena, n * sizeof *items);
     int answer = 0;
 
     if (n > ENTRIES_MAX)
         return yaml_keys_error(r, node, "%s: more than %d entries", key->name, ENTRIES_MAX);
     for (size_t i = 0; i < n; i++) {
-        const struct yaml_node *item = spec_item_at(node, i);
+        const struct yaml_node *item = is_map ? node : spec_item_at(node, i);
         int rc;
 
-        if (item->type == VALUE_MAP && yaml_get(item, "share") != NULL)
+        if (is_map)
+            rc = read_linked(r, key->name, &node->members[i], &items[i]);
+        else if (item->type == VALUE_MAP && yaml_get(item, "share") != NULL)
             rc = read_shared(r, key->name, item, &items[i]);
         else if (is_path(item))
             rc = read_local(r, key->name, item, item->text, &items[i]);
@@ -160,8 +184,9 @@ int spec_read_data(struct yaml_keys_reader *r, const struct key *key, const stru
     for (size_t i = 1; i < n; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(items[i].name, items[k].name) == 0) {
-                answer = yaml_keys_error(r, &node->items[i], "%s: two entries would both be %s",
-                                         key->name, items[i].name);
+                answer =
+                    yaml_keys_error(r, is_map ? &node->members[i].node : &node->items[i],
+                                    "%s: two entries would both be %s", key->name, items[i].name);
                 break;
             }
     return answer;
@@ -207,20 +232,24 @@ void spec_check_container(struct yaml_keys_reader *r, const struct yaml_node *ro
 
 /* ---- env ---- */
 
+static int check_variable(struct yaml_keys_reader *r, const struct yaml_node *at, const char *name)
+{
+    struct err why = { 0 };
+
+    return jobspec_check_variable(name, &why) < 0 ? yaml_keys_error(r, at, "%s", why.text) : 0;
+}
+
 static int read_env_item(struct yaml_keys_reader *r, const struct key *key,
                          const struct yaml_member *m, struct env_entry *to)
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
     struct yaml_node at = { .line = m->line, .column = m->column };
 
     *to = (struct env_entry){ m->key, m->node.text };
-    if (m->key[0] == '\0' || strspn(m->key, letters) != strlen(m->key) ||
-        isdigit((unsigned char)m->key[0]) || strlen(m->key) > NAME_MAX_BYTES)
-        return yaml_keys_error(r, &at, "%s: '%s' is no name for a variable", key->name, m->key);
-    if (spec_starts_with(m->key, "LUDWIG_"))
-        return yaml_keys_error(r, &at, "%s: %s: names that begin with LUDWIG_ are ludwig's own",
-                               key->name, m->key);
-    if (m->node.text == NULL || m->node.type == VALUE_NULL)
+    if (check_variable(r, &at, m->key) < 0)
+        return -1;
+    if (m->node.type == VALUE_NULL)
+        return 0;
+    if (m->node.text == NULL)
         return yaml_keys_error(r, &m->node, "%s: %s: expected text, found %s", key->name, m->key,
                                value_type_name(m->node.type));
     if (m->node.type == VALUE_STR && strlen(m->node.text) != m->node.scalar.str.n)
@@ -231,24 +260,71 @@ static int read_env_item(struct yaml_keys_reader *r, const struct key *key,
     return 0;
 }
 
+/* What stands there without a value is passed from the shell: a name in a list, NAME: in a map. */
+static int pass_variable(struct yaml_keys_reader *r, const struct key *key,
+                         const struct yaml_node *at, const char *name)
+{
+    struct list *passed = &spec_of(r)->work.passed;
+    const char **names = passed->items;
+
+    for (size_t i = 0; i < passed->n; i++)
+        if (strcmp(names[i], name) == 0)
+            return yaml_keys_error(r, at, "%s: %s stands there twice", key->name, name);
+    if (passed->n == PASSED_MAX)
+        return yaml_keys_error(r, at, "%s: more than %d variables from the shell", key->name,
+                               PASSED_MAX);
+    names[passed->n++] = name;
+    return 0;
+}
+
+static int read_passed(struct yaml_keys_reader *r, const struct key *key,
+                       const struct yaml_node *node)
+{
+    int answer = 0;
+
+    for (size_t i = 0; i < node->n; i++) {
+        const struct yaml_node *item = &node->items[i];
+
+        if (item->type != VALUE_STR || strlen(item->text) != item->scalar.str.n)
+            answer = yaml_keys_error(r, item, "%s: expected the name of a variable, found %s",
+                                     key->name, value_type_name(item->type));
+        else if (check_variable(r, item, item->text) < 0 ||
+                 pass_variable(r, key, item, item->text) < 0)
+            answer = -1;
+    }
+    return answer;
+}
+
 int spec_read_env(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                   void *to)
 {
     struct env_entry *items;
+    size_t n = 0;
     int answer = 0;
 
     if (node->type == VALUE_NULL)
         return 0;
-    if (node->type != VALUE_MAP)
-        return yaml_keys_error(r, node, "%s: expected 'NAME: value' lines, found %s", key->name,
-                               value_type_name(node->type));
+    if (node->type != VALUE_MAP && node->type != VALUE_LIST)
+        return yaml_keys_error(
+            r, node, "%s: expected 'NAME: value' lines, or names as in [WANDB_API_KEY], found %s",
+            key->name, value_type_name(node->type));
     if (node->n > ENV_MAX)
         return yaml_keys_error(r, node, "%s: more than %d entries", key->name, ENV_MAX);
+    spec_of(r)->work.passed.items = arena_alloc(r->arena, PASSED_MAX * sizeof(const char *));
+    if (node->type == VALUE_LIST)
+        return read_passed(r, key, node);
     items = arena_alloc(r->arena, node->n * sizeof *items);
-    for (size_t i = 0; i < node->n; i++)
-        if (read_env_item(r, key, &node->members[i], &items[i]) < 0)
+    for (size_t i = 0; i < node->n; i++) {
+        const struct yaml_member *m = &node->members[i];
+
+        if (read_env_item(r, key, m, &items[n]) < 0)
             answer = -1;
-    *(struct list *)to = (struct list){ items, node->n };
+        else if (m->node.type == VALUE_NULL && pass_variable(r, key, &m->node, m->key) < 0)
+            answer = -1;
+        else
+            n += m->node.type != VALUE_NULL;
+    }
+    *(struct list *)to = (struct list){ items, n };
     return answer;
 }
 
@@ -260,12 +336,12 @@ const struct key spec_resources_keys[] = {
       .offset = offsetof(struct resources, cpus_milli),
       .min = 1,
       .max = 1000000000,
-      .help = "processors, may be a fraction; without it: 1" },
+      .help = "processors, may be a fraction; default: 1" },
     { .name = "gpus",
       .type = KEY_MILLI,
       .offset = offsetof(struct resources, gpus_milli),
       .max = 10000000,
-      .help = "GPUs, may be a fraction below 1; without it: 0",
+      .help = "GPUs, may be a fraction below 1; default: 0",
       .schema = "\"anyOf\": [{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 10000}, "
                 "{\"type\": \"number\", \"minimum\": 0, \"exclusiveMaximum\": 1}, "
                 "{\"type\": \"string\", \"pattern\": \"^([0-9]+|0?\\\\.[0-9]+)$\"}]" },
@@ -281,7 +357,7 @@ const struct key spec_resources_keys[] = {
       .type = KEY_DURATION,
       .offset = offsetof(struct resources, time_ms),
       .max = AMOUNT_MAX,
-      .help = "the longest it may run, as 2h; without it: no limit" },
+      .help = "the longest it may run, as 2h; default: no limit" },
     { .name = NULL },
 };
 
@@ -291,6 +367,7 @@ static void check_resources(struct yaml_keys_reader *r, const struct yaml_node *
     const struct yaml_node *memory = yaml_get(node, "memory");
     int64_t bytes = resources->memory_bytes;
 
+    spec_of(r)->says_gpus = yaml_get(node, "gpus") != NULL;
     if (resources->gpus_milli > 1000 && resources->gpus_milli % 1000 != 0)
         yaml_keys_error(r, yaml_get(node, "gpus"),
                         "gpus: expected a whole number, or a fraction below 1");
@@ -318,13 +395,13 @@ const struct key spec_checkpoint_keys[] = {
       .type = KEY_DURATION,
       .offset = offsetof(struct checkpoint, grace_ms),
       .max = AMOUNT_MAX,
-      .help = "how long it then has; without it: 60s" },
+      .help = "how long it then has; default: 60s" },
     { .name = "every",
       .type = KEY_DURATION,
       .offset = offsetof(struct checkpoint, every_ms),
       .min = EVERY_MIN_MS,
       .max = AMOUNT_MAX,
-      .help = "how often $LUDWIG_CHECKPOINT is copied to the shared drive; without it: when the "
+      .help = "how often $LUDWIG_CHECKPOINT is copied to the shared drive; default: when the "
               "job ends" },
     { .name = NULL },
 };
@@ -380,6 +457,18 @@ static void check_checkpoint(struct yaml_keys_reader *r, const struct yaml_node 
         c->grace_ms = GRACE_MS;
 }
 
+/* ---- log ---- */
+
+const struct key spec_log_keys[] = {
+    { .name = "max",
+      .type = KEY_SIZE,
+      .offset = offsetof(struct log_limit, max_bytes),
+      .max = AMOUNT_MAX,
+      .help =
+          "so much of it, as 100MiB; a line there says that more was printed. Without it: all" },
+    { .name = NULL },
+};
+
 /* ---- retry ---- */
 
 const struct key spec_retry_keys[] = {
@@ -387,13 +476,13 @@ const struct key spec_retry_keys[] = {
       .type = KEY_INT,
       .offset = offsetof(struct retry, max),
       .max = RETRIES_MAX,
-      .help = "how often a job is tried again; without it: 1" },
+      .help = "how often a job is tried again; default: 1" },
     { .name = "on",
       .type = KEY_STRS,
       .offset = offsetof(struct retry, on),
       .max = 300,
-      .help = "after which ends: failed, signal, timeout, oom, node-lost, preempted, walltime, or "
-              "exit codes; without it: failed",
+      .help = "after which ends: failed, signal, timeout, oom, node-lost, preempted, walltime, "
+              "environment, or exit codes; default: failed",
       .schema = "\"anyOf\": [{\"$ref\": \"#/$defs/end\"}, "
                 "{\"type\": \"array\", \"items\": {\"$ref\": \"#/$defs/end\"}, \"minItems\": 1, "
                 "\"maxItems\": 300}]" },
@@ -427,7 +516,7 @@ static void check_retry(struct yaml_keys_reader *r, const struct yaml_node *node
             yaml_keys_error(
                 r, spec_item_at(on, i),
                 "on: unknown cause '%s' (there are failed, signal, timeout, oom, node-lost, "
-                "preempted, walltime, and exit codes from 1 to 255)",
+                "preempted, walltime, environment, and exit codes from 1 to 255)",
                 ends[i]);
     }
     if (on != NULL && yaml_get(node, "max") == NULL)
@@ -446,7 +535,7 @@ static const struct key spec_pilot_keys[] = {
       .offset = AT(pilot_jobs),
       .min = 1,
       .max = 1,
-      .help = "1: each job gets a Slurm job of its own; without it: a pilot works through many" },
+      .help = "1: each job gets a Slurm job of its own; default: a pilot works through many" },
     { .name = NULL },
 };
 
@@ -458,7 +547,7 @@ const struct key spec_slurm_keys[] = {
     { .name = "account",
       .type = KEY_STR,
       .offset = AT(account),
-      .help = "whom the time is charged to; without it: your default account" },
+      .help = "whom the time is charged to; default: your default account" },
     { .name = "qos", .type = KEY_STR, .offset = AT(qos), .help = "the quality of service" },
     { .name = "constraint",
       .type = KEY_STR,
@@ -467,7 +556,7 @@ const struct key spec_slurm_keys[] = {
     { .name = "gres",
       .type = KEY_STR,
       .offset = AT(gres),
-      .help = "generic resources of a pilot, as gpu:a40:2; without it: what resources: asks for" },
+      .help = "generic resources of a pilot, as gpu:a40:2; default: what resources: asks for" },
     { .name = "exclude",
       .type = KEY_STRS,
       .offset = AT(exclude),
@@ -563,11 +652,12 @@ int spec_read_slurm(struct yaml_keys_reader *r, const struct key *key, const str
 static int read_goal(struct yaml_keys_reader *r, const struct key *key,
                      const struct yaml_node *node, void *to)
 {
-    for (int i = 0; i < GOAL_COUNT; i++)
-        if (node->type == VALUE_STR && strcmp(node->text, goal_names[i]) == 0) {
-            *(int *)to = i;
-            return 0;
-        }
+    enum goal goal = node->type == VALUE_STR ? goal_parse(node->text) : GOAL_COUNT;
+
+    if (goal < GOAL_COUNT) {
+        *(int *)to = (int)goal;
+        return 0;
+    }
     return yaml_keys_error(r, node, "%s: expected max or min, found %s%s%s", key->name,
                            node->type == VALUE_STR ? "'" : "",
                            node->type == VALUE_STR ? node->text : value_type_name(node->type),
@@ -583,21 +673,63 @@ const struct key spec_results_keys[] = {
       .type = KEY_CUSTOM,
       .offset = offsetof(struct ranking, goal),
       .read = read_goal,
-      .help = "which values of it are best: max or min; without it: max",
-      .schema = "\"enum\": [\"max\", \"min\"]" },
+      .help = "which values of it are best: max or min (maximize, minimize); without it: as the "
+              "measure's name suggests, if it does",
+      .schema = "\"enum\": [\"max\", \"min\", \"maximize\", \"minimize\"]" },
     { .name = NULL },
 };
 
 static void check_results(struct yaml_keys_reader *r, const struct yaml_node *node)
 {
-    const char *metric = spec_of(r)->ranking.metric;
-    const struct yaml_node *at = yaml_get(node, "metric");
+    struct ranking *ranking = &spec_of(r)->ranking;
+    const char *metric = ranking->metric;
+    const struct yaml_node *at = yaml_get(node, "metric"), *goal = yaml_get(node, "goal");
 
-    if (at == NULL && yaml_get(node, "goal") != NULL)
+    if (at == NULL && goal != NULL)
         yaml_keys_error(r, node, "results: there is no 'metric:' to rank by");
-    if (metric != NULL &&
-        (metric[0] == '\0' || spec_has_control(metric) || strlen(metric) > NAME_MAX_BYTES))
+    if (metric == NULL)
+        return;
+    if (metric[0] == '\0' || spec_has_control(metric) || strlen(metric) > NAME_MAX_BYTES) {
         yaml_keys_error(r, at, "metric: expected the name of a measure");
+    } else if (goal == NULL) {
+        ranking->goal = (int)goal_guess(metric);
+        if (ranking->goal == GOAL_COUNT)
+            yaml_keys_error(r, at,
+                            "results: the name %s does not say whether large values are good or "
+                            "small ones; add goal: max or goal: min",
+                            metric);
+    }
+}
+
+/* ---- reuse ---- */
+
+const struct key spec_reuse_keys[] = {
+    { .name = "ignore",
+      .type = KEY_STRS,
+      .offset = offsetof(struct spec_reuse, ignore),
+      .max = IGNORED_MAX,
+      .help =
+          "files and folders of the source whose changes do not count, as README.md, \"*.ipynb\" or "
+          "notebooks/" },
+    { .name = NULL },
+};
+
+static void check_reuse(struct yaml_keys_reader *r, const struct yaml_node *node)
+{
+    const struct list *ignore = &spec_of(r)->reuse.ignore;
+    const struct yaml_node *at = yaml_get(node, "ignore");
+    const char **patterns = ignore->items;
+
+    for (size_t i = 0; i < ignore->n; i++) {
+        if (patterns[i] == NULL)
+            continue;
+        if (spec_starts_with(patterns[i], "./"))
+            patterns[i] += 2;
+        if (patterns[i][strspn(patterns[i], "/.")] == '\0' || patterns[i][0] == '/')
+            yaml_keys_error(r, spec_item_at(at, i),
+                            "ignore: expected a path below the sweep file's folder, or a pattern "
+                            "such as *.ipynb");
+    }
 }
 
 void spec_check_work(struct yaml_keys_reader *r, const struct yaml_node *root)
@@ -606,10 +738,9 @@ void spec_check_work(struct yaml_keys_reader *r, const struct yaml_node *root)
         const char *key;
         void (*check)(struct yaml_keys_reader *r, const struct yaml_node *node);
     } checks[] = {
-        { "resources", check_resources },
-        { "checkpoint", check_checkpoint },
-        { "retry", check_retry },
-        { "results", check_results },
+        { "resources", check_resources }, { "checkpoint", check_checkpoint },
+        { "retry", check_retry },         { "results", check_results },
+        { "reuse", check_reuse },
     };
 
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {

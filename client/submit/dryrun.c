@@ -6,9 +6,14 @@
 #include <unistd.h>
 
 #include "client/pack/inputs.h"
+#include "client/pack/source_changes.h"
+#include "client/pack/source_files.h"
 #include "client/session/session.h"
 #include "client/spec/describe.h"
 #include "client/submit/dryrun.h"
+#include "client/submit/environment.h"
+#include "client/submit/first_job.h"
+#include "client/submit/gpu_hint.h"
 #include "client/submit/sweep_send.h"
 #include "client/term/output.h"
 #include "client/term/safe_text.h"
@@ -19,7 +24,7 @@
 #include "common/data/msgpack.h"
 #include "common/data/param_digest.h"
 
-enum { SHOWN_AT_AN_END = 3, PIECE_BYTES = 64 * 1024 };
+enum { SHOWN_AT_AN_END = 3, SHOWN_NAMES = 8, PIECE_BYTES = 64 * 1024 };
 
 /* Duplicates are not searched for among more configurations than this. */
 enum { EXACT_MAX = 1000 * 1000 };
@@ -37,10 +42,14 @@ struct dryrun {
     int64_t configs; /* number of distinct configurations */
     bool is_exact;   /* false: configs may count duplicates */
     /* a server's answers */
-    int64_t reused;           /* jobs */
-    int64_t done_otherwise;   /* jobs that --reuse params would reuse, too */
-    int64_t ran_jobs, ran_ms; /* of the project */
-    struct arena *arena;      /* of one configuration */
+    int64_t reused;                        /* jobs */
+    int64_t done_otherwise;                /* jobs that --reuse params would reuse, too */
+    int64_t followed;                      /* jobs that are queued or running in other sweeps, */
+    int64_t followed_first, followed_last; /* from this one to that one */
+    int64_t ran_jobs, ran_ms;              /* of the project */
+    struct arena *arena;                   /* of one configuration */
+    struct first_job first;
+    struct buf changes; /* in the source, since some of its jobs were done otherwise */
 };
 
 static bool is_asked(const struct dryrun *d)
@@ -124,6 +133,16 @@ static int drop_repeated(struct look *w, int64_t n, struct err *e)
     return 0;
 }
 
+/* The server would refuse with the same words. */
+static int check_owner(const struct msg_previewed *answer, const char *project, struct err *e)
+{
+    if (answer->owner == NULL || answer->is_own)
+        return 0;
+    return err_set(e, ERR_DENIED,
+                   "project '%s' belongs to %s; choose another name with project: NAME", project,
+                   answer->owner);
+}
+
 static int ask_preview(struct look *w, struct err *e)
 {
     struct dryrun *d = w->dryrun;
@@ -133,15 +152,21 @@ static int ask_preview(struct look *w, struct err *e)
     w->request.configs = buf_bytes(&w->chunk);
     if (rpc_call(w->rpc, MSG_PREVIEW, &w->request, &answer, e) < 0)
         return -1;
-    if (answer.owner != NULL && !answer.is_own) /* the server would refuse with the same words */
-        return err_set(e, ERR_DENIED,
-                       "project '%s' belongs to %s; choose another name with project: NAME",
-                       w->request.project, answer.owner);
+    if (check_owner(&answer, w->request.project, e) < 0)
+        return -1;
     d->reused += answer.reused;
     d->ran_jobs = answer.ran_jobs;
     d->ran_ms = answer.ran_ms;
-    /* Where no job of the project is done, the other chunks need no questions. */
-    is_last = answer.owner == NULL || answer.ran_jobs == 0 || w->request.reuse == REUSE_NONE;
+    if (answer.followed > 0) {
+        if (d->followed == 0 || answer.followed_first < d->followed_first)
+            d->followed_first = answer.followed_first;
+        if (answer.followed_last > d->followed_last)
+            d->followed_last = answer.followed_last;
+        d->followed += answer.followed;
+    }
+    /* Where no job of the project is done or under way, the other chunks need no questions. */
+    is_last = answer.owner == NULL || (answer.ran_jobs == 0 && answer.unfinished == 0) ||
+              w->request.reuse == REUSE_NONE;
     /* Asks how many of the chunk's jobs are done with any command, source and data. */
     if (w->request.reuse == REUSE_ALL && answer.ran_jobs > 0 &&
         answer.reused < w->n_fresh * w->request.reps) {
@@ -230,6 +255,24 @@ static struct share_connection *find_drive(struct dryrun *d)
     return drive;
 }
 
+/* Before its packs are looked at, which another's folder does not allow. */
+static int check_project(struct dryrun *d, struct err *e)
+{
+    const struct spec *spec = &d->order->spec;
+    struct msg_preview request = { .project = spec->project, .reps = spec->reps };
+    struct msg_previewed answer;
+    struct buf none = { 0 };
+    int result;
+
+    if (!is_asked(d))
+        return 0;
+    mp_add_list(&none, 0);
+    request.configs = buf_bytes(&none);
+    result = rpc_call(&d->session.rpc, MSG_PREVIEW, &request, &answer, e);
+    buf_free(&none);
+    return result < 0 ? -1 : check_owner(&answer, spec->project, e);
+}
+
 static int find_out(struct dryrun *d, struct err *e)
 {
     const struct submit_request *o = d->order;
@@ -244,6 +287,8 @@ static int find_out(struct dryrun *d, struct err *e)
             return err_set(e, why.kind, "%s", why.text);
         d->offline = why;
     }
+    if (check_project(d, e) < 0)
+        return -1;
     d->drive = find_drive(d);
     to = (struct place){ .drive = d->drive, .project = o->spec.project };
     inputs_plan(&d->cargo, &o->spec, d->drive != NULL ? &to : NULL);
@@ -256,7 +301,11 @@ static int find_out(struct dryrun *d, struct err *e)
         return -1;
     inputs_count_new(looked, &d->upload_files, &d->upload_bytes);
     inputs_sign(looked, &o->spec, o->cli->arena, &work);
-    return preview(d, &work, e);
+    if (preview(d, &work, e) < 0)
+        return -1;
+    if (d->done_otherwise > 0)
+        source_changes_add(&d->changes, &d->session, &d->cargo, 0);
+    return 0;
 }
 
 static int64_t count_jobs(const struct dryrun *d)
@@ -266,7 +315,7 @@ static int64_t count_jobs(const struct dryrun *d)
 
 static int64_t count_queued(const struct dryrun *d)
 {
-    int64_t queued = count_jobs(d) - d->reused;
+    int64_t queued = count_jobs(d) - d->reused - d->followed;
 
     return queued > 0 ? queued : 0;
 }
@@ -337,10 +386,24 @@ static void add_number_or_null(struct buf *out, const char *name, bool is_known,
         buf_printf(out, ",\"%s\":null", name);
 }
 
+static void add_json_environment(struct buf *out, const struct spec *s)
+{
+    struct buf text = { 0 };
+
+    environment_describe(&s->work.environment, &text);
+    buf_add_str(out, ",\"environment\":");
+    if (text.n > 0)
+        quote_add(out, buf_text(&text), text.n);
+    else
+        buf_add_str(out, "null");
+    buf_free(&text);
+}
+
 static void add_json_head(struct buf *out, const struct dryrun *d)
 {
     const struct submit_request *o = d->order;
     const struct resources *needs = &o->spec.work.resources;
+    const char *const *unused = d->first.unused.items;
     double hours = estimate_hours(d);
 
     buf_add_str(out, "{\"v\":1,\"project\":");
@@ -349,9 +412,24 @@ static void add_json_head(struct buf *out, const struct dryrun *d)
                o->spec.reps, count_jobs(d));
     add_number_or_null(out, "reused", is_asked(d), d->reused);
     add_number_or_null(out, "queued", is_asked(d), count_queued(d));
+    add_number_or_null(out, "followed", is_asked(d), d->followed);
     add_number_or_null(out, "done_otherwise", is_asked(d), d->done_otherwise);
     add_number_or_null(out, "upload_files", d->drive != NULL, d->upload_files);
     add_number_or_null(out, "upload_bytes", d->drive != NULL, d->upload_bytes);
+    buf_add_str(out, ",\"command\":");
+    quote_add(out, d->first.command, strlen(d->first.command));
+    buf_add_str(out, ",\"not_in_command\":[");
+    for (size_t i = 0; i < d->first.unused.n; i++) {
+        buf_add_str(out, i > 0 ? "," : "");
+        quote_add(out, unused[i], strlen(unused[i]));
+    }
+    buf_add_char(out, ']');
+    add_json_environment(out, &o->spec);
+    buf_add_str(out, ",\"passed\":[");
+    for (size_t i = 0; i < o->spec.work.passed.n; i++)
+        buf_printf(out, "%s\"%s\"", i > 0 ? "," : "",
+                   ((const char *const *)o->spec.work.passed.items)[i]);
+    buf_add_char(out, ']');
     if (hours < 0) {
         buf_add_str(out, ",\"estimate\":null");
         return;
@@ -471,6 +549,70 @@ static void add_jobs(struct dryrun *d, struct buf *out)
         add_configs(d, "last", n - SHOWN_AT_AN_END, SHOWN_AT_AN_END, out);
 }
 
+/* A line, if there is something to say. */
+static void add_line(struct buf *out, const char *label, struct buf *text)
+{
+    if (text->n > 0)
+        add_harmless(out, label, buf_text(text));
+    buf_free(text);
+}
+
+/* A label with lines that begin below each other. */
+static void add_lines(struct buf *out, const char *label, const char *text)
+{
+    for (size_t n; *text != '\0'; text += n + (text[n] == '\n')) {
+        n = strcspn(text, "\n");
+        add_label(out, label);
+        safe_text_add_harmless(out, text, n, "");
+        buf_add_char(out, '\n');
+        label = "";
+    }
+}
+
+/* What the first job runs, and what of its configuration that does not say. */
+static void add_command(const struct dryrun *d, struct buf *out)
+{
+    const struct first_job *j = &d->first;
+    const char *const *names = j->unused.items;
+    struct buf text = { 0 };
+
+    add_lines(out, "command", j->command);
+    for (size_t i = 0; i < j->unused.n && i < SHOWN_NAMES; i++)
+        buf_printf(&text, "%s%s", i > 0 ? ", " : "", names[i]);
+    if (j->unused.n > SHOWN_NAMES)
+        buf_printf(&text, " and %zu more", j->unused.n - SHOWN_NAMES);
+    if (text.n > 0)
+        buf_printf(&text, ": the program has to read %s from $LUDWIG_%s",
+                   j->unused.n == 1 ? "it" : "them",
+                   d->order->spec.work.batch > 1 ? "CHUNK" : "PARAM2VAL");
+    add_line(out, "not in it", &text);
+    if (j->program != NULL)
+        buf_printf(&text, "%s is %s here", j->program, j->program_path);
+    add_line(out, "program", &text);
+}
+
+/* Where people find what the jobs leave. */
+static void add_results(const struct dryrun *d, struct buf *out)
+{
+    const char *project = d->order->spec.project;
+    struct buf text = { 0 };
+
+    if (is_asked(d))
+        buf_add_str(&text, session_shown_path(&d->session, d->arena,
+                                              arena_printf(d->arena, "%s/runs/", project)));
+    else if (d->drive != NULL)
+        buf_printf(&text, "%s/%s/runs/", d->drive->mount, project);
+    add_line(out, "results", &text);
+}
+
+static void add_gpus(struct dryrun *d, struct buf *out)
+{
+    struct buf text = { 0 };
+
+    gpu_hint_add(&text, &d->order->spec, &d->session, is_asked(d));
+    add_line(out, "no GPUs", &text);
+}
+
 static void add_reused(const struct dryrun *d, struct buf *out)
 {
     int64_t n = d->done_otherwise;
@@ -483,18 +625,33 @@ static void add_reused(const struct dryrun *d, struct buf *out)
         buf_printf(out, "not known: %s", d->offline.text);
     if (n > 0)
         buf_printf(out,
-                   " (%" PRId64 " %s done with the same parameters but another command, source or "
-                   "data: --reuse params takes %s)",
-                   n, n == 1 ? "is" : "are", n == 1 ? "it" : "them");
+                   " (%" PRId64
+                   " finished earlier with the same parameters but a different command, "
+                   "source or data; --reuse params accepts %s)",
+                   n, n == 1 ? "it" : "those");
+    buf_add_char(out, '\n');
+    add_lines(out, "changed", buf_text(&d->changes));
+    if (d->followed == 0)
+        return;
+    add_label(out, "");
+    submit_request_add_followed(out, d->followed, d->followed_first, d->followed_last);
     buf_add_char(out, '\n');
 }
 
-/* Adds a line unless text is empty; frees it. */
-static void add_line(struct buf *out, const char *label, struct buf *text)
+static void add_environment(const struct spec *s, struct buf *out)
 {
-    if (text->n > 0)
-        add_harmless(out, label, buf_text(text));
-    buf_free(text);
+    struct buf text = { 0 }, note = { 0 };
+
+    if (s->work.container != NULL)
+        return;
+    environment_describe(&s->work.environment, &text);
+    environment_add_note(s, &note);
+    if (text.n == 0)
+        buf_add_str(&text, "the node's own");
+    if (note.n > 0)
+        buf_printf(&text, " (%s)", buf_text(&note));
+    buf_free(&note);
+    add_line(out, "runs in", &text);
 }
 
 /* Adds how the jobs run. */
@@ -503,6 +660,7 @@ static void add_needs(const struct dryrun *d, struct buf *out)
     const struct spec *s = &d->order->spec;
     struct buf text = { 0 };
 
+    add_environment(s, out);
     describe_resources(&text, &s->work.resources);
     add_line(out, "each job", &text);
     describe_nodes(&text, s);
@@ -515,6 +673,8 @@ static void add_needs(const struct dryrun *d, struct buf *out)
     add_line(out, "retry", &text);
     describe_checkpoint(&text, &s->work.checkpoint);
     add_line(out, "to save", &text);
+    describe_passed(&text, &s->work);
+    add_line(out, "passed", &text);
 }
 
 static void add_files(struct buf *out, int64_t n_files, int64_t bytes)
@@ -524,16 +684,22 @@ static void add_files(struct buf *out, int64_t n_files, int64_t bytes)
     buf_add_char(out, '\n');
 }
 
-/* Adds source and data, and how much of them would be sent. */
-static void add_inputs(const struct dryrun *d, struct buf *out)
+/* What goes along, and how much of it would be sent. */
+static int add_inputs(const struct dryrun *d, bool all, struct buf *out, struct err *e)
 {
     const struct inputs *c = &d->cargo;
     const struct spec_data *data = d->order->spec.data.items;
     int64_t n_files = tree_count_files(&c->source);
-    struct buf left_out = { 0 };
+    struct buf left_out = { 0 }, files = { 0 };
 
     add_label(out, "source");
     add_files(out, n_files, c->source.totals.bytes);
+    if (n_files > 0 && source_files_add(&files, &c->source, all, e) < 0) {
+        buf_free(&files);
+        return -1;
+    }
+    add_lines(out, n_files <= SOURCE_FILES_SHOWN || all ? "files" : "largest", buf_text(&files));
+    buf_free(&files);
     inputs_add_left_out(c, &left_out);
     add_line(out, "left out", &left_out);
     for (size_t i = 0; i < c->n_data; i++) {
@@ -556,6 +722,7 @@ static void add_inputs(const struct dryrun *d, struct buf *out)
         buf_add_str(out, "nothing: all of it is on the shared drive\n");
     else
         add_files(out, d->upload_files, d->upload_bytes);
+    return 0;
 }
 
 static void add_time(const struct dryrun *d, struct buf *out)
@@ -576,7 +743,7 @@ static void add_time(const struct dryrun *d, struct buf *out)
     buf_add_str(out, " on average\n");
 }
 
-static int write_text(struct dryrun *d, struct err *e)
+static int write_text(struct dryrun *d, bool all_files, struct err *e)
 {
     const struct spec *s = &d->order->spec;
     struct buf out = { 0 };
@@ -585,22 +752,30 @@ static int write_text(struct dryrun *d, struct err *e)
     if (s->name != NULL)
         add_harmless(&out, "name", s->name);
     add_jobs(d, &out);
+    add_command(d, &out);
     add_needs(d, &out);
+    add_gpus(d, &out);
     add_reused(d, &out);
-    add_inputs(d, &out);
+    if (add_inputs(d, all_files, &out, e) < 0) {
+        buf_free(&out);
+        return -1;
+    }
+    add_results(d, &out);
     add_time(d, &out);
     return output_write(&out, e);
 }
 
-int dryrun(const struct submit_request *o, bool json, struct err *e)
+int dryrun(const struct submit_request *o, enum dryrun_form form, struct err *e)
 {
     struct dryrun d = { .order = o, .arena = arena_create() };
     int result = find_out(&d, e);
 
+    first_job_find(o, o->cli->arena, &d.first);
     if (result == 0)
-        result = json ? write_json(&d, e) : write_text(&d, e);
+        result = form == DRYRUN_JSON ? write_json(&d, e) : write_text(&d, form == DRYRUN_FILES, e);
     inputs_free(&d.cargo);
     session_close(&d.session);
     arena_destroy(d.arena);
+    buf_free(&d.changes);
     return result;
 }

@@ -10,8 +10,13 @@
 
 #include "client/submit/submit_request.h"
 
-/* Prints for people, or with json as JSON, with all configurations.  ERR_DENIED: a submit would be
- * refused. */
-int dryrun(const struct submit_request *o, bool json, struct err *e);
+enum dryrun_form {
+    DRYRUN_SHORT,
+    DRYRUN_FILES, /* with the name of each file that goes along */
+    DRYRUN_JSON   /* with all configurations */
+};
+
+/* ERR_DENIED: submit would be refused. */
+int dryrun(const struct submit_request *o, enum dryrun_form form, struct err *e);
 
 #endif

@@ -2,12 +2,15 @@
 /* submit.c - sends a sweep with its source and data to ludwigd's queue */
 #include "client/submit/submit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "client/pack/inputs.h"
+#include "client/pack/source_changes.h"
 #include "client/submit/sweep_send.h"
 #include "client/term/output.h"
 #include "client/term/safe_text.h"
+#include "client/util/shell_env.h"
 
 struct submission {
     const struct submit_request *request;
@@ -20,7 +23,7 @@ struct submission {
     bool has_notes;         /* notes were printed */
 };
 
-enum { COMMIT_MAX_BYTES = 200 };
+enum { COMMIT_MAX_BYTES = 200, LOOK_AT_ONCE = 500 };
 
 void submit_begin_look(struct git_look *look, const char *folder)
 {
@@ -162,6 +165,41 @@ static int add_sweep_files(const struct submission *s, const struct inputs_arriv
     return result;
 }
 
+/* Of the jobs that are done already: those whose results are not on the shared drive any more.  Where
+ * that cannot be seen they are believed to be there. */
+static int find_gone(struct submission *s, const struct list *reused, struct list *gone,
+                     struct err *e)
+{
+    const struct reused_job *items = reused->items;
+    struct gone_job *found = mem_resize(NULL, reused->n, sizeof *found);
+    struct share_look *looks = mem_resize(NULL, LOOK_AT_ONCE, sizeof *looks);
+    struct share_dir *fs = share_connection_read(s->to.drive, e);
+    struct arena *a = arena_create();
+
+    *gone = (struct list){ found, 0 };
+    for (size_t from = 0; fs != NULL && from < reused->n; from += LOOK_AT_ONCE) {
+        size_t n = reused->n - from < LOOK_AT_ONCE ? reused->n - from : LOOK_AT_ONCE;
+
+        for (size_t i = 0; i < n; i++)
+            looks[i] = (struct share_look){ .path = items[from + i].run_path };
+        share_look(fs, looks, n, NULL, a);
+        for (size_t i = 0; i < n; i++)
+            if (looks[i].why.kind == ERR_NOT_FOUND)
+                found[gone->n++].id = items[from + i].id;
+        arena_reset(a);
+    }
+    arena_destroy(a);
+    free(looks);
+    if (gone->n > 0)
+        output_note(
+            "note: %zu job%s that %s done before run%s again: the results are not in %s/runs "
+            "any more",
+            gone->n, gone->n == 1 ? "" : "s", gone->n == 1 ? "was" : "were",
+            gone->n == 1 ? "s" : "", s->to.project);
+    share_close(fs);
+    return fs == NULL ? -1 : 0;
+}
+
 static int try_once(struct submission *s, struct msg_submitted *done, struct err *e)
 {
     const struct submit_request *o = s->request;
@@ -171,7 +209,10 @@ static int try_once(struct submission *s, struct msg_submitted *done, struct err
     const struct inputs_settled *settled;
     const struct sweep_asked *asked;
     const struct sweep_open *open;
+    struct list reused, gone = { 0 };
     struct sweep_sent *sent;
+    struct sweep_taken *taken;
+    int result = -1;
 
     if (packed == NULL)
         return -1;
@@ -185,16 +226,23 @@ static int try_once(struct submission *s, struct msg_submitted *done, struct err
         return -1;
     sent = sweep_send_points(open, &o->points, o->configs, e);
     settled = sent == NULL ? NULL : inputs_settle(arrived, e);
-    return settled == NULL ? -1 : sweep_send_end(sent, settled, done, e);
+    taken = settled == NULL ? NULL : sweep_send_taken(sent, &reused, e);
+    if (taken != NULL && (reused.n == 0 || find_gone(s, &reused, &gone, e) == 0))
+        result = sweep_send_end(taken, settled, &gone, done, e);
+    free(gone.items);
+    return result;
 }
 
 int submit_sweep(const struct submit_request *o, struct session *session,
-                 struct msg_submitted *done, struct err *e)
+                 struct msg_submitted *done, struct buf *changes, struct err *e)
 {
+    struct arena *a = o->cli->arena;
     struct submission s = { .request = o, .session = session };
     struct err why = { 0 };
     int result;
 
+    if (o->passed.n > 0 && session->rpc.welcome.is_open)
+        return err_set(e, ERR_USAGE, "env: %s", shell_env_open_server);
     if (open_project(&s, e) < 0)
         return -1;
     inputs_plan(&s.inputs, &o->spec, &s.to);
@@ -205,6 +253,12 @@ int submit_sweep(const struct submit_request *o, struct session *session,
         result = rpc_reopen(&session->rpc, &why) < 0 || session_drive(session, &why) == NULL
                      ? -1
                      : try_once(&s, done, &why);
+    }
+    if (result == 0) {
+        done->project = arena_strdup(a, done->project);
+        done->note = done->note != NULL ? arena_strdup(a, done->note) : NULL;
+        if (done->done_otherwise > 0)
+            source_changes_add(changes, session, &s.inputs, done->sweep);
     }
     inputs_free(&s.inputs);
     return result;

@@ -3,7 +3,8 @@
  * submit.h - sends a sweep with its source and data to ludwigd's queue
  *
  *   project's folder, shared drive ──▶ inputs_count ──▶ inputs_pack ──▶ sweep_send_begin ──▶ inputs_arrive
- *     ──▶ files of sweeps/N ──▶ sweep_send_points ──▶ inputs_settle ──▶ sweep_send_end
+ *     ──▶ files of sweeps/N ──▶ sweep_send_points ──▶ inputs_settle ──▶ sweep_send_taken
+ *     ──▶ sweep_send_end
  *
  * Waiting overlaps: the sweep is made while packs arrive, and configurations are sent while packs
  * get their names.  When a connection breaks, or a file of an older pack that the upload needs is
@@ -19,9 +20,9 @@
 void submit_begin_look(struct git_look *look, const char *folder);
 void submit_end_look(struct git_look *look);
 
-/* The session was started with wants.sends_files.  The texts of done last until the next call on its
- * rpc. */
+/* The session was started with wants.sends_files.  The texts of done live in the cli's arena.  Where jobs
+ * were done before otherwise, what has changed in the source since is appended to changes. */
 int submit_sweep(const struct submit_request *o, struct session *s, struct msg_submitted *done,
-                 struct err *e);
+                 struct buf *changes, struct err *e);
 
 #endif

@@ -26,7 +26,8 @@ struct msg_submit_begin submit_request_begin(const struct submit_request *o,
                                       .pools = s->pools,
                                       .retry = s->retry,
                                       .ranking = s->ranking,
-                                      .work = *w };
+                                      .work = *w,
+                                      .passed = o->passed };
 }
 
 /* ---- summary.json ---- */
@@ -66,8 +67,38 @@ static void add_param(struct buf *json, const struct param *p)
         add_pair(json, value_int(p->first), value_int(p->last));
     else
         add_pair(json, value_float(p->low), value_float(p->high));
+    if (p->digits > 0)
+        buf_printf(json, ", \"round\": %d", p->digits);
     if (is_drawn)
         buf_add_char(json, '}');
+}
+
+static void add_set(struct buf *json, const struct dataset *set)
+{
+    char tree[DIGEST_HEX];
+
+    digest_hex(&set->tree, tree);
+    buf_printf(json, "{\"tree\": \"%s\", \"files\": %" PRId64 ", \"bytes\": %" PRId64 "}", tree,
+               set->files, set->bytes);
+}
+
+/* What makes a job the same job, beside its configuration. */
+static void add_work(struct buf *json, const struct jobspec *w)
+{
+    const struct data_entry *data = w->data.items;
+
+    buf_add_str(json, "  \"command\": ");
+    quote_add(json, w->command, strlen(w->command));
+    buf_add_str(json, ",\n  \"source\": ");
+    add_set(json, &w->source);
+    buf_add_str(json, ",\n  \"data\": {");
+    for (size_t i = 0; i < w->data.n; i++) {
+        buf_add_str(json, i == 0 ? "" : ", ");
+        quote_add(json, data[i].name, strlen(data[i].name));
+        buf_add_str(json, ": ");
+        add_set(json, &data[i].set);
+    }
+    buf_add_str(json, "},\n");
 }
 
 void submit_request_add_summary(const struct submit_request *o, const struct jobspec *w,
@@ -83,6 +114,7 @@ void submit_request_add_summary(const struct submit_request *o, const struct job
                sweep, o->configs, o->spec.reps);
     json_add_value(json, &commit);
     buf_printf(json, ", \"dirty\": %s},\n", w->git_dirty ? "true" : "false");
+    add_work(json, w);
     if (o->points.list != NULL) {
         buf_add_str(json, "  \"param2vals\": \"param2vals.jsonl\"\n}\n");
         return;
@@ -100,4 +132,14 @@ void submit_request_add_summary(const struct submit_request *o, const struct job
     }
     buf_add_str(json, plan->params.n > 0 ? "\n  }" : "}");
     buf_add_str(json, "\n}\n");
+}
+
+void submit_request_add_followed(struct buf *out, int64_t n, int64_t first_sweep,
+                                 int64_t last_sweep)
+{
+    buf_printf(out, "%" PRId64 " of them %s queued or running in sweep", n, n == 1 ? "is" : "are");
+    if (first_sweep == last_sweep)
+        buf_printf(out, " %" PRId64 " already", first_sweep);
+    else
+        buf_printf(out, "s %" PRId64 " to %" PRId64 " already", first_sweep, last_sweep);
 }

@@ -21,6 +21,7 @@ struct submit_request {
     struct cli *cli;
     struct spec spec;
     struct points points;
+    struct list passed;   /* struct env_entry: what spec.work.passed names */
     int reuse;            /* enum reuse */
     int64_t configs;      /* number of points to submit: all, or the first ones */
     struct git_look *git; /* valid during submit_sweep */
@@ -33,5 +34,9 @@ void submit_request_add_summary(const struct submit_request *o, const struct job
 /* Makes the first message to ludwigd. */
 struct msg_submit_begin submit_request_begin(const struct submit_request *o,
                                              const struct jobspec *w);
+
+/* "16 of them are queued or running in sweep 7 already" */
+void submit_request_add_followed(struct buf *out, int64_t n, int64_t first_sweep,
+                                 int64_t last_sweep);
 
 #endif

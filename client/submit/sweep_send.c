@@ -14,6 +14,9 @@ struct sweep {
     int64_t reps, number, configs;
     int64_t next, taken; /* chunks */
     struct digest chain;
+    struct arena *arena;
+    struct reused_job *reused;
+    size_t n_reused, reused_capacity;
 };
 
 static struct sweep *of_step(const void *step)
@@ -71,7 +74,7 @@ struct sweep_asked *sweep_send_begin(struct rpc *r, const struct msg_submit_begi
     struct token id;
     bool lost;
 
-    *s = (struct sweep){ .rpc = r, .n_opened = r->n_opened, .reps = begin->reps };
+    *s = (struct sweep){ .rpc = r, .n_opened = r->n_opened, .reps = begin->reps, .arena = a };
     token_make(&id);
     if (rpc_send(r, MSG_SUBMIT_BEGIN, &id, begin, &lost, e) < 0)
         return NULL;
@@ -97,6 +100,25 @@ int64_t sweep_send_number(const struct sweep_open *open)
 
 /* ---- chunks ---- */
 
+/* The texts of an answer last until the next one. */
+static void keep_reused(struct sweep *s, const struct list *more)
+{
+    const struct reused_job *items = more->items;
+
+    if (s->n_reused + more->n > s->reused_capacity) {
+        size_t capacity = 2 * (s->n_reused + more->n);
+        struct reused_job *larger = arena_alloc(s->arena, capacity * sizeof *larger);
+
+        if (s->n_reused > 0)
+            memcpy(larger, s->reused, s->n_reused * sizeof *larger);
+        s->reused = larger;
+        s->reused_capacity = capacity;
+    }
+    for (size_t i = 0; i < more->n; i++)
+        s->reused[s->n_reused++] =
+            (struct reused_job){ items[i].id, arena_strdup(s->arena, items[i].run_path) };
+}
+
 static int take_answer(struct sweep *s, struct err *e)
 {
     struct msg_submit_taken reply;
@@ -107,6 +129,7 @@ static int take_answer(struct sweep *s, struct err *e)
     if (reply.index != s->taken)
         return err_set(e, ERR_PROTOCOL, "the server took chunk %" PRId64 " instead of %" PRId64,
                        reply.index, s->taken);
+    keep_reused(s, &reply.reused);
     s->taken++;
     return 0;
 }
@@ -152,13 +175,28 @@ struct sweep_sent *sweep_send_points(const struct sweep_open *open, const struct
     return result < 0 ? NULL : (struct sweep_sent *)s;
 }
 
-/* ---- end ---- */
-
-int sweep_send_end(struct sweep_sent *sent, const struct inputs_settled *settled,
-                   struct msg_submitted *done, struct err *e)
+struct sweep_taken *sweep_send_taken(struct sweep_sent *sent, struct list *reused, struct err *e)
 {
     struct sweep *s = of_step(sent);
-    struct msg_submit_end end = { .sweep = s->number, .configs = s->configs, .chain = s->chain };
+
+    if (check_connection(s, e) < 0)
+        return NULL;
+    while (s->taken < s->next)
+        if (take_answer(s, e) < 0)
+            return NULL;
+    *reused = (struct list){ s->reused, s->n_reused };
+    return (struct sweep_taken *)s;
+}
+
+/* ---- end ---- */
+
+int sweep_send_end(struct sweep_taken *taken, const struct inputs_settled *settled,
+                   const struct list *gone, struct msg_submitted *done, struct err *e)
+{
+    struct sweep *s = of_step(taken);
+    struct msg_submit_end end = {
+        .sweep = s->number, .configs = s->configs, .chain = s->chain, .gone = *gone
+    };
     struct rpc *r = s->rpc;
     bool asked_again = false, lost;
     struct err why = { 0 };
@@ -167,9 +205,6 @@ int sweep_send_end(struct sweep_sent *sent, const struct inputs_settled *settled
     (void)settled;
     if (check_connection(s, e) < 0)
         return -1;
-    while (s->taken < s->next)
-        if (take_answer(s, e) < 0)
-            return -1;
     token_make(&id);
     /* A lost answer is asked for again. */
     for (;;) {

@@ -24,6 +24,7 @@ enum { SWEEP_SEND_IN_FLIGHT = 4, SWEEP_SEND_CHUNK_BYTES = 256 * 1024 };
 struct sweep_asked;
 struct sweep_open;
 struct sweep_sent;
+struct sweep_taken;
 
 /* Asks for a sweep without waiting. */
 struct sweep_asked *sweep_send_begin(struct rpc *r, const struct msg_submit_begin *begin,
@@ -34,10 +35,12 @@ int64_t sweep_send_number(const struct sweep_open *open);
 /* Sends the first configs of the points. */
 struct sweep_sent *sweep_send_points(const struct sweep_open *open, const struct points *points,
                                      int64_t configs, struct err *e);
-/* Ends the sweep, whose inputs have settled.  The texts of done last until the next call on the
- * rpc. */
-int sweep_send_end(struct sweep_sent *sent, const struct inputs_settled *settled,
-                   struct msg_submitted *done, struct err *e);
+/* Waits until ludwigd has them all.  reused: struct reused_job, jobs that are done already. */
+struct sweep_taken *sweep_send_taken(struct sweep_sent *sent, struct list *reused, struct err *e);
+/* Ends it; what the jobs need has settled.  gone: struct gone_job, of the reused ones those whose
+ * results are not there.  The texts of done last until the next call on the rpc. */
+int sweep_send_end(struct sweep_taken *taken, const struct inputs_settled *settled,
+                   const struct list *gone, struct msg_submitted *done, struct err *e);
 
 /* How many configurations a chunk has at most. */
 int64_t sweep_send_chunk_max(int64_t reps);

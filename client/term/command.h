@@ -15,9 +15,10 @@
 struct cli {
     struct arena *arena; /* lasts until the program ends */
     const struct command *command;
-    const char *server; /* --server, or NULL */
-    struct opt_words args;
-    const void *options; /* the struct that the command's rows filled */
+    const char *server;     /* --server, or NULL */
+    struct opt_words given; /* all words behind its name */
+    struct opt_words args;  /* those that are no options */
+    const void *options;    /* the struct that the command's rows filled */
 };
 
 struct command {

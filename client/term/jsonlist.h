@@ -19,6 +19,9 @@ int jsonlist_flush(struct jsonlist *l, struct err *e);
 int jsonlist_end(struct jsonlist *l, struct err *e);
 /* The same with a number beside the list. */
 int jsonlist_end_with(struct jsonlist *l, const char *name, int64_t number, struct err *e);
+/* The same with another list beside it. */
+int jsonlist_end_with_list(struct jsonlist *l, const char *name, const struct schema *s,
+                           const struct list *items, struct err *e);
 /* Frees the list after an error; after jsonlist_end, or for a zero-initialised list, it does
  * nothing. */
 void jsonlist_drop(struct jsonlist *l);

@@ -264,3 +264,18 @@ struct list opt_state_names(const struct opt_state *o, unsigned states, struct a
             items[n++] = o->names[i];
     return (struct list){ items, n };
 }
+
+struct list opt_split(struct arena *a, const char *text)
+{
+    const char **items = arena_alloc(a, (strlen(text) + 1) * sizeof *items);
+    size_t n_items = 0;
+
+    while (*text != '\0') {
+        size_t n = strcspn(text, ",");
+
+        if (n > 0)
+            items[n_items++] = arena_strndup(a, text, n);
+        text += n + (text[n] == ',');
+    }
+    return (struct list){ items, n_items };
+}

@@ -56,6 +56,9 @@ int opt_parse(const struct opt_group *groups, size_t n_groups, const struct opt_
  * rows is NULL. */
 const struct opt *opt_find(const struct opt *rows, const char *name, size_t n, char letter);
 
+/* The words of "a,b", const char *, in a; empty ones are left out. */
+struct list opt_split(struct arena *a, const char *text);
+
 /* Adds one or more lines of at most 79 columns for each row. */
 void opt_add_help(struct buf *out, const struct opt *rows);
 /* Adds words wrapped at column width; the first line begins at column, later ones at indent. */

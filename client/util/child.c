@@ -12,6 +12,7 @@
 #include <mach-o/dyld.h>
 #endif
 
+#include "client/util/active_env.h"
 #include "client/util/child.h"
 #include "common/base/io.h"
 #include "common/base/mem.h"
@@ -24,6 +25,7 @@ struct start {
     const char *const *argv;
     int stdout_fd, stderr_fd;
     bool is_daemon;
+    const char *path; /* its PATH; NULL: ours */
 };
 
 static int make_pipe(int ends[2], struct err *e)
@@ -59,6 +61,7 @@ static pid_t start_child(const struct start *s, struct err *e)
             dup2(s->stderr_fd >= 0 ? s->stderr_fd : null_fd, STDERR_FILENO) >= 0 &&
             signal(SIGPIPE, SIG_DFL) != SIG_ERR && signal(SIGXFSZ, SIG_DFL) != SIG_ERR &&
             sigemptyset(&none) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0 &&
+            (s->path == NULL || setenv("PATH", s->path, 1) == 0) &&
             (!s->is_daemon || (setsid() >= 0 && chdir("/") == 0)))
             execvp(s->argv[0], (char *const *)(uintptr_t)s->argv);
         number = errno;
@@ -158,7 +161,7 @@ int child_capture_all(const char *const *argv, struct buf *out, struct buf *erro
         close(ends[0][1]);
         return -1;
     }
-    pid = start_child(&(struct start){ argv, ends[0][1], ends[1][1], false }, e);
+    pid = start_child(&(struct start){ argv, ends[0][1], ends[1][1], false, NULL }, e);
     for (int i = 0; i < 2; i++) {
         close(ends[i][1]);
         fds[i] = (struct pollfd){ pid < 0 ? -1 : ends[i][0], POLLIN, 0 };
@@ -193,11 +196,16 @@ pid_t child_start_daemon(const char *const *argv, const char *log_path, struct e
 {
     int log = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     struct start s = { .argv = argv, .stdout_fd = log, .stderr_fd = log, .is_daemon = true };
+    char *path;
     pid_t pid;
 
     if (log < 0)
         return err_sys(e, "open %s", log_path);
+    /* It outlives this shell, and so must not run later sweeps in what happens to be active here. */
+    path = active_env_path_without();
+    s.path = path;
     pid = start_child(&s, e);
+    free(path);
     close(log);
     return pid;
 }
@@ -237,7 +245,7 @@ char *child_beside_us(const char *name, struct err *e)
     return path;
 }
 
-bool child_is_in_path(const char *name)
+char *child_find(const char *name)
 {
     const char *dir = getenv("PATH");
 
@@ -246,13 +254,20 @@ bool child_is_in_path(const char *name)
 
         if (n > 0) {
             char *path = mem_printf("%.*s/%s", (int)n, dir, name);
-            bool is_program = access(path, X_OK) == 0;
 
+            if (access(path, X_OK) == 0)
+                return path;
             free(path);
-            if (is_program)
-                return true;
         }
         dir += n + (dir[n] == ':');
     }
-    return false;
+    return NULL;
+}
+
+bool child_is_in_path(const char *name)
+{
+    char *path = child_find(name);
+
+    free(path);
+    return path != NULL;
 }

@@ -30,14 +30,17 @@ void child_stop(struct child_run *run);
 /* As child_capture, but appends all of its stdout to out and all of its stderr to errors. */
 int child_capture_all(const char *const *argv, struct buf *out, struct buf *errors, struct err *e);
 
-/* Starts the program at argv[0] in its own session, in /, with an empty stdin, and stdout and
- * stderr appended to the log.  -1 with e set when it could not be started. */
+/* Starts the program at argv[0] in its own session, in /, with an empty stdin, stdout and stderr
+ * appended to the log, and without the environment of Python that is active here in its PATH.
+ * -1 with e set when it could not be started. */
 pid_t child_start_daemon(const char *const *argv, const char *log_path, struct err *e);
 /* Whether a child has ended; if so, it is waited for. */
 bool child_has_ended(pid_t pid);
 
 /* The path of the program of that name beside this one; the caller frees it.  NULL with e set. */
 char *child_beside_us(const char *name, struct err *e);
+/* The same in PATH; NULL: it is not there. */
+char *child_find(const char *name);
 bool child_is_in_path(const char *name);
 
 #endif

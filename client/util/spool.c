@@ -50,6 +50,17 @@ static int refuse_path(const char *what, const char *path, struct err *e)
     return -1;
 }
 
+/* n bytes and the NUL behind them. */
+static int map_text(struct spool *s, int fd, size_t n, struct err *e)
+{
+    void *bytes = mmap(NULL, n + 1, PROT_READ, MAP_PRIVATE, fd, 0);
+
+    if (bytes == MAP_FAILED)
+        return err_sys(e, "map a temporary file");
+    s->text = (struct bytes){ bytes, n };
+    return 0;
+}
+
 int spool_read(struct spool *s, const char *path, struct err *e)
 {
     int from = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
@@ -69,18 +80,26 @@ int spool_read(struct spool *s, const char *path, struct err *e)
             result = err_sys(e, "write a temporary file ($TMPDIR says where)");
     }
     free(piece);
-    if (result == 0) {
-        void *bytes = mmap(NULL, n + 1, PROT_READ, MAP_PRIVATE, to, 0);
-
-        if (bytes == MAP_FAILED)
-            result = err_sys(e, "map a temporary file");
-        else
-            s->text = (struct bytes){ bytes, n };
-    }
+    if (result == 0)
+        result = map_text(s, to, n, e);
     if (to >= 0)
         close(to);
     if (from >= 0)
         close(from);
+    return result;
+}
+
+int spool_text(struct spool *s, const char *text, size_t n, struct err *e)
+{
+    int fd = temp_file_open(e), result = -1;
+
+    if (fd < 0)
+        return -1;
+    if (io_write_all(fd, text, n) < 0 || io_write_all(fd, "", 1) < 0)
+        err_sys(e, "write a temporary file ($TMPDIR says where)");
+    else
+        result = map_text(s, fd, n, e);
+    close(fd);
     return result;
 }
 

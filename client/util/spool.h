@@ -25,8 +25,10 @@ struct spool {
 
 /* Copies the file, or standard input for "-", to its end.  ERR_USAGE: it cannot be read. */
 int spool_read(struct spool *s, const char *path, struct err *e);
-void spool_free(struct spool *s); /* a zero-initialised s is fine */
-/* The path's name in messages. */
+/* The same of a text that is in memory. */
+int spool_text(struct spool *s, const char *text, size_t n, struct err *e);
+void spool_free(struct spool *s); /* also zero-initialised */
+/* What messages call it. */
 const char *spool_name(const char *path);
 
 #endif

@@ -35,7 +35,8 @@
     X(EXIT_FAILED, 1, "it failed, or (with --wait) a job failed") \
     X(EXIT_USAGE, 2, "wrong usage, or an invalid sweep file")     \
     X(EXIT_UNREACHABLE, 3, "the server is out of reach")          \
-    X(EXIT_DENIED, 4, "not permitted")
+    X(EXIT_DENIED, 4, "not permitted")                            \
+    X(EXIT_INTERRUPTED, 130, "Ctrl-C ended it; jobs go on")
 
 enum exit_code {
 #define X(name, number, sentence) name = number,

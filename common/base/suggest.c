@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* suggest.c - "did you mean": the nearest known word */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,9 @@
 
 /* Longer words are not compared, as comparing takes the product of both lengths. */
 enum { WORD_MAX_BYTES = 256 };
+
+/* A word that is cut short, as mem for memory, is worth two slips of the finger. */
+enum { CUT_MIN_BYTES = 3, CUT_DISTANCE = 2 };
 
 static size_t smaller(size_t x, size_t y)
 {
@@ -49,13 +53,16 @@ void suggest_try(struct suggest *s, const char *candidate)
     size_t m = strlen(s->word), n = strlen(candidate);
     size_t longer = m > n ? m : n;
     size_t near = (longer + 2) / 3; /* one slip in three letters */
-    size_t distance;
+    bool is_cut = m >= CUT_MIN_BYTES && m + 1 < n && strncmp(s->word, candidate, m) == 0;
+    size_t distance = CUT_DISTANCE;
 
-    if (longer > WORD_MAX_BYTES || longer - smaller(m, n) > near)
+    if (longer > WORD_MAX_BYTES || (!is_cut && longer - smaller(m, n) > near))
         return;
-    distance = suggest_distance(s->word, candidate);
+    if (!is_cut)
+        distance = suggest_distance(s->word, candidate);
     /* A candidate that differs in half of its letters is another word. */
-    if (distance > near || distance >= longer || (distance > 1 && 2 * distance >= longer))
+    if (!is_cut &&
+        (distance > near || distance >= longer || (distance > 1 && 2 * distance >= longer)))
         return;
     if (s->best == NULL || distance < s->distance) {
         s->best = candidate;

@@ -1,94 +1,291 @@
 /* SPDX-License-Identifier: MIT */
 /* template.c - finds and fills {placeholders} */
 
-#include "common/data/json.h"
 #include "common/data/template.h"
 
-#include <stdbool.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool starts_name(char c)
+#include "common/base/utf8.h"
+#include "common/data/json.h"
+
+/* No byte of a word that means something else to the shell, whatever is around it. */
+static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                            "_-.,:/@%+=";
+
+enum { SHOWN_MAX_BYTES = 60 }; /* of a value, in a message */
+
+/* Stands for a placeholder in what the shell reads: a byte of a word that is nowhere special. */
+enum { STAND_IN = '\001' };
+
+/* A command as the shell will see it, with STAND_IN for each placeholder. */
+struct reading {
+    struct buf text;
+    uint8_t *quotes; /* of each byte of the text */
+    struct placeholder *placeholders;
+    size_t *places; /* of their stand-ins in the text */
+    size_t n, capacity, places_capacity;
+};
+
+bool template_is_name(const char *text)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    static const char further[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.-";
+
+    return text[0] != '\0' && strchr(letters, text[0]) != NULL &&
+           text[strspn(text, further)] == '\0';
 }
 
-/* The length of the piece at this place: a placeholder, whose name is *name then (the caller frees
- * it), a doubled brace or a single character, for which *name is NULL. */
-static size_t piece_at(const char *command, size_t at, char **name)
+/* The name between braces that are a placeholder here, for the caller to free; else NULL. */
+static char *name_at(const char *command, size_t at, template_is_parameter_fn is_parameter,
+                     const void *of)
 {
     const char *c = command + at;
-    size_t n = 1;
+    size_t n = strcspn(c + 1, "{}");
+    char *name;
 
-    *name = NULL;
-    if (*c == '{' && (at == 0 || c[-1] != '$') && starts_name(c[1])) {
-        while (starts_name(c[n]) || (c[n] >= '0' && c[n] <= '9') || c[n] == '.' || c[n] == '-')
-            n++;
-        if (c[n] == '}') {
-            *name = mem_strndup(c + 1, n - 1);
-            return n + 1;
-        }
-    }
-    return (*c == '{' || *c == '}') && c[0] == c[1] ? 2 : 1;
+    if (n == 0 || c[1 + n] != '}' || (at > 0 && c[-1] == '$'))
+        return NULL;
+    name = mem_strndup(c + 1, n);
+    if (template_is_name(name) || (is_parameter != NULL && is_parameter(of, name)))
+        return name;
+    free(name);
+    return NULL;
 }
 
-void template_add_quoted(struct buf *out, const char *text, size_t n)
+/* Whether what stands before the byte at place is a variable's name. */
+static bool follows_variable(const char *text, size_t place)
 {
-    buf_add_char(out, '\'');
+    size_t at = place;
+
+    while (at > 0 && (isalnum((unsigned char)text[at - 1]) || text[at - 1] == '_'))
+        at--;
+    return at < place && at > 0 && text[at - 1] == '$';
+}
+
+static void read_command(struct reading *r, const char *command,
+                         template_is_parameter_fn is_parameter, const void *of)
+{
+    *r = (struct reading){ 0 };
+    for (size_t at = 0; command[at] != '\0'; at++) {
+        char *name = command[at] == '{' ? name_at(command, at, is_parameter, of) : NULL;
+
+        if (name == NULL) {
+            buf_add_char(&r->text, command[at]);
+            at += (command[at] == '{' || command[at] == '}') && command[at + 1] == command[at];
+            continue;
+        }
+        mem_grow((void **)&r->placeholders, &r->capacity, r->n, sizeof *r->placeholders);
+        mem_grow((void **)&r->places, &r->places_capacity, r->n, sizeof *r->places);
+        r->places[r->n] = r->text.n;
+        r->placeholders[r->n++] = (struct placeholder){ .name = name, .offset = at };
+        buf_add_char(&r->text, STAND_IN);
+        at += strlen(name) + 1;
+    }
+    r->quotes = mem_alloc(r->text.n + 1);
+    shell_quotes_find(buf_text(&r->text), r->text.n, r->quotes);
+    for (size_t i = 0; i < r->n; i++) {
+        r->placeholders[i].quotes = r->quotes[r->places[i]];
+        r->placeholders[i].follows_variable = follows_variable(buf_text(&r->text), r->places[i]);
+    }
+}
+
+static void free_reading(struct reading *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        free((void *)(uintptr_t)r->placeholders[i].name);
+    free(r->placeholders);
+    free(r->places);
+    free(r->quotes);
+    buf_free(&r->text);
+}
+
+/* ---- values ---- */
+
+static void add_escaped(struct buf *out, const char *text, size_t n, const char *specials)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strchr(specials, text[i]) != NULL)
+            buf_add_char(out, '\\');
+        buf_add_char(out, text[i]);
+    }
+}
+
+static void add_within_single(struct buf *out, const char *text, size_t n)
+{
     for (size_t i = 0; i < n; i++) {
         if (text[i] == '\'')
             buf_add_str(out, "'\\''");
         else
             buf_add_char(out, text[i]);
     }
+}
+
+void template_add_quoted(struct buf *out, const char *text, size_t n)
+{
     buf_add_char(out, '\'');
+    add_within_single(out, text, n);
+    buf_add_char(out, '\'');
+}
+
+static bool is_plain(const char *text, size_t n)
+{
+    return n > 0 && strspn(text, plain) == n;
+}
+
+void template_add_word(struct buf *out, const char *text, size_t n)
+{
+    if (is_plain(text, n))
+        buf_add(out, text, n);
+    else
+        template_add_quoted(out, text, n);
+}
+
+/* Appends it as it has to be written there, before next; false: it cannot be. */
+static bool add_text(struct buf *out, const struct buf *value, const struct placeholder *p,
+                     char next)
+{
+    const char *text = buf_text(value);
+
+    switch (p->quotes) {
+    case SHELL_PLAIN:
+        /* A number before < and > would be that of a file. */
+        if (next == '<' || next == '>' || p->follows_variable)
+            template_add_quoted(out, text, value->n);
+        else
+            template_add_word(out, text, value->n);
+        return true;
+    case SHELL_SINGLE: add_within_single(out, text, value->n); return true;
+    case SHELL_DOUBLE:
+        buf_add_str(out, p->follows_variable ? "\"\"" : "");
+        add_escaped(out, text, value->n, "$`\"\\");
+        return true;
+    case SHELL_HEREDOC:
+    case SHELL_HEREDOC_AS_IS:
+        add_escaped(out, text, value->n, p->quotes == SHELL_HEREDOC ? "$`\\" : "");
+        /* A line of it could end the document, and <<- drops tabs before a line. */
+        return memchr(text, '\n', value->n) == NULL && text[0] != '\t' &&
+               (!p->follows_variable || p->quotes == SHELL_HEREDOC_AS_IS);
+    default: buf_add(out, text, value->n); return is_plain(text, value->n) && !p->follows_variable;
+    }
+}
+
+bool template_takes(const struct placeholder *p, const struct value *v, char **why)
+{
+    struct buf text = { 0 }, out = { 0 }, shown = { 0 };
+    bool takes;
+    size_t n;
+
+    json_add_text(&text, v);
+    takes = add_text(&out, &text, p, '\0');
+    json_add_value(&shown, v);
+    n = shown.n > SHOWN_MAX_BYTES ? utf8_cut(buf_text(&shown), SHOWN_MAX_BYTES) : shown.n;
+    *why = takes ? NULL
+                 : mem_printf("{%s} stands %s, where its value %.*s%s cannot be quoted; write "
+                              "VAR={%s} on a line before, and \"$VAR\" here",
+                              p->name,
+                              p->quotes == SHELL_UNCLEAR
+                                  ? "behind a backslash or in `...`, ${...} or $((...))"
+                                  : "in a here-document",
+                              (int)n, buf_text(&shown), n < shown.n ? "..." : "", p->name);
+    buf_free(&shown);
+    buf_free(&text);
+    buf_free(&out);
+    return takes;
+}
+
+/* ---- commands ---- */
+
+static bool has_member(const void *params, const char *name)
+{
+    return value_get(params, name) != NULL;
+}
+
+static int fill_in(const struct placeholder *p, const struct value *params, char next,
+                   struct buf *out, struct err *e)
+{
+    const struct value *v = value_get(params, p->name);
+    struct buf text = { 0 };
+    char *why;
+
+    if (v == NULL)
+        return err_set(e, ERR_USAGE, "the command names {%s}, which is no parameter", p->name);
+    if (!template_takes(p, v, &why)) {
+        err_set(e, ERR_USAGE, "the command: %s", why);
+        free(why);
+        return -1;
+    }
+    json_add_text(&text, v);
+    add_text(out, &text, p, next);
+    buf_free(&text);
+    return 0;
+}
+
+/* Where a value makes its line the one that ends the here-document, the lines behind it would be run.
+ * places: of the ends of all values in the n bytes of text. */
+static int check_heredocs(const struct reading *r, const char *text, size_t n, const size_t *places,
+                          struct err *e)
+{
+    uint8_t *quotes = mem_alloc(n + 1);
+    const struct placeholder *bad = NULL;
+
+    shell_quotes_find(text, n, quotes);
+    for (size_t i = 0; i < r->n && bad == NULL; i++) {
+        const struct placeholder *p = &r->placeholders[i];
+        size_t line_end = places[i] + strcspn(text + places[i], "\n");
+
+        if ((p->quotes == SHELL_HEREDOC || p->quotes == SHELL_HEREDOC_AS_IS) && line_end < n &&
+            quotes[line_end] == SHELL_PLAIN)
+            bad = p;
+    }
+    free(quotes);
+    return bad == NULL ? 0
+                       : err_set(e, ERR_USAGE,
+                                 "the command: the value of {%s} would end the here-document that "
+                                 "it stands in",
+                                 bad->name);
 }
 
 int template_expand(const char *command, const struct value *params, struct buf *out, struct err *e)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-.,:/@%+=";
-    char *name;
+    size_t i = 0, begin = out->n, *ends;
+    struct reading r;
+    int result = 0;
 
-    for (size_t at = 0, n; command[at] != '\0'; at += n) {
-        struct buf text = { 0 };
-        const struct value *v;
-        int rc = 0;
+    read_command(&r, command, has_member, params);
+    ends = mem_alloc((r.n + 1) * sizeof *ends);
+    for (size_t at = 0; result == 0 && at < r.text.n; at++) {
+        const char *c = buf_text(&r.text) + at;
 
-        n = piece_at(command, at, &name);
-        if (name == NULL) {
-            buf_add_char(out, command[at]);
+        if (i == r.n || r.places[i] != at) {
+            buf_add_char(out, *c);
             continue;
         }
-        v = value_get(params, name);
-        if (v == NULL)
-            rc = err_set(e, ERR_USAGE, "the command names {%s}, which is no parameter", name);
+        if (r.placeholders[i].quotes == SHELL_COMMENT)
+            buf_printf(out, "{%s}", r.placeholders[i].name);
         else
-            json_add_text(&text, v);
-        if (text.n > 0 && strspn(buf_text(&text), plain) == text.n)
-            buf_add(out, text.bytes, text.n);
-        else if (rc == 0)
-            template_add_quoted(out, buf_text(&text), text.n);
-        buf_free(&text);
-        free(name);
-        if (rc < 0)
-            return -1;
+            result = fill_in(&r.placeholders[i], params, c[1], out, e);
+        ends[i++] = out->n - begin;
     }
-    return 0;
+    if (result == 0 && r.n > 0)
+        result = check_heredocs(&r, buf_text(out) + begin, out->n - begin, ends, e);
+    free(ends);
+    free_reading(&r);
+    return result;
 }
 
-int template_each(const char *command, int (*each)(void *context, const char *name, size_t offset),
-                  void *context)
+int template_each(const char *command, template_is_parameter_fn is_parameter, const void *of,
+                  int (*each)(void *context, const struct placeholder *p), void *context)
 {
-    for (size_t at = 0, n; command[at] != '\0'; at += n) {
-        char *name;
-        int rc;
+    struct reading r;
+    int result = 0;
 
-        n = piece_at(command, at, &name);
-        rc = name == NULL ? 0 : each(context, name, at);
-        free(name);
-        if (rc != 0)
-            return rc;
-    }
-    return 0;
+    read_command(&r, command, is_parameter, of);
+    for (size_t i = 0; result == 0 && i < r.n; i++)
+        if (r.placeholders[i].quotes != SHELL_COMMENT)
+            result = each(context, &r.placeholders[i]);
+    free_reading(&r);
+    return result;
 }

@@ -2,26 +2,49 @@
 /*
  * template.h - {placeholders} of a command
  *
- * {name} stands for the parameter's value, quoted for /bin/sh; {{ and }} for
- * braces.  A placeholder is {, a name of letters, digits, _ . -, beginning with a letter or _, and
- * }, not preceded by $; other braces ({ print $1 }, ${HOME}, {1..3}) are left as they are.
+ * {name} stands for the parameter's value, quoted for /bin/sh as the place asks for: as a word of its own
+ * outside of quotes, and within '...', "..." and here-documents as what stands there.  {{ and }} are
+ * braces.  A name is any parameter's; where there is no such parameter, letters, digits, _ . - behind a
+ * letter or _ are a name whose parameter is missing, and all else between braces ({ print $1 }, {1..3})
+ * is left as it is, as ${HOME} and comments are.
  */
 #ifndef LUDWIG_COMMON_DATA_TEMPLATE_H
 #define LUDWIG_COMMON_DATA_TEMPLATE_H
 
+#include <stdbool.h>
+
 #include "common/base/buf.h"
 #include "common/base/err.h"
+#include "common/data/shell_quotes.h"
 #include "common/data/value.h"
 
-/* Appends the command with its placeholders filled in; ERR_USAGE names one without a parameter. */
+struct placeholder {
+    const char *name;
+    size_t offset;            /* of its { in the command */
+    enum shell_quotes quotes; /* where it stands */
+    bool follows_variable;    /* as in $x{name}, whose value must not become part of that name */
+};
+
+/* Which texts between braces are parameters. */
+typedef bool (*template_is_parameter_fn)(const void *context, const char *name);
+
+/* Appends the command with its placeholders filled in; ERR_USAGE names one without a parameter, or where
+ * its value cannot be quoted. */
 int template_expand(const char *command, const struct value *params, struct buf *out,
                     struct err *e);
 
-/* Calls each(context, name, offset in command) for every placeholder; stops at -1. */
-int template_each(const char *command, int (*each)(void *context, const char *name, size_t offset),
-                  void *context);
+/* Calls each for every placeholder that the shell sees; stops at -1. */
+int template_each(const char *command, template_is_parameter_fn is_parameter, const void *of,
+                  int (*each)(void *context, const struct placeholder *p), void *context);
 
-/* Appends text as one word of /bin/sh. */
+/* Whether it would be the name of a missing parameter. */
+bool template_is_name(const char *text);
+/* Whether the value can stand there; else *why says in words what keeps it, for the caller to free. */
+bool template_takes(const struct placeholder *p, const struct value *v, char **why);
+
+/* Appends text as one word of /bin/sh, with quotes where it needs them. */
+void template_add_word(struct buf *out, const char *text, size_t n);
+/* The same with quotes in any case. */
 void template_add_quoted(struct buf *out, const char *text, size_t n);
 
 #endif

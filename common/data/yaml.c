@@ -206,7 +206,40 @@ static const struct {
       "an unknown escape in a text in \" (text in ' takes \\ as it is)", false },
 };
 
-/* Words an error of libyaml's parser that is not a lack of memory. */
+/* Where the line with the byte at c begins. */
+static const char *line_begin(const struct parser *p, const char *c)
+{
+    while (c > p->text && c[-1] != '\n')
+        c--;
+    return c;
+}
+
+/* A line that is indented more than the one above it, "key: value", goes on with that value.  0: it is
+ * not so. */
+static int refuse_indentation(struct parser *p, const char *c, struct yaml_node at)
+{
+    const char *line = line_begin(p, c), *above = line, *key, *colon;
+    size_t indent = strspn(line, " ");
+
+    do {
+        if (above == p->text)
+            return 0;
+        above = line_begin(p, above - 1);
+        key = above + strspn(above, " ");
+    } while (*key == '\n' || *key == '#');
+    colon = memchr(key, ':', (size_t)(line - key));
+    if (indent <= (size_t)(key - above) || colon == NULL)
+        return 0;
+    at.column = (unsigned)indent + 1;
+    return yaml_error(
+        p->e, p->name, &at,
+        "this line is indented more than the one above it, and so goes on with the "
+        "value of '%.*s:', where no ':' can stand (take the blanks before it away, or "
+        "quote that value)",
+        (int)(colon - key), key);
+}
+
+/* libyaml's parser has failed, and not for want of memory. */
 static int refuse_problem(struct parser *p)
 {
     const yaml_parser_t *yaml = &p->yaml;
@@ -231,6 +264,9 @@ static int refuse_problem(struct parser *p)
             return refuse_node(p, &at, "a tab cannot indent (use blanks)");
         return yaml_error(p->e, p->name, &at, "a value cannot begin with '%c' (quote it)", *c);
     }
+    if (strcmp(yaml->problem, problems[0].problem) == 0 && c < end &&
+        refuse_indentation(p, c, at) < 0)
+        return -1;
     for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++)
         if (strcmp(yaml->problem, problems[i].problem) == 0) {
             if (problems[i].at_beginning || c == end)

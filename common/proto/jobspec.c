@@ -3,6 +3,7 @@
 
 #include "common/proto/jobspec.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ const struct schema dataset_schema = SCHEMA(struct dataset, "dataset", dataset_f
 static const struct field data_entry_fields[] = {
     FIELD(struct data_entry, name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD_OF(struct data_entry, set, FIELD_STRUCT, FIELD_REQUIRED, 0, &dataset_schema),
+    FIELD(struct data_entry, link, FIELD_STR, 0, 4096),
 };
 const struct schema data_entry_schema = SCHEMA(struct data_entry, "data_entry", data_entry_fields);
 
@@ -44,11 +46,33 @@ static const struct field checkpoint_fields[] = {
 };
 const struct schema checkpoint_schema = SCHEMA(struct checkpoint, "checkpoint", checkpoint_fields);
 
+static const struct field log_limit_fields[] = {
+    FIELD(struct log_limit, max_bytes, FIELD_INT, 0, INT64_C(1) << 53),
+};
+const struct schema log_limit_schema = SCHEMA(struct log_limit, "log_limit", log_limit_fields);
+
+static const struct field environment_fields[] = {
+    FIELD(struct environment, path, FIELD_STR, 0, 4096),
+    FIELD(struct environment, kind, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct environment, python, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct environment, was_active, FIELD_BOOL, 0, 0),
+    FIELD(struct environment, decides, FIELD_BOOL, 0, 0),
+    FIELD(struct environment, paths, FIELD_STRS, 0, 100),
+    FIELD_OF(struct environment, variables, FIELD_LIST, 0, 100, &env_entry_schema),
+    FIELD(struct environment, modules, FIELD_STRS, 0, MODULES_MAX),
+    FIELD(struct environment, modules_were_loaded, FIELD_BOOL, 0, 0),
+    FIELD(struct environment, data, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct environment, base, FIELD_STR, 0, 4096),
+};
+const struct schema environment_schema =
+    SCHEMA(struct environment, "environment", environment_fields);
+
 static const struct field work_fields[] = {
     FIELD(struct jobspec, command, FIELD_STR, FIELD_REQUIRED, COMMAND_MAX_BYTES),
     FIELD(struct jobspec, setup, FIELD_STR, 0, COMMAND_MAX_BYTES),
     FIELD(struct jobspec, container, FIELD_STR, 0, 4096),
-    FIELD_OF(struct jobspec, env, FIELD_LIST, 0, 1000, &env_entry_schema),
+    FIELD_OF(struct jobspec, env, FIELD_LIST, 0, 1000 + PASSED_MAX, &env_entry_schema),
+    FIELD(struct jobspec, passed, FIELD_STRS, 0, PASSED_MAX),
     FIELD_OF(struct jobspec, resources, FIELD_STRUCT, FIELD_REQUIRED, 0, &resources_schema),
     FIELD_OF(struct jobspec, checkpoint, FIELD_STRUCT, 0, 0, &checkpoint_schema),
     FIELD(struct jobspec, batch, FIELD_INT, 0, BATCH_MAX),
@@ -56,6 +80,9 @@ static const struct field work_fields[] = {
     FIELD_OF(struct jobspec, data, FIELD_LIST, 0, 1000, &data_entry_schema),
     FIELD(struct jobspec, git_commit, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct jobspec, git_dirty, FIELD_BOOL, 0, 0),
+    FIELD(struct jobspec, same_source, FIELD_DIGEST, 0, 0),
+    FIELD_OF(struct jobspec, log, FIELD_STRUCT, 0, 0, &log_limit_schema),
+    FIELD_OF(struct jobspec, environment, FIELD_STRUCT, 0, 0, &environment_schema),
 };
 const struct schema work_schema = SCHEMA(struct jobspec, "work", work_fields);
 
@@ -95,6 +122,35 @@ static const struct field ranking_fields[] = {
 };
 const struct schema ranking_schema = SCHEMA(struct ranking, "ranking", ranking_fields);
 
+const char *jobspec_missing(const struct list *passed, const struct list *entries)
+{
+    const char *const *names = passed->items;
+    const struct env_entry *known = entries->items;
+
+    for (size_t i = 0; i < passed->n; i++) {
+        size_t k = 0;
+
+        while (k < entries->n && strcmp(known[k].name, names[i]) != 0)
+            k++;
+        if (k == entries->n)
+            return names[i];
+    }
+    return NULL;
+}
+
+int jobspec_check_variable(const char *name, struct err *e)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+
+    if (name[0] == '\0' || isdigit((unsigned char)name[0]) ||
+        strspn(name, letters) != strlen(name) || strlen(name) > NAME_MAX_BYTES)
+        return err_set(e, ERR_USAGE, "env: '%s' is no name for a variable", name);
+    if (strncmp(name, "LUDWIG_", 7) == 0)
+        return err_set(e, ERR_USAGE, "env: %s: names that begin with LUDWIG_ are ludwig's own",
+                       name);
+    return 0;
+}
+
 static bool is_code(const char *text, int64_t code)
 {
     char number[24];
@@ -126,6 +182,26 @@ bool retry_lists(const struct retry *r, enum cause cause, int64_t exit_code, int
     return false;
 }
 
+/* Of a copy that decides it is its content that counts, which is one of data. */
+static struct environment same_environment(const struct environment *x)
+{
+    struct environment same = { 0 };
+
+    if (x->decides)
+        same = (struct environment){ .path = x->data == NULL ? x->path : NULL,
+                                     .kind = x->kind,
+                                     .python = x->python,
+                                     .decides = true };
+    if (x->decides || !x->modules_were_loaded)
+        same.modules = x->modules;
+    return same;
+}
+
+static bool is_copy_of_environment(const struct environment *x, const struct data_entry *data)
+{
+    return x->data != NULL && strcmp(x->data, data->name) == 0;
+}
+
 void jobspec_digest(const struct jobspec *w, struct digest *d)
 {
     const struct data_entry *data = w->data.items;
@@ -133,16 +209,22 @@ void jobspec_digest(const struct jobspec *w, struct digest *d)
     struct jobspec same = *w;
     struct buf text = { 0 };
 
+    same.data = (struct list){ same_data, 0 };
     for (size_t i = 0; i < w->data.n; i++)
-        same_data[i] = (struct data_entry){ data[i].name, { .tree = data[i].set.tree } };
-    same.data.items = same_data;
-    same.source = (struct dataset){ .tree = w->source.tree };
-
+        if (w->environment.decides || !is_copy_of_environment(&w->environment, &data[i]))
+            same_data[same.data.n++] =
+                (struct data_entry){ data[i].name, { .tree = data[i].set.tree }, data[i].link };
+    same.environment = same_environment(&w->environment);
+    same.source = (struct dataset){ .tree = digest_is_zero(&w->same_source) ? w->source.tree
+                                                                            : w->same_source };
+    same.same_source = (struct digest){ 0 };
+    same.passed = (struct list){ 0 };
     same.resources = (struct resources){ 0 };
     same.checkpoint = (struct checkpoint){ 0 };
     same.batch = 0;
     same.git_commit = NULL;
     same.git_dirty = false;
+    same.log = (struct log_limit){ 0 };
     buf_add_str(&text, "ludwig work 2\n");
     schema_encode(&work_schema, &same, &text);
     digest_of(text.bytes, text.n, d);

@@ -19,8 +19,10 @@ enum {
     JOBS_PER_CHUNK_MAX = 4096, /* configurations of a chunk x reps; one configuration always fits */
     REPS_MAX = 4096,
     BATCH_MAX = 512,
+    PASSED_MAX = 100,
     RETRIES_MAX = 1000,
     POOLS_MAX = 64,
+    MODULES_MAX = 200,
     PARAM2VAL_MAX_BYTES = 1024 * 1024,
     PARAM2VAL_DEPTH_MAX = 24 /* messages, which have MP_DEPTH_MAX, put a few levels around it */
 };
@@ -41,6 +43,8 @@ struct dataset {
 struct data_entry {
     const char *name; /* below $LUDWIG_DATA */
     struct dataset set;
+    const char
+        *link; /* a path in the folder that the job runs in, which is linked to it; or NULL */
 };
 
 struct resources {
@@ -57,11 +61,37 @@ struct checkpoint {
     int64_t every_ms; /* how often $LUDWIG_CHECKPOINT is copied to the share; 0: only at the end */
 };
 
+/* Of what a job prints. */
+struct log_limit {
+    int64_t max_bytes; /* what comes after is left out; 0: all is kept */
+};
+
+/*
+ * What jobs run in, beside what every node has: a venv, conda's or pixi's environment, or a folder with
+ * bin/; and modules.  The client finds it out; a runner asks whether its node has it.
+ */
+struct environment {
+    const char *path;         /* its folder, absolute; NULL: there is none but the node's own */
+    const char *kind;         /* "venv", "conda", "pixi", "folder" */
+    const char *python;       /* "3.11"; NULL: not known */
+    bool was_active;          /* when it was submitted; else the sweep file names it */
+    bool decides;             /* a job done in another one is another job */
+    struct list paths;        /* const char *: what it puts in front of PATH, in this order */
+    struct list variables;    /* struct env_entry: VIRTUAL_ENV, CONDA_PREFIX, ... */
+    struct list modules;      /* const char *: for `module load` */
+    bool modules_were_loaded; /* when it was submitted; else the sweep file names them */
+    const char *data;         /* the entry of data that is a copy of path for nodes; NULL: none */
+    const char *base;         /* the interpreter outside of path that the copy needs; NULL: none */
+};
+
 struct jobspec {
     const char *command;   /* with {placeholders} */
     const char *setup;     /* shell lines before the command, or NULL */
     const char *container; /* an absolute path, scheme://..., or the name of one of data; or NULL */
-    struct list env;       /* struct env_entry */
+    struct list env;       /* struct env_entry; in a hand with the values of passed behind */
+    struct list passed;    /* const char *: variables of the shell that submitted; where their
+                              values are kept, server/queue/passed_env.h says */
+    struct environment environment;
     struct resources resources;
     struct checkpoint checkpoint;
     int64_t batch; /* N: one process works through N configurations; 0 and 1: one each */
@@ -69,7 +99,14 @@ struct jobspec {
     struct list data; /* struct data_entry */
     const char *git_commit;
     bool git_dirty;
+    struct digest same_source; /* counts instead of source.tree; zero: that does */
+    struct log_limit log;
 };
+
+/* The first of the names that has no entry; NULL: all have one. */
+const char *jobspec_missing(const struct list *passed, const struct list *entries);
+/* A name of a variable, as shells take it, that is not one of ludwig's own; else ERR_USAGE. */
+int jobspec_check_variable(const char *name, struct err *e);
 
 /* The failures after which a job is tried again, and how often altogether. */
 struct retry {
@@ -114,6 +151,8 @@ extern const struct schema dataset_schema;
 extern const struct schema data_entry_schema;
 extern const struct schema resources_schema;
 extern const struct schema checkpoint_schema;
+extern const struct schema log_limit_schema;
+extern const struct schema environment_schema;
 extern const struct schema work_schema;
 extern const struct schema metric_schema;
 extern const struct schema retry_schema;
@@ -128,8 +167,9 @@ bool retry_names(const struct retry *r, enum cause cause);
 
 /*
  * The digest of all that must be equal, beside the configuration, for two jobs to be the same:
- * command, setup, env, container, and the content of source and data (not where that is stored, nor
- * resources, checkpoints, batch or git's names for the source).
+ * command, setup, env, container, modules that the sweep file names, the content of source and data
+ * (not where that is stored, nor variables passed from a shell, resources, checkpoints, batch, the
+ * limit of the log or git's names for the source), and the environment only if it decides.
  */
 void jobspec_digest(const struct jobspec *w, struct digest *d);
 

@@ -30,6 +30,15 @@ void layout_log(struct buf *out, const char *project, int64_t sweep, const char 
     buf_add_str(out, ".log");
 }
 
+void layout_live_metrics(struct buf *out, const char *log_path)
+{
+    size_t n = strlen(log_path), n_suffix = strlen(".log");
+
+    if (n > n_suffix && strcmp(log_path + n - n_suffix, ".log") == 0)
+        n -= n_suffix;
+    buf_printf(out, "%.*s." LAYOUT_METRICS, (int)n, log_path);
+}
+
 void layout_run(struct buf *out, const char *project, const char *param_name, const char *job_name)
 {
     buf_printf(out, "%s/runs/%s/%s", project, param_name, job_name);

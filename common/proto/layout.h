@@ -9,6 +9,7 @@
  *   PROJECT/.ludwig/checkpoints/param_003/JOBNAME.a2/
  *   PROJECT/sweeps/7/                           sweep.yaml as submitted, summary.json
  *   PROJECT/logs/7/param_003_JOBNAME.log        .a2.log for the second attempt
+ *   PROJECT/logs/7/param_003_JOBNAME.metrics.jsonl   what it has reported, while it runs
  *   PROJECT/runs/param_003/param2val.yaml
  *   PROJECT/runs/param_003/JOBNAME/             the job's saved files, and job.json
  *   PROJECT/failed/param_003/JOBNAME.a2/
@@ -37,6 +38,8 @@ void layout_packs(struct buf *out, const char *project);   /* the folder of all 
 void layout_sweep(struct buf *out, const char *project, int64_t sweep);
 void layout_log(struct buf *out, const char *project, int64_t sweep, const char *param_name,
                 const char *job_name, int64_t attempt);
+/* What an attempt has reported, while it runs: beside the log, whose path is given. */
+void layout_live_metrics(struct buf *out, const char *log_path);
 void layout_run(struct buf *out, const char *project, const char *param_name, const char *job_name);
 void layout_failed(struct buf *out, const char *project, const char *param_name,
                    const char *job_name, int64_t attempt);

@@ -9,7 +9,7 @@
 #define TIME_MAX_MS (INT64_C(1) << 53)
 #define JOBS_MAX    (INT64_C(1) << 40)
 
-enum { GPU_MODELS_MAX = 10000, SHARE_PATH_MAX = 4000 };
+enum { GPU_MODELS_MAX = 10000, SHARE_PATH_MAX = 4000, NOTE_MAX_BYTES = 16000 };
 
 const char *const reuse_names[REUSE_COUNT] = { "all", "params", "none" };
 
@@ -54,6 +54,9 @@ static const struct field sweep_info_fields[] = {
     FIELD(struct sweep_info, mean_ms, FIELD_INT, 0, TIME_MAX_MS),
     FIELD_OF(struct sweep_info, ranking, FIELD_STRUCT, 0, 0, &ranking_schema),
     FIELD(struct sweep_info, refused, FIELD_STR, 0, REASON_MAX_BYTES),
+    FIELD(struct sweep_info, last_job, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct sweep_info, note, FIELD_STR, 0, NOTE_MAX_BYTES),
+    FIELD(struct sweep_info, tags, FIELD_STR, 0, NOTE_MAX_BYTES),
 };
 PART(sweep_info);
 
@@ -76,6 +79,8 @@ static const struct field job_info_fields[] = {
     FIELD(struct job_info, params, FIELD_VALUE, 0, 0),
     FIELD(struct job_info, run_path, FIELD_STR, 0, 4096),
     FIELD(struct job_info, log_path, FIELD_STR, 0, 4096),
+    FIELD(struct job_info, follows, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct job_info, metrics_path, FIELD_STR, 0, 4096),
 };
 PART(job_info);
 
@@ -88,6 +93,7 @@ static const struct field job_result_fields[] = {
     FIELD_OF(struct job_result, metrics, FIELD_LIST, 0, METRICS_MAX, &metric_schema),
     FIELD(struct job_result, run_path, FIELD_STR, 0, 4096),
     FIELD(struct job_result, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+    FIELD(struct job_result, metrics_path, FIELD_STR, 0, 4096),
 };
 PART(job_result);
 
@@ -97,6 +103,13 @@ static const struct field held_tree_fields[] = {
     FIELD(struct held_tree, user, FIELD_STR, 0, NAME_MAX_BYTES),
 };
 PART(held_tree);
+
+static const struct field pool_trouble_fields[] = {
+    FIELD(struct pool_trouble, partition, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct pool_trouble, user, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct pool_trouble, why, FIELD_STR, FIELD_REQUIRED, REASON_MAX_BYTES),
+};
+PART(pool_trouble);
 
 static const struct field digest_entry_fields[] = {
     FIELD(struct digest_entry, digest, FIELD_DIGEST, FIELD_REQUIRED, 0),
@@ -230,6 +243,17 @@ static const struct field folder_order_fields[] = {
 };
 PART(folder_order);
 
+static const struct field reused_job_fields[] = {
+    FIELD(struct reused_job, id, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct reused_job, run_path, FIELD_STR, FIELD_REQUIRED, 4096),
+};
+PART(reused_job);
+
+static const struct field gone_job_fields[] = {
+    FIELD(struct gone_job, id, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+};
+PART(gone_job);
+
 /* ---- messages, in the order of MESSAGES ---- */
 
 static const struct field ok_fields[] = {
@@ -266,6 +290,7 @@ static const struct field welcome_fields[] = {
     FIELD(struct msg_welcome, share, FIELD_STR, 0, 4096),
     FIELD(struct msg_welcome, projects, FIELD_STR, 0, 4096),
     FIELD(struct msg_welcome, makes_projects, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_welcome, is_open, FIELD_BOOL, 0, 0),
 };
 
 static const struct field open_project_fields[] = {
@@ -291,6 +316,9 @@ static const struct field submit_begin_fields[] = {
     FIELD_OF(struct msg_submit_begin, retry, FIELD_STRUCT, 0, 0, &retry_schema),
     FIELD_OF(struct msg_submit_begin, ranking, FIELD_STRUCT, 0, 0, &ranking_schema),
     FIELD_OF(struct msg_submit_begin, work, FIELD_STRUCT, FIELD_REQUIRED, 0, &work_schema),
+    /* An older ludwigd, whose jobs would not get them, refuses it. */
+    { "!passed", offsetof(struct msg_submit_begin, passed), FIELD_LIST, 0, PASSED_MAX,
+      &env_entry_schema, NULL },
 };
 
 static const struct field submit_open_fields[] = {
@@ -306,12 +334,14 @@ static const struct field submit_chunk_fields[] = {
 
 static const struct field submit_taken_fields[] = {
     FIELD(struct msg_submit_taken, index, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD_OF(struct msg_submit_taken, reused, FIELD_LIST, 0, REUSED_TOLD_MAX, &reused_job_schema),
 };
 
 static const struct field submit_end_fields[] = {
     FIELD(struct msg_submit_end, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
     FIELD(struct msg_submit_end, configs, FIELD_INT, FIELD_REQUIRED, JOBS_MAX),
     FIELD(struct msg_submit_end, chain, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD_OF(struct msg_submit_end, gone, FIELD_LIST, 0, REUSED_TOLD_MAX, &gone_job_schema),
 };
 
 static const struct field submitted_fields[] = {
@@ -324,6 +354,9 @@ static const struct field submitted_fields[] = {
     FIELD(struct msg_submitted, queued, FIELD_INT, FIELD_REQUIRED, JOBS_MAX),
     FIELD(struct msg_submitted, done_otherwise, FIELD_INT, 0, JOBS_MAX),
     FIELD(struct msg_submitted, note, FIELD_STR, 0, REASON_MAX_BYTES),
+    FIELD(struct msg_submitted, followed, FIELD_INT, 0, JOBS_MAX),
+    FIELD(struct msg_submitted, followed_first, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_submitted, followed_last, FIELD_INT, 0, COUNT_MAX),
 };
 const struct schema submitted_schema = SCHEMA(struct msg_submitted, "submitted", submitted_fields);
 
@@ -335,6 +368,8 @@ static const struct field cancel_fields[] = {
 static const struct field retry_fields[] = {
     FIELD_OF(struct msg_retry, targets, FIELD_LIST, FIELD_REQUIRED, TARGETS_MAX, &target_schema),
     FIELD(struct msg_retry, states, FIELD_STRS, 0, JOB_STATE_COUNT),
+    { "!passed", offsetof(struct msg_retry, passed), FIELD_LIST, 0, PASSED_MAX, &env_entry_schema,
+      NULL },
 };
 
 static const struct field pause_fields[] = {
@@ -347,6 +382,25 @@ static const struct field resume_fields[] = {
 
 static const struct field changed_fields[] = {
     FIELD(struct msg_changed, jobs, FIELD_INT, FIELD_REQUIRED, JOBS_MAX),
+};
+
+const char *const remove_step_names[REMOVE_STEP_COUNT] = { "look", "begin", "end" };
+
+static const struct field remove_fields[] = {
+    FIELD_OF(struct msg_remove, targets, FIELD_LIST, FIELD_REQUIRED, TARGETS_MAX, &target_schema),
+    FIELD_NAMED(struct msg_remove, step, FIELD_REQUIRED, remove_step_names, REMOVE_STEP_COUNT),
+};
+
+static const struct field removed_fields[] = {
+    FIELD(struct msg_removed, jobs, FIELD_INT, FIELD_REQUIRED, JOBS_MAX),
+};
+
+static const struct field label_fields[] = {
+    FIELD(struct msg_label, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_label, name, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct msg_label, note, FIELD_STR, 0, NOTE_MAX_BYTES),
+    FIELD(struct msg_label, tags, FIELD_STRS, 0, TAGS_MAX),
+    FIELD(struct msg_label, untags, FIELD_STRS, 0, TAGS_MAX),
 };
 
 static const struct field drain_fields[] = {
@@ -373,6 +427,10 @@ static const struct field previewed_fields[] = {
     FIELD(struct msg_previewed, reused, FIELD_INT, 0, JOBS_MAX),
     FIELD(struct msg_previewed, ran_jobs, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct msg_previewed, ran_ms, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_previewed, followed, FIELD_INT, 0, JOBS_MAX),
+    FIELD(struct msg_previewed, followed_first, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_previewed, followed_last, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_previewed, unfinished, FIELD_INT, 0, COUNT_MAX),
 };
 
 static const struct field get_sweeps_fields[] = {
@@ -420,6 +478,7 @@ static const struct field get_nodes_fields[] = {
 static const struct field node_page_fields[] = {
     FIELD_OF(struct msg_node_page, nodes, FIELD_LIST, 0, PAGE_MAX, &node_info_schema),
     FIELD(struct msg_node_page, asked, FIELD_INT, 0, COUNT_MAX),
+    FIELD_OF(struct msg_node_page, pools, FIELD_LIST, 0, NODE_POOLS_MAX, &pool_trouble_schema),
 };
 
 static const struct field get_data_fields[] = {

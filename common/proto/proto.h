@@ -19,8 +19,11 @@ enum {
     HAND_MAX = 512,
     TARGETS_MAX = 1000,
     REFUSED_MAX = 1000,
+    NODE_POOLS_MAX = 100,
     HOLDS_MAX = 1000,
     DONE_OTHERWISE_MAX = 100000, /* new jobs that are looked up for done_otherwise */
+    TAGS_MAX = 50,               /* of a sweep */
+    REUSED_TOLD_MAX = 20000,     /* of so many that are reused a submit looks at the results */
     EXPECTED_MAX = 1001          /* a source and the data of a sweep */
 };
 
@@ -67,7 +70,9 @@ enum proto_flags {
     X(MSG_HOLDS, 52, holds, FROM_WORKER, -1)                                     \
     X(MSG_PACKED, 55, packed, FROM_WORKER, -1)                                   \
     X(MSG_RETIRING, 58, retiring, FROM_WORKER, -1)                               \
-    X(MSG_ALIVE, 59, alive, FROM_WORKER, MSG_OK)
+    X(MSG_ALIVE, 59, alive, FROM_WORKER, MSG_OK)                                 \
+    X(MSG_REMOVE, 60, remove, FROM_CLIENT | CHANGES, MSG_REMOVED)                \
+    X(MSG_LABEL, 62, label, FROM_CLIENT | CHANGES, MSG_OK)
 
 /* From ludwigd. */
 #define MESSAGES_FROM_SERVER(X)                              \
@@ -100,7 +105,8 @@ enum proto_flags {
     X(MSG_EXPECT, 53, expect, FROM_SERVER, -1)               \
     X(MSG_PACK, 54, pack, FROM_SERVER, -1)                   \
     X(MSG_LEAVE, 56, leave, FROM_SERVER, -1)                 \
-    X(MSG_RETIRE, 57, retire, FROM_SERVER, -1)
+    X(MSG_RETIRE, 57, retire, FROM_SERVER, -1)               \
+    X(MSG_REMOVED, 61, removed, FROM_SERVER, -1)
 
 #define MESSAGES(X) MESSAGES_TO_SERVER(X) MESSAGES_FROM_SERVER(X)
 
@@ -149,6 +155,7 @@ struct msg_welcome {
     const char *share;    /* the share's path on ludwigd's machine */
     const char *projects; /* folder below the share to which paths are relative; NULL: the share */
     bool makes_projects;  /* ludwigd makes the folder of a new project; else the client has to */
+    bool is_open;         /* messages lie in files that others may read: nothing secret is sent */
 };
 
 /* The numbers lie in databases (sweep.reuse). */
@@ -186,6 +193,8 @@ struct msg_submit_begin {
     struct retry retry;
     struct ranking ranking;
     struct jobspec work;
+    struct list
+        passed; /* struct env_entry: the values of work.passed, which nobody is told again */
 };
 
 struct msg_submit_open {
@@ -200,14 +209,26 @@ struct msg_submit_chunk {
     struct bytes configs; /* msgpack array of param2vals (maps) */
 };
 
+/* A job that is done already, and need not run again while its result is there. */
+struct reused_job {
+    int64_t id; /* opaque */
+    const char *run_path;
+};
+
 struct msg_submit_taken {
     int64_t index;
+    struct list reused; /* struct reused_job: of this chunk, REUSED_TOLD_MAX of a sweep */
+};
+
+struct gone_job {
+    int64_t id; /* of struct reused_job */
 };
 
 struct msg_submit_end {
     int64_t sweep;
     int64_t configs;     /* number of configurations sent */
     struct digest chain; /* after the last chunk */
+    struct list gone;    /* struct gone_job: their results are not on the share: they run again */
 };
 
 struct msg_submitted {
@@ -221,6 +242,9 @@ struct msg_submitted {
     int64_t
         done_otherwise; /* of the first DONE_OTHERWISE_MAX new jobs, done before with other work */
     const char *note;   /* NULL, or why no connected worker can run the new jobs */
+    /* of the jobs: queued or running in other sweeps, whose results they wait for, */
+    int64_t followed;
+    int64_t followed_first, followed_last; /* and the first and the last of these sweeps */
 };
 
 /* Jobs first..last of a sweep; 0, 0: all. */
@@ -239,6 +263,7 @@ struct msg_cancel {
 struct msg_retry {
     struct list targets;
     struct list states; /* const char *: of "failed", "cancelled"; empty: both */
+    struct list passed; /* struct env_entry: in the place of those of the submit */
 };
 
 /* Waiting jobs are not handed out until they are resumed; running ones go on.  A target that is a
@@ -254,6 +279,29 @@ struct msg_resume {
 
 struct msg_changed {
     int64_t jobs; /* number of jobs changed */
+};
+
+/* Whether jobs can go, which must be over (look); that they are about to, so that none is reused (begin);
+ * and, when their files are gone, that they go (end).  A target that is a whole sweep goes with it. */
+enum remove_step { REMOVE_LOOK, REMOVE_BEGIN, REMOVE_END, REMOVE_STEP_COUNT };
+extern const char *const remove_step_names[REMOVE_STEP_COUNT];
+
+struct msg_remove {
+    struct list targets;
+    int step; /* enum remove_step */
+};
+
+/* What is written on a sweep.  NULL: as it is; "": nothing. */
+struct msg_label {
+    int64_t sweep;
+    const char *name;
+    const char *note;
+    struct list tags;   /* const char *: also these, */
+    struct list untags; /* and not these */
+};
+
+struct msg_removed {
+    int64_t jobs; /* how many it concerns */
 };
 
 /* A drained node gets no more jobs; running ones finish.  Only the node's user and admins may
@@ -283,6 +331,9 @@ struct msg_previewed {
     int64_t reused;    /* jobs of these configurations that are done already */
     int64_t ran_jobs;  /* jobs of this project, in all sweeps, that are done */
     int64_t ran_ms;    /* the time they took altogether */
+    int64_t followed;  /* jobs that are queued or running in sweeps of the project, */
+    int64_t followed_first, followed_last; /* the first and the last of which these are */
+    int64_t unfinished; /* sweeps of the project: while there is none, nothing is followed */
 };
 
 struct sweep_info {
@@ -301,6 +352,11 @@ struct sweep_info {
     int64_t mean_ms; /* of the sweep's done jobs; 0: not known */
     struct ranking ranking;
     const char *refused; /* Slurm's reason to refuse pilots for the sweep; NULL: it does not */
+    int64_t
+        last_job; /* the highest number of a job, some of which may be gone; 0: none, or not known */
+    const char
+        *note; /* what its owner wrote on it, and how it is tagged: "good,paper"; NULL: not */
+    const char *tags;
 };
 
 struct msg_get_sweeps {
@@ -335,6 +391,8 @@ struct job_info {
     struct value params;
     const char *run_path; /* relative to the share */
     const char *log_path;
+    const char *follows;      /* "6.2": the job of another sweep whose result it waits for */
+    const char *metrics_path; /* the file with what it reported, where it has no result */
 };
 
 struct msg_get_jobs {
@@ -356,9 +414,10 @@ struct job_result {
     int64_t rep;
     int state;
     struct value params;
-    struct list metrics;  /* struct metric */
-    const char *run_path; /* relative to the share; NULL: not done */
-    const char *reason;   /* why it failed */
+    struct list metrics;      /* struct metric */
+    const char *run_path;     /* relative to the share; NULL: not done */
+    const char *reason;       /* why it failed */
+    const char *metrics_path; /* the file with what it reported, where it has no result */
 };
 
 /* Jobs of the sweep, and jobs of earlier sweeps that it reused. */
@@ -409,9 +468,17 @@ struct msg_get_nodes {
     int64_t limit;
 };
 
+/* Slurm's machines that somebody's sweeps name, and why there are no pilots for them. */
+struct pool_trouble {
+    const char *partition;
+    const char *user;
+    const char *why;
+};
+
 struct msg_node_page {
     struct list nodes;
-    int64_t asked; /* workers whose load is on its way: ask again in a moment */
+    int64_t asked;     /* workers whose load is on its way: ask again in a moment */
+    struct list pools; /* struct pool_trouble: the asker's, of admins everybody's */
 };
 
 /* A tree that sweeps of the project have named. */
@@ -717,7 +784,7 @@ struct msg_alive {
 extern const struct schema folder_order_schema, sweep_info_schema, job_info_schema,
     job_result_schema, node_info_schema, held_schema, token_entry_schema, assignment_schema,
     sweep_work_schema, report_schema, verdict_entry_schema, target_schema, job_counts_schema,
-    submitted_schema, usage_info_schema, held_tree_schema, dataset_info_schema, digest_entry_schema,
-    pilot_claim_schema;
+    submitted_schema, usage_info_schema, held_tree_schema, pool_trouble_schema, dataset_info_schema,
+    digest_entry_schema, pilot_claim_schema, reused_job_schema, gone_job_schema;
 
 #endif

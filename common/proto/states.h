@@ -95,15 +95,16 @@ enum job_cancelling { CANCEL_NOW = 1, CANCEL_DRAIN = 2 };
     X(SWEEP_CANCELLED, 5, "cancelled")
 
 /* reasons why an attempt has no result: number, its name in retry:, its meaning */
-#define CAUSES(X)                                                                        \
-    X(CAUSE_NONE, 0, "none", "nothing went wrong")                                       \
-    X(CAUSE_FAILED, 1, "failed", "its process exited with another code than 0")          \
-    X(CAUSE_SIGNAL, 2, "signal", "a signal ended its process")                           \
-    X(CAUSE_TIMEOUT, 3, "timeout", "it ran for longer than resources: time: allows")     \
-    X(CAUSE_OOM, 4, "oom", "it ran out of memory")                                       \
-    X(CAUSE_NODE_LOST, 5, "node-lost", "its worker, or the machine, was gone too long")  \
-    X(CAUSE_PREEMPTED, 6, "preempted", "its place was taken away, by Slurm or an admin") \
-    X(CAUSE_WALLTIME, 7, "walltime", "it was preempted, as the time of its pilot was over")
+#define CAUSES(X)                                                                           \
+    X(CAUSE_NONE, 0, "none", "nothing went wrong")                                          \
+    X(CAUSE_FAILED, 1, "failed", "its process exited with another code than 0")             \
+    X(CAUSE_SIGNAL, 2, "signal", "a signal ended its process")                              \
+    X(CAUSE_TIMEOUT, 3, "timeout", "it ran for longer than resources: time: allows")        \
+    X(CAUSE_OOM, 4, "oom", "it ran out of memory")                                          \
+    X(CAUSE_NODE_LOST, 5, "node-lost", "its worker, or the machine, was gone too long")     \
+    X(CAUSE_PREEMPTED, 6, "preempted", "its place was taken away, by Slurm or an admin")    \
+    X(CAUSE_WALLTIME, 7, "walltime", "it was preempted, as the time of its pilot was over") \
+    X(CAUSE_ENVIRONMENT, 8, "environment", "its node lacks its environment or a module")
 
 /* ludwigd's answers to a report */
 #define VERDICTS(X)                                                              \

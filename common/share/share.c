@@ -272,6 +272,28 @@ struct share_dir *share_open_dir(const struct share_dir *at, const char *path, s
     return NULL;
 }
 
+struct share_dir *share_enter(const struct share_dir *at, const char *name, struct err *e)
+{
+    struct share_stat st;
+    int fd;
+
+    if (strchr(name, '/') != NULL || share_stat(at, name, &st, e) < 0)
+        return NULL;
+    if (st.type != SHARE_FOLDER) {
+        err_set(e, ERR_DENIED, "%s is no folder%s", name,
+                st.type == SHARE_LINK ? " but a link, which is not followed" : "");
+        return NULL;
+    }
+    if (at->fd < 0)
+        return new_dir(-1, at->line, share_sftp_path(at, name), at->is_client);
+    fd = openat(at->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) {
+        (void)fail_at(at, "open", name, e);
+        return NULL;
+    }
+    return new_dir(fd, NULL, at->path == NULL ? NULL : path_join(at->path, name), at->is_client);
+}
+
 void share_close(struct share_dir *d)
 {
     if (d == NULL)

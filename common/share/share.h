@@ -67,6 +67,8 @@ struct share_dir *share_open_mount(const char *root, struct err *e);
 /* root: "" or an absolute path on the server.  s stays the caller's and must outlive the folder. */
 struct share_dir *share_open_sftp(struct sftp *s, const char *root);
 struct share_dir *share_open_dir(const struct share_dir *at, const char *path, struct err *e);
+/* The folder of that name, which is one name and no symlink. */
+struct share_dir *share_enter(const struct share_dir *at, const char *name, struct err *e);
 void share_close(struct share_dir *d); /* NULL is fine */
 
 /* The folder's descriptor, for direct system calls; -1: the folder is reached over SFTP. */

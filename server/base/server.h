@@ -10,6 +10,7 @@
 #include "server/base/conf.h"
 #include "server/db/db.h"
 
+struct backup;
 struct conns;
 struct inbox;
 struct jails;
@@ -38,6 +39,7 @@ struct server {
     struct jails *jails; /* NULL: no users' folders are followed */
     struct inbox *inbox;
     struct sshd *sshd;        /* NULL: none */
+    struct backup *backup;    /* that is being made; NULL: none */
     uv_timer_t last_call;     /* while leaving: when ludwigd ends although a peer does not read */
     const char *server_id;    /* made with the database, 16 hex digits */
     struct token incarnation; /* made at each start */

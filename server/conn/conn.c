@@ -232,6 +232,9 @@ void conns_bury(struct server *sv)
         free(c->user);
         arena_destroy(c->claims);
         cached_trees_free(&c->holdings);
+        for (size_t i = 0; i < c->n_lacks; i++)
+            free(c->lacks[i].what);
+        free(c->lacks);
         free(c);
     }
 }

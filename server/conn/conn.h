@@ -27,6 +27,12 @@ struct server;
 struct subscription;
 struct unfinished;
 
+/* Something that a sweep needs and a worker's node has not: fit.h. */
+struct lack {
+    int64_t sweep;
+    char *what;
+};
+
 struct conn {
     struct server *sv;
     int64_t number; /* never used twice while ludwigd runs */
@@ -37,6 +43,7 @@ struct conn {
     struct groups groups; /* from the kernel; else looked up once they are needed */
     bool has_groups;
     bool is_admin;
+    bool is_open;             /* made of files that others may read: nothing secret goes there */
     bool greeted;             /* hello was answered */
     unsigned role;            /* FROM_CLIENT or FROM_WORKER, 0 before hello */
     int64_t worker;           /* its row in the table of workers, 0: none registered */
@@ -58,16 +65,18 @@ struct conn {
     const char *boot_id;          /* of the machine it runs on */
     struct cached_trees holdings; /* trees that the worker says it holds */
     int64_t expected_sweep;       /* the worker was last told to expect its data; 0: none */
-    int64_t load_milli;           /* of its machine; SCHEMA_NONE: not known */
-    int64_t load_at_ms;           /* when the worker said so; 0: never */
-    int64_t load_asked_ms;        /* when the worker was asked last; 0: never */
-    bool has_submits;             /* it may have opened sweeps that it did not end */
-    int64_t awaited_pass;         /* pass whose news it waits for; 0: none */
-    bool is_waiting;              /* its unfinished request waits for work done elsewhere */
-    bool is_ending;       /* no more messages are taken; closed once the peer has read all */
-    bool is_finished;     /* the channel was told so */
-    uint64_t ends_ms;     /* of the loop's clock: when a finished connection is closed anyway */
-    size_t pending_bytes; /* answers of this turn, not yet given to the channel */
+    struct lack *lacks;           /* of a worker, in the order in which they were found */
+    size_t n_lacks, lacks_capacity;
+    int64_t load_milli;    /* of its machine; SCHEMA_NONE: not known */
+    int64_t load_at_ms;    /* when the worker said so; 0: never */
+    int64_t load_asked_ms; /* when the worker was asked last; 0: never */
+    bool has_submits;      /* it may have opened sweeps that it did not end */
+    int64_t awaited_pass;  /* pass whose news it waits for; 0: none */
+    bool is_waiting;       /* its unfinished request waits for work done elsewhere */
+    bool is_ending;        /* no more messages are taken; closed once the peer has read all */
+    bool is_finished;      /* the channel was told so */
+    uint64_t ends_ms;      /* of the loop's clock: when a finished connection is closed anyway */
+    size_t pending_bytes;  /* answers of this turn, not yet given to the channel */
     struct unfinished *unfinished;      /* its request that goes on in later turns: dispatch.c */
     struct subscription *subscriptions; /* list: subscribe.c */
 };

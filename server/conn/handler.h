@@ -16,7 +16,7 @@ struct ask {
     struct conn *conn;
     const struct envelope *envelope;
     struct arena *arena;         /* request and reply live here */
-    int64_t progress[3];         /* zero at first; kept while the handler answers 1 */
+    int64_t progress[5];         /* zero at first; kept while the handler answers 1 */
     struct request_task *errand; /* NULL: none was begun */
 };
 

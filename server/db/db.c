@@ -5,10 +5,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <sqlite3.h>
 
@@ -188,17 +191,52 @@ static const struct {
 
 /* ---- opening ---- */
 
-/* EXCLUSIVE comes before WAL: then there is no shared memory file, and no other process gets in. */
+/* EXCLUSIVE comes before WAL: then there is no shared memory file, and no other process gets in.
+ * What auto_vacuum says must be said before anything is written. */
 static const char *const pragmas[] = {
+    "PRAGMA auto_vacuum = INCREMENTAL",
     "PRAGMA locking_mode = EXCLUSIVE",
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = OFF",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA trusted_schema = OFF",
+    "PRAGMA secure_delete = ON", /* values that were passed do not stay in free space */
     "PRAGMA cache_size = -4000", /* KiB; a bigger one is memory an idle ludwigd would sit on */
     "PRAGMA journal_size_limit = 67108864",
 };
+
+/* A file of an earlier ludwigd's never gets smaller until it was written anew.  That needs as much
+ * room again for a moment; where there is none, the file stays as it is. */
+static int make_shrinkable(sqlite3 *handle, struct err *e)
+{
+    char *mode = ask_pragma(handle, "PRAGMA auto_vacuum", e);
+    bool is_fixed = mode != NULL && strcmp(mode, "0") == 0;
+    int rc = mode == NULL ? -1 : 0;
+
+    free(mode);
+    if (is_fixed)
+        (void)sqlite3_exec(handle,
+                           "PRAGMA temp_store = FILE; PRAGMA auto_vacuum = INCREMENTAL; VACUUM;"
+                           "PRAGMA temp_store = MEMORY",
+                           NULL, NULL, NULL);
+    return rc;
+}
+
+/* Variables that were passed to jobs are in the database.  SQLite gives the log beside it the same
+ * mode; where the file cannot be opened, SQLite says why. */
+static void close_to_others(const char *path)
+{
+    char *log = mem_printf("%s-wal", path);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd >= 0) {
+        (void)fchmod(fd, 0600);
+        close(fd);
+    }
+    (void)chmod(log, 0600);
+    free(log);
+}
 
 struct db *db_open(const char *path, struct err *e)
 {
@@ -209,6 +247,7 @@ struct db *db_open(const char *path, struct err *e)
 
     for (int i = 0; i < SQL_COUNT; i++)
         db->stmts[i] = (struct stmt){ .db = db, .name = (enum sql_name)i };
+    close_to_others(path);
     if (sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK) {
         db_error(db->handle, e, "open");
         goto fail;
@@ -221,7 +260,8 @@ struct db *db_open(const char *path, struct err *e)
     mode = ask_pragma(db->handle, "PRAGMA journal_mode", e);
     if (mode != NULL && strcmp(mode, "wal") != 0)
         err_set(e, ERR_FAILED, "database: write-ahead logging does not work here (%s)", mode);
-    else if (mode != NULL && db_migrate(db->handle, e) == 0) {
+    else if (mode != NULL && make_shrinkable(db->handle, e) == 0 &&
+             db_migrate(db->handle, e) == 0) {
         free(mode);
         return db;
     }
@@ -242,6 +282,69 @@ void db_close(struct db *db)
         sqlite3_finalize(db->stmts[i].handle);
     sqlite3_close(db->handle);
     free(db);
+}
+
+/* ---- a copy ---- */
+
+enum { BACKUP_STEP_PAGES = 256 }; /* 1 MiB, between which messages are answered */
+
+struct db_backup {
+    sqlite3 *to;
+    sqlite3_backup *copy;
+};
+
+struct db_backup *db_backup_begin(struct db *db, const char *path, struct err *e)
+{
+    struct db_backup *b = mem_alloc(sizeof *b);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd < 0) {
+        err_sys(e, "create %s", path);
+        free(b);
+        return NULL;
+    }
+    close(fd);
+    if (sqlite3_open_v2(path, &b->to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ==
+            SQLITE_OK &&
+        sqlite3_exec(b->to, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL) == SQLITE_OK)
+        b->copy = sqlite3_backup_init(b->to, "main", db->handle, "main");
+    if (b->copy != NULL)
+        return b;
+    db_error(b->to, e, "begin a copy");
+    db_backup_end(b);
+    return NULL;
+}
+
+/* Copies are kept, and read, where values that were passed to jobs must not be. */
+static int forget_passed(struct db_backup *b, struct err *e)
+{
+    int rc = sqlite3_backup_finish(b->copy);
+
+    b->copy = NULL;
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(b->to, "PRAGMA secure_delete = ON; DELETE FROM passed", NULL, NULL, NULL);
+    return rc == SQLITE_OK ? 0 : db_error(b->to, e, "complete a copy");
+}
+
+/* Somebody is just writing: later. */
+int db_backup_step(struct db_backup *b, struct err *e)
+{
+    int rc = sqlite3_backup_step(b->copy, BACKUP_STEP_PAGES);
+
+    if (rc == SQLITE_DONE)
+        return forget_passed(b, e);
+    if (rc == SQLITE_OK || rc == SQLITE_BUSY || rc == SQLITE_LOCKED)
+        return 1;
+    return err_set(e, ERR_FAILED, "database: copy it: %s", sqlite3_errstr(rc));
+}
+
+void db_backup_end(struct db_backup *b)
+{
+    if (b == NULL)
+        return;
+    (void)sqlite3_backup_finish(b->copy);
+    sqlite3_close(b->to);
+    free(b);
 }
 
 /* ---- asking ---- */

@@ -63,6 +63,14 @@ int db_get(struct db *db, struct err *e, enum sql_name name, const char *format,
 int64_t db_last_id(struct db *db);
 int64_t db_changes(struct db *db); /* rows written since it was opened: for bounding a turn */
 
+/* A copy of the database at path, which must not be there, taken in steps between which the database may be
+ * changed: the copy is as the database is at the last step. */
+struct db_backup;
+struct db_backup *db_backup_begin(struct db *db, const char *path, struct err *e);
+int db_backup_step(struct db_backup *b,
+                   struct err *e);       /* 1: there is more, 0: it is complete, -1 */
+void db_backup_end(struct db_backup *b); /* also one that is not complete; NULL is fine */
+
 /* Savepoints nest.  A commit or a rollback also ends every statement in use. */
 int db_begin(struct db *db, struct err *e);
 int db_commit(struct db *db, struct err *e);

@@ -171,10 +171,44 @@
 /* sweeps that are not over, of which there are few */
 #define MIGRATION_6 "CREATE INDEX sweep_live ON sweep(state) WHERE state IN (1, 2);"
 
-/* clang-format on */
+/* what keeps a pool from pilots for now */
+#define MIGRATION_7 "ALTER TABLE pool ADD COLUMN trouble TEXT;"
+
+/* jobs that wait for the same job of an earlier sweep */
+#define MIGRATION_8                                                                                \
+    "ALTER TABLE job ADD COLUMN follows INTEGER;"                                                  \
+    "CREATE INDEX job_follows ON job(follows) WHERE follows IS NOT NULL;"
+
+/* results that are not on the share any more, and sweeps that were removed */
+#define MIGRATION_9                                                                                \
+    "ALTER TABLE job ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;" /* its result: not reused */     \
+    /* when its rows went; what it took counts for good */                                         \
+    "ALTER TABLE sweep ADD COLUMN removed_at INTEGER NOT NULL DEFAULT 0;"                          \
+    "CREATE INDEX reused_job ON reused(job);"
+
+/* what people write on sweeps; tags: "good,paper", NULL: none */
+#define MIGRATION_10                                                                                \
+    "ALTER TABLE sweep ADD COLUMN note TEXT;"                                                      \
+    "ALTER TABLE sweep ADD COLUMN tags TEXT;"
+
+/* variables of the submitting shell */
+#define MIGRATION_11                                                                               \
+    "CREATE TABLE passed(sweep INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,"         \
+    " PRIMARY KEY(sweep, name)) WITHOUT ROWID;"                                                    \
+    /* However a sweep ends, or goes: its values go with it. */                                    \
+    "CREATE TRIGGER passed_ended AFTER UPDATE OF state ON sweep WHEN new.state NOT IN (0, 1, 2)"   \
+    " BEGIN DELETE FROM passed WHERE sweep = new.id; END;"                                         \
+    "CREATE TRIGGER passed_removed AFTER DELETE ON sweep"                                          \
+    " BEGIN DELETE FROM passed WHERE sweep = old.id; END;"
+
+/* jobs that are not over, of which a configuration has few */
+#define MIGRATION_12 "CREATE INDEX job_live ON job(param, rep) WHERE state NOT IN (4, 5, 6);"
 
 /* the n-th step leads to version n */
-#define MIGRATIONS(X) \
-    X(MIGRATION_1) X(MIGRATION_2) X(MIGRATION_3) X(MIGRATION_4) X(MIGRATION_5) X(MIGRATION_6)
+#define MIGRATIONS(X)                                                       \
+    X(MIGRATION_1) X(MIGRATION_2) X(MIGRATION_3) X(MIGRATION_4) X(MIGRATION_5) \
+    X(MIGRATION_6) X(MIGRATION_7) X(MIGRATION_8) X(MIGRATION_9) X(MIGRATION_10) \
+    X(MIGRATION_11) X(MIGRATION_12)
+/* clang-format on */
 
 #endif

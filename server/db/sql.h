@@ -19,37 +19,60 @@
       "SELECT id FROM sweep WHERE state = SWEEP_OPEN AND opened_by = ? AND begin_id = ?")               \
     X(SQL_OPEN_OF_CONN, "SELECT id FROM sweep WHERE state = SWEEP_OPEN AND opened_by = ?")              \
     X(SQL_OPEN_ALL, "SELECT id FROM sweep WHERE state = SWEEP_OPEN")                                    \
+    X(SQL_SWEEPS_UNFINISHED,                                                                            \
+      "SELECT count(*) FROM sweep WHERE state IN (SWEEP_RUNNING, SWEEP_PAUSED)")                        \
     X(SQL_SWEEP_ADD,                                                                                    \
       "INSERT INTO sweep(project, uid, user, name, state, priority, reps, reuse, nodes, work,"          \
       " work_digest, cpus_milli, gpus_milli, memory_bytes, time_ms, batch, pools, retry, metric,"       \
       " goal, opened_by, begin_id, chain, stamp, submitted_at, known_as)"                               \
       " VALUES(?, ?, ?, ?, SWEEP_OPEN, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") \
     X(SQL_OPEN_GET, "SELECT project, reps, reuse, work_digest, stamp, chain, chunks, sent,"             \
-                    " configs, jobs, reused FROM sweep"                                                 \
+                    " configs, jobs, reused,"                                                           \
+                    " (SELECT name FROM project p WHERE p.id = sweep.project) FROM sweep"               \
                     " WHERE id = ? AND state = SWEEP_OPEN AND opened_by = ?")                           \
     X(SQL_OPEN_TAKEN, "UPDATE sweep SET chain = ?2, chunks = chunks + 1, sent = ?3, configs = ?4,"      \
-                      " jobs = ?5, reused = ?6, n_queued = ?5, n_ready = ?5 WHERE id = ?1")             \
+                      " jobs = ?5, reused = ?6, n_queued = n_queued + ?7, n_ready = n_ready + ?8"       \
+                      " WHERE id = ?1")                                                                 \
     X(SQL_DIGEST_FIND, "SELECT param FROM digest WHERE project = ? AND digest = ?")                     \
     X(SQL_DIGEST_ADD, "INSERT OR IGNORE INTO digest(project, digest, param) VALUES(?, ?, ?)")           \
     X(SQL_PARAMS_AFTER, "SELECT id, project, digest FROM param WHERE id > ? ORDER BY id")               \
     X(SQL_PARAM_ADD, "INSERT INTO param(project, no, digest, value) VALUES(?, ?, ?, ?)")                \
     X(SQL_CONFIG_ADD, "INSERT OR IGNORE INTO config(sweep, param) VALUES(?, ?)")                        \
     X(SQL_DONE_SAME_WORK, "SELECT id FROM job WHERE state = JOB_DONE AND param = ? AND rep = ?"         \
-                          " AND work_digest = ? LIMIT 1")                                               \
+                          " AND gone = 0 AND work_digest = ? LIMIT 1")                                  \
     X(SQL_DONE_ANY_WORK,                                                                                \
-      "SELECT id FROM job WHERE state = JOB_DONE AND param = ? AND rep = ? LIMIT 1")                    \
+      "SELECT id FROM job WHERE state = JOB_DONE AND param = ? AND rep = ? AND gone = 0 LIMIT 1")       \
+    /* that is queued or runs in another sweep; the last parameter: with this work, NULL: with any */   \
+    X(SQL_LIVE_LIKE,                                                                                    \
+      "SELECT j.id FROM job j JOIN sweep s ON s.id = j.sweep WHERE j.param = ?1 AND j.rep = ?2"         \
+      " AND j.state NOT IN (JOB_IS_OVER) AND j.follows IS NULL AND s.state <> SWEEP_OPEN"               \
+      " AND s.id <> ?3 AND (?4 IS NULL OR j.work_digest = ?4) ORDER BY j.state DESC, j.id LIMIT 1")     \
     X(SQL_REUSED_ADD, "INSERT INTO reused(sweep, job) VALUES(?, ?)")                                    \
     X(SQL_JOB_NAME_TAKEN, "SELECT 1 FROM job WHERE param = ? AND name = ?")                             \
     X(SQL_JOB_ADD, "INSERT INTO job(sweep, no, queue_order, param, rep, name, work_digest, state,"      \
-                   " queued_at, version) VALUES(?1, ?2, ?2, ?3, ?4, ?5, ?6, JOB_QUEUED, ?7, ?8)")       \
-    X(SQL_SWEEP_SHOW, "UPDATE sweep SET state = ?2, submitted_at = ?3, ended_at = ?4,"                  \
-                      " version = ?5, opened_by = 0 WHERE id = ?1")                                     \
+                   " queued_at, version, follows) VALUES(?1, ?2, ?9, ?3, ?4, ?5, ?6, JOB_QUEUED,"       \
+                   " ?7, ?8, ?10)")                                                                     \
+    X(SQL_REUSED_GONE, "DELETE FROM reused WHERE sweep = ? AND job = ?")                                \
+    X(SQL_JOB_GONE, "UPDATE job SET gone = 1 WHERE id = ? RETURNING param, rep")                        \
+    X(SQL_OPEN_GREW, "UPDATE sweep SET jobs = ?2, reused = ?3, n_queued = n_queued + ?4,"               \
+                     " n_ready = n_ready + ?5 WHERE id = ?1")                                           \
+    X(SQL_REUSED_RUN,                                                                                   \
+      "SELECT p.no, j.name FROM job j JOIN param p ON p.id = j.param WHERE j.id = ?")                   \
+    X(SQL_SWEEP_SHOW, "UPDATE sweep SET state = SWEEP_RUNNING, submitted_at = ?2, opened_by = 0"        \
+                      " WHERE id = ?1")                                                                 \
     X(SQL_DONE_OTHERWISE,                                                                               \
       "SELECT count(*) FROM job n WHERE n.sweep = ?1 AND n.no > ?2"                                     \
-      " AND n.no <= ?3 AND EXISTS(SELECT 1 FROM job d WHERE d.state = JOB_DONE"                         \
-      " AND d.param = n.param AND d.rep = n.rep)")                                                      \
-    X(SQL_SUBMITTED, "SELECT p.name, s.configs, s.reps, s.jobs, s.reused FROM sweep s"                  \
-                     " JOIN project p ON p.id = s.project WHERE s.id = ?")                              \
+      " AND n.no <= ?3 AND n.follows IS NULL AND EXISTS(SELECT 1 FROM job d WHERE d.state = JOB_DONE"   \
+      " AND d.gone = 0 AND d.param = n.param AND d.rep = n.rep)")                                       \
+    X(SQL_FOLLOWED_SWEEPS, "SELECT min(o.sweep), max(o.sweep) FROM job j JOIN job o"                    \
+                           " ON o.id = j.follows WHERE j.sweep = ? AND j.follows IS NOT NULL")          \
+    X(SQL_SUBMITTED,                                                                                    \
+      "SELECT p.name, s.configs, s.reps, s.n_queued, s.n_ready, s.reused FROM sweep s"                  \
+      " JOIN project p ON p.id = s.project WHERE s.id = ?")                                             \
+    X(SQL_PASSED_SET, "INSERT OR REPLACE INTO passed(sweep, name, value) VALUES(?, ?, ?)")              \
+    X(SQL_PASSED_GET, "SELECT name, value FROM passed WHERE sweep = ?")                                 \
+    X(SQL_PASSED_TIDY, "DELETE FROM passed WHERE sweep = ?1 AND NOT EXISTS(SELECT 1 FROM sweep"         \
+                       " WHERE id = ?1 AND state IN (SWEEP_OPEN, SWEEP_RUNNING, SWEEP_PAUSED))")        \
     X(SQL_CLEAR_CLOSE, "UPDATE sweep SET opened_by = -1 WHERE id = ? AND state = SWEEP_OPEN")           \
     X(SQL_CLEAR_JOBS, "DELETE FROM job WHERE id IN"                                                     \
                       " (SELECT id FROM job WHERE sweep = ? ORDER BY no LIMIT ?)")                      \
@@ -67,8 +90,10 @@
     " a.started_at, a.ended_at, a.cpu_ms FROM attempt a JOIN job j ON j.id = a.job"
 
 #define SQL_ATTEMPTS(X)                                                                                                  \
-    X(SQL_JOB_LOAD, "SELECT sweep, no, state, cancelled, held, forgiven,"                                                \
-                    " queue_order IS NOT NULL, attempt FROM job WHERE id = ?")                                           \
+    X(SQL_JOB_LOAD,                                                                                                      \
+      "SELECT sweep, no, state, cancelled, held, forgiven,"                                                              \
+      " queue_order IS NOT NULL, attempt, coalesce(follows, 0),"                                                         \
+      " (SELECT o.state FROM job o WHERE o.id = job.follows AND o.gone = 0) FROM job WHERE id = ?")                      \
     /* the last column: its batch was lost, and an earlier member had not ended */                                       \
     X(SQL_JOB_ATTEMPTS,                                                                                                  \
       "SELECT state, no, id, cause, exit_code, signal, reason, state = ATTEMPT_LOST AND batch < id"                      \
@@ -76,7 +101,16 @@
       " AND b.batch = a.batch AND (b.state <= ATTEMPT_LAST_LIVE OR b.state = ATTEMPT_LOST))"                             \
       " FROM attempt a WHERE job = ? ORDER BY no")                                                                       \
     X(SQL_JOB_UPDATE, "UPDATE job SET state = ?2, queue_order = ?3, version = ?4, ended_at = ?5,"                        \
-                      " attempt = ?6, reason = ?7 WHERE id = ?1")                                                        \
+                      " attempt = ?6, reason = ?7, follows = ?8 WHERE id = ?1")                                          \
+    /* one that waits for the job; of these the first whose sweep is not open */                                         \
+    X(SQL_FOLLOWER_NEXT,                                                                                                 \
+      "SELECT j.id FROM job j JOIN sweep s ON s.id = j.sweep WHERE j.follows = ?"                                        \
+      " AND j.state = JOB_QUEUED ORDER BY s.state = SWEEP_OPEN, j.id LIMIT 1")                                           \
+    X(SQL_FOLLOWERS_TURN, "UPDATE job SET follows = ?2 WHERE follows = ?1 AND id <> ?2 AND EXISTS"                       \
+                          " (SELECT 1 FROM job f JOIN sweep s ON s.id = f.sweep WHERE f.id = ?2"                         \
+                          " AND s.state <> SWEEP_OPEN)")                                                                 \
+    X(SQL_FOLLOWER_ENDS, "DELETE FROM job WHERE id = ?")                                                                 \
+    X(SQL_SWEEP_REUSES, "UPDATE sweep SET reused = reused + 1 WHERE id = ?")                                             \
     X(SQL_JOB_CANCEL, "UPDATE job SET cancelled = ?2 WHERE id = ?1")                                                     \
     X(SQL_JOB_HOLD, "UPDATE job SET held = ?2 WHERE id = ?1")                                                            \
     X(SQL_JOB_FORGIVE, "UPDATE job SET cancelled = 0, held = 0, forgiven = attempts WHERE id = ?")                       \
@@ -98,6 +132,8 @@
                          " started_at = CASE WHEN started_at = 0 THEN ?4 ELSE started_at END,"                           \
                          " ended_at = 0, cause = CAUSE_NONE, reason = NULL"                                              \
                          " WHERE id = ?1")                                                                               \
+    X(SQL_ATTEMPT_DELAYED, "UPDATE attempt SET seq = max(seq, ?2), reason = ?3 WHERE id = ?1")                           \
+    X(SQL_JOB_DELAYED, "UPDATE job SET version = ?2 WHERE id = ?1")                                                      \
     X(SQL_ATTEMPT_END,                                                                                                   \
       "UPDATE attempt SET state = ?2, seq = max(seq, ?3), started_at = ?4, ended_at = ?5,"                               \
       " exit_code = ?6, signal = ?7, reason = ?8, run_path = ?9, max_rss_bytes = ?10,"                                   \
@@ -145,6 +181,7 @@
     X(SQL_SWEEP_NEEDS, "SELECT uid, cpus_milli, gpus_milli, memory_bytes, ran_jobs, ran_ms,"                             \
                        " nodes, batch, user, time_ms FROM sweep WHERE id = ?")                                           \
     X(SQL_SWEEP_REFUSE, "UPDATE sweep SET refused = ?2 WHERE id = ?1")                                                   \
+    X(SQL_SWEEP_NAME, "SELECT name FROM sweep WHERE id = ?")                                                             \
     X(SQL_SWEEP_WORK, "SELECT p.name, s.user, s.work FROM sweep s JOIN project p"                                        \
                       " ON p.id = s.project WHERE s.id = ?")                                                             \
     X(SQL_QUEUE_HEAD, "SELECT j.id, j.no, j.rep, j.name, j.attempts, p.no, p.digest, p.value"                            \
@@ -153,7 +190,7 @@
                       " ORDER BY j.queue_order LIMIT ?")                                                                 \
     X(SQL_STARTED_COUNT,                                                                                                 \
       "SELECT count(*) FROM attempt WHERE job = ? AND started_at > 0"                                                    \
-      " AND state <> ATTEMPT_RECALLED") /* recalled ones do not count: see ATTEMPT_STATES */                             \
+      " AND state <> ATTEMPT_RECALLED AND cause <> CAUSE_ENVIRONMENT") /* whose program was not begun */                 \
     X(SQL_ATTEMPT_INSERT, "INSERT INTO attempt(job, sweep, no, token, worker, state, assigned_at,"                       \
                           " batch) VALUES(?, ?, ?, ?, ?, ATTEMPT_ASSIGNED, ?, ?)")                                       \
     X(SQL_ATTEMPT_LEADS, "UPDATE attempt SET batch = id WHERE id = ?")                                                   \
@@ -192,31 +229,42 @@
 /* ---- statements that only read ---- */
 
 /* the columns that row_sweep_row reads */
-#define SWEEP_COLUMNS                                                                                \
-    "s.id, p.name, s.name, coalesce(s.known_as, s.user), s.state, s.priority, s.configs,"            \
-    " s.reps, s.reused, s.submitted_at, s.ended_at, s.uid, s.ran_jobs, s.ran_ms, s.metric, s.goal,"  \
-    " (SELECT x.refused FROM sweep_pool x WHERE x.sweep = s.id"                                      \
-    " AND x.refused IS NOT NULL AND s.state IN (SWEEP_RUNNING, SWEEP_PAUSED) LIMIT 1), JOB_COUNTERS" \
+#define SWEEP_COLUMNS                                                                               \
+    "s.id, p.name, s.name, coalesce(s.known_as, s.user), s.state, s.priority, s.configs,"           \
+    " s.reps, s.reused, s.submitted_at, s.ended_at, s.uid, s.ran_jobs, s.ran_ms, s.metric, s.goal," \
+    " (SELECT coalesce(x.refused, q.trouble) FROM sweep_pool x JOIN pool q ON q.id = x.pool"        \
+    " WHERE x.sweep = s.id AND s.state IN (SWEEP_RUNNING, SWEEP_PAUSED)"                            \
+    " AND (x.refused IS NOT NULL OR (q.trouble IS NOT NULL AND s.n_ready > 0))"                     \
+    " ORDER BY x.refused IS NULL LIMIT 1), s.jobs, s.note, s.tags,"                                 \
+    " JOB_COUNTERS"                                                                                 \
     " FROM sweep s JOIN project p ON p.id = s.project"
 
 #define SQL_QUERY(X)                                                                                                    \
-    X(SQL_SWEEP_OWNER, "SELECT uid, user FROM sweep WHERE id = ? AND state > SWEEP_OPEN")                               \
-    X(SQL_SWEEP_INFO, "SELECT " SWEEP_COLUMNS " WHERE s.id = ? AND s.state > SWEEP_OPEN")                               \
-    X(SQL_SWEEP_PAGE, "SELECT " SWEEP_COLUMNS " WHERE s.id < ? AND s.state > SWEEP_OPEN"                                \
-                      " ORDER BY s.id DESC LIMIT ?")                                                                    \
+    X(SQL_SWEEP_OWNER, "SELECT uid, user FROM sweep WHERE id = ? AND state > SWEEP_OPEN"                                \
+                       " AND removed_at = 0")                                                                           \
+    X(SQL_SWEEP_INFO, "SELECT " SWEEP_COLUMNS " WHERE s.id = ? AND s.state > SWEEP_OPEN"                                \
+                      " AND s.removed_at = 0")                                                                          \
+    X(SQL_SWEEP_PAGE,                                                                                                   \
+      "SELECT " SWEEP_COLUMNS " WHERE s.id < ? AND s.state > SWEEP_OPEN AND s.removed_at = 0"                           \
+      " ORDER BY s.id DESC LIMIT ?")                                                                                    \
     X(SQL_JOB_NEXT, "SELECT id, no FROM job WHERE sweep = ? AND no BETWEEN ? AND ?"                                     \
                     " ORDER BY no LIMIT 1")                                                                             \
     X(SQL_JOB_PAGE, "SELECT id, no, state FROM job WHERE sweep = ? AND no > ? AND no <= ?"                              \
                     " ORDER BY no LIMIT ?")                                                                             \
-    X(SQL_JOB_INFO,                                                                                                     \
-      "SELECT j.sweep, j.no, q.no, j.name, j.rep, j.state, j.reason, j.queued_at, j.ended_at,"                          \
+    X(SQL_JOB_INFO, /* ended_at as the worker measured it: ludwigd may have been away then */                           \
+      "SELECT j.sweep, j.no, q.no, j.name, j.rep, j.state, j.reason, j.queued_at,"                                      \
+      " CASE WHEN a.ended_at > 0 AND (j.state, a.state) IN (VALUES(JOB_DONE, ATTEMPT_DONE),"                            \
+      " (JOB_FAILED, ATTEMPT_FAILED), (JOB_CANCELLED, ATTEMPT_CANCELLED))"                                              \
+      " THEN a.ended_at ELSE j.ended_at END,"                                                                           \
       " q.value, a.no, a.state, a.exit_code, a.signal, a.reason, a.started_at, w.node, a.cause,"                        \
-      " j.held, w.partition"                                                                                            \
+      " j.held, w.partition, (SELECT o.sweep || '.' || o.no FROM job o WHERE o.id = j.follows),"                        \
+      " (SELECT s.state FROM sweep s WHERE s.id = j.sweep)"                                                             \
       " FROM job j JOIN param q ON q.id = j.param LEFT JOIN attempt a ON a.id = j.attempt"                              \
       " LEFT JOIN worker w ON w.id = a.worker WHERE j.id = ?")                                                          \
-    X(SQL_JOB_RESULT, "SELECT j.sweep, j.no, q.no, j.rep, j.state, q.value, j.attempt, j.name,"                         \
-                      " j.reason, a.reason FROM job j JOIN param q ON q.id = j.param"                                   \
-                      " LEFT JOIN attempt a ON a.id = j.attempt WHERE j.id = ?")                                        \
+    X(SQL_JOB_RESULT,                                                                                                   \
+      "SELECT j.sweep, j.no, q.no, j.rep, j.state, q.value, j.attempt, j.name,"                                         \
+      " j.reason, a.reason, a.no, a.state FROM job j JOIN param q ON q.id = j.param"                                    \
+      " LEFT JOIN attempt a ON a.id = j.attempt WHERE j.id = ?")                                                        \
     X(SQL_JOB_METRICS, "SELECT name, value, step, least, most, n FROM metric WHERE attempt = ?"                         \
                        " ORDER BY name LIMIT ?")                                                                        \
     X(SQL_REUSED_PAGE, "SELECT job FROM reused WHERE sweep = ? AND job > ? ORDER BY job LIMIT ?")                       \
@@ -250,14 +298,26 @@
     X(SQL_PROJECT_RAN, "SELECT coalesce(sum(ran_jobs), 0), coalesce(sum(ran_ms), 0)"                                    \
                        " FROM sweep WHERE project = ?")                                                                 \
     X(SQL_DONE_REPS, "SELECT count(DISTINCT rep) FROM job WHERE state = JOB_DONE AND param = ?1"                        \
-                     " AND rep < ?2 AND (?3 IS NULL OR work_digest = ?3)")                                              \
+                     " AND rep < ?2 AND gone = 0 AND (?3 IS NULL OR work_digest = ?3)")                                 \
+    X(SQL_LIVE_REPS,                                                                                                    \
+      "SELECT count(DISTINCT j.rep), coalesce(min(j.sweep), 0), coalesce(max(j.sweep), 0) FROM job j"                   \
+      " JOIN sweep s ON s.id = j.sweep WHERE j.param = ?1 AND j.rep < ?2"                                               \
+      " AND j.state NOT IN (JOB_IS_OVER) AND j.follows IS NULL AND s.state <> SWEEP_OPEN"                               \
+      " AND (?3 IS NULL OR j.work_digest = ?3) AND NOT EXISTS(SELECT 1 FROM job d"                                      \
+      " WHERE d.state = JOB_DONE AND d.gone = 0 AND d.param = ?1 AND d.rep = j.rep"                                     \
+      " AND (?3 IS NULL OR d.work_digest = ?3))")                                                                       \
+    X(SQL_PROJECT_UNFINISHED,                                                                                           \
+      "SELECT count(*) FROM sweep WHERE state IN (SWEEP_RUNNING, SWEEP_PAUSED)"                                         \
+      " AND project = ?")                                                                                               \
     X(SQL_JOB_BY_NO, "SELECT id, state, held FROM job WHERE sweep = ? AND no = ?")                                      \
     X(SQL_WHY_SWEEP, "SELECT uid, state, cpus_milli, gpus_milli, memory_bytes, nodes, user,"                            \
                      " priority, refused, time_ms, batch, ran_jobs, ran_ms FROM sweep"                                  \
                      " WHERE id = ?")                                                                                   \
-    X(SQL_WHY_LAST, "SELECT a.no, w.node, a.reason FROM attempt a LEFT JOIN worker w"                                   \
-                    " ON w.id = a.worker WHERE a.job = ? AND a.reason IS NOT NULL"                                      \
-                    " ORDER BY a.no DESC LIMIT 1")                                                                      \
+    X(SQL_WHY_EARLIER,                                                                                                  \
+      "SELECT a.no, w.node, a.reason, a.state, a.cause FROM attempt a LEFT JOIN worker w"                               \
+      " ON w.id = a.worker WHERE a.job = ? AND a.no <> ? AND (a.state IN (ATTEMPT_FAILED,"                              \
+      " ATTEMPT_LOST) OR (a.state = ATTEMPT_RECALLED AND a.reason IS NOT NULL))"                                        \
+      " ORDER BY a.no DESC LIMIT ?")                                                                                    \
     X(SQL_WHY_BEFORE,                                                                                                   \
       "SELECT count(*) FROM (SELECT 1 FROM job WHERE sweep = ? AND queue_order < ?"                                     \
       " LIMIT 10001)")                                                                                                  \
@@ -279,6 +339,28 @@
       " coalesce(sum(s.memory_bytes), 0) FROM (SELECT DISTINCT sweep AS sweep,"                                         \
       " coalesce(batch, id) FROM attempt WHERE worker = ? AND state <= ATTEMPT_LAST_LIVE"                               \
       " AND state <= ATTEMPT_RUNNING) a JOIN sweep s ON s.id = a.sweep")
+
+/* ---- what is removed for good ---- */
+
+#define SQL_REMOVAL(X)                                                                         \
+    X(SQL_REMOVAL_LOOK, "SELECT sweep, no, state, EXISTS(SELECT 1 FROM attempt a"              \
+                        " WHERE a.job = job.id AND a.state <= ATTEMPT_LAST_LIVE) FROM job"     \
+                        " WHERE id = ?")                                                       \
+    X(SQL_REMOVE_METRICS, "DELETE FROM metric WHERE attempt IN"                                \
+                          " (SELECT id FROM attempt WHERE job = ?)")                           \
+    X(SQL_REMOVE_ATTEMPTS, "DELETE FROM attempt WHERE job = ?")                                \
+    X(SQL_REMOVE_FROM_OTHERS, "UPDATE sweep SET reused = reused - 1 WHERE id IN"               \
+                              " (SELECT sweep FROM reused WHERE job = ?)")                     \
+    X(SQL_REMOVE_REUSED, "DELETE FROM reused WHERE job = ?")                                   \
+    X(SQL_REMOVE_JOB, "DELETE FROM job WHERE id = ?")                                          \
+    X(SQL_LABEL_GET, "SELECT tags FROM sweep WHERE id = ?")                                    \
+    X(SQL_LABEL_SET, "UPDATE sweep SET name = CASE WHEN ?2 IS NULL THEN name ELSE"             \
+                     " nullif(?2, '') END, note = CASE WHEN ?3 IS NULL THEN note ELSE"         \
+                     " nullif(?3, '') END, tags = nullif(?4, ''), version = ?5 WHERE id = ?1") \
+    X(SQL_REMOVE_SWEEP, "UPDATE sweep SET removed_at = ?2, version = ?3, work = zeroblob(0),"  \
+                        " nodes = NULL, pools = NULL, retry = NULL WHERE id = ?1")             \
+    X(SQL_FREE_PAGES, "PRAGMA freelist_count")                                                 \
+    X(SQL_SHRINK, "PRAGMA incremental_vacuum(500)")
 
 /* ---- datasets: the trees that sweeps name ---- */
 
@@ -320,6 +402,18 @@
     X(SQL_SWEEP_POOLS, "SELECT pool FROM sweep_pool WHERE sweep = ?")                                                  \
     X(SQL_POOL_OPEN, "SELECT 1 FROM sweep s JOIN sweep_pool x ON x.sweep = s.id"                                       \
                      " WHERE s.state IN (SWEEP_RUNNING, SWEEP_PAUSED) AND x.pool = ? LIMIT 1")                         \
+    X(SQL_POOLS_OPEN,                                                                                                  \
+      "SELECT DISTINCT q.id, q.trouble FROM sweep s JOIN sweep_pool x ON x.sweep = s.id"                               \
+      " JOIN pool q ON q.id = x.pool WHERE s.state IN (SWEEP_RUNNING, SWEEP_PAUSED)")                                  \
+    X(SQL_POOL_SWEEPS, "SELECT s.id FROM sweep s JOIN sweep_pool x ON x.sweep = s.id"                                  \
+                       " WHERE s.state IN (SWEEP_RUNNING, SWEEP_PAUSED) AND x.pool = ?")                               \
+    X(SQL_POOL_TROUBLE, "UPDATE pool SET trouble = ?2 WHERE id = ?1")                                                  \
+    /* of that user; NULL: of all */                                                                                   \
+    X(SQL_POOLS_WITHOUT,                                                                                               \
+      "SELECT DISTINCT q.pool, coalesce(x.refused, q.trouble), q.user FROM sweep s"                                    \
+      " JOIN sweep_pool x ON x.sweep = s.id JOIN pool q ON q.id = x.pool"                                              \
+      " WHERE s.state IN (SWEEP_RUNNING, SWEEP_PAUSED) AND (?1 IS NULL OR q.uid = ?1)"                                 \
+      " AND (x.refused IS NOT NULL OR (q.trouble IS NOT NULL AND s.n_ready > 0)) ORDER BY q.id")                       \
     X(SQL_POOL_ANY, "SELECT 1 FROM pool LIMIT 1")                                                                      \
     /* for that sweep, and for all sweeps with jobs like its own */                                                    \
     X(SQL_POOL_REFUSE,                                                                                                 \
@@ -384,7 +478,8 @@
     X(SQL_REQUESTS_FORGET, "DELETE FROM request WHERE (id, uid) IN"                 \
                            " (SELECT id, uid FROM request WHERE at < ? ORDER BY at LIMIT ?)")
 
-#define SQL_ALL(X) SQL_SUBMIT(X) SQL_ATTEMPTS(X) SQL_QUERY(X) SQL_DATA(X) SQL_PILOTS(X) SQL_TURN(X)
+#define SQL_ALL(X) \
+    SQL_SUBMIT(X) SQL_ATTEMPTS(X) SQL_QUERY(X) SQL_REMOVAL(X) SQL_DATA(X) SQL_PILOTS(X) SQL_TURN(X)
 
 enum sql_name {
 #define X(name, text) name,

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* handle_change.c - cancel, retry, pause and resume jobs, stop ludwigd */
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "common/base/log.h"
+#include "common/base/path.h"
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
 #include "server/conn/handler.h"
 #include "server/conn/permission.h"
 #include "server/pilot/pilots.h"
 #include "server/queue/attempts.h"
+#include "server/queue/passed_env.h"
+#include "server/queue/removal.h"
 
 /* ---- jobs of some targets, a turn's worth at a time ---- */
 
@@ -28,6 +32,8 @@ struct change {
     enum sql_name next;    /* finds the jobs that may change */
     sweep_change_fn whole; /* for a target that is a whole sweep, before its jobs; NULL: nothing */
     bool is_whole_all;     /* `whole` changes its jobs, too */
+    /* For a whole sweep, after its jobs; 1 to be called again; NULL: nothing. */
+    int (*last)(struct server *sv, int64_t sweep, struct err *e);
     struct tally tally;
 };
 
@@ -66,6 +72,8 @@ static int change_target(struct server *sv, struct ask *ask, struct change *chan
         rc = db_get(sv->db, e, change->next, "iii>ii", target->sweep,
                     target->first > *last_no + 1 ? target->first : *last_no + 1,
                     target->last == 0 ? INT64_MAX : target->last, &job, last_no);
+        if (rc == 0 && is_whole && change->last != NULL)
+            return tally_flush(sv, &change->tally, e) < 0 ? -1 : change->last(sv, target->sweep, e);
         if (rc <= 0)
             return rc;
         rc = change->change(sv, job, change->how, &change->tally, e);
@@ -125,6 +133,23 @@ int handle_cancel(struct server *sv, struct ask *ask, const void *request, void 
     return rc;
 }
 
+/* With the variables that the sweeps had from a shell.  A request that fails changes nothing. */
+static int retry_jobs(struct server *sv, struct ask *ask, struct change change,
+                      const struct msg_retry *req, struct msg_changed *rep, struct err *e)
+{
+    const struct target *items = req->targets.items;
+    int rc;
+
+    for (size_t i = 0; i < req->targets.n; i++)
+        if (check_target(sv, ask, &items[i], e) < 0 ||
+            passed_env_renew(sv, items[i].sweep, &req->passed, e) < 0)
+            return -1;
+    rc = change_jobs(sv, ask, change, &req->targets, rep, e);
+    for (size_t i = 0; rc == 0 && i < req->targets.n; i++)
+        rc = passed_env_tidy(sv, items[i].sweep, e);
+    return rc;
+}
+
 int handle_retry(struct server *sv, struct ask *ask, const void *request, void *reply,
                  struct err *e)
 {
@@ -148,7 +173,7 @@ int handle_retry(struct server *sv, struct ask *ask, const void *request, void *
                            name[i]);
         change.how |= 1u << s;
     }
-    return change_jobs(sv, ask, change, &req->targets, reply, e);
+    return retry_jobs(sv, ask, change, req, reply, e);
 }
 
 int handle_pause(struct server *sv, struct ask *ask, const void *request, void *reply,
@@ -176,6 +201,84 @@ int handle_resume(struct server *sv, struct ask *ask, const void *request, void 
                              .whole = sweep_resume };
 
     return change_jobs(sv, ask, change, &req->targets, reply, e);
+}
+
+int handle_remove(struct server *sv, struct ask *ask, const void *request, void *reply,
+                  struct err *e)
+{
+    const struct msg_remove *req = request;
+    struct msg_removed *rep = reply;
+    struct msg_changed changed = { 0 };
+    struct change change = { .event = "remove",
+                             .change = job_remove,
+                             .how = (unsigned)req->step,
+                             .next = SQL_JOB_NEXT,
+                             .last = req->step == REMOVE_END ? sweep_remove : NULL };
+    int rc = change_jobs(sv, ask, change, &req->targets, &changed, e);
+
+    rep->jobs = changed.jobs;
+    if (rc == 0 && req->step == REMOVE_END)
+        turn_add_work(sv->turn, removal_shrink, 0);
+    return rc;
+}
+
+/* ---- labels ---- */
+
+static bool is_tagged(const struct list *tags, const char *tag, size_t n)
+{
+    const char *const *items = tags->items;
+
+    for (size_t i = 0; i < tags->n; i++)
+        if (strlen(items[i]) == n && memcmp(items[i], tag, n) == 0)
+            return true;
+    return false;
+}
+
+static int check_label(const struct msg_label *req, struct err *e)
+{
+    const char *const *tags = req->tags.items;
+
+    for (size_t i = 0; i < req->tags.n; i++)
+        if (!path_is_portable_name(tags[i]) || strpbrk(tags[i], ", #") != NULL)
+            return err_set(e, ERR_USAGE, "'%s' is no tag: letters, digits, . _ and -", tags[i]);
+    for (const char *at = req->name; at != NULL && *at != '\0'; at++)
+        if (iscntrl((unsigned char)*at))
+            return err_set(e, ERR_USAGE, "name: a control character");
+    return 0;
+}
+
+int handle_label(struct server *sv, struct ask *ask, const void *request, void *reply,
+                 struct err *e)
+{
+    const struct msg_label *req = request;
+    const struct target target = { .sweep = req->sweep };
+    const char *const *more = req->tags.items, *had = NULL;
+    struct msg_ok *rep = reply;
+    struct buf tags = { 0 };
+    size_t n_tags = 0;
+    int rc = check_target(sv, ask, &target, e);
+
+    if (rc < 0 || check_label(req, e) < 0 ||
+        db_get(sv->db, e, SQL_LABEL_GET, "i>s", req->sweep, ask->arena, &had) < 0)
+        return -1;
+    for (const char *at = had; at != NULL && *at != '\0';) {
+        size_t n = strcspn(at, ",");
+
+        if (!is_tagged(&req->untags, at, n) && !is_tagged(&req->tags, at, n) && ++n_tags > 0)
+            buf_printf(&tags, "%s%.*s", tags.n > 0 ? "," : "", (int)n, at);
+        at += n + (at[n] == ',');
+    }
+    for (size_t i = 0; i < req->tags.n; i++)
+        if (!is_tagged(&req->untags, more[i], strlen(more[i])) && ++n_tags > 0)
+            buf_printf(&tags, "%s%s", tags.n > 0 ? "," : "", more[i]);
+    if (n_tags > TAGS_MAX)
+        rc = err_set(e, ERR_USAGE, "more than %d tags", TAGS_MAX);
+    else
+        rc = db_run(sv->db, e, SQL_LABEL_SET, "isssi", req->sweep, req->name, req->note,
+                    buf_text(&tags), turn_next_version(sv));
+    buf_free(&tags);
+    rep->well = true;
+    return rc < 0 ? -1 : 0;
 }
 
 /* ---- shutdown ---- */

@@ -14,6 +14,7 @@
 #include "server/conn/handler.h"
 #include "server/pilot/pilots.h"
 #include "server/queue/attempts.h"
+#include "server/queue/pilot_rows.h"
 #include "server/queue/rows.h"
 
 enum {
@@ -98,6 +99,29 @@ static int node_row(struct server *sv, struct stmt *s, struct arena *a, struct n
     return 1;
 }
 
+/* Slurm's machines that sweeps name and that have no pilots; uid SCHEMA_NONE: of everybody's. */
+static int list_pools(struct server *sv, int64_t uid, struct arena *a, struct list *to,
+                      struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_POOLS_WITHOUT, "I", uid);
+    struct pool_trouble *items = arena_alloc(a, NODE_POOLS_MAX * sizeof *items);
+    struct slurm_pool spec;
+    size_t n = 0;
+    int rc = 0;
+
+    while (n < NODE_POOLS_MAX && (rc = stmt_step(s, e)) == 1) {
+        if (pool_read(stmt_bytes(s, 0), a, &spec, e) < 0) {
+            rc = -1;
+            break;
+        }
+        items[n++] =
+            (struct pool_trouble){ spec.partition, stmt_copy(s, 2, a), stmt_copy(s, 1, a) };
+    }
+    stmt_end(s);
+    *to = (struct list){ items, n };
+    return rc < 0 ? -1 : 0;
+}
+
 int handle_get_nodes(struct server *sv, struct ask *ask, const void *request, void *reply,
                      struct err *e)
 {
@@ -115,7 +139,9 @@ int handle_get_nodes(struct server *sv, struct ask *ask, const void *request, vo
     }
     stmt_end(s);
     rep->nodes = (struct list){ items, n };
-    return listed < 0 ? -1 : 0;
+    return listed < 0 ? -1
+                      : list_pools(sv, ask->conn->is_admin ? SCHEMA_NONE : (int64_t)ask->conn->uid,
+                                   ask->arena, &rep->pools, e);
 }
 
 /* ---- draining ---- */

@@ -25,8 +25,9 @@ int handle_open_project(struct server *sv, struct ask *ask, const void *request,
     return project_prepare(sv, ask, req->project, req->private_project, &rep->folder, e);
 }
 
-/* Indices into ask->progress: configurations looked at, jobs found done. */
-enum { SEEN, REUSED };
+/* Where it stands, in ask->progress: configurations looked at, jobs found done, found queued or
+ * running, and the sweeps that have these. */
+enum { SEEN, REUSED, FOLLOWED, FIRST, LAST };
 
 struct look {
     struct server *sv;
@@ -45,17 +46,18 @@ static int look_at(void *context, struct bytes item, struct err *e)
     const struct digest *work = l->req->reuse == REUSE_ALL ? &l->req->work : NULL;
     struct digest digest;
     struct value config;
-    int64_t param = 0, n = 0;
+    int64_t *progress = l->ask->progress;
+    int64_t param = 0, n = 0, followed = 0, first = 0, last = 0;
     int rc;
 
     if (l->index >= CONFIGS_PER_CHUNK_MAX)
         return err_set(e, ERR_PROTOCOL, "more than %d configurations", CONFIGS_PER_CHUNK_MAX);
-    if (l->index++ < l->ask->progress[SEEN])
+    if (l->index++ < progress[SEEN])
         return 0;
     /* Looks at one at least, so that each turn comes further. */
     if (l->n_looked++ > 0 && turn_is_full(l->sv))
         return 1;
-    l->ask->progress[SEEN] = l->index;
+    progress[SEEN] = l->index;
     arena_reset(l->arena);
     if (mp_read(item.data, item.n, l->arena, &config, e) < 0)
         return -1;
@@ -66,7 +68,15 @@ static int look_at(void *context, struct bytes item, struct err *e)
     rc = param_index_find(l->sv, l->project, &digest, &param, e);
     if (rc == 1)
         rc = db_get(l->sv->db, e, SQL_DONE_REPS, "iid>i", param, l->req->reps, work, &n);
-    l->ask->progress[REUSED] += n;
+    if (rc == 1)
+        rc = db_get(l->sv->db, e, SQL_LIVE_REPS, "iid>iii", param, l->req->reps, work, &followed,
+                    &first, &last);
+    progress[REUSED] += n;
+    progress[FOLLOWED] += followed;
+    if (followed > 0 && (progress[FIRST] == 0 || first < progress[FIRST]))
+        progress[FIRST] = first;
+    if (last > progress[LAST])
+        progress[LAST] = last;
     return rc < 0 ? -1 : 0;
 }
 
@@ -96,7 +106,8 @@ int handle_preview(struct server *sv, struct ask *ask, const void *request, void
     /* What another user's project holds is not told. */
     if (rc < 0 || (!rep->is_own && !ask->conn->is_admin))
         return rc < 0 ? -1 : 0;
-    if (db_get(sv->db, e, SQL_PROJECT_RAN, "i>ii", l.project, &rep->ran_jobs, &rep->ran_ms) < 0)
+    if (db_get(sv->db, e, SQL_PROJECT_RAN, "i>ii", l.project, &rep->ran_jobs, &rep->ran_ms) < 0 ||
+        db_get(sv->db, e, SQL_PROJECT_UNFINISHED, "i>i", l.project, &rep->unfinished) < 0)
         return -1;
     rc = 0;
     if (l.req->reuse != REUSE_NONE) { /* 1 when the turn was over before the end */
@@ -105,5 +116,8 @@ int handle_preview(struct server *sv, struct ask *ask, const void *request, void
         arena_destroy(l.arena);
     }
     rep->reused = ask->progress[REUSED];
+    rep->followed = ask->progress[FOLLOWED];
+    rep->followed_first = ask->progress[FIRST];
+    rep->followed_last = ask->progress[LAST];
     return rc;
 }

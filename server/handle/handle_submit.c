@@ -12,6 +12,7 @@
 #include "common/data/msgpack.h"
 #include "common/data/param_digest.h"
 #include "common/proto/jobspec.h"
+#include "common/proto/layout.h"
 #include "server/base/conf.h"
 #include "server/base/nodes.h"
 #include "server/base/server.h"
@@ -21,9 +22,10 @@
 #include "server/conn/permission.h"
 #include "server/handle/why.h"
 #include "server/pilot/pilots.h"
+#include "server/queue/attempts.h"
 #include "server/queue/param_index.h"
+#include "server/queue/passed_env.h"
 #include "server/queue/submit_cleanup.h"
-#include "server/queue/subscribe.h"
 #include "server/share/project.h"
 
 /* ---- checks that the table of messages cannot make; their errors name the wrong key ---- */
@@ -71,6 +73,9 @@ static int check_work(const struct jobspec *w, struct err *e)
         if (!path_is_portable_name(data[i].name))
             return err_set(e, ERR_USAGE, "data: '%s' is no name that every system can show",
                            data[i].name);
+        else if (data[i].link != NULL && !path_is_inside(data[i].link))
+            return err_set(e, ERR_USAGE, "data: '%s' is no path below the folder that jobs run in",
+                           data[i].link);
     if (check_text(w->container, "container", e) < 0 ||
         check_text(w->checkpoint.signal, "checkpoint: signal", e) < 0)
         return -1;
@@ -238,7 +243,8 @@ static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_s
     for (size_t i = 0; i < req->work.data.n; i++)
         if (dataset_take(sv, project, sweep, data[i].name, &data[i].set, e) < 0)
             return -1;
-    if (dataset_take(sv, project, sweep, "", &req->work.source, e) < 0 ||
+    if (passed_env_keep(sv, sweep, &req->work.passed, &req->passed, e) < 0 ||
+        dataset_take(sv, project, sweep, "", &req->work.source, e) < 0 ||
         pilots_take_pools(sv, ask->conn, sweep, &req->pools, e) < 0)
         return -1;
     return sweep;
@@ -271,14 +277,19 @@ struct taking {
     struct buf name;
     int64_t sweep;
     int64_t project;
+    char *project_name;
     int64_t reps;
     enum reuse reuse;
     struct digest work;
     char *stamp;
     struct digest chain;
     int64_t chunks;
+    struct arena *answer; /* NULL: what is reused is not told */
+    struct list *told;    /* struct reused_job, in the answer */
+    size_t told_capacity;
     int64_t sent, configs, jobs, reused;
-    int64_t params; /* the project's highest number */
+    int64_t new_jobs, ready; /* of this chunk; those that are not ready wait for another sweep's */
+    int64_t params;          /* the project's highest number */
     int64_t now_ms;
 };
 
@@ -304,6 +315,7 @@ static int taking_begin(struct taking *t, struct server *sv, const struct conn *
                           .configs = stmt_int(s, 8),
                           .jobs = stmt_int(s, 9),
                           .reused = stmt_int(s, 10),
+                          .project_name = mem_strdup(stmt_text(s, 11)),
                           .now_ms = turn_now_ms(sv) };
     stmt_digest(s, 3, &t->work);
     stmt_digest(s, 5, &t->chain);
@@ -316,14 +328,47 @@ static void taking_end(struct taking *t)
     arena_destroy(t->arena);
     buf_free(&t->name);
     free(t->stamp);
+    free(t->project_name);
 }
 
-/* Takes a replication: a done job that makes it unnecessary, or a new job.  is_new: the project did
- * not have the configuration before. */
+/* So that the client looks whether the result is there. */
+static int tell_reused(struct taking *t, int64_t job, struct err *e)
+{
+    struct reused_job *items;
+    struct buf path = { 0 }, param = { 0 };
+    const char *name;
+    int64_t no;
+    int rc;
+
+    if (t->told == NULL || t->reused > REUSED_TOLD_MAX)
+        return 0;
+    rc = db_get(t->sv->db, e, SQL_REUSED_RUN, "i>is", job, &no, t->answer, &name);
+    if (rc <= 0)
+        return rc;
+    if (t->told->n == t->told_capacity) {
+        size_t capacity = t->told_capacity == 0 ? 64 : 2 * t->told_capacity;
+
+        items = arena_alloc(t->answer, capacity * sizeof *items);
+        if (t->told->n > 0)
+            memcpy(items, t->told->items, t->told->n * sizeof *items);
+        t->told->items = items;
+        t->told_capacity = capacity;
+    }
+    items = t->told->items;
+    layout_param_name(&param, no);
+    layout_run(&path, t->project_name, buf_text(&param), name);
+    items[t->told->n++] = (struct reused_job){ job, buf_to_arena(&path, t->answer) };
+    buf_free(&param);
+    return 0;
+}
+
+/* Takes a replication: a done job that makes it unnecessary, or a new job, which waits for another sweep's
+ * that is the same.  is_new: the project did not have the configuration before. */
 static int rep_take(struct taking *t, int64_t param, int64_t rep, bool is_new, struct err *e)
 {
+    const struct digest *work = t->reuse == REUSE_ALL ? &t->work : NULL;
     struct db *db = t->sv->db;
-    int64_t done, one;
+    int64_t done = 0, one, follows = SCHEMA_NONE;
     int rc = 0;
 
     if (!is_new && t->reuse == REUSE_ALL)
@@ -334,8 +379,12 @@ static int rep_take(struct taking *t, int64_t param, int64_t rep, bool is_new, s
         return -1;
     if (rc == 1) {
         t->reused++;
-        return db_run(db, e, SQL_REUSED_ADD, "ii", t->sweep, done);
+        return db_run(db, e, SQL_REUSED_ADD, "ii", t->sweep, done) < 0 ? -1
+                                                                       : tell_reused(t, done, e);
     }
+    if (!is_new && t->reuse != REUSE_NONE &&
+        db_get(db, e, SQL_LIVE_LIKE, "iiid>i", param, rep, t->sweep, work, &follows) < 0)
+        return -1;
     /* A configuration's jobs of one second may come from several submits. */
     rc = 1;
     for (int64_t k = rep; rc == 1; k++) {
@@ -346,8 +395,12 @@ static int rep_take(struct taking *t, int64_t param, int64_t rep, bool is_new, s
     }
     if (rc < 0)
         return -1;
-    return db_run(db, e, SQL_JOB_ADD, "iiiisdii", t->sweep, ++t->jobs, param, rep,
-                  buf_text(&t->name), &t->work, t->now_ms, turn_next_version(t->sv));
+    t->jobs++;
+    t->new_jobs++;
+    t->ready += follows == SCHEMA_NONE;
+    return db_run(db, e, SQL_JOB_ADD, "iiiisdiiII", t->sweep, t->jobs, param, rep,
+                  buf_text(&t->name), &t->work, t->now_ms, turn_next_version(t->sv),
+                  follows == SCHEMA_NONE ? t->jobs : SCHEMA_NONE, follows);
 }
 
 struct chunk_walk {
@@ -424,8 +477,8 @@ static int chunk_take(struct taking *t, const struct msg_submit_chunk *req, stru
         (t->params != params_before &&
          db_run(db, e, SQL_PROJECT_SET_PARAMS, "ii", t->project, t->params) < 0))
         return -1;
-    return db_run(db, e, SQL_OPEN_TAKEN, "idiiii", t->sweep, &t->chain, t->sent, t->configs,
-                  t->jobs, t->reused);
+    return db_run(db, e, SQL_OPEN_TAKEN, "idiiiiii", t->sweep, &t->chain, t->sent, t->configs,
+                  t->jobs, t->reused, t->new_jobs, t->ready);
 }
 
 int handle_submit_chunk(struct server *sv, struct ask *ask, const void *request, void *reply,
@@ -438,6 +491,8 @@ int handle_submit_chunk(struct server *sv, struct ask *ask, const void *request,
 
     if (taking_begin(&t, sv, ask->conn, req->sweep, e) < 0)
         return -1;
+    t.answer = ask->arena;
+    t.told = &rep->reused;
     rc = chunk_take(&t, req, e);
     taking_end(&t);
     rep->index = req->index;
@@ -473,8 +528,38 @@ static void log_submit(struct server *sv, void *context)
     submit_event_free(context);
 }
 
-/* Indices into ask->progress for the answer to submit_end: jobs looked at, jobs done otherwise. */
-enum { LOOKED_AT, DONE_OTHERWISE, LOOK_AT_ONCE = 1000 };
+/* In ask->progress, while the answer to submit_end is made: jobs looked at, those done
+ * otherwise. */
+enum { LOOKED_AT, DONE_OTHERWISE, GONE_TAKEN, LOOK_AT_ONCE = 1000 };
+
+/* Jobs that were to be reused, and whose results are not on the share: they are never reused again,
+ * and their configurations are taken anew.  1 when the turn was over before the end, 0, -1. */
+static int take_gone(struct taking *t, struct ask *ask, const struct list *gone, struct err *e)
+{
+    const struct gone_job *items = gone->items;
+    struct db *db = t->sv->db;
+    int64_t *taken = &ask->progress[GONE_TAKEN];
+    int64_t param, rep;
+
+    for (size_t n = 0; (size_t)*taken < gone->n; n++, ++*taken) {
+        int rc;
+
+        if (n > 0 && turn_is_full(t->sv))
+            break;
+        rc = db_run(db, e, SQL_REUSED_GONE, "ii", t->sweep, items[*taken].id);
+        if (rc == 0)
+            continue; /* it was not this sweep's */
+        if (rc < 0 || db_get(db, e, SQL_JOB_GONE, "i>ii", items[*taken].id, &param, &rep) < 0)
+            return -1;
+        t->reused--;
+        if (rep_take(t, param, rep, false, e) < 0)
+            return -1;
+    }
+    if (gone->n > 0 && db_run(db, e, SQL_OPEN_GREW, "iiiii", t->sweep, t->jobs, t->reused,
+                              t->new_jobs, t->ready) < 0)
+        return -1;
+    return (size_t)*taken < gone->n;
+}
 
 /* Counts the new jobs that are done with another command, source or data.  1 when the turn was over
  * before the end, 0, -1. */
@@ -500,35 +585,49 @@ static int count_done_otherwise(const struct taking *t, struct ask *ask, struct 
     return 0;
 }
 
+/* Why no worker can run its jobs, or those of another sweep that it waits for. */
+static int note_nobody(const struct taking *t, struct ask *ask, struct msg_submitted *rep,
+                       struct err *e)
+{
+    if (rep->queued > 0 && why_nobody(t->sv, t->sweep, ask->arena, &rep->note, e) < 0)
+        return -1;
+    if (rep->followed == 0 || rep->note != NULL)
+        return 0;
+    return why_nobody(t->sv, rep->followed_last, ask->arena, &rep->note, e);
+}
+
 /* Ends a submit of which all has come. */
 static int end_well(const struct taking *t, struct ask *ask, struct msg_submitted *rep,
                     struct err *e)
 {
     struct server *sv = t->sv;
-    bool is_done = t->jobs == 0;
+    struct tally all_done = { .sweep = t->sweep };
     struct submit_event *event;
     int rc;
 
     rep->sweep = t->sweep;
-    rc = db_get(sv->db, e, SQL_SUBMITTED, "i>siiii", t->sweep, ask->arena, &rep->project,
-                &rep->configs, &rep->reps, &rep->queued, &rep->reused);
+    rc = db_get(sv->db, e, SQL_SUBMITTED, "i>siiiii", t->sweep, ask->arena, &rep->project,
+                &rep->configs, &rep->reps, &rep->jobs, &rep->queued, &rep->reused);
     if (rc <= 0)
         return rc < 0 ? -1 : err_set(e, ERR_INTERNAL, "sweep %" PRId64 " has no project", t->sweep);
-    rep->jobs = rep->queued + rep->reused;
+    rep->followed = rep->jobs - rep->queued;
+    rep->jobs += rep->reused;
+    if (rep->followed > 0 && db_get(sv->db, e, SQL_FOLLOWED_SWEEPS, "i>ii", t->sweep,
+                                    &rep->followed_first, &rep->followed_last) < 0)
+        return -1;
     rc = project_check_folder(sv, ask, rep->project, e);
     if (rc == 0)
         rc = count_done_otherwise(t, ask, e);
     if (rc != 0)
         return rc;
     rep->done_otherwise = ask->progress[DONE_OTHERWISE];
-    if (db_run(sv->db, e, SQL_SWEEP_SHOW, "iiiii", t->sweep,
-               (int64_t)(is_done ? SWEEP_DONE : SWEEP_RUNNING), t->now_ms,
-               is_done ? t->now_ms : (int64_t)0, turn_next_version(sv)) < 0)
+    /* It is done at once where nothing is left to do. */
+    if (db_run(sv->db, e, SQL_SWEEP_SHOW, "ii", t->sweep, t->now_ms) < 0 ||
+        tally_flush(sv, &all_done, e) < 0)
         return -1;
-    subscribe_touch(sv, t->sweep);
-    if (!is_done)
+    if (rep->queued > 0)
         turn_want_schedule(sv);
-    if (rep->queued > 0 && why_nobody(sv, rep->sweep, ask->arena, &rep->note, e) < 0)
+    if (note_nobody(t, ask, rep, e) < 0)
         return -1;
     event = mem_alloc(sizeof *event);
     *event = (struct submit_event){ rep->sweep, mem_strdup(ask->conn->user),
@@ -556,6 +655,8 @@ int handle_submit_end(struct server *sv, struct ask *ask, const void *request, v
     if (rc < 0)
         turn_add_work(sv->turn, submit_clear, req->sweep);
     else
+        rc = take_gone(&t, ask, &req->gone, e);
+    if (rc == 0)
         rc = end_well(&t, ask, reply, e);
     taking_end(&t);
     return rc;

@@ -88,7 +88,8 @@ int handle_hello(struct server *sv, struct ask *ask, const void *request, void *
                                  .admin = c->is_admin,
                                  .share = sv->conf.share,
                                  .projects = sv->conf.projects,
-                                 .makes_projects = project_is_made_here(c->uid) };
+                                 .makes_projects = project_is_made_here(c->uid),
+                                 .is_open = c->is_open };
     log_event(LOG_DEBUG, "hello", "conn", "%lld", (long long)c->number, "program", "%s",
               req->program, "user", "%s", c->user, "label", "%s", label, NULL);
     return 0;

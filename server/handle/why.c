@@ -14,7 +14,8 @@
 #include "server/conn/handler.h"
 #include "server/conn/permission.h"
 #include "server/pilot/pilots.h"
-#include "server/queue/pilot_rows.h"
+#include "server/queue/fit.h"
+#include "server/queue/passed_env.h"
 #include "server/queue/rows.h"
 #include "server/queue/sched.h"
 #include "server/share/project.h"
@@ -29,7 +30,7 @@ struct why {
     size_t n_could; /* workers that could run it at some time */
 };
 
-enum { NEVER_SHOWN = 3, BEFORE_MAX = 10000 };
+enum { NEVER_SHOWN = 3, BEFORE_MAX = 10000, EARLIER_SHOWN = 3 };
 
 /* The needs of a job of the sweep, and where it may run. */
 struct wanted {
@@ -42,6 +43,7 @@ struct wanted {
     int64_t priority;
     const char *refused; /* why none of its jobs can be handed out */
     bool is_limited;     /* its user has reached a limit */
+    bool is_secret;      /* it passes variables of a shell */
     struct pilot_need need;
     struct sweep_pools pools;
 };
@@ -112,10 +114,21 @@ static bool is_listed(const struct why *to, const struct conn *c, const struct m
     return c->pilot != 0 || nodes_match(&to->sv->conf, w->nodes, m->node);
 }
 
+/* Why the sweep's jobs never run there, in words; NULL: they may. */
+static const char *find_refusal(const struct conn *c, const struct wanted *w)
+{
+    const char *refusal = conn_refusal(c, w->user);
+
+    if (refusal == NULL && w->is_secret && c->is_open)
+        refusal = "its messages are files that others may read, so it gets no variable that env: "
+                  "passes";
+    return refusal != NULL ? refusal : fit_lack(c, w->sweep);
+}
+
 static void say_machine(struct why *to, const struct machine *m, const struct wanted *w)
 {
     const struct conn *c = conn_of_worker(to->sv, m->id);
-    const char *refusal = c == NULL ? NULL : conn_refusal(c, w->user);
+    const char *refusal = c == NULL ? NULL : find_refusal(c, w);
     double cpus = (double)m->cpus_milli / 1000, used_cpus = (double)m->used_cpus_milli / 1000;
     bool is_busy =
         m->cpus_milli - m->used_cpus_milli < w->cpus_milli ||
@@ -182,7 +195,7 @@ static void say_if_never(struct why *to, const struct machine *m, const struct w
 
     if (c == NULL || is_other_pilot(c, w) || !may_run(to->sv, c, w->uid))
         return;
-    if (is_listed(to, c, m, w) && conn_refusal(c, w->user) == NULL && !is_too_small(m, w))
+    if (is_listed(to, c, m, w) && find_refusal(c, w) == NULL && !is_too_small(m, w))
         to->n_could++;
     else
         say_machine(to, m, w);
@@ -212,14 +225,23 @@ static int user_load(struct why *to, uid_t uid, struct user_load *h, struct err 
     return 0;
 }
 
+/* what: one of them, "GPU". */
 static void say_limit(struct why *to, struct wanted *w, const char *what, int64_t has_milli,
                       int64_t needs_milli, int64_t limit_milli)
 {
+    char *name;
+
     if (limit_milli == 0 || has_milli + needs_milli <= limit_milli)
         return;
     w->is_limited = true;
-    why_say(to, "limits: %s has %g %s, and each user may have %g at once", w->user,
-            (double)has_milli / 1000, what, (double)limit_milli / 1000);
+    name = mem_printf("%s%s", what, has_milli == 1000 ? "" : "s");
+    if (has_milli == limit_milli)
+        why_say(to, "%s already has %g %s, the limit per user", w->user, (double)has_milli / 1000,
+                name);
+    else
+        why_say(to, "%s already has %g %s, and the limit per user is %g", w->user,
+                (double)has_milli / 1000, name, (double)limit_milli / 1000);
+    free(name);
 }
 
 static double share_of(const struct user_load *h, const struct user_load *all)
@@ -239,9 +261,9 @@ static int say_users(struct why *to, struct wanted *w, struct err *e)
 
     if (rc < 0)
         return -1;
-    say_limit(to, w, "GPUs", own.gpus_milli, w->gpus_milli, conf->gpus_per_user_milli);
-    say_limit(to, w, "cpus", own.cpus_milli, w->cpus_milli, conf->cpus_per_user_milli);
-    say_limit(to, w, "jobs", 1000 * own.jobs, 1000, 1000 * conf->jobs_per_user);
+    say_limit(to, w, "GPU", own.gpus_milli, w->gpus_milli, conf->gpus_per_user_milli);
+    say_limit(to, w, "CPU", own.cpus_milli, w->cpus_milli, conf->cpus_per_user_milli);
+    say_limit(to, w, "running job", 1000 * own.jobs, 1000, 1000 * conf->jobs_per_user);
     for (struct conn *c = conn_after(to->sv, 0); c != NULL; c = conn_after(to->sv, c->number)) {
         int64_t cpus_milli = 0, gpus_milli = 0;
 
@@ -293,6 +315,10 @@ static int wanted_load(struct why *to, int64_t sweep, struct wanted *w, struct e
     stmt_end(s);
     if (rc == 1)
         rc = sweep_pools_read(to->sv, sweep, to->arena, &w->pools, e);
+    if (rc >= 0) {
+        rc = passed_env_is_there(to->sv, sweep, e);
+        w->is_secret = rc == 1;
+    }
     return rc < 0 ? -1 : 0;
 }
 
@@ -425,13 +451,24 @@ static int say_all(struct why *to, const struct msg_ask_why *req, const struct j
 
     switch (job->state) {
     case JOB_QUEUED:
+        if (job->follows != NULL) {
+            why_say(to,
+                    "job %s does the same: this one takes its result, or is queued itself if "
+                    "that one comes to nothing",
+                    job->follows);
+            why_say(to, "ludwig why %s says where that one stands", job->follows);
+            return 0;
+        }
         if (job->node != NULL)
             why_say(to, "it was given to %s and waits for a slot there", node);
         return job->node != NULL ? 0 : why_queued(to, req->sweep, req->job, is_held, e);
     case JOB_STAGING: why_say(to, "its data are being brought to %s", node); break;
     case JOB_RUNNING: why_say(to, "it runs on %s", node); break;
     case JOB_PUBLISHING:
-        why_say(to, "it has ended on %s; results are being published", node);
+        why_say(to, "it has ended on %s; its results are being published", node);
+        if (job->reason != NULL)
+            why_say(to, "they are not on the shared drive yet: %s (%s tries again)", job->reason,
+                    node);
         break;
     case JOB_FAILED:
         why_say(to, "it failed: %s", job->reason != NULL ? job->reason : "no reason is known");
@@ -449,16 +486,36 @@ static int say_all(struct why *to, const struct msg_ask_why *req, const struct j
     return 0;
 }
 
+/* What became of the attempts before. */
+static int why_earlier(struct why *to, int64_t job, const struct job_info *info, struct err *e)
+{
+    bool is_waiting = info->state == JOB_QUEUED && info->node == NULL;
+    struct stmt *s = db_ask(to->sv->db, SQL_WHY_EARLIER, "iii", job,
+                            is_waiting ? (int64_t)0 : info->attempt, (int64_t)EARLIER_SHOWN);
+    int rc;
+
+    while ((rc = stmt_step(s, e)) == 1) {
+        const char *node = stmt_is_null(s, 1) ? "its node" : stmt_text(s, 1);
+        const char *state = attempt_state_names[stmt_enum(s, 3, ATTEMPT_STATE_COUNT)];
+        const char *cause = cause_names[stmt_enum(s, 4, CAUSE_COUNT)];
+
+        why_say(to, "attempt %" PRId64 " on %s was in vain: %s", stmt_int(s, 0), node,
+                !stmt_is_null(s, 2)          ? stmt_text(s, 2)
+                : strcmp(cause, "none") == 0 ? state
+                                             : cause);
+    }
+    return rc;
+}
+
 int handle_ask_why(struct server *sv, struct ask *ask, const void *request, void *reply,
                    struct err *e)
 {
     const struct msg_ask_why *req = request;
     struct msg_why *rep = reply;
     struct why to = why_begin(sv, ask->arena);
-    const char *node, *reason;
     struct sweep_info info;
     size_t size_bytes = 0;
-    int64_t owner, job = 0, state, held = 0, no;
+    int64_t owner, job = 0, state, held = 0;
     int rc = row_sweep(sv, req->sweep, ask->arena, &info, &owner, e);
 
     if (rc == 0)
@@ -470,15 +527,8 @@ int handle_ask_why(struct server *sv, struct ask *ask, const void *request, void
         return err_set(e, ERR_NOT_FOUND, "there is no job %" PRId64 ".%" PRId64, req->sweep,
                        req->job);
     if (rc < 0 || row_job(sv, info.project, job, ask->arena, &rep->job, &size_bytes, e) < 0 ||
-        say_all(&to, req, &rep->job, held != 0, e) < 0)
+        say_all(&to, req, &rep->job, held != 0, e) < 0 || why_earlier(&to, job, &rep->job, e) < 0)
         return -1;
-    rc = 0;
-    if (rep->job.state == JOB_QUEUED || rep->job.state == JOB_STAGING)
-        rc = db_get(sv->db, e, SQL_WHY_LAST, "i>iss", job, &no, ask->arena, &node, ask->arena,
-                    &reason);
-    if (rc == 1)
-        why_say(&to, "attempt %" PRId64 " on %s was in vain: %s", no,
-                node == NULL ? "its node" : node, reason);
     rep->lines = (struct list){ to.lines, to.n };
-    return rc < 0 ? -1 : 0;
+    return 0;
 }

@@ -215,6 +215,7 @@ struct file_conn *file_conn_open(struct box *b, const struct token *token)
 {
     struct file_conn *c = add_conn(b, token);
     struct err e = { 0 };
+    struct conn *conn;
     int ends[2], rc;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0) {
@@ -223,7 +224,10 @@ struct file_conn *file_conn_open(struct box *b, const struct token *token)
         return c;
     }
     /* A client that is turned away reads why. */
-    if (conn_add_as(c->in->sv, ends[0], b->uid, &e) == NULL)
+    conn = conn_add_as(c->in->sv, ends[0], b->uid, &e);
+    if (conn != NULL) /* files that we cannot give away are readable */
+        conn->is_open = !inbox_dir_may_remove(&b->in->dirs, b->uid);
+    else
         log_event(LOG_WARN, "turned-away", "why", "%s", e.text, NULL);
     c->fd = ends[1];
     c->poll = mem_alloc(sizeof *c->poll);

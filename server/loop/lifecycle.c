@@ -14,6 +14,7 @@
 #include "server/conn/listen.h"
 #include "server/conn/user_names.h"
 #include "server/inbox/inbox.h"
+#include "server/loop/backup.h"
 #include "server/loop/dispatch.h"
 #include "server/loop/turn_run.h"
 #include "server/pilot/pilots.h"
@@ -54,6 +55,7 @@ static int open_database(struct server *sv, struct err *e)
 /* Also closes a server that was opened only in part. */
 void server_close(struct server *sv)
 {
+    backup_end(sv);
     jails_destroy(sv);
     listeners_destroy(sv->listeners);
     sshd_destroy(sv->sshd);

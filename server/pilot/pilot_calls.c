@@ -56,15 +56,25 @@ char **pilots_env(const struct slurm_user *user, struct arena *a)
     return slurm_env(user != NULL ? user : &own, path, conf, user == NULL, a);
 }
 
-void pilots_look_in(struct pilots *p, int64_t ms)
+static void look_at(struct pilots *p, int64_t at_ms, int64_t apart_ms)
 {
-    int64_t at_ms = units_monotonic_ms() + ms, soonest_ms = p->looked_at_ms + PILOTS_LOOK_EVERY_MS;
+    int64_t soonest_ms = p->looked_at_ms + apart_ms;
 
     if (p->looked_at_ms > 0 && at_ms < soonest_ms)
         at_ms = soonest_ms;
     if (p->look_at_ms == 0 || at_ms < p->look_at_ms)
         p->look_at_ms = at_ms;
     p->look_every_ms = 0;
+}
+
+void pilots_look_in(struct pilots *p, int64_t ms)
+{
+    look_at(p, units_monotonic_ms() + ms, PILOTS_LOOK_EVERY_MS);
+}
+
+void pilots_look_soon(struct pilots *p)
+{
+    look_at(p, units_monotonic_ms() + PILOTS_LOOK_FIRST_MS, PILOTS_LOOK_FIRST_MS);
 }
 
 /* ---- when ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pilot_grow.c - the demand for each pool, and rows of more pilots for it, as the plan says */
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +9,10 @@
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
 #include "server/pilot/pilots_internal.h"
+#include "server/queue/lease.h"
 #include "server/queue/rows.h"
 
-enum { ARRAY_MAX = 1000 };
+enum { ARRAY_MAX = 1000, WORD_MAX_BYTES = 60 };
 
 /* ---- demand ---- */
 
@@ -308,6 +310,31 @@ static int64_t whole(int64_t milli)
     return (milli + 999) / 1000;
 }
 
+/* "ludwig 5f3c sweep 7: lr of mnist", as people see it in squeue.  What a site's plugins might take for
+ * something of theirs is left out. */
+static char *comment_of(struct pilots *p, const struct plan_order *o, const char *project,
+                        struct err *e)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 ._-+:/";
+    const char *name = NULL;
+    struct buf text = { 0 };
+    char *comment;
+
+    if (db_get(p->sv->db, e, SQL_SWEEP_NAME, "i>s", o->sweep, p->arena, &name) < 0)
+        return NULL;
+    buf_printf(&text, "ludwig %s sweep %" PRId64 ": ", p->sv->server_id, o->sweep);
+    if (name != NULL && name[0] != '\0')
+        buf_printf(&text, "%.*s of ", WORD_MAX_BYTES, name);
+    buf_add_str(&text, project);
+    comment = buf_to_arena(&text, p->arena);
+    for (char *at = comment; at[strspn(at, plain)] != '\0';) {
+        at += strspn(at, plain);
+        *at++ = '_';
+    }
+    return comment;
+}
+
 static int add_pilots(struct planning *g, const struct pool_demand *d, const struct plan_order *o,
                       struct err *e)
 {
@@ -322,8 +349,10 @@ static int add_pilots(struct planning *g, const struct pool_demand *d, const str
 
     token_make(&token);
     token_hex(&token, token_text);
-    name = arena_printf(p->arena, "ludwig-%.8s", token_text);
-    comment = arena_printf(p->arena, "ludwig %s", p->sv->server_id);
+    name = arena_printf(p->arena, "ludwig-%" PRId64 "-%.8s", o->sweep, token_text);
+    comment = comment_of(p, o, d->project, e);
+    if (comment == NULL)
+        return -1;
     for (int64_t i = 0; i < o->n; i++) {
         add_entry(g, &entry);
         if (db_run(p->sv->db, e, SQL_PILOT_ADD, "iitiisssiiiiii", d->pool, o->sweep, &token, i,
@@ -336,6 +365,14 @@ static int add_pilots(struct planning *g, const struct pool_demand *d, const str
     return 0;
 }
 
+/* One that is suspended for longer than its lease, or whose node is away, takes no jobs, whatever Slurm
+ * says of it.  After a restart of ludwigd's each has the time of a lease to come back. */
+static bool is_gone(const struct pilots *p, const struct pilot_row *row, const struct conn *c)
+{
+    return row->worker != 0 && c == NULL && !lease_is_running(p->sv, row->worker) &&
+           units_monotonic_ms() - p->begun_at_ms > p->sv->conf.lease_ms;
+}
+
 int plan_more(struct pilots *p, const struct demands *all, struct err *e)
 {
     struct planning g = { .p = p, .all = all, .late_at_ms = INT64_MAX };
@@ -344,8 +381,7 @@ int plan_more(struct pilots *p, const struct demands *all, struct err *e)
     for (size_t i = 0; i < p->rows.n; i++) {
         const struct pilot_row *row = &p->rows.items[i];
         const struct conn *c = row->worker == 0 ? NULL : conn_of_worker(p->sv, row->worker);
-
-        if (c == NULL || !c->is_retiring)
+        if (!is_gone(p, row, c) && (c == NULL || !c->is_retiring))
             add_entry(&g, &(struct entry){
                               row->pool,
                               { .size = { 1000 * row->cpus, 1000 * row->gpus, row->memory_bytes },

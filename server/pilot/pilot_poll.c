@@ -91,11 +91,14 @@ static const struct slurm_job *job_of(const struct look *l, const struct pilot_r
 bool look_is_other(const struct pilot_row *row, const struct slurm_job *job)
 {
     const char *ours = row->comment;
+    size_t n = strcspn(ours, " ") + (strchr(ours, ' ') != NULL); /* "ludwig ", and behind it */
+    size_t n_id = n + strcspn(ours + n, " ");                    /* the id of the server */
 
     /* Sites write comments of their own into jobs: such a comment says nothing about the owner. */
     return strcmp(job->name, row->name) != 0 ||
-           (job->comment != NULL && strncmp(job->comment, ours, strcspn(ours, " ") + 1) == 0 &&
-            strcmp(job->comment, ours) != 0) ||
+           (job->comment != NULL && strncmp(job->comment, ours, n) == 0 &&
+            (strncmp(job->comment, ours, n_id) != 0 ||
+             strcspn(job->comment + n, " ") != n_id - n)) ||
            (row->submitted_s > 0 && job->submitted_s > 0 && job->submitted_s != row->submitted_s);
 }
 
@@ -198,6 +201,7 @@ static int find_submitted(struct look *l, const struct pilot_row *row, struct er
     }
     log_event(LOG_INFO, "pilot-found", "name", "%s", row->name, "job", "%lld",
               (long long)job->array_id, NULL);
+    pilots_submitted(l->p, row->pool);
     return db_run(l->p->sv->db, e, SQL_PILOTS_SUBMITTED, "ti", &row->token, job->array_id) < 0 ? -1
                                                                                                : 0;
 }

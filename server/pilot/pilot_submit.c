@@ -34,7 +34,8 @@ struct submission {
     enum slurm_failure failure;
     const char *words;
     int64_t slurm_id;
-    bool was_run; /* sbatch */
+    bool was_run;      /* sbatch */
+    bool may_be_there; /* it failed, and may have been heard nevertheless */
 };
 
 static void submission_free(struct submission *s)
@@ -56,8 +57,8 @@ static int take_outcome(struct pilots *p, const struct submission *s, struct err
         return db_run(p->sv->db, e, SQL_PILOTS_SUBMITTED, "ti", &row->token, s->slurm_id);
     log_event(LOG_WARN, "pilot-refused", "user", "%s", row->user, "partition", "%s",
               row->spec.partition, "why", "%s", s->words, NULL);
-    if (s->failure == SLURM_AWAY && s->was_run)
-        return 0; /* it may be there nevertheless: it is looked for by its name */
+    if (s->may_be_there)
+        return 0; /* it is looked for by its name */
     if (db_run(p->sv->db, e, SQL_PILOTS_DROP, "t", &row->token) < 0)
         return -1;
     return s->failure == SLURM_REFUSED ? pool_refuse(p->sv, row->pool, row->sweep, s->words, e) : 0;
@@ -77,22 +78,25 @@ static void settle(struct server *sv, int64_t unused)
     case SLURM_WELL:
         pilots_away(p, NULL);
         pilots_submitted(p, s->row->pool);
-        pilots_look_in(p, PILOTS_LOOK_FIRST_MS);
+        pilots_look_soon(p);
         inbox_expect(p->sv->inbox);
         break;
     case SLURM_REFUSED: break;
-    case SLURM_FULL:
+    case SLURM_NOT_NOW:
         pilots_full(p, s->row, arena_printf(s->arena, "was not taken: %s", s->words));
         break;
     default:
-        /* What failed before Slurm was asked is the owner's trouble, and not everybody's. */
-        if (s->was_run)
+        /* What failed before Slurm was asked is the owner's trouble, and what nobody knows is that of
+         * this request: neither is everybody's. */
+        if (s->was_run && s->failure != SLURM_UNCLEAR)
             pilots_away(p, s->words);
         else
             pilots_rest(p, s->row->pool, false,
                         arena_printf(s->arena, "could not be submitted: %s", s->words));
         break;
     }
+    if (s->may_be_there)
+        pilots_look_soon(p);
     submission_free(s);
     pilots_next(p);
 }
@@ -131,9 +135,11 @@ static void on_submitted(void *context, struct slurm_result *result)
 
     s->p->call = NULL;
     s->was_run = true;
+    s->may_be_there = result->is_late || failure == SLURM_AWAY || failure == SLURM_UNCLEAR;
     if (failure == SLURM_WELL &&
         slurm_read_submitted(buf_text(&result->out), result->out.n, &s->slurm_id, &s->why) < 0) {
-        end(s, SLURM_AWAY, s->why.text);
+        s->may_be_there = true;
+        end(s, SLURM_UNCLEAR, s->why.text);
         return;
     }
     if (failure == SLURM_WELL)

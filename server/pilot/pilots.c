@@ -282,70 +282,27 @@ static int think(struct server *sv, int64_t unused, struct err *e)
 {
     struct pilots *p = sv->pilots;
     struct demands all = { 0 };
+    bool is_first = p->thought_at_ms == 0;
     int rc = -1;
 
     (void)unused;
-    if (p->is_busy || sv->is_leaving || has_to_wait(p, 1))
+    if (p->is_busy || sv->is_leaving)
         return 0;
-    if (p->thought_at_ms == 0) /* a ludwigd that had pilots before its restart will have more */
-        turn_after(sv, begin_site, 0);
     p->thought_at_ms = units_monotonic_ms();
     arena_reset(p->arena);
-    if (pilot_rows_live(sv, p->arena, &p->rows, e) == 0 && demands_read(sv, p->arena, &all, e) == 0)
+    if (pilot_rows_live(sv, p->arena, &p->rows, e) < 0 || pool_troubles_write(p, e) < 0)
+        return -1;
+    if (has_to_wait(p, 1))
+        return 0;
+    if (is_first) /* one that had pilots before it was started anew will have some */
+        turn_after(sv, begin_site, 0);
+    if (demands_read(sv, p->arena, &all, e) == 0)
         rc = choose_step(p, &all, e);
     demands_free(&all);
     return rc;
 }
 
 /* ---- beginning and end ---- */
-
-static const char *when(int64_t in_ms, struct arena *a)
-{
-    return in_ms <= 0 ? "now" : arena_printf(a, "in %" PRId64 " s", (in_ms + 999) / 1000);
-}
-
-const char *pilots_limit(struct server *sv, const struct pilot_owner *of, struct arena *a)
-{
-    const struct pilots *p = sv->pilots;
-    const struct pilots_there n = pilots_there(p, of);
-    const struct slurm_site *site = conf_slurm_site(&sv->conf, of->spec->partition);
-    const struct pilot_limits limits = site_limits(p, of->user, of->spec, a);
-
-    if (site != NULL && site->max_pilots != 0 && n.of_partition >= site->max_pilots)
-        return arena_printf(
-            a,
-            "%s has %" PRId64 " pilot%s there, and may have no more (max_pilots: %" PRId64
-            "): others come when these have ended",
-            of->user, n.of_partition, n.of_partition == 1 ? "" : "s", site->max_pilots);
-    if (limits.submit != SLURM_NONE && n.of_account >= limits.submit)
-        return arena_printf(a,
-                            "%s has %" PRId64 " pilot%s, and may have no more (%s=%" PRId64
-                            "): others come when these have ended",
-                            of->user, n.of_account, n.of_account == 1 ? "" : "s",
-                            limits.submit_what, limits.submit);
-    if (limits.run != SLURM_NONE && n.of_pool >= limits.run)
-        return arena_printf(a,
-                            "no more than %" PRId64 " pilot%s of %s can run at once (%s): others "
-                            "come when these have ended",
-                            limits.run, limits.run == 1 ? "" : "s", of->user, limits.run_what);
-    return NULL;
-}
-
-const char *pilots_trouble(struct server *sv, int64_t pool, struct arena *a)
-{
-    int64_t now_ms = units_monotonic_ms();
-    const struct rest *rest = pilots_resting(sv->pilots, pool);
-
-    if (sv->pilots->away_why != NULL)
-        return arena_printf(a, "Slurm cannot be asked, which is tried again %s: %s",
-                            when(sv->pilots->away_ends_ms - now_ms, a), sv->pilots->away_why);
-    if (!site_is_known(sv->pilots))
-        return "Slurm is being asked what there is";
-    if (rest != NULL && rest->ends_ms > now_ms)
-        return arena_printf(a, "the last one %s; the next is submitted %s", rest->why,
-                            when(rest->ends_ms - now_ms, a));
-    return rest == NULL ? NULL : arena_printf(a, "the last one %s", rest->why);
-}
 
 int64_t pilots_default_time_ms(const struct server *sv, const char *user,
                                const struct slurm_pool *pool)
@@ -376,7 +333,8 @@ struct pilots *pilots_create(struct server *sv, struct err *e)
     p->think = think;
     p->has_pools = rc == 1;
     p->arena = arena_create();
-    slurm_budget_begin(&p->budget, units_monotonic_ms());
+    p->begun_at_ms = units_monotonic_ms();
+    slurm_budget_begin(&p->budget, p->begun_at_ms);
     p->timer = mem_alloc(sizeof *p->timer);
     uv_timer_init(&sv->loop, p->timer);
     uv_unref((uv_handle_t *)p->timer);

@@ -5,8 +5,8 @@
  * One thing at a time: a command of Slurm's runs beside the loop, and its answer is written in the
  * turn after.  The next step is found anew each time, from the database alone, so that it goes on
  * after a restart where it was.  Slurm is not asked about pilots that work: they report by
- * themselves.  Waiting pilots are looked at together, not more often than PILOTS_LOOK_EVERY_MS, and
- * less often the longer nothing changes.
+ * themselves.  Waiting pilots are looked at together, PILOTS_LOOK_FIRST_MS after a submission, else
+ * not more often than PILOTS_LOOK_EVERY_MS, and less often the longer nothing changes.
  */
 #ifndef LUDWIG_SERVER_PILOT_PILOTS_H
 #define LUDWIG_SERVER_PILOT_PILOTS_H

@@ -13,6 +13,7 @@
 #include "server/queue/pilot_rows.h"
 #include "server/slurm/slurmargs.h"
 #include "server/slurm/slurmcall.h"
+#include "server/slurm/slurmfailure.h"
 #include "server/slurm/slurmread.h"
 
 struct slurm_accounts {
@@ -100,7 +101,7 @@ struct pilots {
     size_t n_keys, keys_capacity;
     struct arena *arena; /* holds what was read when p last thought */
     struct pilot_rows rows;
-    int64_t thought_at_ms, forgotten_at_ms;
+    int64_t begun_at_ms, thought_at_ms, forgotten_at_ms;
     int64_t look_at_ms, looked_at_ms, look_every_ms; /* look_at_ms 0: there is nothing to look at */
     int64_t looked_to; /* the last row of a look that had no room for more; 0: no rows are left */
     int64_t away_ends_ms, away_failures; /* Slurm does not answer: nothing before that time */
@@ -128,6 +129,8 @@ void pilots_think(struct pilots *p);
 void pilots_think_at(struct pilots *p, int64_t at_ms);
 /* p looks at waiting pilots in so many ms at the latest. */
 void pilots_look_in(struct pilots *p, int64_t ms);
+/* One was submitted: what can never start is to be told at once, however lately it was looked. */
+void pilots_look_soon(struct pilots *p);
 /* The job is cancelled soon. */
 void pilots_cancel(struct pilots *p, const char *job);
 
@@ -179,6 +182,11 @@ int plan_more(struct pilots *p, const struct demands *all, struct err *e);
 /* Cancels together pilots that did not begin and have no jobs left for them; pilots for which there
  * is no room come next time. */
 int cancel_unneeded(struct pilots *p, const struct demands *all, struct err *e);
+
+/* ---- pilot_trouble.c ---- */
+
+/* What keeps each pool from pilots is written down where it has changed, and told to who waits. */
+int pool_troubles_write(struct pilots *p, struct err *e);
 
 /* ---- slurm_site.c ---- */
 

@@ -7,12 +7,11 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "server/base/nodes.h"
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
-#include "server/conn/permission.h"
-#include "server/queue/pilot_rows.h"
 #include "server/queue/attempts.h"
+#include "server/queue/fit.h"
+#include "server/queue/passed_env.h"
 #include "server/queue/rows.h"
 #include "server/queue/sched.h"
 
@@ -82,34 +81,30 @@ static int gather_workers(struct pass *p, struct err *e)
     return rc < 0 ? -1 : 0;
 }
 
-/* The properties of a sweep that decide which workers may run its jobs. */
-struct wanted {
-    int64_t sweep;
-    uid_t uid;
-    const char *user;
-    struct bytes nodes;
-    struct pilot_need need;
-};
-
-/* Which workers may run this sweep's jobs: by the accounts that they run as, by the nodes or pools
- * that the sweep names, and by the users whom the workers refuse.  A pilot serves its owner's
- * sweeps that name its pool; any other worker those that have its node in their list. */
-static int who_may(struct pass *p, const struct wanted *w, const bool **to, struct err *e)
+/* Which workers may run this sweep's jobs.  Those that lack something that it needs are left out while
+ * others do not; while all do they get its jobs, which then fail and say what it is. */
+static int who_may(struct pass *p, struct fit_wanted *w, const bool **to, struct err *e)
 {
     bool *may_use = arena_alloc(p->arena, p->n_workers * sizeof *may_use);
     struct sweep_pools pools = { 0 };
+    bool is_any_whole = false;
+    int is_secret;
 
     if (p->has_pilots && sweep_pools_read(p->sv, w->sweep, p->arena, &pools, e) < 0)
         return -1;
+    is_secret = passed_env_is_there(p->sv, w->sweep, e);
+    if (is_secret < 0)
+        return -1;
+    w->is_secret = is_secret == 1;
     for (size_t i = 0; i < p->n_workers; i++) {
-        const struct conn *c = p->conns[i];
-        bool is_meant = c->pilot != 0 ? c->uid == w->uid && sweep_pools_have(&pools, c->pool) &&
-                                            pilot_has_time(c, &w->need, turn_now_ms(p->sv))
-                                      : may_run(p->sv, c, w->uid) &&
-                                            nodes_match(&p->sv->conf, w->nodes, p->nodes[i]);
-
-        may_use[i] = is_meant && conn_refusal(c, w->user) == NULL;
+        may_use[i] = fit_may_run(p->sv, p->conns[i], p->nodes[i], w, &pools);
+        is_any_whole |= may_use[i] &&
+                        fit_has_room(w, p->workers[i].cpus_milli, p->workers[i].gpus_milli,
+                                     p->workers[i].memory_bytes) &&
+                        fit_lack(p->conns[i], w->sweep) == NULL;
     }
+    for (size_t i = 0; i < p->n_workers; i++)
+        may_use[i] = may_use[i] && (!is_any_whole || fit_lack(p->conns[i], w->sweep) == NULL);
     *to = may_use;
     return 0;
 }
@@ -150,11 +145,15 @@ static int gather_sweeps(struct pass *p, struct err *e)
     while ((rc = stmt_step(s, e)) == 1) {
         int64_t batch = stmt_int(s, 11);
         int64_t mean_ms = batch * row_mean_ms(stmt_int(s, 7), stmt_int(s, 8));
-        const struct wanted wanted = { stmt_int(s, 0),
-                                       (uid_t)stmt_int(s, 1),
-                                       stmt_text(s, 12),
-                                       stmt_bytes(s, 10),
-                                       { stmt_int(s, 13), mean_ms } };
+        struct fit_wanted wanted = { stmt_int(s, 0),
+                                     (uid_t)stmt_int(s, 1),
+                                     stmt_text(s, 12),
+                                     stmt_bytes(s, 10),
+                                     { stmt_int(s, 13), mean_ms },
+                                     stmt_int(s, 4),
+                                     stmt_int(s, 5),
+                                     stmt_int(s, 6),
+                                     false };
         const bool *may_use;
         int64_t *stage_ms;
 
@@ -201,11 +200,15 @@ static int load_needs(struct pass *p, struct sched_load *l, int64_t *batch, stru
         *batch = stmt_int(s, 7);
         l->mean_ms = *batch * row_mean_ms(stmt_int(s, 4), stmt_int(s, 5));
         if (who_may(p,
-                    &(struct wanted){ l->sweep_id,
-                                      l->uid,
-                                      stmt_text(s, 8),
-                                      stmt_bytes(s, 6),
-                                      { stmt_int(s, 9), l->mean_ms } },
+                    &(struct fit_wanted){ l->sweep_id,
+                                          l->uid,
+                                          stmt_text(s, 8),
+                                          stmt_bytes(s, 6),
+                                          { stmt_int(s, 9), l->mean_ms },
+                                          l->cpus_milli,
+                                          l->gpus_milli,
+                                          l->memory_bytes,
+                                          false },
                     &l->may_use, e) < 0 ||
             (l->sweep == SIZE_MAX &&
              stage_times(p, l->sweep_id, stmt_text(s, 8), &stage_ms, e) < 0))
@@ -359,6 +362,7 @@ static int sweep_work_load(struct pass *p, size_t number, const struct sweep_wor
                            struct err *e)
 {
     int64_t sweep = p->sweeps[number].id;
+    const char *missing = NULL;
     struct err why = { 0 };
     struct sweep_work *w;
     struct stmt *s;
@@ -379,11 +383,17 @@ static int sweep_work_load(struct pass *p, size_t number, const struct sweep_wor
                               .user = stmt_copy(s, 1, p->arena) };
     rc = schema_read(&work_schema, stmt_bytes(s, 2), p->arena, &w->work, &why);
     stmt_end(s);
+    if (rc == 0 && passed_env_add(p->sv, sweep, &w->work, p->arena, &missing, e) < 0)
+        return -1;
+    if (missing != NULL)
+        rc = err_set(&why, ERR_FAILED, "the value of %s is not known any more", missing);
     if (rc < 0) {
         const char *text =
             arena_printf(p->arena,
-                         "it was submitted to another version of ludwig, and its description"
-                         " cannot be read any more (%s): cancel it and submit it again",
+                         missing != NULL ? "%s: cancel it and submit it again"
+                                         : "it was submitted to another version of ludwig, and"
+                                           " its description cannot be read any more (%s):"
+                                           " cancel it and submit it again",
                          why.text);
 
         log_event(LOG_WARN, "sweep-refused", "sweep", "%lld", (long long)sweep, "why", "%s",

@@ -7,6 +7,7 @@
 
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
+#include "server/queue/fit.h"
 #include "server/queue/retry.h"
 #include "server/queue/subscribe.h"
 
@@ -151,8 +152,7 @@ int tally_flush(struct server *sv, struct tally *t, struct err *e)
     return 0;
 }
 
-/* Turns the tally to this sweep; another sweep's counters are written first. */
-static int tally_turn_to(struct server *sv, struct tally *t, int64_t sweep, struct err *e)
+int tally_turn_to(struct server *sv, struct tally *t, int64_t sweep, struct err *e)
 {
     if (t->sweep != sweep && tally_flush(sv, t, e) < 0)
         return -1;
@@ -203,6 +203,9 @@ struct job_row {
     int64_t forgiven; /* attempts up to this one do not count any more */
     bool is_ready;    /* it stands in the queue */
     int64_t attempt;  /* the newest, or the one that published, or that made it fail */
+    int64_t follows;  /* the job of another sweep whose result it waits for; 0: none */
+    bool is_followed_there;
+    enum job_state followed; /* of that one, if it is there */
 };
 
 static int job_load(struct server *sv, int64_t id, struct job_row *job, struct err *e)
@@ -219,7 +222,11 @@ static int job_load(struct server *sv, int64_t id, struct job_row *job, struct e
                                  .is_held = stmt_int(s, 4) != 0,
                                  .forgiven = stmt_int(s, 5),
                                  .is_ready = stmt_int(s, 6) != 0,
-                                 .attempt = stmt_int(s, 7) };
+                                 .attempt = stmt_int(s, 7),
+                                 .follows = stmt_int(s, 8),
+                                 .is_followed_there = !stmt_is_null(s, 9) };
+    if (rc > 0 && job->is_followed_there)
+        job->followed = (enum job_state)stmt_enum(s, 9, JOB_STATE_COUNT);
     stmt_end(s);
     return rc == 0 ? err_set(e, ERR_INTERNAL, "job %lld is not in the database", (long long)id)
                    : rc;
@@ -233,6 +240,25 @@ struct history {
     size_t n, capacity;
     enum attempt_state last; /* state of the last attempt that has ended since; ATTEMPT_NO: none */
 };
+
+/* Those that were not begun, as their node lacks something: the last one goes elsewhere only if there is
+ * such a worker. */
+static int find_elsewhere(struct server *sv, const struct job_row *job, struct history *h,
+                          struct err *e)
+{
+    bool is_there = true;
+
+    for (size_t i = h->n; i > 0; i--) {
+        struct tried *t = &h->tried[i - 1];
+
+        if (t->cause != CAUSE_ENVIRONMENT)
+            continue;
+        if (i == h->n && fit_is_there(sv, job->sweep, &is_there, e) < 0)
+            return -1;
+        t->goes_elsewhere = i < h->n || is_there;
+    }
+    return 0;
+}
 
 /*
  * Looks at all attempts of the job; an attempt that published decides.  Of a batch that was lost
@@ -279,7 +305,7 @@ static int job_gather(struct server *sv, struct job_row *job, struct history *h,
             .reason = stmt_is_null(s, 6) ? NULL : arena_strdup(h->arena, stmt_text(s, 6))
         };
     }
-    return rc;
+    return rc < 0 ? -1 : find_elsewhere(sv, job, h, e);
 }
 
 /* Decides whether the job is tried again, where an attempt went wrong and nothing else decides. */
@@ -316,6 +342,37 @@ static int job_weigh(struct server *sv, struct job_row *job, struct history *h, 
     return 0;
 }
 
+/* ---- jobs that wait for the same job of another sweep ---- */
+
+/*
+ * Those that wait for the job, which has ended.  Was it done, its result is theirs; else the first
+ * one is queued itself, and the others wait for that.  One whose submit has not ended may be cleared
+ * away, so that nobody waits for it.
+ */
+static int settle_followers(struct server *sv, int64_t job, bool is_done, struct tally *t,
+                            struct err *e)
+{
+    int64_t follower;
+    int rc;
+
+    while ((rc = db_get(sv->db, e, SQL_FOLLOWER_NEXT, "i>i", job, &follower)) == 1)
+        if ((!is_done && db_run(sv->db, e, SQL_FOLLOWERS_TURN, "ii", job, follower) < 0) ||
+            job_refresh(sv, follower, t, e) < 0)
+            return -1;
+    return rc;
+}
+
+/* What it waited for is done: its sweep has that result, as if it had been there at submit. */
+static int follower_reuses(struct server *sv, const struct job_row *job, struct tally *t,
+                           struct err *e)
+{
+    t->by_state[job->state]--;
+    if (db_run(sv->db, e, SQL_FOLLOWER_ENDS, "i", job->id) < 0 ||
+        db_run(sv->db, e, SQL_REUSED_ADD, "ii", job->sweep, job->follows) < 0)
+        return -1;
+    return db_run(sv->db, e, SQL_SWEEP_REUSES, "i", job->sweep) < 0 ? -1 : 0;
+}
+
 int job_refresh(struct server *sv, int64_t id, struct tally *t, struct err *e)
 {
     struct history h = { 0 };
@@ -329,14 +386,24 @@ int job_refresh(struct server *sv, int64_t id, struct tally *t, struct err *e)
         job_weigh(sv, &job, &h, &reason, e) < 0 || tally_turn_to(sv, t, job.sweep, e) < 0)
         goto out;
     state = job_state_of(&h.evidence);
-    is_ready = state == JOB_QUEUED && !h.evidence.any_live && !job.is_held;
+    if (state == JOB_QUEUED && job.follows != 0 && job.is_followed_there &&
+        job_has_published(job.followed)) {
+        rc = follower_reuses(sv, &job, t, e);
+        goto out;
+    }
+    if (!job.is_followed_there || job_is_ended(job.followed))
+        job.follows = 0;
+    is_ready = state == JOB_QUEUED && !h.evidence.any_live && !job.is_held && job.follows == 0;
     t->by_state[job.state]--;
     t->by_state[state]++;
     t->ready += is_ready - job.is_ready;
-    rc = db_run(sv->db, e, SQL_JOB_UPDATE, "iiIiiIs", job.id, (int64_t)state,
+    rc = db_run(sv->db, e, SQL_JOB_UPDATE, "iiIiiIsI", job.id, (int64_t)state,
                 is_ready ? job.no : SCHEMA_NONE, turn_next_version(sv),
                 job_is_ended(state) ? turn_now_ms(sv) : (int64_t)0, job.attempt,
-                reason.n > 0 ? buf_text(&reason) : NULL);
+                reason.n > 0 ? buf_text(&reason) : NULL,
+                job.follows != 0 ? job.follows : SCHEMA_NONE);
+    if (rc >= 0 && job_is_ended(state) && !job_is_ended(job.state))
+        rc = settle_followers(sv, job.id, job_has_published(state), t, e);
 out:
     buf_free(&reason);
     free(h.tried);
@@ -396,6 +463,7 @@ int job_retry(struct server *sv, int64_t id, unsigned states, struct tally *t, s
         return -1;
     if (!job_runs_again(job.state) || (states >> job.state & 1) == 0)
         return 0;
+    fit_forget_lacks(sv, job.sweep);
     if (db_run(sv->db, e, SQL_JOB_FORGIVE, "i", id) < 0 || job_refresh(sv, id, t, e) < 0)
         return -1;
     return 1;
@@ -521,6 +589,9 @@ static int attempt_accept(struct server *sv, const struct attempt_row *a, const 
         after.ended_at = r->ended_at;
     else if (attempt_is_live(a->state))
         after.ended_at = turn_now_ms(sv);
+    if (cause_of(r) == CAUSE_ENVIRONMENT && conn_of_worker(sv, a->worker) != NULL)
+        fit_note_lack(conn_of_worker(sv, a->worker), a->sweep,
+                      r->reason != NULL ? r->reason : cause_names[CAUSE_ENVIRONMENT]);
     if (attempt_save(sv, &after, r, e) < 0 || tally_turn_to(sv, t, a->sweep, e) < 0)
         return -1;
     tally_spent(t, a, -1);
@@ -585,6 +656,17 @@ static int supersede(struct server *sv, const struct attempt_row *a, const struc
     return attempt_accept(sv, a, &found, ATTEMPT_DONE, t, e);
 }
 
+/* Its results are not published yet, and the worker says why: for whoever looks, who is told. */
+static int attempt_delayed(struct server *sv, const struct attempt_row *a, const struct report *r,
+                           struct err *e)
+{
+    if (db_run(sv->db, e, SQL_ATTEMPT_DELAYED, "iis", a->id, r->seq, r->reason) < 0 ||
+        db_run(sv->db, e, SQL_JOB_DELAYED, "ii", a->job, turn_next_version(sv)) < 0)
+        return -1;
+    subscribe_touch(sv, a->sweep);
+    return 0;
+}
+
 int attempt_report(struct server *sv, int64_t worker, const struct report *r, enum verdict *verdict,
                    struct tally *t, struct err *e)
 {
@@ -608,6 +690,8 @@ int attempt_report(struct server *sv, int64_t worker, const struct report *r, en
         return attempt_accept(sv, &a, r, attempt_next(ATTEMPT_PUBLISHING, event), t, e);
     }
     *verdict = VERDICT_KNOWN;
+    if (event == EV_END && a.state == ATTEMPT_PUBLISHING && r->reason != NULL)
+        return attempt_delayed(sv, &a, r, e);
     if (attempt_was_made(a.state, event))
         return 0;
     next = attempt_next(a.state, event);
@@ -620,7 +704,9 @@ int attempt_report(struct server *sv, int64_t worker, const struct report *r, en
     *verdict = VERDICT_TAKEN;
     if (event == EV_SUPERSEDE)
         return supersede(sv, &a, r, next, t, e);
-    return attempt_accept(sv, &a, r, next, t, e);
+    if (attempt_accept(sv, &a, r, next, t, e) < 0)
+        return -1;
+    return event == EV_END && r->reason != NULL ? attempt_delayed(sv, &a, r, e) : 0;
 }
 
 int attempt_find(struct server *sv, int64_t attempt, enum attempt_event event, enum cause cause,

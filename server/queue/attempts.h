@@ -33,6 +33,8 @@ struct tally {
  */
 int job_refresh(struct server *sv, int64_t id, struct tally *tally, struct err *e);
 int tally_flush(struct server *sv, struct tally *tally, struct err *e);
+/* The tally is for this sweep then; another one's is written first. */
+int tally_turn_to(struct server *sv, struct tally *tally, int64_t sweep, struct err *e);
 
 /* Users' changes of a job: 1 when the job changed, 0 when not, -1. */
 

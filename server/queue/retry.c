@@ -47,6 +47,8 @@ struct retry_verdict retry_judge(const struct retry *policy, bool has_time,
             v.n = ++n_listed;
             v.max = policy->max;
             v.answer = v.n > v.max ? RETRY_SPENT : RETRY_AGAIN;
+        } else if (t->state == ATTEMPT_FAILED && t->goes_elsewhere) {
+            v.answer = RETRY_ELSEWHERE;
         } else if (t->state == ATTEMPT_FAILED) {
             v.answer = RETRY_UNLISTED;
         } else {
@@ -76,7 +78,10 @@ static void add_why(const struct tried *t, struct buf *out)
 
 void retry_add_reason(const struct retry_verdict *v, struct buf *out)
 {
-    if (v->answer == RETRY_AGAIN) {
+    if (v->answer == RETRY_ELSEWHERE) {
+        buf_add_str(out, "given to another node: ");
+        add_why(v->by, out);
+    } else if (v->answer == RETRY_AGAIN) {
         buf_printf(out, "%s before: ", attempt_state_names[v->by->state]);
         add_why(v->by, out);
         buf_printf(out, "; tried again (%" PRId64 " of %" PRId64 ")", v->n, v->max);

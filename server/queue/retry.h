@@ -3,7 +3,8 @@
  * retry.h - whether a job is tried again: a pure function of the ends of its attempts
  *
  * A failure whose cause, exit code or signal the sweep's retry: names costs one of
- * its max retries; any other ends the job.  Losses that retry: does not name (a
+ * its max retries; any other ends the job, unless it was not begun, as its node lacks the
+ * environment or a module, and another one may have that.  Losses that retry: does not name (a
  * worker gone, a place taken away, a result that another attempt had put there) cost
  * none of these, but more than JOB_LOSSES_MAX of them end the job; so do JOB_CUTS_MAX cuts at the
  * end of a pilot's time, unless the job's time is known or retry: names them.
@@ -25,19 +26,21 @@ struct tried {
     enum cause cause;
     int64_t exit_code; /* SCHEMA_NONE: none, as signal */
     int64_t signal;
-    const char *reason; /* NULL: none */
+    const char *reason;  /* NULL: none */
+    bool goes_elsewhere; /* it was not begun, as its node lacks something that others may have */
 };
 
 /* Whether an attempt in this state came to nothing, so that its job may be tried again. */
 bool attempt_went_wrong(enum attempt_state state);
 
 enum retry_answer {
-    RETRY_NOTHING,  /* nothing has gone wrong */
-    RETRY_AGAIN,    /* it is tried again */
-    RETRY_UNLISTED, /* it failed for a cause that retry: does not name */
-    RETRY_SPENT,    /* it failed more often than retry: max */
-    RETRY_LOST,     /* lost too often */
-    RETRY_CUT       /* cut off too often, and its run time is not known */
+    RETRY_NOTHING,   /* nothing has gone wrong */
+    RETRY_ELSEWHERE, /* another node is tried */
+    RETRY_AGAIN,     /* it is tried again */
+    RETRY_UNLISTED,  /* it failed for a cause that retry: does not name */
+    RETRY_SPENT,     /* it failed more often than retry: max */
+    RETRY_LOST,      /* lost too often */
+    RETRY_CUT        /* cut off too often, and its run time is not known */
 };
 
 struct retry_verdict {

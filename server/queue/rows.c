@@ -37,8 +37,11 @@ void row_sweep_row(struct stmt *s, struct arena *a, struct sweep_info *info, int
     info->mean_ms = row_mean_ms(stmt_int(s, 12), stmt_int(s, 13));
     info->ranking = (struct ranking){ stmt_copy(s, 14, a), stmt_enum(s, 15, GOAL_COUNT) };
     info->refused = stmt_copy(s, 16, a);
+    info->last_job = stmt_int(s, 17);
+    info->note = stmt_copy(s, 18, a);
+    info->tags = stmt_copy(s, 19, a);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
-        info->jobs.of[i] = stmt_int(s, 17 + i);
+        info->jobs.of[i] = stmt_int(s, 20 + i);
 }
 
 int row_sweep(struct server *sv, int64_t sweep, struct arena *a, struct sweep_info *info,
@@ -92,6 +95,20 @@ static void add_attempt(struct stmt *s, struct arena *a, struct job_info *info)
     info->partition = stmt_copy(s, 19, a);
 }
 
+/* Where that lies what an attempt reported that has no result: beside its log while it lives, or in
+ * what it left.  NULL: nowhere. */
+static const char *metrics_path(struct arena *a, enum attempt_state state, const char *log_path,
+                                const char *failed_path)
+{
+    struct buf path = { 0 };
+
+    if (state == ATTEMPT_RUNNING || state == ATTEMPT_PUBLISHING)
+        layout_live_metrics(&path, log_path);
+    else if (state == ATTEMPT_FAILED && failed_path != NULL)
+        buf_printf(&path, "%s/" LAYOUT_METRICS, failed_path);
+    return path.n > 0 ? buf_to_arena(&path, a) : NULL;
+}
+
 int row_job(struct server *sv, const char *project, int64_t job, struct arena *a,
             struct job_info *info, size_t *size_bytes, struct err *e)
 {
@@ -113,6 +130,13 @@ int row_job(struct server *sv, const char *project, int64_t job, struct arena *a
     info->reason = stmt_copy(s, 6, a);
     info->queued_at = stmt_int(s, 7);
     info->ended_at = stmt_int(s, 8);
+    info->follows = stmt_copy(s, 20, a);
+    if (info->state == JOB_QUEUED && info->follows != NULL)
+        info->reason =
+            arena_printf(a, "waits for the result of job %s, which does the same", info->follows);
+    if (info->state == JOB_QUEUED && info->follows == NULL && stmt_int(s, 21) == SWEEP_PAUSED)
+        info->reason = arena_printf(a, "sweep %" PRId64 " is paused (ludwig resume %" PRId64 ")",
+                                    sweep, sweep);
     if (info->state == JOB_QUEUED && stmt_int(s, 18) != 0)
         info->reason = "paused";
     if (!stmt_is_null(s, 10))
@@ -129,6 +153,10 @@ int row_job(struct server *sv, const char *project, int64_t job, struct arena *a
         layout_failed(&path, project, info->param_name, info->job_name, info->attempt);
         info->run_path = buf_to_arena(&path, a);
     }
+    if (info->attempt > 0 && !job_has_published((enum job_state)info->state))
+        info->metrics_path =
+            metrics_path(a, (enum attempt_state)stmt_enum(s, 11, ATTEMPT_STATE_COUNT),
+                         info->log_path, info->run_path);
     params = stmt_bytes(s, 9); /* it was checked when it came */
     *size_bytes += JOB_ABOUT_BYTES + params.n;
     if (mp_read(params.data, params.n, a, &info->params, e) < 0)
@@ -186,6 +214,19 @@ int row_result(struct server *sv, const char *project, int64_t job, struct arena
         result->run_path = buf_to_arena(&path, a);
     } else if (result->state == JOB_FAILED) {
         result->reason = stmt_copy(s, stmt_is_null(s, 8) ? 9 : 8, a);
+    }
+    if (!stmt_is_null(s, 10) && !job_has_published((enum job_state)result->state)) {
+        struct buf failed = { 0 };
+
+        layout_log(&path, project, stmt_int(s, 0), result->param_name, stmt_text(s, 7),
+                   stmt_int(s, 10));
+        if (result->state == JOB_FAILED)
+            layout_failed(&failed, project, result->param_name, stmt_text(s, 7), stmt_int(s, 10));
+        result->metrics_path =
+            metrics_path(a, (enum attempt_state)stmt_enum(s, 11, ATTEMPT_STATE_COUNT),
+                         buf_text(&path), failed.n > 0 ? buf_text(&failed) : NULL);
+        buf_free(&failed);
+        buf_free(&path);
     }
     params = stmt_bytes(s, 5);
     *size_bytes += JOB_ABOUT_BYTES + params.n;

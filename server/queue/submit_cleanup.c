@@ -4,6 +4,7 @@
 
 #include "common/base/log.h"
 #include "server/base/turn.h"
+#include "server/queue/removal.h"
 
 int submit_clear(struct server *sv, int64_t sweep, struct err *e)
 {
@@ -18,6 +19,7 @@ int submit_clear(struct server *sv, int64_t sweep, struct err *e)
         if (n < 0 || n == CLEAR_AT_ONCE)
             return n < 0 ? -1 : 1;
     }
+    turn_add_work(sv->turn, removal_shrink, 0);
     log_event(LOG_INFO, "submit-abandoned", "sweep", "%lld", (long long)sweep, NULL);
     return db_run(sv->db, e, SQL_CLEAR_SWEEP, "i", sweep) < 0 ? -1 : 0;
 }

@@ -216,10 +216,11 @@ static struct plan plan_of(const struct look *l)
     bool is_own = l->asker == geteuid();
     struct plan p = { .group = l->sv->share_gid, .is_ours = project_is_made_here(l->asker) };
 
-    if (l->is_private)
+    /* A server of one's own has nobody else to show it to. */
+    if (l->is_private || (is_own && p.group == NO_GROUP))
         p.mode = 0700;
     else if (p.is_ours)
-        p.mode = is_own && p.group == NO_GROUP ? 0755 : 02750;
+        p.mode = 02750;
     else
         p.mode = p.group == NO_GROUP ? 0755 : 02770;
     return p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slurmcall.c - commands of Slurm's: run as their user, why they fail, how many are run */
+/* slurmcall.c - commands of Slurm's: run as their user, how many are run */
 
 #include "server/slurm/slurmcall.h"
 
@@ -15,7 +15,7 @@
 #include "common/base/account.h"
 
 enum { IN, OUT, SAID, PIPES };
-enum { NO_COMMAND = 127, DIES_MS = 1000, USUAL_MS = 25 * 1000, WORDS_MAX_BYTES = 1000 };
+enum { DIES_MS = 1000, USUAL_MS = 25 * 1000 };
 
 struct slurm_call {
     uv_process_t process;
@@ -264,119 +264,7 @@ int slurm_call_become(char **argv)
         err_sys(&e, "%s", argv[1]);
     }
     fprintf(stderr, "%s\n", e.text);
-    return NO_COMMAND;
-}
-
-/* ---- why it failed ---- */
-
-/* A part of what is said, and what it means.  The first counts; what fits none passes, so that
- * nothing is lost.  "Unspecified error" is the no of a site's own job_submit plugin. */
-static const struct {
-    const char *text;
-    enum slurm_failure failure;
-} failures[] = {
-    { "Unable to contact slurm controller", SLURM_AWAY },
-    { "Socket timed out on send/recv", SLURM_AWAY },
-    { "Zero Bytes were transmitted", SLURM_AWAY },
-    { "Slurm temporarily unable to accept job", SLURM_AWAY },
-    { "backup controller in standby mode", SLURM_AWAY },
-    { "Unable to establish controller machine", SLURM_NOT_HERE },
-    { "Could not establish a configuration source", SLURM_NOT_HERE },
-    { "Unable to process configuration file", SLURM_NOT_HERE },
-    { "resolve_ctls_from_dns_srv", SLURM_NOT_HERE },
-    { "QOSMaxSubmitJobPerUserLimit", SLURM_FULL },
-    { "QOSGrpSubmitJobsLimit", SLURM_FULL },
-    { "AssocMaxSubmitJobLimit", SLURM_FULL },
-    { "AssocGrpSubmitJobsLimit", SLURM_FULL },
-    { "MaxSubmitJobsPerAccount", SLURM_FULL },
-    { "Job violates accounting/QOS policy", SLURM_REFUSED },
-    { "Invalid job id specified", SLURM_NO_SUCH_JOB },
-    { "Invalid partition name specified", SLURM_REFUSED },
-    { "invalid partition specified", SLURM_REFUSED },
-    { "No partition specified", SLURM_REFUSED },
-    { "Invalid account or account/partition combination", SLURM_REFUSED },
-    { "Invalid qos specification", SLURM_REFUSED },
-    { "Invalid feature specification", SLURM_REFUSED },
-    { "Invalid generic resource", SLURM_REFUSED },
-    { "Invalid Trackable RESource", SLURM_REFUSED },
-    { "Invalid job array specification", SLURM_REFUSED },
-    { "Invalid node name specified", SLURM_REFUSED },
-    { "Invalid license specification", SLURM_REFUSED },
-    { "Invalid wckey specification", SLURM_REFUSED },
-    { "Invalid time specified", SLURM_REFUSED },
-    { "Requested node configuration is not available", SLURM_REFUSED },
-    { "Requested nodes not in this partition", SLURM_REFUSED },
-    { "Requested partition configuration not available", SLURM_REFUSED },
-    { "Requested time limit is invalid", SLURM_REFUSED },
-    { "Requested reservation", SLURM_REFUSED },
-    { "Requested GRES option unsupported", SLURM_REFUSED },
-    { "Time limit specification required", SLURM_REFUSED },
-    { "Node count specification invalid", SLURM_REFUSED },
-    { "More processors requested than permitted", SLURM_REFUSED },
-    { "Memory specification can not be satisfied", SLURM_REFUSED },
-    { "Memory required by task is not available", SLURM_REFUSED },
-    { "User's group not permitted to use this partition", SLURM_REFUSED },
-    { "Required partition not available", SLURM_FULL },
-    { "Access/permission denied", SLURM_REFUSED },
-    { "Unspecified error", SLURM_REFUSED },
-    { "Pathname of a file, directory or other parameter too long", SLURM_REFUSED },
-    { "unrecognized option", SLURM_REFUSED },
-    { "option requires an argument", SLURM_REFUSED },
-    { "is ambiguous", SLURM_REFUSED },
-    { "doesn't allow an argument", SLURM_REFUSED },
-    { "are mutually exclusive", SLURM_REFUSED },
-    { "Invalid --", SLURM_REFUSED },
-    { "only permitted by root user", SLURM_REFUSED },
-};
-
-enum slurm_failure slurm_failure_of(const struct slurm_result *result)
-{
-    const char *said = buf_text(&result->said);
-
-    if (result->is_late || result->is_too_long || result->exit_code < 0)
-        return SLURM_AWAY;
-    if (result->exit_code == 0)
-        return SLURM_WELL;
-    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++)
-        if (strstr(said, failures[i].text) != NULL)
-            return failures[i].failure;
-    return result->exit_code == NO_COMMAND ? SLURM_NOT_HERE : SLURM_AWAY;
-}
-
-/* "sbatch: error: " and "slurm_load_jobs error: " are for who knows which command it was. */
-static const char *skip_head(const char *line, size_t n)
-{
-    static const char *const heads[] = { "error: ", "fatal: " };
-
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-        const char *head = memmem(line, n, heads[i], strlen(heads[i]));
-
-        if (head != NULL && memchr(line, '\'', (size_t)(head - line)) == NULL)
-            return head + strlen(heads[i]);
-    }
-    return line;
-}
-
-char *slurm_failure_words(const struct slurm_result *result, struct arena *a)
-{
-    const char *at = buf_text(&result->said);
-    struct buf words = { 0 };
-
-    while (*at != '\0') {
-        const char *end = at + strcspn(at, "\n"), *from = skip_head(at, (size_t)(end - at));
-
-        if (from < end && words.n > 0 && words.n <= WORDS_MAX_BYTES)
-            buf_add_str(&words, "; ");
-        for (; from < end && words.n <= WORDS_MAX_BYTES; from++)
-            buf_add_char(&words, (unsigned char)*from < ' ' ? ' ' : *from);
-        at = end + (*end == '\n');
-    }
-    if (words.n == 0)
-        buf_add_str(&words, result->is_late         ? "it did not answer in time"
-                            : result->is_too_long   ? "it said more than is read"
-                            : result->exit_code < 0 ? "it was killed"
-                                                    : "it failed without a word");
-    return buf_to_arena(&words, a);
+    return SLURM_NO_COMMAND;
 }
 
 /* ---- how many are run ---- */

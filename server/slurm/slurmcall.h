@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slurmcall.h - commands of Slurm: run as their user beside the loop; why they fail; how many run
+ * slurmcall.h - commands of Slurm: run as their user beside the loop; how many run
  *
  * When slurmctld is away each command hangs for 9 s or longer: a command that takes too long is
  * killed.  Each command costs slurmctld a few calls, and it serves all users: a bucket of tokens
@@ -19,7 +19,10 @@
 /* Stands before rights and a command: this program takes these rights and becomes the command. */
 #define SLURM_CALL_AS "--as"
 
-enum { SLURM_CALL_SAYS_MAX_BYTES = 1 << 16 }; /* on standard error; the rest is passed over */
+enum {
+    SLURM_CALL_SAYS_MAX_BYTES = 1 << 16, /* on standard error; the rest is passed over */
+    SLURM_NO_COMMAND = 127               /* the exit code where there is no such command */
+};
 
 struct slurm_call;
 
@@ -51,20 +54,6 @@ void slurm_call_drop(struct slurm_call *c);
 
 /* For main.c: argv after SLURM_CALL_AS.  Returns an exit code, only if it fails. */
 int slurm_call_become(char **argv);
-
-enum slurm_failure {
-    SLURM_WELL,     /* it did not fail */
-    SLURM_AWAY,     /* the failure passes: tried again, with back-off */
-    SLURM_FULL,     /* too many jobs for now, or the partition is closed: tried again */
-    SLURM_REFUSED,  /* the request cannot be met: not tried again */
-    SLURM_NOT_HERE, /* there is no Slurm here, or it has no configuration */
-    SLURM_NO_SUCH_JOB
-};
-
-/* Tells by the command's words whether the user must change something, or the failure passes. */
-enum slurm_failure slurm_failure_of(const struct slurm_result *result);
-/* Slurm's own words in one line, without "sbatch: error: " and its like; in the arena. */
-char *slurm_failure_words(const struct slurm_result *result, struct arena *a);
 
 enum {
     SLURM_BUDGET_BUCKET = 30,     /* commands at once */

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -463,14 +464,26 @@ int slurm_read(enum slurm_rows rows, const char *text, size_t n, struct arena *a
     return 0;
 }
 
+/* A site's wrapper may say something before, and may take --parsable away. */
 int slurm_read_submitted(const char *text, size_t n, int64_t *id, struct err *e)
 {
-    struct arena *a = arena_create();
-    char *line = arena_strndup(a, text, n > 256 ? 256 : n);
+    static const char usual[] = "Submitted batch job ";
+    const char *at = text, *line;
+    size_t line_n;
 
-    line[strcspn(line, ";\n")] = '\0';
-    *id = slurm_number(line);
-    arena_destroy(a);
+    *id = 0;
+    while (next_line(&at, text + n, &line, &line_n)) {
+        char *words = mem_strndup(line, line_n > 256 ? 256 : line_n), *number = words;
+
+        words[strcspn(words, ";\r")] = '\0';
+        if (strncmp(words, usual, strlen(usual)) == 0)
+            number += strlen(usual);
+        else if (strspn(words, "0123456789") < strlen(words))
+            number += strlen(words);
+        if (slurm_number(number) > 0)
+            *id = slurm_number(number);
+        free(words);
+    }
     if (*id <= 0)
         return err_set(e, ERR_PROTOCOL, "sbatch says no job id: '%.*s'", n > 80 ? 80 : (int)n,
                        text);

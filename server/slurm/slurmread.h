@@ -143,7 +143,7 @@ int slurm_read_partitions(const char *text, size_t n, struct arena *a, struct sl
 int slurm_read_config(const char *text, size_t n, struct arena *a, struct slurm_config *out,
                       struct err *e);
 
-/* Reads the output of sbatch --parsable, "17" or "17;cluster": -1 when it is anything else. */
+/* Reads the id that sbatch prints in a line of its own, "17" or "17;cluster": -1 when there is none. */
 int slurm_read_submitted(const char *text, size_t n, int64_t *id, struct err *e);
 
 /* "17", "300 sec", "4+", "64K"; SLURM_NONE for anything else, and for more than 2^53. */

@@ -19,7 +19,7 @@
 #define PILOT_PHASES(X)                                                                       \
     X(PILOT_UNCLEAR, 0, "unclear", "nobody says: asked again, and nothing is decided")        \
     X(PILOT_WAITS, 1, "waits", "it begins by itself")                                         \
-    X(PILOT_LIMITED, 2, "limited", "it begins when others of the user or account have ended") \
+    X(PILOT_LIMITED, 2, "limited", "it begins when a limit or its partition allows it again") \
     X(PILOT_HELD, 3, "held", "somebody holds it, and has to release it")                      \
     X(PILOT_STUCK, 4, "stuck", "Slurm holds it after a failure: it is cancelled")             \
     X(PILOT_NEVER, 5, "never",                                                                \
@@ -148,8 +148,8 @@
       "the nodes that it asks for are away or reserved")                                           \
     X("NodeDown", PILOT_WAITS, "the nodes that it asks for are down")                              \
     X("FrontEndDown", PILOT_WAITS, "the front end is down")                                        \
-    X("PartitionDown", PILOT_WAITS, "the partition is down")                                       \
-    X("PartitionInactive", PILOT_WAITS, "the partition is inactive")                               \
+    X("PartitionDown", PILOT_LIMITED, "the partition is down")                                     \
+    X("PartitionInactive", PILOT_LIMITED, "the partition is inactive")                             \
     X("PartitionTimeLimit", PILOT_NEVER, "it asks for more time than the partition allows")        \
     X("PartitionNodeLimit", PILOT_NEVER,                                                           \
       "it asks for more nodes than the partition allows or has")                                   \

@@ -136,7 +136,9 @@ static void submit(struct wire *w, int64_t first)
         ask(w, MSG_SUBMIT_CHUNK, &chunk, &taken);
         buf_free(&configs);
     }
-    end = (struct msg_submit_end){ open.sweep, CHUNKS * CHUNK_CONFIGS, chain };
+    end = (struct msg_submit_end){ .sweep = open.sweep,
+                                   .configs = CHUNKS * CHUNK_CONFIGS,
+                                   .chain = chain };
     ask(w, MSG_SUBMIT_END, &end, &submitted);
     hasher_destroy(h);
 }

@@ -47,11 +47,12 @@ makes_root() {
     mkdir -m 1777 "$root/tmp"
     echo "ada:x:$uid:$uid::/home/ada:/bin/sh" >"$root/etc/passwd"
     mkdir -m 0700 "$root/home/ada"
-    cat >"$root/home/ada/sweep.yaml" <<'END'
+    mkdir "$root/home/ada/sweep"
+    cat >"$root/home/ada/sweep/sweep.yaml" <<'END'
 command: sh run.sh {a}
 params: {a: [1, 2]}
 END
-    cat >"$root/home/ada/run.sh" <<'END'
+    cat >"$root/home/ada/sweep/run.sh" <<'END'
 env
 ludwig report score=$1.5
 echo "$1" >"$LUDWIG_SAVE_PATH/value"
@@ -76,7 +77,7 @@ as_ada() { # SHELL-TEXT
 runs() {
     as_ada 'tar -xzf ludwig-*.tar.gz && exec ludwig-*/bin/ludwig version' | grep '^ludwig '
     mv "$root"/home/ada/ludwig-*/ "$root/home/ada/ludwig" # where it lies is nothing to it
-    as_ada 'exec ludwig submit sweep.yaml --wait' >id
+    as_ada 'cd sweep && exec ludwig submit sweep.yaml --wait' >id
     [ "$(cat id)" = 1 ]
     as_ada 'exec ludwig results 1 --json' >r
     json r 'sorted(x["metrics"]["score"]["mean"] for x in d["results"]) == [1.5, 2.5]'

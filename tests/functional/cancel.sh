@@ -144,6 +144,35 @@ as_user() { # COMMAND...
         TMPDIR="$TEST_TMP/user" PATH="$TEST_TMP/bin:/usr/bin:/bin" LUDWIG_TEST_MARK="$LUDWIG_TEST_MARK" "$@"
 }
 
+# What it has run for is set back in the database, as nobody waits ten minutes.
+long_runs() {
+    write_job 'gate long'
+    printf '%s\n' 'project: long' 'command: sh job.sh' 'source: job.sh' >long.yaml
+    id=$(submit long.yaml)
+    wait_until 20 '[ "$(jobs_in running '"$id"')" = 1 ]'
+    ludwig down
+    python3 - "$XDG_STATE_HOME/ludwig/server/ludwig.db" <<'END'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("UPDATE attempt SET started_at = started_at - 11 * 60 * 1000 WHERE started_at > 0")
+db.commit()
+END
+    ludwig up
+    wait_until 20 '[ "$(jobs_in running '"$id"')" = 1 ]'
+    terminal --type "cancel 1 job of sweep $id, 1 of which has run for more than 10 minutes? [y/N] " 'n\r' \
+        ludwig cancel "$id" >out && return 1
+    [ "$(jobs_in running "$id")" = 1 ]
+    terminal ludwig cancel "$id" --drain >out
+    terminal --type '[y/N] ' 'y\r' ludwig cancel "$id" >out
+    wait_until 20 ended "$id"
+}
+long_is_asked='on a terminal it asks before jobs are ended that have run for long'
+if [ -n "${LUDWIG_TEST_LAB-}" ]; then
+    skip "$long_is_asked" 'the database is on another host'
+else
+    it "$long_is_asked" long_runs
+fi
+
 admins() {
     chmod 0755 "$TEST_TMP"
     mkdir -m 0755 "$TEST_TMP/bin"

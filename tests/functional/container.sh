@@ -85,7 +85,8 @@ told() {
     grep -qE "^($SCRATCH.*/cache):\1:ro\$" "$TEST_TMP/seen/$job"
     not word "$job" --nv
     # Setup and command are one text for the image's own shell.
-    tail -n 4 "$TEST_TMP/seen/$job" | head -n 3 | cmp - <(printf '%s\n' /bin/sh -c 'export A=prepared')
+    grep -xF -A1 /bin/sh "$TEST_TMP/seen/$job" | tail -n 1 | grep -qxF -e -c
+    word "$job" 'export A=prepared'
 }
 it 'it is told what is bound and where to run, and nothing of GPUs' told
 

@@ -136,4 +136,29 @@ wrong() {
 }
 it 'wrong words are usage errors' wrong
 
+linked() {
+    mkdir -p ../linked/in && cd ../linked
+    echo 1,2 >in/train.csv
+    cat >s.yaml <<'END'
+command: cat data/train.csv c/1 && [ "$(readlink data/train.csv)" = ../../data/train.csv ]
+source: []
+data: {data/train.csv: in/train.csv, c: ../demo/corpus}
+END
+    timeout 100 ludwig submit s.yaml --wait >id
+    [ "$(ludwig logs "$(cat id).1")" = "$(printf '1,2\nword 1')" ]
+    # The source must not have it; and without a map, a job that fails says where it is.
+    mkdir -p data && echo x >data/train.csv
+    sed -i 's/^source:.*/source: [data]/' s.yaml
+    not timeout 100 ludwig submit s.yaml --wait >id
+    ludwig why "$(cat id).1" | grep -q 'data: data/train.csv is in the source already'
+    cat >s.yaml <<'END'
+command: echo "FileNotFoundError - No such file or directory - 'data/train.csv'"; exit 1
+source: []
+data: [in/train.csv]
+END
+    not timeout 100 ludwig submit s.yaml --wait >id
+    ludwig why "$(cat id).1" | grep -q "'data/train.csv' (it is \$LUDWIG_DATA/train.csv; data: {data/train.csv: FILE} links"
+}
+it 'a map links data where the program looks for them' linked
+
 done_testing

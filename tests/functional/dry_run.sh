@@ -106,7 +106,7 @@ needs() {
     [ "$(line data)" = 'cats: on the shared drive, packed when it is submitted' ]
     [ "$(line 'to save')" = 'SIGUSR1, then 1 min to end; copied every 10 min' ]
     ludwig submit sweep.yaml --dry-run >out
-    [ "$(line 'each job')" = '0.5 CPUs' ]
+    [ "$(line 'each job')" = '0.5 CPUs, memory not limited' ]
     not grep -qE '^(nodes|batch|retry|to save|slurm|left out)' out
 }
 it 'what was understood of how jobs run is shown' needs
@@ -122,6 +122,66 @@ left_out() {
     untouched
 }
 it 'other sweep files and fetched results are no part of the source, which is said' left_out
+
+first_job() {
+    ludwig submit sweep.yaml --dry-run >out
+    [ "$(line command)" = 'sh run.sh 1' ]
+    [ "$(line 'not in it')" = 'b: the program has to read it from $LUDWIG_PARAM2VAL' ]
+    [ "$(line program)" = "sh is $(type -P sh) here" ]
+    [ "$(line results)" = "$SHARE/dry/runs/" ]
+    ludwig submit sweep.yaml --dry-run --json |
+        json - 'd["command"] == "sh run.sh 1" and d["not_in_command"] == ["b"]'
+    mkdir bin
+    printf '#!/bin/sh\n' | tee bin/python3 >bin/nice
+    chmod +x bin/python3 bin/nice
+    printf 'project: dry\ncommand: |\n  X={b} nice python3 "{a}"\n  echo {a}\nsource: []\nparams: {a: [it is, x], b: 1}\n' \
+        >first.yaml
+    PATH=$PWD/bin:$PATH ludwig submit first.yaml --dry-run >out
+    [ "$(line command)" = 'X=1 nice python3 "it is"' ]
+    grep -qx "          echo 'it is'" out
+    [ "$(line program)" = "python3 is $PWD/bin/python3 here" ]
+    not grep -q '^not in it' out
+}
+it 'the first command is shown as it would run, with what it does not use and what it starts' first_job
+
+files() {
+    mkdir files
+    printf 'project: dry\ncommand: a\n' >files/sweep.yaml
+    echo a | tee files/a files/b >/dev/null
+    ludwig submit files/sweep.yaml --dry-run >out
+    [ "$(line files)" = 'a, b' ]
+    for i in {1..10}; do head -c $((100 + i)) /dev/zero >files/f$i; done
+    ludwig submit files/sweep.yaml --dry-run >out
+    [ "$(line largest)" = 'f10 (110 B), f9 (109 B), f8 (108 B), f7 (107 B), f6 (106 B), f5 (105 B), f4 (104 B), f3 (103 B), f2 (102 B), f1 (101 B) and 2 more (-v names all)' ]
+    ludwig submit files/sweep.yaml --dry-run -v >out
+    [ "$(line files)" = 'a (2 B)' ]
+    grep -qx '          f10 (110 B)' out
+    [ "$(grep -cE '^ +[a-z0-9]+ \([0-9]+ B\)$' out)" = 11 ]
+}
+it 'the files that go along are named: few, the largest, or all with -v' files
+
+gpus() {
+    hint='GPUs, and these jobs get none: resources: {gpus: 1} gives each of them one'
+    configure 'resources: {cpus: 2, gpus: 3}'
+    ludwig submit sweep.yaml --dry-run >out
+    [ "$(line 'no GPUs')" = "this machine has 3 $hint" ]
+    ludwig up
+    wait_until 20 '[ -n "$(ludwig nodes -q)" ]'
+    printf 'project: gpus\ncommand: "true"\nsource: []\n' >no_gpus.yaml
+    ludwig submit no_gpus.yaml 2>err >id
+    grep -qx "note: $(ludwig nodes -q) has 3 $hint" err
+    ludwig submit no_gpus.yaml --dry-run >out
+    [ "$(line 'no GPUs')" = "$(ludwig nodes -q) has 3 $hint" ]
+    for said in 'resources: {gpus: 0}' 'resources: {gpus: 1}' 'nodes: [elsewhere]'; do
+        { cat no_gpus.yaml && echo "$said"; } >said.yaml
+        ludwig submit said.yaml --dry-run >out
+        not grep -q '^no GPUs' out
+    done
+    ludwig down
+    rm -rf "$SHARE" "$XDG_STATE_HOME/ludwig"
+    configure 'resources: {cpus: 2, gpus: 0}'
+}
+it 'GPUs that a sweep does not ask for are told' gpus
 
 first_of_many() {
     printf 'project: dry\ncommand: a\nsource: []\nparams: {a: &a {range: [1, 5000]}, b: *a}\n' >many.yaml
@@ -222,7 +282,7 @@ it '--reuse, and what changed since, are looked at' changed_work
 done_otherwise() {
     echo '# changed' >>run.sh
     ludwig submit sweep.yaml --dry-run --set a=[1,2,50] >out
-    [ "$(line reused)" = '0 done already; 6 would run (4 are done with the same parameters but another command, source or data: --reuse params takes them)' ]
+    [ "$(line reused)" = '0 done already; 6 would run (4 finished earlier with the same parameters but a different command, source or data; --reuse params accepts those)' ]
     ludwig submit sweep.yaml --dry-run --json --set a=[1,2,50] | json - 'd["done_otherwise"] == 4 and d["queued"] == 6'
     # What was said to be taken or left needs no hint.
     for reuse in params none; do

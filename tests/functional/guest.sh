@@ -50,6 +50,16 @@ guest_run() { # SCRIPT MEMORY SECONDS
 
 # Its plan is the last line when all went well.
 guest_report() {
+    # Nothing in the guest writes to its console with the name of one of our programs: such a line was
+    # written by a system call that went through to this machine, as user-mode-linux lost count of a
+    # process's stops.  The guest stands still from then on.
+    if [ "$guest_status" = 137 ] && grep -qE '^ludwig(d|-worker)?: ' "$guest_out/console"; then
+        cat "$guest_out/laps" "$guest_out/log" 2>/dev/null
+        test_n=$(grep -cE '^(not )?ok' "$guest_out/log")
+        test_failed=$(grep -c '^not ok' "$guest_out/log")
+        skip 'the rest' "user-mode-linux let a system call of the guest through to this machine"
+        done_testing
+    fi
     if [ ! -e "$guest_out/log" ] || ! tail -n 1 "$guest_out/log" | grep -q '^1\.\.'; then
         cat "$guest_out/log" 2>/dev/null
         echo "not ok - the guest came to its end within $guest_limit_s s"

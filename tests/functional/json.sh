@@ -91,7 +91,7 @@ looking() {
     ludwig why 1.5 --json >out
     like out 'd=why' 'd["job"]=job_info'
     ludwig nodes --json >out
-    members out v nodes
+    members out v nodes pools
     like out 'd["nodes"]=node_info'
 }
 it 'status, jobs, why and nodes' looking

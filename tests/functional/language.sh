@@ -90,6 +90,34 @@ END
 }
 it 'and into {placeholders}, each one word for the program' placeholders
 
+quoted() {
+    cat >quoted.yaml <<'END'
+project: quoted
+command: |
+  # it's {nobody}
+  python3 job.py "exp_{v}" 'exp_{v}' --lr={größe}{2d} "$(printf '%s|' "{v}" {v})" <<E
+  {v}
+  E
+source: job.py
+params:
+  v: ["a b", "it's", "$(touch executed)", "`touch executed`", 'say "hi" \\', "; touch executed #"]
+  größe: 1
+  2d: 2
+END
+    sweep=$(timeout 100 ludwig submit quoted.yaml --wait)
+    ludwig jobs "$sweep" --json >jobs
+    python3 - jobs "$SHARE" <<'END'
+import json, os, sys
+listing, share = sys.argv[1:]
+for j in json.load(open(listing))["jobs"]:
+    run, v = os.path.join(share, j["run_path"]), j["params"]["v"]
+    argv = json.load(open(os.path.join(run, "seen.json")))["argv"]
+    assert argv == ["exp_" + v, "exp_" + v, "--lr=12", v + "|" + v + "|"], (v, argv)
+END
+    [ -z "$(find "$TEST_TMP" -name executed)" ]
+}
+it 'within quotes as well, and nothing of a value is executed' quoted
+
 it 'a grid turns the last parameter fastest' '
     gives "[{\"a\": a, \"b\": b, \"c\": \"x\"} for a in (1, 2) for b in (True, None, 0.5)]" <<END
 params: {a: [1, 2], b: [true, null, 0.5], c: x}

@@ -215,9 +215,11 @@ p.send_signal(signal.SIGINT)
 print(p.wait(60))
 END
     python3 interrupt.py id ludwig submit interrupt.yaml --wait >status
+    grep -qx 130 status
     id=$(cat id)
     wait_until 10 '[ "$(recorded "^start '"$id"'.1 ")" = 1 ]'
-    python3 interrupt.py log ludwig logs -f "$id.1"
+    python3 interrupt.py log ludwig logs -f "$id.1" >status
+    grep -qx 130 status
     grep -q begun log
     [ "$(sweep_state "$id")" = running ]
     [ "$(recorded "^end $id.1 ")" = 0 ]

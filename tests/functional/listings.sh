@@ -168,7 +168,7 @@ as_json() {
     ludwig nodes --json >nodes.json
     json nodes.json 'd["v"] == 1 and d["nodes"][0]["cpus"] == 2 and d["nodes"][0]["running"] == 2'
     json nodes.json 'len(d["nodes"][0]["jobs"]) == 2 and len(d["nodes"][0]["users"]) == 1'
-    json nodes.json 'isinstance(d["nodes"][0]["load"], float) and d["nodes"][0]["load"] >= 0'
+    json nodes.json 'isinstance(d["nodes"][0]["load"], (float, int)) and d["nodes"][0]["load"] >= 0'
     ludwig nodes | grep -E '^NODE.* LOAD .* JOBS$'
     ludwig nodes | grep -E ' [0-9]+\.[0-9] .* 2 +[0-9]+\.[0-9]+ [0-9]+\.[0-9]+$'
     status=0
@@ -191,7 +191,6 @@ stumbles() {
         [ $status = 2 ]
         [ "$(cat err)" = "ludwig: $answer" ] || { cat err && return 1; }
     done <<'END'
-jobs|which sweep or job? usage: ludwig jobs SWEEP|JOB... [OPTION]...
 cancel|which sweep or job? usage: ludwig cancel SWEEP|JOB... [OPTION]...
 logs|which job? usage: ludwig logs JOB [OPTION]...
 drain|which node? usage: ludwig drain NODE|@GROUP... [OPTION]...
@@ -244,7 +243,7 @@ watches() {
     grep -q "$escape\[[0-9]*A" screen
     grep -q '100 %' screen
     tr '\r' '\n' <screen | sed 's/\x1b\[[0-9;]*[A-Za-z]//g' | tail -12 | grep -q 'failed  *2 x exit code 7 (first: 1.3)'
-    [ "$(ludwig watch 2>&1)" = 'none of your sweeps goes on any more' ]
+    [ "$(ludwig watch 2>&1)" = 'you have no unfinished sweep' ]
     ludwig watch 1 >out 2>err && return 1
     [ "$(cat out)" = 'sweep 1 failed: 5 done, 2 failed, 1 cancelled' ]
     # What has ended is not shown as running.
@@ -277,7 +276,7 @@ interrupted() {
     id=$(submit m.yaml --reuse none)
     status=0
     TERM=xterm terminal 24x80 --type ' running' '\x03' ludwig watch "$id" >screen || status=$?
-    [ $status = 1 ]
+    [ $status = 130 ]
     grep -q 'the jobs go on' screen
     wait_until 10 '[ "$(jobs_in running '"$id"')" = 2 ]'
     open later
@@ -347,7 +346,7 @@ many_sweeps() {
     # A head, one that goes on, twenty that are over, and how many more.
     [ "$(wc -l <out)" = 23 ]
     grep -q "^ *$id  o .* running " out
-    tail -1 out | grep -q "^$((total - 21)) older ones are over (--state done,failed,cancelled shows them)"
+    tail -1 out | grep -q "^$((total - 21)) older ones have ended (--state done,failed,cancelled shows them)"
     NO_COLOR=1 terminal 60x100 ludwig status --state cancelled >out
     [ "$(grep -c ' cancelled ' out)" = 22 ]
     ludwig status "$id" | grep -qx "waiting  *\`ludwig why $id\.1\` says what for"

@@ -25,7 +25,7 @@ fails() { # FILE; prints the sweep's number
 }
 
 likely() {
-    sweep likely 'python3 take.py 70 9' 'resources: {memory: 70MiB}'
+    sweep likely 'python3 take.py 63 9' 'resources: {memory: 70MiB}'
     fails likely.yaml >id
     job "$(cat id).1" 'j["cause"] == "oom" and j["signal"] == 9'
     job "$(cat id).1" 'j["reason"]' |
@@ -35,7 +35,7 @@ likely() {
 it 'a kill near the memory it asked for is called likely out of memory' likely
 
 behind_a_shell() {
-    sweep shell 'python3 take.py 70 9; exit $?' 'resources: {memory: 70MiB}'
+    sweep shell 'python3 take.py 63 9; exit $?' 'resources: {memory: 70MiB}'
     fails shell.yaml >id
     job "$(cat id).1" 'j["cause"] == "oom" and j["exit_code"] == 137'
     job "$(cat id).1" 'j["reason"]' | grep -q 'likely out of memory'
@@ -43,8 +43,8 @@ behind_a_shell() {
 it 'also when a shell tells of it by its exit code' behind_a_shell
 
 other_ends() {
-    sweep others 'python3 take.py {mib} {signal}' 'params: {mib: [10, 70], signal: [9, 11]}' \
-        'exclude: [{mib: 70, signal: 9}]' 'resources: {memory: 70MiB}'
+    sweep others 'python3 take.py {mib} {signal}' 'params: {mib: [10, 63], signal: [9, 11]}' \
+        'exclude: [{mib: 63, signal: 9}]' 'resources: {memory: 70MiB}'
     fails others.yaml >id
     ludwig jobs "$(cat id)" --json >jobs
     json jobs '[j["cause"] for j in d["jobs"]] == ["signal"] * 3'
@@ -52,6 +52,20 @@ other_ends() {
     json jobs 'not any("memory" in j["reason"] for j in d["jobs"])'
 }
 it 'kills far from it, and other signals near it, are signals' other_ends
+
+too_large() {
+    sweep large 'python3 take.py 300; sleep 20' 'resources: {memory: 70MiB}'
+    fails large.yaml >id
+    job "$(cat id).1" 'j["cause"] == "oom"'
+    job "$(cat id).1" 'j["reason"]' | grep -qE '^out of memory: it used [0-9.]+ MiB of 70 MiB$'
+}
+it 'a job that takes more than it asked for is ended' too_large
+
+gives_way() {
+    sweep way 'test "$(cat /proc/self/oom_score_adj)" -ge 500'
+    timeout 100 ludwig submit way.yaml --wait
+}
+it 'a job is what the kernel ends first when the machine runs out of memory' gives_way
 
 # ---- the kernel's own ----
 

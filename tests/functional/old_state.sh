@@ -40,7 +40,8 @@ old, new = (json.load(open(path))["jobs"] for path in sys.argv[1:3])
 assert len(old) == len(new) > 0
 for was, now in zip(old, new):
     for name in "job", "state", "params", "attempt", "exit_code", "signal", "reason", "run_path", "started_at":
-        assert was[name] == now[name], (name, was, now)
+        # Why a job waits is said by later versions only.
+        assert was[name] == now[name] or (name, was[name]) == ("reason", None), (name, was, now)
 END
     done
 }
@@ -51,7 +52,13 @@ results() {
     python3 - "$TEST_TMP/shown/results1.json" results <<'END'
 import json, sys
 old, new = (json.load(open(path)) for path in sys.argv[1:3])
-assert len(old["results"]) == 3 and old == new, (old, new)
+def same(was, now): # what was there then; later versions say more
+    if isinstance(was, dict):
+        return all(name in now and same(was[name], now[name]) for name in was)
+    if isinstance(was, list):
+        return len(was) == len(now) and all(map(same, was, now))
+    return was == now
+assert len(old["results"]) == 3 and same(old, new), (old, new)
 END
     [ "$(published old | wc -l)" = 7 ]
     [ "$(ludwig logs 1.1)" = 'value 1' ]

@@ -32,6 +32,11 @@ it 'an unknown key names file, line and column, shows the line and suggests the 
 it 'a file that is no YAML is refused with the place' '
     printf "project: p\ncommand: [true\n" | bad_sweep "bad\.yaml:[0-9]+:[0-9]+: "
 '
+it 'a line that is indented too much is told so, and a key that is cut short' '
+    printf "command: true\n params: {lr: [1, 2]}\n" |
+        bad_sweep "bad\.yaml:2:2: this line is indented more than the one above it, .*.command:."
+    printf "command: true\nresources: {mem: 1GB}\n" | bad_sweep "bad\.yaml:2:13: .*did you mean .memory.\?"
+'
 it 'a key given twice is refused' '
     printf "command: true\ncommand: false\n" | bad_sweep "bad\.yaml:2:1: .*command"
 '
@@ -41,6 +46,10 @@ it 'a sweep without a command is refused' '
 it 'an unknown placeholder is refused, with the nearest parameter' '
     printf "command: run --lr {lrr}\nparams: {lr: [1, 2]}\n" | bad_sweep "bad\.yaml:1:[0-9]+: .*lrr.*lr"
 '
+it 'a placeholder where its value cannot be quoted is refused' '
+    printf "command: echo \$(( {n} ))\nparams: {n: [1, \"a b\"]}\n" |
+        bad_sweep "bad\.yaml:1:19: command: .n. stands .*a b.* cannot be quoted; write VAR=.n."
+'
 it 'an empty list is refused' '
     printf "command: echo {lr}\nparams:\n  lr: []\n" | bad_sweep "bad\.yaml:3:[0-9]+: .*lr"
 '
@@ -49,7 +58,7 @@ it 'a wrong type is refused where it stands' '
     printf "command: echo\nresources: {memory: lots}\n" | bad_sweep "bad\.yaml:2:[0-9]+: .*memory"
     printf "command: echo\nresources: {cpus: -1}\n" | bad_sweep "bad\.yaml:2:[0-9]+: .*cpus"
     printf "command: echo\nresources: {time: soon}\n" | bad_sweep "bad\.yaml:2:[0-9]+: .*time"
-    printf "command: echo\nenv: [a, b]\n" | bad_sweep "bad\.yaml:2:[0-9]+: .*env"
+    printf "command: echo\nenv: [[a], b]\n" | bad_sweep "bad\.yaml:2:[0-9]+: .*env"
     printf "command: echo\nparams: 7\n" | bad_sweep "bad\.yaml:2:[0-9]+: .*params"
 '
 it 'no replication at all is refused' '
@@ -202,7 +211,6 @@ usage() {
     refused 2 ludwig cancel x.y
     refused 2 ludwig logs
     refused 2 ludwig logs 1.1 1.2
-    refused 2 ludwig jobs
     refused 2 ludwig jobs 1 --state sleeping
     refused 2 ludwig version now
     untouched

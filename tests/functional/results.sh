@@ -65,7 +65,7 @@ for r in d["results"]:
         assert math.isclose(float(rows[r["param_name"]][name + "_best"]), m["best_mean"])
         assert m["goal"] == ("min" if name == "loss" else "max")
     assert rows[r["param_name"]]["failed"] == str(r["failed"]) and rows[r["param_name"]]["x"] == str(x)
-    assert "fixed" not in rows[r["param_name"]]
+    assert "fixed" in rows[r["param_name"]]
 END
     python3 check.py "$TEST_TMP/results" "$TEST_TMP/results.csv"
 }
@@ -84,8 +84,8 @@ table() {
 }
 jobs() {
     json "$TEST_TMP/results" '[r["jobs"] for r in d["results"]] == [["1.%d" % (4 * i + k) for k in (1, 2, 3, 4)] for i in range(3)]'
-    [ "$(head -n 1 "$TEST_TMP/results.csv" | cut -d, -f1-8)" = param_name,x,n,failed,cancelled,left,reason,jobs ]
-    grep -q '^param_001,3,4,0,0,0,,1.1 1.2 1.3 1.4,' "$TEST_TMP/results.csv"
+    [ "$(head -n 1 "$TEST_TMP/results.csv" | cut -d, -f1-9)" = param_name,x,fixed,n,failed,cancelled,left,reason,jobs ]
+    grep -q '^param_001,3,same,4,0,0,0,,1.1 1.2 1.3 1.4,' "$TEST_TMP/results.csv"
     # Of one that failed the jobs that did not are named.
     ludwig results 1 --where 'x = 5' >out
     grep -qE '^best: jobs (1\.[0-9]+, ){2}1\.[0-9]+ \(ludwig logs 1' out
@@ -136,8 +136,8 @@ where() {
     grep -q '^1 of 3 configurations$' out
     grep -qE '^\* +param_003 +5 ' out
     ludwig results 1 --where 'x = 5' --csv >out
-    grep -q '^param_name,x,n,' out
-    grep -q '^param_003,5,3,' out
+    grep -q '^param_name,x,fixed,n,' out
+    grep -q '^param_003,5,same,3,' out
     ludwig results 1 --where 'x = 8' >out
     [ "$(head -n 1 out)" = 'no configuration matches' ]
     not grep -q CONFIGURATION out
@@ -170,8 +170,8 @@ series() {
     cat >check.py <<'END'
 import csv, json, sys
 rows = list(csv.DictReader(open("s.csv")))
-assert list(rows[0]) == ["job", "param_name", "rep", "x", "step", "value"], list(rows[0])
-assert len(rows) == 11 * 4, len(rows)
+assert list(rows[0]) == ["job", "param_name", "rep", "x", "fixed", "step", "value"], list(rows[0])
+assert len(rows) == 12 * 4, len(rows) # what the failed one reported, too
 for row in rows:
     wanted = float("0.%s" % row["x"] if row["step"] == "4" else "0.%s%s" % (row["x"], row["step"]))
     assert float(row["value"]) == wanted, row
@@ -187,7 +187,8 @@ for row, o in zip(rows, objects["series"]):
 END
     python3 check.py
     ludwig results 1 --series score --where 'x = 7 and rep = 0' >s.csv
-    printf '%s\n' job,param_name,rep,x,step,value 1.5,param_002,0,7,10,7.5 1.5,param_002,0,7,20,7.0 | cmp - s.csv
+    printf '%s\n' job,param_name,rep,x,fixed,step,value 1.5,param_002,0,7,same,10,7.5 1.5,param_002,0,7,same,20,7.0 |
+        cmp - s.csv
 }
 it '--series prints every value in long form, from lines of JSON and from CSV' series
 
@@ -205,7 +206,7 @@ missing() {
     run=$SHARE/$(job 1.1 'j["run_path"]')
     mv "$run/metrics.jsonl" kept
     ludwig results 1 --series accuracy >s.csv 2>err
-    [ "$(grep -c '^1\.' s.csv)" = 40 ]
+    [ "$(grep -c '^1\.' s.csv)" = 44 ]
     grep -q '^note: job 1.1 ' err
     other=$SHARE/$(job 1.2 'j["run_path"]')
     mv "$other/metrics.jsonl" kept2
@@ -228,6 +229,23 @@ ranked() {
     ludwig results last --json | json - 'd["metric"] == "loss" and d["goal"] == "max"'
 }
 it 'results: in the sweep file says by what results are ranked' ranked
+
+guessed() {
+    printf 'project: guessed\ncommand: ludwig report val_mse={x}\nparams: {x: [3, 1, 2]}\n' >guessed.yaml
+    echo 'results: {metric: val_mse}' >>guessed.yaml
+    timeout 100 ludwig submit guessed.yaml --wait >id
+    ludwig results last >out
+    grep -q '^\* best by mean val_mse (lowest)$' out
+    grep -qE '^\* +param_002 +1 ' out
+    sed 's/val_mse/thing/' guessed.yaml >unknown.yaml
+    not ludwig submit unknown.yaml --dry-run 2>err
+    grep -q '^ludwig: unknown.yaml:4:19: results: the name thing .*; add goal: max or goal: min$' err
+    sed -i '4s/.*/results: {metric: val_mse, goal: maximize}/' guessed.yaml
+    timeout 100 ludwig submit guessed.yaml --wait >id
+    ludwig results last >out
+    grep -q '^\* best by mean val_mse (highest)$' out
+}
+it 'without goal: the name of the measure says which values are best, or it has to be said' guessed
 
 unfinished() {
     cat >gate.yaml <<END

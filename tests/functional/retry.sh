@@ -74,7 +74,7 @@ by_state() {
 it 'retry --state takes jobs in these states, and only such that can be retried' by_state
 
 says_what_it_runs() {
-    ludwig retry --help | grep -q 'the source as it was submitted'
+    ludwig retry --help | grep -q 'source as it was submitted'
     ludwig retry --help | grep -q -- '--reuse params'
 }
 it 'retry says that it runs the source as it was submitted' says_what_it_runs

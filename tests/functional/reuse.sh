@@ -100,7 +100,7 @@ it 'that jobs were done otherwise is noted' '
     sweep
     echo "# changed once more" >>job.sh
     timeout 100 ludwig submit sweep.yaml --wait 2>err >out
-    grep -q "^note: 2 of its jobs were done before with the same parameters, .*: --reuse params takes them$" err
+    grep -q "^note: 2 of its jobs finished earlier with the same parameters but a .*; --reuse params accepts those$" err
     timeout 100 ludwig submit sweep.yaml --wait 2>err >out
     not grep -q "^note:" err
     sed -i "\$d" job.sh
@@ -192,5 +192,31 @@ two_at_once() {
 it 'the same sweep submitted twice at once gives each job a folder of its own' two_at_once
 
 it 'nothing is left on scratch' nothing_left
+
+told() {
+    mkdir told && cd told
+    printf 'project: told\ncommand: sh train.sh {a}\nparams: {a: [1, 2]}\nreuse: {ignore: [README.md, notebooks/]}\n' >sweep.yaml
+    mkdir lib notebooks wandb
+    echo 'exit 0' | tee train.sh lib/a lib/b old >README.md
+    timeout 100 ludwig submit sweep.yaml --wait 2>../err >../id
+    grep -q '^note: not sent to the jobs: wandb/ (written by runs)[.,]' ../err
+    # What does not count runs nothing again.
+    echo more | tee -a README.md >notebooks/a.ipynb
+    timeout 100 ludwig submit sweep.yaml --json 2>../err | json - 'd["reused"] == 2'
+    last=$(ludwig status last --json | json - 'd["sweep"]')
+    echo '# more' >>train.sh
+    rm old
+    echo x >log.txt
+    ludwig submit sweep.yaml --dry-run >../out
+    what="train.sh changed since sweep $last; log.txt is new; old is gone"
+    grep -qx "changed   $what" ../out
+    timeout 100 ludwig submit sweep.yaml 2>../err >../id
+    grep -qx "note: 2 of its jobs finished earlier with the same parameters but a different command, source or data ($what); --reuse params accepts those" ../err
+    # The source is not what has changed.
+    sed -i 's/{a}/{a} x/' sweep.yaml
+    timeout 100 ludwig submit sweep.yaml 2>../err >../id
+    grep -q 'different command, source or data; --reuse params' ../err
+}
+it 'what has changed in the source since is told, and what reuse: ignores does not count' told
 
 done_testing

@@ -74,13 +74,20 @@ checkpoint: {signal: SIGUSR1, grace: 60s, every: 10m}
 checkpoint: {signal: 10}
 checkpoint: {every: 600}
 env: {A: 1, B: true, C: x, _d: 1.5}
+env: {A: 1, PATH: }
+env: [PATH, HOME]
 setup: a
 setup: [a, b]
 container: docker://x
 container: lib
 batch: 512
 results: {metric: m, goal: min}
-results: {metric: m}
+results: {metric: m, goal: maximize}
+results: {metric: val_loss}
+reuse: {ignore: [README.md, notebooks/]}
+reuse: {ignore: "*.ipynb"}
+reuse: {}
+{params: {a: {log_uniform: [1e-4, 1], round: 3}, b: {round: 1, normal: [0, 1]}}, method: random, samples: 3}
 priority: -1000
 """.strip().splitlines()
 BAD = r"""
@@ -91,7 +98,6 @@ name: true
 source: 5
 source: [[a]]
 source: ""
-data: {shared: x}
 data: {share: [x]}
 data: {share: x, beside: y}
 params: [1]
@@ -99,6 +105,8 @@ params: {a: []}
 params: {a: {}}
 params: {a: {vales: [1]}}
 params: {a: {values: [1], value: 1}}
+params: {a: {values: [1], round: 3}}
+params: {a: {uniform: [0, 1], round: 16}}
 params: {a: {values: []}}
 params: {a: {range: 5}}
 method: grids
@@ -148,11 +156,12 @@ retry: {on: [x]}
 checkpoint: {signal: [a]}
 checkpoint: {every: 0.5}
 checkpoint: {grace: long, signal: USR1}
-env: [a]
+env: [a-b]
+env: [LUDWIG_JOB]
+env: [[a]]
 env: {LUDWIG_JOB: 1}
 env: {a-b: 1}
 env: {A: [1]}
-env: {A: null}
 setup: {a: 1}
 setup: [[a]]
 container: [a]

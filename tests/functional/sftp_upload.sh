@@ -72,8 +72,8 @@ whole() {
     mkdir src/nothing
     diff s.yaml "$SHARE/demo/sweeps/1/sweep.yaml"
     json "$SHARE/demo/sweeps/1/summary.json" 'd["v"] == 1'
-    [ "$(stat -c %a "$SHARE/demo/sweeps/1/sweep.yaml" "$SHARE/demo/sweeps/1" "$packs" | tr '\n' ' ')" = '644 755 755 ' ]
-    find "$packs" -type f -printf '%m\n' | sort -u | diff - <(echo 644)
+    [ "$(stat -c %a "$SHARE/demo/sweeps/1/sweep.yaml" "$SHARE/demo/sweeps/1" "$packs" | tr '\n' ' ')" = '600 700 700 ' ]
+    find "$packs" -type f -printf '%m\n' | sort -u | diff - <(echo 600)
     arrived s.yaml
     over_sftp submit s.yaml
     [ "$(written)" -lt 5000 ]
@@ -313,7 +313,9 @@ denied() {
     echo none >none/1
     sweep n.yaml none
     status=0
+    # On a server of one's own nobody else would come so far.
     chmod 711 "$TEST_TMP" "$HOME"
+    chmod 755 "$SHARE" "$SHARE/.ludwig" "$SHARE/demo" "$SHARE/demo/.ludwig" "$packs"
     server_options='--uid 65534' over_sftp submit n.yaml 2>err || status=$?
     [ $status = 4 ]
     [ "$(wc -l <err)" = 1 ]

@@ -376,7 +376,7 @@ it 'kill -9 of all that runs, in turn, loses nothing and runs nothing twice' kil
 others() {
     mkdir "$TEST_TMP/theirs"
     cd "$TEST_TMP/theirs"
-    printf '%s\n' 'project: theirs' 'command: "true"' >sweep.yaml
+    printf '%s\n' 'project: theirs' 'command: "true"' 'source: []' >sweep.yaml
     chown -R daemon .
     chmod 0711 "$TEST_TMP" "$TEST_TMP/work"
     mkdir -m 0711 "$TEST_TMP/bin"

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$TEST_ROOT/tests/functional/slurm.sh"
 args=$TEST_ROOT/build/default/unit/server/slurm/slurmargs
-refusal=$TEST_ROOT/build/default/unit/server/slurm/slurmcall
+refusal=$TEST_ROOT/build/default/unit/server/slurm/slurmfailure
 slurm_possible || { skip "Slurm's commands" "$slurm_lacks" && done_testing; }
 [ -x "$args" ] && [ -x "$refusal" ] || { skip "Slurm's commands" 'takes the unit tests: make units' && done_testing; }
 slurm_up
@@ -119,6 +119,9 @@ failures() {
     fails_as refused "${try[@]}" -C nope
     fails_as refused "${try[@]}" --gres=gpu:h100:1
     fails_as refused "${try[@]}" --gres=gpu:9
+    fails_as refused "${try[@]}" --gres=fpga:1
+    fails_as refused "${try[@]}" --gres=gpu:1,gpu:a40:1
+    fails_as refused "${try[@]}" --gres=nonsense=
     fails_as refused "${try[@]}" --mem=1000G
     fails_as refused "${try[@]}" --array=0-1001
     fails_as refused "${try[@]}" --array=x
@@ -133,9 +136,9 @@ failures() {
     fails_as 'not here' env PATH=/usr/bin:/bin no-such-command
     slurm_manage modify qos debug set MaxSubmitJobsPerUser=1
     fails_as well "${try[@]}" --qos=debug -H
-    fails_as full "${try[@]}" --qos=debug -H
+    fails_as 'not now' "${try[@]}" --qos=debug -H
     slurm_manage modify user "$(id -un)" where account=hoffman-lab set MaxSubmitJobs=1
-    fails_as full "${try[@]}" -A hoffman-lab --array=0-1
+    fails_as 'not now' "${try[@]}" -A hoffman-lab --array=0-1
     slurm_conf EnforcePartLimits=ALL
     wait_until 30 '! sbatch --parsable -p short -t 3-0 -o /dev/null --wrap true'
     fails_as refused "${try[@]}" -p short -t 3-0

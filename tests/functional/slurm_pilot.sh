@@ -127,6 +127,42 @@ leftovers() {
     slurm_wait 60 "$next" COMPLETED
 }
 
+# On that node, as its user would.
+there() { # COMMAND...
+    srun -p short -w node1 --mem=100 "$@"
+}
+
+# It was done, and the share was away until the pilot was killed.
+published_later() {
+    local first id next
+    write_job 'echo first >"$LUDWIG_SAVE_PATH/x"' 'gate later'
+    printf '%s\n' 'project: later' 'command: sh job.sh' 'source: job.sh' >later.yaml
+    first=$(pilot -p short -w node1 -c 1 -- --idle 60000)
+    id=$(submit later.yaml)
+    wait_until 60 '[ "$(recorded "^start '"$id"'.1 ")" = 1 ]'
+    mv "$SHARE/later" "$SHARE/gone"
+    open later
+    wait_until 30 '[ "$(jobs_in publishing '"$id"')" = 1 ]'
+    kill_pilot "$first"
+    slurm_wait 60 "$first" 'FAILED|CANCELLED'
+    # Nobody has it any more: it goes nowhere, and stays.
+    there ludwig-worker clean "$TMPDIR" 2>said
+    grep -q leftover-not-published said
+    [ -n "$(folders_of "$first")" ]
+    mv "$SHARE/gone" "$SHARE/later"
+    there ludwig doctor --clean >said || true
+    grep -q "^ok *clean: removed .*slurm-$first, which a killed pilot had left" said || { cat said && return 1; }
+    [ -z "$(folders_of "$first")" ]
+    [ "$(cat "$SHARE"/later/runs/*/*/x)" = first ]
+    { there ludwig doctor --clean || true; } | grep -q '^ok *clean: pilots that were killed have left nothing'
+    wait_until 60 '[ "$(jobs_in queued '"$id"')" = 1 ]'
+    next=$(pilot -p short -w node1 -c 1 -- --idle 2000)
+    wait_until 60 ended "$id"
+    job "$id.1" 'j["state"] == "done"'
+    [ "$(recorded "^start $id.1 ")" = 1 ]
+    slurm_wait 60 "$next" COMPLETED
+}
+
 # Each looks for what others have left; here somebody looks all the time.
 at_once() {
     local first pilots prefixes logs
@@ -134,11 +170,11 @@ at_once() {
     wait_until 60 '[ "$(folders_of '"$first"' | wc -l)" = 2 ]'
     mapfile -t prefixes < <(folders_of "$first" | sed "s/$first\$//")
     mkdir "${prefixes[0]}999" "${prefixes[1]}999"
-    ludwig-worker --leftovers "${prefixes[@]}"
+    ludwig-worker --leftovers "${prefixes[@]}" ""
     [ ! -e "${prefixes[0]}999" ] && [ ! -e "${prefixes[1]}999" ]
     for _ in 1 2 3; do
         while [ ! -e "$TEST_TMP/gates/at-once" ]; do
-            ludwig-worker --leftovers "${prefixes[@]}"
+            ludwig-worker --leftovers "${prefixes[@]}" ""
         done 2>/dev/null &
     done
     pilots=$(pilot -p short -w node1 -c 1 --array=0-11 -- --idle 300)
@@ -281,6 +317,7 @@ it 'one that ludwigd does not know leaves at once, and nothing behind' unknown
 it 'its agent may be killed: the job goes on' agent_killed
 it 'pilots beside each other stage data once for all' one_cache
 it 'what a pilot that was killed has left is removed by the next one' leftovers
+it 'results in it are published before, and the job is not done again' published_later
 it 'pilots that begin at once take nothing of each other' at_once
 if unshare "-$([ "$(id -u)" = 0 ] || echo r)m" true; then
     it 'a job runs in a container, and finds its data there' contained

@@ -43,7 +43,7 @@ waiting() {
     job waits.stay.dependency --dependency=afterok:"$(job runs.stay.other --wrap "$stay")" --wrap true
     job an-array --array=0-99%2 --wrap "$stay"
     slurm_partition long State=DOWN
-    job waits.stay.partition-down -p long --wrap true
+    job limited.stay.partition-down -p long --wrap true
     job $'with\nline breaks' -H --wrap true
     job $'with\x1fseparators' -H --wrap true
     wait_until 60 '[ "$(squeue -h -t RUNNING | wc -l)" = 5 ]'

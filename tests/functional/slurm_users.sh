@@ -117,8 +117,26 @@ harmless() {
     as alice ludwig logs "$id.1" | grep -x 'ids 2001 2001 2001 2000'
 }
 
+# At once; what Slurm says to one of them is nothing to the other.
+apart_from_refusals() {
+    local alice bob
+    rm -f "$lab/shared/go"
+    alice=$(sweep alice three '{partition: short, gres: "fpga:1"}')
+    bob=$(sweep bob four '{partition: short}')
+    wait_until 30 'as alice ludwig status '"$alice"' | grep -q "^ *Slurm .*Invalid generic resource"'
+    wait_until 60 '[ "$(running bob '"$bob"')" = 2 ]'
+    as alice ludwig nodes 2>&1 | grep -q '^Slurm, partition short, for alice: no pilots: '
+    not grep slurm-away "$lab/ludwigd.log"
+    as bob ludwig nodes 2>said >/dev/null
+    not grep 'no pilots' said
+    touch "$lab/shared/go"
+    wait_until 60 '[ "$(state bob '"$bob"')" = done ]'
+    as alice ludwig cancel "$alice"
+}
+
 it "each one's pilots run as themselves, with nothing of root's" each_as_itself
 it 'what pilots print belongs to their users' nobody_elses
+it 'a request that Slurm refuses one of them holds up nobody else' apart_from_refusals
 it 'what would be another option or a command is refused, or is a name that Slurm does not know' refused
 it 'what is a text stays one' harmless
 
@@ -154,5 +172,17 @@ own_running() { # USER
     own "$1" ludwig status 1 --json | json - 'str(d["jobs"]["running"])'
 }
 
+# Neither sees anything of what is the other's.
+unseen() {
+    slurm_conf PrivateData=accounts,jobs,usage
+    for user in alice bob; do
+        own $user ludwig submit own.yaml --reuse none --json | json - 'd["sweep"] == 2'
+    done
+    wait_until 60 '[ "$(own alice ludwig status 2 --json | json - "d[\"state\"]")" = done ]'
+    wait_until 60 '[ "$(own bob ludwig status 2 --json | json - "d[\"state\"]")" = done ]'
+    wait_until 60 '[ -z "$(squeue -h)" ]'
+}
+
 it 'ludwigds of two users do not disturb each other' apart
+it 'so it is where users may not see the jobs of others' unseen
 done_testing

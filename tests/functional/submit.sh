@@ -138,7 +138,7 @@ wanted = json.load(open(sys.argv[2]))["results"]
 assert len(rows) == 4
 columns = list(rows[0])
 assert "lr" in columns and "hidden" in columns, columns
-assert "name" not in columns, "only parameters that vary are columns"
+assert "name" in columns, "so are parameters that are the same everywhere"
 means = [c for c in columns if "accuracy" in c and "mean" in c]
 assert len(means) == 1, columns
 got = {(float(r["lr"]), int(r["hidden"])): float(r[means[0]]) for r in rows}
@@ -331,11 +331,27 @@ left_out() {
     printf 'project: beside\ncommand: cat model.yaml\n' | tee beside/sweep.yaml >beside/other.yaml
     printf 'command: run\nlr: 3\n' >beside/model.yaml
     id=$(timeout 100 ludwig submit beside/sweep.yaml --wait 2>err)
-    grep -q '^note: left out of the source: other.yaml (a sweep file);' err
-    [ "$(grep -c 'left out' err)" = 1 ]
+    grep -q '^note: not sent to the jobs: other.yaml (a sweep file)\. List them under source: ' err
+    [ "$(grep -c 'not sent to the jobs' err)" = 1 ]
     ludwig logs "$id.1" | grep -qx 'lr: 3'
 }
 it 'a sweep file beside it is left out, which is said; a map of the program is not' left_out
+
+without_file() {
+    mkdir alone && cd alone
+    printf 'import sys\nopen(sys.argv[1], "w").write(repr(sys.argv[2:]))\n' >save.py
+    ludwig submit --dry-run -- python3 save.py x '{lr}' "it's" >out
+    grep -qx "command   python3 save.py x '{lr}' 'it'\\\\''s'" out
+    timeout 100 ludwig submit --name one --wait --json -- sh -c 'cd "$LUDWIG_SAVE_PATH" && exec python3 "$OLDPWD/save.py" seen "$@"' \
+        - '{lr}' "it's" '$(id)' 'a;b' 0.1 >s
+    json s 'd["project"] == "alone" and d["jobs"] == 1'
+    [ "$(cat "$SHARE"/alone/runs/param_001/*/seen)" = "['{lr}', \"it's\", '\$(id)', 'a;b', '0.1']" ]
+    not ludwig submit save.py more 2>err
+    grep -q "'more' is one argument too many; .*ludwig submit \[OPTION\]... -- COMMAND" err
+    not ludwig submit --param2vals x.jsonl -- python3 save.py x 2>err
+    grep -q 'goes with a sweep file' err
+}
+it 'a command behind -- is a sweep of one job' without_file
 
 it 'version and help work without a server' '
     ludwig down

@@ -120,12 +120,16 @@ one_of_two() {
 }
 it 'a job that takes more memory than it asked for is ended by the kernel, and no other' one_of_two
 
+# One always waits for the next job; that of the last job may be about to go.
+kills_a_runner() {
+    local runner
+    runner=$(pgrep -f -- '--runner' | head -n 1)
+    [ -n "$runner" ] && kill -KILL "$runner"
+}
+
 # Nothing is left of the groups that its runners had, once they have gone, or were killed.
 groups_are_removed() {
-    # One always waits for the next job; that of the last job may just have gone.
-    wait_until 60 'pgrep -f -- --runner'
-    runner=$(pgrep -f -- '--runner' | head -n 1)
-    kill_hard "$runner"
+    wait_until 60 kills_a_runner
     kill "$(cat /run/worker.pid)"
     wait_until 60 '[ -z "$(pgrep -f -- --runner)$(pgrep -x ludwig-worker)" ]'
     # What the last one had is removed by the next agent, which may be put there again.

@@ -38,7 +38,7 @@ accounts() {
         uid=${user#*:} user=${user%:*}
         echo "$user:x:$uid:$uid::/home/$user:/bin/bash" >>/etc/passwd
         echo "$user:x:$uid:" >>/etc/group
-        install -d -m 0700 -o "$uid" -g "$uid" "/home/$user"
+        install -d -m 0755 -o "$uid" -g "$uid" "/home/$user"
     done
     echo '127.0.0.1 localhost' >/etc/hosts
     echo 'hosts: files' >/etc/nsswitch.conf

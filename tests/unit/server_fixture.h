@@ -417,7 +417,7 @@ static inline void submit_chunk(struct peer *p, struct submit *s, int64_t first,
 
 static inline struct msg_submit_end submit_ending(const struct submit *s)
 {
-    return (struct msg_submit_end){ s->sweep, s->sent, s->chain };
+    return (struct msg_submit_end){ .sweep = s->sweep, .configs = s->sent, .chain = s->chain };
 }
 
 static inline struct msg_submitted submit_end(struct peer *p, struct submit *s)

@@ -196,6 +196,12 @@ void attempts_remove(struct attempts *t, struct attempt *a)
     attempt_destroy(a);
 }
 
+bool attempt_is_recorded(const struct attempt *a)
+{
+    return a->phase != PHASE_DISCARDING && a->phase != PHASE_GONE &&
+           (a->phase != PHASE_OUTCOME || a->may_be_on_scratch);
+}
+
 bool attempt_may_run(const struct attempt *a)
 {
     return a->phase >= PHASE_STARTING && a->phase <= PHASE_UNNAMED;

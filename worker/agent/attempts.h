@@ -79,6 +79,8 @@ struct telling {
     int64_t sent_seq;             /* of the one on its way */
     uint64_t due_at;              /* HINT: by the loop's clock */
     const struct report *outcome; /* NULL: not decided yet */
+    const char
+        *reason; /* why it is not published yet: goes with the hints; NULL: nothing is in the way */
 };
 
 /* The booleans are facts that hold in more than one phase. */
@@ -148,6 +150,8 @@ void batch_leave(struct attempt *a);
 
 /* Whether it has no outcome yet and is in a phase in which a runner has it, or may have it. */
 bool attempt_may_run(const struct attempt *a);
+/* The registry has it: it is not settled, nor told without having started. */
+bool attempt_is_recorded(const struct attempt *a);
 /* The state that a worker names when it registers; ATTEMPT_NO: the attempt is settled. */
 enum attempt_state attempt_state_of(const struct attempt *a);
 

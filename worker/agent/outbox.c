@@ -70,6 +70,20 @@ void outbox_hint(struct outbox *o, struct attempt *a, enum attempt_event event, 
         tell_event(o, a, event, at);
 }
 
+void outbox_delayed(struct outbox *o, struct attempt *a, const char *reason)
+{
+    size_t n = strnlen(reason, REASON_MAX_BYTES + 1);
+
+    if (n > REASON_MAX_BYTES)
+        n = utf8_cut(reason, REASON_MAX_BYTES);
+    /* The publisher says so at each try. */
+    if (a->telling.reason != NULL && strncmp(a->telling.reason, reason, n) == 0 &&
+        a->telling.reason[n] == '\0')
+        return;
+    a->telling.reason = arena_strndup(a->arena, reason, n);
+    outbox_hint(o, a, EV_END, units_now_ms());
+}
+
 struct report *outbox_report(struct attempt *a, enum attempt_event event, const char *reason)
 {
     struct report *r = arena_alloc(a->arena, sizeof *r);
@@ -114,7 +128,9 @@ static size_t fill_batch(struct outbox *o)
                 break;
             *r = t->outcome != NULL
                      ? *t->outcome
-                     : (struct report){ .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE };
+                     : (struct report){ .exit_code = SCHEMA_NONE,
+                                        .signal = SCHEMA_NONE,
+                                        .reason = t->event == EV_END ? t->reason : NULL };
             r->token = a->token;
             r->seq = t->sent_seq = t->seq;
             r->event = t->event;

@@ -46,6 +46,8 @@ void outbox_close(struct outbox *o);
 
 /* event: EV_STAGE, EV_RUN or EV_END. */
 void outbox_hint(struct outbox *o, struct attempt *a, enum attempt_event event, int64_t at);
+/* It has ended, and is not published yet, for this reason, which lives in the attempt's arena. */
+void outbox_delayed(struct outbox *o, struct attempt *a, const char *reason);
 /* An outcome that no publisher has written; a reason that is too long for the wire is cut. */
 struct report *outbox_report(struct attempt *a, enum attempt_event event, const char *reason);
 /* report lies in the attempt's arena; its token and seq are set here. */

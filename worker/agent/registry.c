@@ -72,6 +72,7 @@ struct registry {
     struct buf added;
     size_t n_assigned, n_gone; /* since the file was written anew */
     size_t n_added_assigned, n_added_gone;
+    bool has_forgotten;
     bool is_torn; /* behind size lies a part of a record that could not be cut off */
 };
 
@@ -132,8 +133,15 @@ int registry_flush(struct registry *r, struct err *e)
     return 0;
 }
 
+void registry_forget(struct registry *r)
+{
+    r->has_forgotten = true;
+}
+
 bool registry_is_wasteful(const struct registry *r)
 {
+    if (r->has_forgotten)
+        return true;
     return r->size > WASTEFUL_BYTES && r->n_gone * 2 > r->n_assigned;
 }
 
@@ -286,7 +294,7 @@ int registry_rewrite(struct registry *r, const char *boot_id,
 
         r->fd = fd;
         fd = old_fd;
-        r->is_torn = false;
+        r->is_torn = r->has_forgotten = false;
         r->size = (off_t)r->added.n;
         r->n_assigned = r->n_added_assigned;
         r->n_gone = 0;

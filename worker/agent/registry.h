@@ -56,7 +56,9 @@ int registry_flush(struct registry *r, struct err *e);
 /* unless it is dropped. */
 void registry_drop(struct registry *r);
 
-/* Whether the file is large, and mostly about attempts that are gone. */
+/* What was passed from a shell to an attempt that is gone is not to stay in the file. */
+void registry_forget(struct registry *r);
+/* Whether the file is large and mostly about attempts that are gone, or has something to be forgotten. */
 bool registry_is_wasteful(const struct registry *r);
 
 /* Writes the file anew: the boot id, and what add says with registry_assigned and _given. */

@@ -348,8 +348,7 @@ static int add_all(void *context, struct registry *r, struct err *e)
     for (RING_EACH(const struct attempt, a, &ag->attempts.all, ring)) {
         const struct batch *b = a->batch;
 
-        /* Attempts settled, or told without having started, are not in the registry any more. */
-        if (a->phase == PHASE_DISCARDING || (a->phase == PHASE_OUTCOME && !a->may_be_on_scratch))
+        if (!attempt_is_recorded(a))
             continue;
         if (registry_assigned(r, &a->order, a->is_stale, e) < 0 ||
             (b != NULL && !b->is_shared && b->phase == PROCESS_GIVEN && add_given(ag, b, r, e) < 0))

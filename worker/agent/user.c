@@ -37,6 +37,12 @@ static void init_service(struct user *u, struct service *s, const char *name, co
 
 static void on_account(void *context, const void *body, const char *why);
 
+/* A key for messages alone brings no files. */
+const char *user_share_address(const struct conf *c)
+{
+    return c->server.kind == ENDPOINT_SSH && c->server.keys == NULL ? c->server.text : "";
+}
+
 static struct user *create_user(struct agent *ag, const char *name)
 {
     const struct user_events *events = ag->user_events;
@@ -54,10 +60,7 @@ static struct user *create_user(struct agent *ag, const char *name)
     }
     init_service(u, &u->stager, "stager", CHILD_STAGER, events->stager);
     init_service(u, &u->publisher, "publisher", CHILD_PUBLISHER, events->publisher);
-    u->stager.address = u->publisher.address =
-        ag->conf.server.kind == ENDPOINT_SSH && ag->conf.server.keys == NULL
-            ? ag->conf.server.text
-            : ""; /* a key for messages alone brings no files */
+    u->stager.address = u->publisher.address = user_share_address(&ag->conf);
     events->made(u);
     u->stager.extra_fd = u->guard_fd;
     init_service(u, &u->janitor, "janitor", CHILD_JANITOR, events->janitor);

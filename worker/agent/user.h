@@ -17,6 +17,7 @@
 #include "worker/agent/child_question.h"
 #include "worker/agent/service.h"
 #include "worker/base/child_start.h"
+#include "worker/base/conf.h"
 
 struct agent;
 
@@ -98,6 +99,8 @@ struct user {
     size_t n_leftovers, n_leftovers_sent, leftovers_capacity;
 };
 
+/* The address at which publishers and stagers reach the share's files over SSH, or "". */
+const char *user_share_address(const struct conf *c);
 /* Makes a user whose children run as ourselves, with this scratch folder. */
 struct user *user_create_self(struct agent *ag, const char *scratch);
 /* The user of this name, NULL: not said; made when there is none. */

@@ -3,6 +3,8 @@
 
 #include "worker/base/child_protocol.h"
 
+#include <string.h>
+
 enum {
     PATH_MAX_BYTES = 4096,
     GPU_ID_MAX_BYTES = 200,
@@ -30,6 +32,23 @@ static const struct field order_fields[] = {
     FIELD(struct order, for_another, FIELD_BOOL, 0, 0),
 };
 const struct schema order_schema = SCHEMA(struct order, "order", order_fields);
+
+struct order order_without_passed(const struct order *o)
+{
+    const struct jobspec *work = &o->work.work;
+    const struct env_entry *env = work->env.items;
+    const char *const *passed = work->passed.items;
+    struct order kept = *o;
+
+    /* They stand behind the sweep's own. */
+    for (size_t i = 0; i < work->passed.n && kept.work.work.env.n > 0; i++)
+        for (size_t k = 0; k < work->passed.n; k++)
+            if (strcmp(env[kept.work.work.env.n - 1].name, passed[k]) == 0) {
+                kept.work.work.env.n--;
+                break;
+            }
+    return kept;
+}
 
 const struct dataset *order_tree(const struct order *o, size_t i)
 {

@@ -92,6 +92,10 @@ struct order {
     bool for_another;  /* our account runs the job; its owner reaches files by their group */
 };
 
+/* The same without the values that were passed from a shell, which no file in a job's folder has: only
+ * the process that starts the job needs them. */
+struct order order_without_passed(const struct order *o);
+
 /* The trees that the order's job needs, source and data, from 0 on; NULL: there are no more. */
 const struct dataset *order_tree(const struct order *o, size_t i);
 bool order_needs_tree(const struct order *o, const struct digest *tree);

@@ -19,8 +19,10 @@
 #define CHILD_ACCOUNT   "--account"   /* NAME MIN_UID PATTERN HOST */
 #define CHILD_GPUS      "--gpus"      /* see probes.h */
 #define CHILD_SHARE     "--share"     /* PATH SERVER_ID; see probes.h */
-#define CHILD_LEFTOVERS "--leftovers" /* SCRATCH RUNTIME: see pilot_cleanup.h */
-#define CHILD_MUX       "--mux"       /* ADDRESS: keeps an SSH session; see common/connect/mux.h */
+#define CHILD_LEFTOVERS "--leftovers" /* SCRATCH RUNTIME ADDRESS: see pilot_cleanup.h */
+/* TREE PATH BASE JOB SHELL WORD...: becomes a job, see staged_env.h */
+#define CHILD_ENVIRONMENT "--environment"
+#define CHILD_MUX         "--mux" /* ADDRESS: keeps an SSH session; see common/connect/mux.h */
 
 /* Stands before the part's name: the child takes these rights first, see privileges.h. */
 #define CHILD_AS "--as"

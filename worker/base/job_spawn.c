@@ -4,6 +4,7 @@
 #include "worker/base/job_spawn.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
@@ -37,6 +38,19 @@ static int fail_child(struct child *c, const char *what)
     return 127;
 }
 
+/* When the machine runs out of memory, the kernel ends a job, and neither ludwig nor what else a user or
+ * the machine needs.  Where that cannot be said, it decides as it does without us. */
+static void give_way(void)
+{
+    static const char score[] = "500"; /* of 1000: as if it took half of the memory more */
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    (void)!write(fd, score, sizeof score - 1);
+    close(fd);
+}
+
 /* From here to execve only system calls: the parent's memory is not ours. */
 static int child_main(void *context)
 {
@@ -50,6 +64,7 @@ static int child_main(void *context)
         return fail_child(c, "die with the runner");
     if (s->shares_with_group)
         (void)umask(007);
+    give_way();
     /* A processor that went away is no reason not to run. */
     if (c->is_pinned)
         (void)syscall(SYS_sched_setaffinity, 0, sizeof c->cpus, c->cpus);

@@ -52,6 +52,20 @@ static void leave_batch(struct agent *ag, struct attempt *a)
 
 /* ---- effects ---- */
 
+/* Of what was passed to it from a shell the file keeps nothing when no other attempt of its sweep is
+ * there, which would have the same in it. */
+static void forget(struct agent *ag, const struct attempt *a)
+{
+    registry_gone(ag->registry, &a->token, NULL);
+    if (a->order.work.work.passed.n == 0)
+        return;
+    for (RING_EACH(const struct attempt, other, &ag->attempts.all, ring))
+        if (other != a && attempt_is_recorded(other) &&
+            other->order.assignment.sweep == a->order.assignment.sweep)
+            return;
+    registry_forget(ag->registry);
+}
+
 /* An attempt that never started leaves the registry before it is told, so that no later agent
  * starts it; one that did stays in it until ludwigd has the outcome. */
 static void tell_outcome(struct agent *ag, struct attempt *a, enum effect effect,
@@ -81,7 +95,7 @@ static void tell_outcome(struct agent *ag, struct attempt *a, enum effect effect
     }
     leave_batch(ag, a);
     if (!a->may_be_on_scratch)
-        registry_gone(ag->registry, &a->token, NULL);
+        forget(ag, a);
     outbox_outcome(&ag->outbox, a, r != NULL ? r : ev->report);
 }
 
@@ -89,7 +103,7 @@ static void tell_outcome(struct agent *ag, struct attempt *a, enum effect effect
 static void settle_attempt(struct agent *ag, struct attempt *a)
 {
     if (a->may_be_on_scratch) {
-        registry_gone(ag->registry, &a->token, NULL);
+        forget(ag, a);
         ring_add_last(&ag->settled, &a->aside);
         return;
     }

@@ -131,7 +131,7 @@ static void take_grew(struct user *u, const struct note_grew *note)
 
 static void take_published(struct user *u, const struct note_published *note)
 {
-    const struct attempt *a = attempts_find(&u->agent->attempts, &note->report.token);
+    struct attempt *a = attempts_find(&u->agent->attempts, &note->report.token);
     const struct token_entry foreign = { note->report.token };
 
     if (a == NULL && note->error == NULL) /* another server's: not told */
@@ -141,10 +141,12 @@ static void take_published(struct user *u, const struct note_published *note)
     if (note->error == NULL)
         flow_post(u->agent, a, EVENT_PUBLISHED, NULL)->report =
             schema_copy(&report_schema, &note->report, a->arena);
-    else
+    else {
         log_event(LOG_WARN, "not-published-yet", "sweep", "%lld",
                   (long long)a->order.assignment.sweep, "job", "%lld",
                   (long long)a->order.assignment.job, "why", "%s", note->error, NULL);
+        outbox_delayed(&u->agent->outbox, a, note->error);
+    }
 }
 
 static bool take_note(struct user *u, int type, const void *body, int64_t re)

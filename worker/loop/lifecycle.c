@@ -144,7 +144,7 @@ static int look_around(struct agent *ag, const struct options *o, struct err *e)
         scratch_close(&s);
         if (folders_link_ludwig(ag->folders.scratch, e) < 0)
             return -1;
-        pilot_cleanup_start(&ag->folders);
+        pilot_cleanup_start(&ag->folders, user_share_address(&ag->conf));
     }
     return runtime_dir_read_worker_id(ag, e);
 }

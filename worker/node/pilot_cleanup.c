@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "common/base/mem.h"
 #include "common/base/path.h"
 #include "worker/base/child_start.h"
+#include "worker/node/node.h"
 
 #define PILOT_LOCK "pilot.lock"
 /* The suffix of folders that are being removed. */
@@ -27,7 +29,8 @@ enum {
     LOCKS_DEPTH = 2, /* SERVER/runner.N/lock */
     CLAIM_TRIES = 100,
     CLAIM_PAUSE_NS = 20 * 1000 * 1000,
-    NICE = 10
+    NICE = 10,
+    UNPUBLISHED_MAX_S = 14 * 24 * 3600
 };
 
 /* ---- claims ---- */
@@ -114,33 +117,56 @@ static void remove_gone(int dir_fd, const char *name)
         log_event(LOG_WARN, "not-removed", "error", "%s", e.text, NULL);
 }
 
+/* False: the share does not take the folder's results now, and may take them another time. */
+static bool may_go(int folder_fd, const char *path, const struct pilot_cleanup *how)
+{
+    struct err e = { 0 };
+    struct stat st;
+
+    if (how->publish == NULL || how->publish(path, how->address, &e) == 0)
+        return true;
+    log_event(LOG_WARN, "leftover-not-published", "folder", "%s", path, "why", "%s", e.text, NULL);
+    return fstat(folder_fd, &st) == 0 && st.st_mtime + UNPUBLISHED_MAX_S < time(NULL);
+}
+
 /* Renames the folder first: a pilot of the same job may come, and must find nothing of it. */
-static void remove_unclaimed(int dir_fd, const char *name)
+static void remove_unclaimed(int dir_fd, const char *base, const char *name,
+                             const struct pilot_cleanup *how)
 {
     int folder_fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    char *gone = mem_printf("%s" GONE, name);
+    char *gone = mem_printf("%s" GONE, name), *path = path_join(base, name);
     int lock_fd = -1;
+    bool is_left = false;
     struct stat st;
 
     if (folder_fd >= 0 && fstat(folder_fd, &st) == 0 && st.st_uid == geteuid())
         lock_fd = lock_folder(folder_fd, dir_fd, name, NULL);
-    if (lock_fd >= 0 && ends_in(name, GONE)) {
+    if (lock_fd >= 0 && ends_in(name, GONE) && !how->only_looks) {
         remove_gone(dir_fd, name);
-    } else if (lock_fd >= 0 && !has_lock_held(dir_fd, name, LOCKS_DEPTH)) {
-        (void)io_remove_tree_at(dir_fd, gone, NULL);
-        if (renameat(dir_fd, name, dir_fd, gone) == 0) {
-            log_event(LOG_INFO, "leftover", "folder", "%s", name, NULL);
-            remove_gone(dir_fd, gone);
+    } else if (lock_fd >= 0 && !ends_in(name, GONE) && !has_lock_held(dir_fd, name, LOCKS_DEPTH)) {
+        is_left = how->only_looks;
+        /* Publishing takes its time, in which Slurm may have begun the same job again here. */
+        if (!how->only_looks && may_go(folder_fd, path, how) &&
+            !has_lock_held(dir_fd, name, LOCKS_DEPTH)) {
+            (void)io_remove_tree_at(dir_fd, gone, NULL);
+            is_left = renameat(dir_fd, name, dir_fd, gone) == 0;
+            if (is_left) {
+                log_event(LOG_INFO, "leftover", "folder", "%s", name, NULL);
+                remove_gone(dir_fd, gone);
+            }
         }
     }
+    if (is_left && how->tell != NULL)
+        how->tell(path);
     if (lock_fd >= 0)
         close(lock_fd);
     if (folder_fd >= 0)
         close(folder_fd);
+    free(path);
     free(gone);
 }
 
-void pilot_cleanup_remove(const char *prefix)
+void pilot_cleanup_remove(const char *prefix, const struct pilot_cleanup *how)
 {
     const char *begin = path_basename(prefix);
     char *base = path_dirname(prefix);
@@ -155,18 +181,36 @@ void pilot_cleanup_remove(const char *prefix)
             continue;
         n = strspn(id, "0123456789_"); /* "17", "17_3", and the same being removed */
         if (n > 0 && (id[n] == '\0' || strcmp(id + n, GONE) == 0))
-            remove_unclaimed(dirfd(dir), entry->d_name);
+            remove_unclaimed(dirfd(dir), base, entry->d_name, how);
     }
     if (dir != NULL)
         closedir(dir);
     free(base);
 }
 
+int pilot_cleanup_here(const char *scratch, const struct pilot_cleanup *how, struct err *e)
+{
+    struct conf conf = { .scratch = (char *)(uintptr_t)scratch };
+    struct folders folders = { .scratch = NULL };
+    struct node node = { .host = NULL };
+    int rc = -1;
+
+    if (node_look(&node, e) == 0 && folders_name(&conf, node.host, NULL, false, &folders, e) == 0) {
+        pilot_cleanup_remove(folders.pilots_scratch, how);
+        pilot_cleanup_remove(folders.pilots_runtime, how);
+        rc = 0;
+    }
+    folders_free(&folders);
+    node_free(&node);
+    return rc;
+}
+
 /* ---- the process ---- */
 
-void pilot_cleanup_start(const struct folders *p)
+void pilot_cleanup_start(const struct folders *p, const char *address)
 {
-    struct child child = { .args = { CHILD_LEFTOVERS, p->pilots_scratch, p->pilots_runtime } };
+    struct child child = { .args = { CHILD_LEFTOVERS, p->pilots_scratch, p->pilots_runtime,
+                                     address } };
     struct err e = { 0 };
     pid_t pid;
 
@@ -174,18 +218,21 @@ void pilot_cleanup_start(const struct folders *p)
         log_event(LOG_WARN, "child-start", "child", "leftovers", "why", "%s", e.text, NULL);
 }
 
-int pilot_cleanup_main(int argc, char **argv)
+int pilot_cleanup_main(int argc, char **argv, const struct pilot_cleanup *how)
 {
+    struct pilot_cleanup with_address = *how;
     struct err e = { 0 };
 
-    if (argc != 3 || argv[1][0] != '/' || argv[2][0] != '/') {
-        err_set(&e, ERR_USAGE, "--leftovers SCRATCH RUNTIME, absolute");
+    if (argc != 4 || argv[1][0] != '/' || argv[2][0] != '/') {
+        err_set(&e, ERR_USAGE, "--leftovers SCRATCH RUNTIME ADDRESS, absolute");
         return child_fail("leftovers", &e);
     }
     if (child_begin(&e) < 0)
         return child_fail("leftovers", &e);
     (void)setpriority(PRIO_PROCESS, 0, NICE);
-    pilot_cleanup_remove(argv[1]);
-    pilot_cleanup_remove(argv[2]);
+    with_address.address = argv[3];
+    pilot_cleanup_remove(argv[1], &with_address);
+    with_address.publish = NULL; /* nothing of jobs lies there */
+    pilot_cleanup_remove(argv[2], &with_address);
     return 0;
 }

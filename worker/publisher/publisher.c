@@ -295,7 +295,7 @@ int publisher_main(int argc, char **argv)
     scratch_sweep(&p.scratch);
     scratch_clear_spares(&p.scratch, &p.n_spares);
     p.keeper = checkpoint_copies_create(&p.scratch, p.access);
-    p.shiplog = shiplog_create(p.scratch.log_fd, &source, on_grew, &p, &e);
+    p.shiplog = shiplog_create(p.scratch.log_fd, p.scratch.run_fd, &source, on_grew, &p, &e);
     if (p.shiplog == NULL)
         return child_fail("publisher", &e);
     while ((rc = read_orders(&p, &e)) > 0) {

@@ -19,11 +19,16 @@
 #include "common/base/mem.h"
 #include "common/base/path.h"
 #include "common/base/units.h"
+#include "common/proto/layout.h"
 #include "common/share/share_project.h"
+#include "worker/base/scratch.h"
 #include "worker/share/sftplink.h"
 
 /* However often a job writes, its log is shipped a few times a second. */
 #define PAUSE_MS 300
+/* So often it is looked whether jobs have reported more. */
+#define METRICS_EVERY_MS 2000
+
 struct watch {
     struct token token;
     char name[TOKEN_HEX];
@@ -34,10 +39,13 @@ struct watch {
     int64_t not_before_ms;
     bool tells;
     int64_t told_bytes;
+    int64_t metrics_bytes; /* of what it has reported, on the share */
+    bool is_over;          /* that is to go from there */
+    bool is_taken;         /* the thread is shipping it */
 };
 
 struct shiplog {
-    int log_fd;
+    int log_fd, run_fd;
     struct shares *access; /* the thread's */
     shiplog_grew_fn grew;
     void *context;
@@ -97,7 +105,6 @@ void shiplog_watch(struct shiplog *s, const struct token *token, const char *sha
     char name[TOKEN_HEX];
     struct watch *w;
     struct stat st;
-    bool has_begun;
 
     token_hex(token, name);
     pthread_mutex_lock(&s->lock);
@@ -110,11 +117,9 @@ void shiplog_watch(struct shiplog *s, const struct token *token, const char *sha
         memcpy(w->name, name, sizeof name);
     }
     /* Text that was written before causes no event any more. */
-    has_begun = fstatat(s->log_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > 0;
-    w->is_due |= has_begun;
+    w->is_due |= fstatat(s->log_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > 0;
     pthread_mutex_unlock(&s->lock);
-    if (has_begun)
-        wake(s);
+    wake(s); /* a thread with nothing to watch looks for no metrics, and waits without an end */
 }
 
 void shiplog_tell(struct shiplog *s, const struct token *token, bool on)
@@ -146,7 +151,11 @@ void shiplog_forget(struct shiplog *s, const struct token *token)
     token_hex(token, name);
     pthread_mutex_lock(&s->lock);
     w = find_watch(s, name);
-    if (w != NULL) {
+    if (w != NULL && (w->metrics_bytes > 0 || w->is_taken)) {
+        w->is_over = w->is_due = true;
+        w->not_before_ms = 0;
+        wake(s);
+    } else if (w != NULL) {
         free_watch(w);
         *w = s->watches[--s->n];
     }
@@ -167,6 +176,7 @@ static bool take_due(struct shiplog *s, int64_t now_ms, struct watch *copy)
         if (!w->is_due || w->not_before_ms > now_ms)
             continue;
         w->is_due = false;
+        w->is_taken = true;
         *copy = *w;
         copy->share = mem_strdup(w->share);
         copy->path = mem_strdup(w->path);
@@ -176,15 +186,80 @@ static bool take_due(struct shiplog *s, int64_t now_ms, struct watch *copy)
     return found;
 }
 
+/* ---- what jobs report ---- */
+
+/* A plain file, of a job that may put anything in its place: its descriptor and size, or -1. */
+static int open_metrics(const struct shiplog *s, const char *name, int64_t *size_bytes)
+{
+    char *path = mem_printf("%s/" JOB_METRICS, name);
+    int fd = openat(s->run_fd, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+
+    free(path);
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+        *size_bytes = st.st_size;
+        return fd;
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* Under the lock: which have more than is on the share. */
+static void look_for_metrics(struct shiplog *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        struct watch *w = &s->watches[i];
+        char *path = mem_printf("%s/" JOB_METRICS, w->name);
+        struct stat st;
+
+        w->is_due |= fstatat(s->run_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                     S_ISREG(st.st_mode) && st.st_size > w->metrics_bytes;
+        free(path);
+    }
+}
+
+/* To the folder of its log, or away from there. */
+static int ship_metrics(struct shiplog *s, struct watch *w, const struct share_dir *to, mode_t mode,
+                        struct err *e)
+{
+    struct buf path = { 0 };
+    int64_t size_bytes = 0;
+    const char *name;
+    int result = 0, fd;
+
+    layout_live_metrics(&path, w->path);
+    name = path_basename(buf_text(&path));
+    fd = w->is_over ? -1 : open_metrics(s, w->name, &size_bytes);
+    if (w->is_over)
+        (void)share_remove_file(to, name, NULL);
+    else if (fd >= 0 && size_bytes > w->metrics_bytes)
+        result = share_ship(to, name, mode, fd, e);
+    if (result == 0 && size_bytes > w->metrics_bytes)
+        w->metrics_bytes = size_bytes;
+    if (fd >= 0)
+        close(fd);
+    buf_free(&path);
+    return result;
+}
+
 /* Notes how it went, for a log that is still watched; whether grew is to be called. */
-static bool note_end(struct shiplog *s, const char *name, bool well, int64_t size_bytes)
+static bool note_end(struct shiplog *s, const struct watch *shipped, bool well, int64_t size_bytes)
 {
     bool is_news = false;
     struct watch *w;
 
     pthread_mutex_lock(&s->lock);
-    w = find_watch(s, name);
-    if (w != NULL && well) {
+    w = find_watch(s, shipped->name);
+    if (w != NULL) {
+        w->metrics_bytes = shipped->metrics_bytes;
+        w->is_taken = false;
+    }
+    if (w != NULL && shipped->is_over) {
+        /* What could not be removed is in nobody's way. */
+        free_watch(w);
+        *w = s->watches[--s->n];
+    } else if (w != NULL && well) {
         w->retry_ms = 0;
         w->not_before_ms = 0;
         is_news = w->tells && size_bytes > w->told_bytes;
@@ -215,12 +290,14 @@ static void ship_due(struct shiplog *s)
         struct share_dir *to =
             share == NULL ? NULL : share_project_open_folder(share, folder, &modes, &e);
         bool well = to != NULL &&
-                    shiplog_ship(s->log_fd, w.name, to, path_basename(w.path), modes.file, &e) == 0;
+                    (w.is_over || shiplog_ship(s->log_fd, w.name, to, path_basename(w.path),
+                                               modes.file, &e) == 0) &&
+                    ship_metrics(s, &w, to, modes.file, &e) == 0;
 
         if (!well && w.retry_ms == 0)
             log_event(LOG_WARN, "log-not-shipped", "attempt", "%s", w.name, "error", "%s", e.text,
                       NULL);
-        if (note_end(s, w.name, well, size_bytes) && s->grew != NULL)
+        if (note_end(s, &w, well, size_bytes) && s->grew != NULL)
             s->grew(s->context, &w.token, size_bytes);
         share_close(to);
         share_close(share);
@@ -242,6 +319,8 @@ static int wait_ms(struct shiplog *s)
 
         if (w->is_due && (first_ms < 0 || left_ms < first_ms))
             first_ms = left_ms;
+        if (first_ms < 0 || first_ms > METRICS_EVERY_MS)
+            first_ms = METRICS_EVERY_MS;
     }
     pthread_mutex_unlock(&s->lock);
     return (int)first_ms;
@@ -279,6 +358,7 @@ static void *run_shiplog(void *context)
                         (event->len > 0 && strcmp(s->watches[i].name, event->name) == 0);
                 at += sizeof *event + event->len;
             }
+        look_for_metrics(s);
         pthread_mutex_unlock(&s->lock);
         ship_due(s);
         shares_rest(s->access);
@@ -287,14 +367,15 @@ static void *run_shiplog(void *context)
 
 /* ---- beginning and end ---- */
 
-struct shiplog *shiplog_create(int log_fd, const struct share_source *source, shiplog_grew_fn grew,
-                               void *context, struct err *e)
+struct shiplog *shiplog_create(int log_fd, int run_fd, const struct share_source *source,
+                               shiplog_grew_fn grew, void *context, struct err *e)
 {
     char path[sizeof "/proc/self/fd/-2147483648"];
     struct shiplog *s = mem_alloc(sizeof *s);
     int number;
 
     s->log_fd = log_fd;
+    s->run_fd = run_fd;
     s->grew = grew;
     s->context = context;
     s->access = shares_create(source);

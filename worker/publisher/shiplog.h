@@ -5,6 +5,9 @@
  * A thread of its own, so that logs go on while a large result is copied.  It sleeps
  * until inotify says that a log grew; logs that do not grow cost nothing.  The log
  * on the share is as long as what has been shipped: that is all there is to remember.
+ *
+ * What jobs report goes beside their logs in the same way, looked at every few seconds while there
+ * are jobs.  It goes from there when the attempt is forgotten, as its result has it then.
  */
 #ifndef LUDWIG_WORKER_PUBLISHER_SHIPLOG_H
 #define LUDWIG_WORKER_PUBLISHER_SHIPLOG_H
@@ -19,10 +22,10 @@ struct shiplog;
 /* Called on the shipping thread with a log's length on the share. */
 typedef void (*shiplog_grew_fn)(void *context, const struct token *token, int64_t size_bytes);
 
-/* log_fd: the folder with the logs, log/ on scratch; it stays the caller's.  source is asked from
- * a thread of its own; grew may be NULL. */
-struct shiplog *shiplog_create(int log_fd, const struct share_source *source, shiplog_grew_fn grew,
-                               void *context, struct err *e);
+/* log_fd and run_fd: the folders with the logs and with what runs, log/ and run/ on scratch, which stay
+ * the caller's.  source is asked from a thread of its own; grew may be NULL. */
+struct shiplog *shiplog_create(int log_fd, int run_fd, const struct share_source *source,
+                               shiplog_grew_fn grew, void *context, struct err *e);
 void shiplog_destroy(struct shiplog *s); /* NULL is fine */
 
 /* Ships the log from now on; path is relative to the share.  Asking twice is fine. */

@@ -4,6 +4,7 @@
 #include "worker/runner/job.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/io.h"
 #include "common/base/log.h"
 #include "common/base/units.h"
 #include "common/base/crash_point.h"
@@ -23,6 +25,9 @@
 #include "worker/base/process_tree.h"
 #include "worker/runner/container.h"
 #include "worker/runner/jobdir.h"
+#include "worker/runner/last_error.h"
+#include "worker/runner/prelude.h"
+#include "worker/runner/staged_env.h"
 
 /* Leftovers of a job in the background may finish their last write. */
 #define LEFTOVERS_MS 2000
@@ -30,9 +35,38 @@
 #define GRACE_MS 10000
 /* Slurm tells a pilot's processes to end one after the other: a runner may see its job die of that
  * before the runner is told. */
-#define TOLD_LATE_MS      500
+#define TOLD_LATE_MS 500
+/* So often it is looked how long a log is that has a limit. */
+#define LOG_LOOK_MS       500
 #define KILL_PAUSE_MS     10
 #define KILL_PAUSE_MAX_MS 1000
+
+/* ---- its log ---- */
+
+/*
+ * A log that has become too long gets a last line, and is cut behind that from then on: the job, which
+ * appends to it, goes on.  What was shipped before stays as it is.
+ */
+static void limit_log(struct job *j)
+{
+    int fd = openat(j->scratch->log_fd, j->hex, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+    struct buf line = { 0 };
+    struct stat st;
+
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && j->log_end_bytes > 0 && st.st_size > j->log_end_bytes) {
+        (void)!ftruncate(fd, j->log_end_bytes);
+    } else if (j->log_end_bytes == 0 && st.st_size > j->log_max_bytes) {
+        buf_add_str(&line, "\nludwig: this log has reached its limit of ");
+        units_add_size(&line, j->log_max_bytes);
+        buf_add_str(&line, " (log: max); what the job prints from here on is left out\n");
+        if (io_write_all(fd, line.bytes, line.n) == 0)
+            j->log_end_bytes = lseek(fd, 0, SEEK_CUR);
+        buf_free(&line);
+    }
+    close(fd);
+}
 
 /* ---- outcome ---- */
 
@@ -62,6 +96,7 @@ static void judge_failure(struct job *j)
                               .memory_bytes = j->memory_bytes,
                               .limit_bytes = j->oom == NULL ? 0 : oom_limit_bytes(j->oom) };
     struct buf reason = { 0 };
+    enum cause cause;
 
     j->outcome.event = EV_FAIL;
     if (oom_judge(&x, &reason)) {
@@ -70,12 +105,15 @@ static void judge_failure(struct job *j)
         j->outcome.cause = CAUSE_SIGNAL;
         buf_printf(&reason, "killed by signal %d (%s)", WTERMSIG(j->status),
                    strsignal(WTERMSIG(j->status)));
+    } else if (prelude_has_failed(j->scratch->run_fd, j->hex, &cause, &reason)) {
+        j->outcome.cause = (int)cause;
     } else {
         j->outcome.cause = CAUSE_FAILED;
         buf_printf(&reason, "exit code %d%s", WEXITSTATUS(j->status),
                    has_kills ? "; memory ran out meanwhile, and the kernel ended a process of this "
                                "job or of another one here"
                              : "");
+        last_error_add(&reason, j->scratch, j->hex);
     }
     set_reason(j, buf_text(&reason));
     buf_free(&reason);
@@ -128,6 +166,8 @@ static void judge(struct job *j)
             judge_failure(j);
     }
     checkpoint_signal_free(&j->asked);
+    if (j->log_end_bytes > 0)
+        limit_log(j);
     j->phase = JOB_PHASE_OVER;
     j->deadline_ms = -1;
 }
@@ -139,11 +179,11 @@ static void judge(struct job *j)
 static int plan(struct job_spawn *p, const struct order *o, const struct value *params,
                 const struct job_site *site, struct arena *a, struct err *e)
 {
-    const char *command, *text, *scratch = site->scratch->path;
+    const char *command, *job_path, *scratch = site->scratch->path;
     const struct jobspec *w = &o->work.work;
     struct buf expanded = { 0 };
     struct container c;
-    char hex[TOKEN_HEX], **shell_words;
+    char hex[TOKEN_HEX];
     int rc = template_expand(w->command, params, &expanded, e);
 
     if (rc == 0 && strlen(buf_text(&expanded)) != expanded.n)
@@ -151,32 +191,30 @@ static int plan(struct job_spawn *p, const struct order *o, const struct value *
     command = buf_to_arena(&expanded, a);
     if (rc < 0)
         return -1;
-    /* The lines of setup are run in the command's own shell, so that what they set is there for it.
-     * A line that fails does not stop the command: many scripts that are sourced there, conda's for
-     * one, do not work under set -e.  A user who wants that writes it as the first line. */
-    text = w->setup == NULL ? command : arena_printf(a, "%s\n%s", w->setup, command);
     p->shares_with_group = o->for_another;
     token_hex(&o->assignment.token, hex);
-    p->env = jobenv_make(o, site->user, arena_printf(a, "%s/" SCRATCH_RUN "/%s", scratch, hex), a);
+    job_path = arena_printf(a, "%s/" SCRATCH_RUN "/%s", scratch, hex);
+    p->env = jobenv_make(o, site->user, job_path, a);
     p->shell = "/bin/sh";
     if (w->container != NULL) {
         if (container_find(&c, o, p->env, scratch, a, e) < 0)
             return -1;
-        c.text = text;
+        c.text = prelude_text_inside(w, command, a);
         p->shell_words = container_guard(container_words(&c, a), o, a);
         p->env = container_env(&c, p->env, a);
         return 0;
     }
-    if (w->setup == NULL)
+    if (!prelude_is_needed(w))
         p->words = job_spawn_words(command, a);
-    else if (access("/bin/bash", X_OK) == 0)
+    else if ((w->setup != NULL || w->environment.modules.n > 0) && access("/bin/bash", X_OK) == 0)
         p->shell = "/bin/bash"; /* users write for it there ("source", conda) */
     if (p->words != NULL)
         p->program = job_spawn_program(p->words[0], jobenv_get(p->env, "PATH"), a);
-    p->shell_words = shell_words = arena_alloc(a, 4 * sizeof *shell_words);
-    shell_words[0] = arena_strdup(a, p->shell + strlen("/bin/"));
-    shell_words[1] = arena_strdup(a, "-c");
-    shell_words[2] = arena_strdup(a, text);
+    p->shell_words = prelude_words(w, p->shell + strlen("/bin/"), command, a);
+    if (w->environment.data != NULL) {
+        p->shell_words = staged_env_words(o, scratch, job_path, p->shell, p->shell_words, a);
+        p->shell = "/proc/self/exe";
+    }
     return 0;
 }
 
@@ -201,6 +239,7 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
                        .is_batch = site->chunk != NULL,
                        .has_container = w->container != NULL,
                        .memory_bytes = w->resources.memory_bytes,
+                       .log_max_bytes = site->chunk == NULL ? w->log.max_bytes : 0,
                        .outcome = { .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE } };
     token_hex(&j->token, j->hex);
     if (w->checkpoint.signal != NULL)
@@ -210,7 +249,7 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
     j->oom = j->is_limited ? &site->limit->oom : site->oom;
     j->kills = j->oom == NULL ? -1 : oom_kills(j->oom);
     j->hits = j->oom == NULL ? -1 : oom_hits(j->oom);
-    if (j->in_slurm && !j->is_limited)
+    if (!j->is_limited)
         memwatch_begin(&j->memwatch, j->memory_bytes);
 
     if (mp_read(packed.data, packed.n, a, &params, &e) < 0)
@@ -219,7 +258,7 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
         err_set(&e, ERR_PROTOCOL, "the parameters are no map");
     else if (jobdir_make(&dir, site->scratch, site->spares, o,
                          site->chunk != NULL ? site->chunk : &params, &e) < 0)
-        is_jobs_fault = false;
+        is_jobs_fault = e.kind == ERR_USAGE;           /* of its data */
     else if (plan(&p, o, &params, site, a, &e) == 0) { /* now that a folder can tell of a failure */
         p.work_fd = dir.work_fd;
         p.log_fd = dir.log_fd;
@@ -344,12 +383,22 @@ void job_preempt(struct job *j, enum cause cause, const char *reason, int64_t bu
     }
 }
 
+static bool has_log_limit(const struct job *j)
+{
+    return j->log_max_bytes > 0 && j->phase != JOB_PHASE_NONE && j->phase != JOB_PHASE_OVER;
+}
+
 void job_tick(struct job *j)
 {
     int64_t bytes = j->phase == JOB_PHASE_NONE || j->phase >= JOB_PHASE_KILLING
                         ? 0
                         : memwatch_look(&j->memwatch);
     struct buf text = { 0 };
+
+    if (has_log_limit(j) && units_monotonic_ms() >= j->log_look_ms) {
+        limit_log(j);
+        j->log_look_ms = units_monotonic_ms() + LOG_LOOK_MS;
+    }
 
     if (bytes > 0) { /* no time to save: other jobs would end with it */
         buf_add_str(&text, "out of memory: it used ");
@@ -381,6 +430,8 @@ int job_wait_ms(const struct job *j)
                        : memwatch_wait_ms(&j->memwatch);
     int64_t wait_ms;
 
+    if (has_log_limit(j) && (watch_ms < 0 || watch_ms > LOG_LOOK_MS))
+        watch_ms = LOG_LOOK_MS;
     if (j->deadline_ms < 0)
         return watch_ms;
     wait_ms = j->deadline_ms - units_monotonic_ms();

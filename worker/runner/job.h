@@ -69,6 +69,10 @@ struct job {
     int64_t kills, hits; /* oom_kills and oom_hits when it began */
     int64_t memory_bytes;
     struct memwatch memwatch; /* used if the kernel does not limit the job's memory */
+    int64_t log_max_bytes;    /* 0: its log has no limit */
+    int64_t
+        log_end_bytes; /* of a log that has reached it, with the line that says so; 0: it has not */
+    int64_t log_look_ms; /* monotonic: when it is looked at next */
     struct outcome outcome;
     char reason[REASON_MAX_BYTES + 1];
 };

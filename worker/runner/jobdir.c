@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -63,11 +64,46 @@ static int make_data(const struct jobdir *d, const struct scratch *s, const stru
     return result;
 }
 
-/* Makes what a process needs to run: work/ with the source, tmp/, data/. */
+/* Links a path in work/ to what is in data/: relatively, so that it holds in a container as well. */
+static int link_data(const struct jobdir *d, const struct data_entry *entry, struct err *e)
+{
+    int fd = fcntl(d->work_fd, F_DUPFD_CLOEXEC, 0), result = -1;
+    struct buf target = { 0 };
+    const char *at = entry->link;
+
+    /* A link in the source, which may lead anywhere, is no folder to put another one into. */
+    for (size_t n; fd >= 0 && at[n = strcspn(at, "/")] == '/'; at += n + 1) {
+        char *name = mem_strndup(at, n);
+        int above = fd;
+
+        fd = mkdirat(above, name, JOB_DIR_MODE) < 0 && errno != EEXIST
+                 ? -1
+                 : openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0)
+            err_sys(e, "data %s", entry->link);
+        close(above);
+        free(name);
+        buf_add_str(&target, "../");
+    }
+    buf_printf(&target, "../" JOB_DATA "/%s", entry->name);
+    if (fd >= 0 && symlinkat(buf_text(&target), fd, at) == 0)
+        result = 0;
+    else if (fd >= 0 && errno == EEXIST)
+        err_set(e, ERR_USAGE, "data: %s is in the source already", entry->link);
+    else if (fd >= 0)
+        err_sys(e, "data %s", entry->link);
+    if (fd >= 0)
+        close(fd);
+    buf_free(&target);
+    return result;
+}
+
+/* What a process needs to run: work/ with the source, tmp/, data/. */
 static int make_process_folders(struct jobdir *d, const struct scratch *s, const struct order *o,
                                 struct err *e)
 {
     const struct digest *source = &o->work.work.source.tree;
+    const struct data_entry *data = o->work.work.data.items;
     char hex[DIGEST_HEX];
 
     if (digest_is_zero(source)) {
@@ -83,7 +119,12 @@ static int make_process_folders(struct jobdir *d, const struct scratch *s, const
     if (have_dir(d->fd, JOB_TMP, e) < 0 || make_data(d, s, &o->work.work.data, e) < 0)
         return -1;
     d->work_fd = io_open_dir_at(d->fd, JOB_WORK, e);
-    return d->work_fd < 0 ? -1 : 0;
+    if (d->work_fd < 0)
+        return -1;
+    for (size_t i = 0; i < o->work.work.data.n; i++)
+        if (data[i].link != NULL && link_data(d, &data[i], e) < 0)
+            return -1;
+    return 0;
 }
 
 /* Writes the parameters in JSON, YAML and msgpack; the chunk of a batch in JSON and msgpack. */
@@ -117,11 +158,12 @@ static int write_params(int fd, const struct order *o, const struct value *param
 static int fill_jobdir(struct jobdir *d, const struct scratch *s, int dir_fd, const char *name,
                        const struct order *o, const struct value *params, struct err *e)
 {
+    const struct order kept = order_without_passed(o);
     int result = -1;
 
     d->fd = io_open_dir_at(dir_fd, name, e);
     if (d->fd >= 0)
-        result = scratch_write(d->fd, JOB_ORDER, &order_schema, o, e);
+        result = scratch_write(d->fd, JOB_ORDER, &order_schema, &kept, e);
     if (result == 0 && !order_is_mate(o))
         result = make_process_folders(d, s, o, e);
     if (result == 0 && !order_is_process(o) && mkdirat(d->fd, JOB_SAVE, JOB_DIR_MODE) < 0)

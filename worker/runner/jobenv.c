@@ -20,6 +20,7 @@ static const char default_path[] = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin
 
 /* Variables of the agent's own environment that a job is given. */
 static const char *const inherited[] = { "LANG", "LC_*", "TZ" };
+static const char *const inherited_for_modules[] = { "MODULESHOME", "MODULEPATH" };
 static const char *const inherited_in_slurm[] = { "SLURM_*", "CUDA_*" };
 
 static const char *const thread_counts[] = { "OMP_NUM_THREADS", "MKL_NUM_THREADS",
@@ -58,7 +59,8 @@ void jobenv_find_user(const char *scratch, struct arena *a, struct jobenv_user *
     user->home = home != NULL ? arena_strdup(a, home) : NULL;
     user->shell = arena_strdup(a, account != NULL && account->pw_shell[0] == '/' ? account->pw_shell
                                                                                  : "/bin/sh");
-    user->path = arena_printf(a, "%s/%s:%s", scratch, SCRATCH_BIN, path);
+    user->path = arena_strdup(a, path);
+    user->bin = arena_printf(a, "%s/%s", scratch, SCRATCH_BIN);
 }
 
 /* ---- the list ---- */
@@ -154,6 +156,32 @@ static void set_ludwig(struct list_of_env *l, const struct order *o, const char 
     set_path(l, job_envvars[ENV_CHECKPOINT].name, job_path, JOB_CHECKPOINT);
 }
 
+/* What the sweep brings of the shell that it was submitted from.  A container has an environment of its
+ * own. */
+static void set_environment(struct list_of_env *l, const struct jobspec *w,
+                            const struct jobenv_user *user)
+{
+    const struct environment *x = &w->environment;
+    const struct env_entry *variables = x->variables.items;
+    const char *const *paths = x->paths.items;
+    struct buf path = { 0 };
+
+    if (w->container != NULL || x->path == NULL) {
+        set_text(l, "PATH", arena_printf(l->arena, "%s:%s", user->bin, user->path));
+    } else {
+        buf_add_str(&path, user->bin);
+        for (size_t i = 0; i < x->paths.n; i++)
+            buf_printf(&path, ":%s", paths[i]);
+        buf_printf(&path, ":%s", user->path);
+        set_text(l, "PATH", buf_text(&path));
+        buf_free(&path);
+        for (size_t i = 0; i < x->variables.n; i++)
+            set_text(l, variables[i].name, variables[i].value);
+    }
+    if (x->modules.n > 0)
+        inherit(l, inherited_for_modules, COUNT_OF(inherited_for_modules));
+}
+
 char **jobenv_make(const struct order *o, const struct jobenv_user *user, const char *job_path,
                    struct arena *a)
 {
@@ -164,7 +192,7 @@ char **jobenv_make(const struct order *o, const struct jobenv_user *user, const 
     struct list_of_env l = { .arena = a, .capacity = 64 };
 
     l.entries = arena_alloc(a, l.capacity * sizeof *l.entries);
-    set_text(&l, "PATH", user->path);
+    set_environment(&l, &o->work.work, user);
     set_text(&l, "HOME", user->home != NULL ? user->home : job_path);
     set_text(&l, "USER", user->name);
     set_text(&l, "LOGNAME", user->name);

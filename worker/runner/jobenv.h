@@ -3,8 +3,9 @@
  * jobenv.h - a job's environment, made from nothing
  *
  * Only what is set here reaches a job, so that it behaves the same on every
- * node: a few things of the user and the machine, ludwig's variables, the
- * number of threads, the GPUs, and then the sweep's own env:.
+ * node: a few things of the user and the machine, the environment that the sweep
+ * names or was submitted from, ludwig's variables, the number of threads, the GPUs, and then the
+ * sweep's own env:.
  */
 #ifndef LUDWIG_WORKER_RUNNER_JOBENV_H
 #define LUDWIG_WORKER_RUNNER_JOBENV_H
@@ -16,7 +17,8 @@ struct jobenv_user {
     const char *name;
     const char *home; /* NULL: there is none on this machine */
     const char *shell;
-    const char *path; /* PATH */
+    const char *bin;  /* first in PATH: where ludwig is */
+    const char *path; /* the rest of PATH, as it is on this machine */
 };
 
 /* Strings live in a. */

@@ -74,6 +74,23 @@ static struct value files_of(const struct saved *s, struct arena *a)
     return value_list(items, n);
 }
 
+/* What it ran in, beside what its node has. */
+static struct value environment_of(const struct environment *x, struct arena *a)
+{
+    const char *const *names = x->modules.items;
+    struct value *modules = arena_alloc(a, x->modules.n * sizeof *modules);
+
+    for (size_t i = 0; i < x->modules.n; i++)
+        modules[i] = value_str(names[i]);
+    const struct member members[] = { value_member("kind", text_or_null(x->kind)),
+                                      value_member("path", text_or_null(x->path)),
+                                      value_member("python", text_or_null(x->python)),
+                                      value_member("staged", value_bool(x->data != NULL)),
+                                      value_member("modules", value_list(modules, x->modules.n)) };
+
+    return x->path == NULL && x->modules.n == 0 ? value_null() : value_map(a, members, 5);
+}
+
 void jobjson_add(struct buf *out, const struct jobjson *j)
 {
     const struct order *o = j->order;
@@ -135,6 +152,7 @@ void jobjson_add(struct buf *out, const struct jobjson *j)
         value_member("params", params),
         value_member("command", text_or_null(command)),
         value_member("git", w->git_commit == NULL ? value_null() : value_map(a, git, 2)),
+        value_member("environment", environment_of(&w->environment, a)),
         value_member("host", text_or_null(j->host)),
         value_member("exit_code", int_or_null(u->exit_code)),
         value_member("signal", int_or_null(u->signal)),

@@ -14,6 +14,7 @@
 
 #include "common/base/io.h"
 #include "common/data/json.h"
+#include "common/proto/metric_line.h"
 
 enum { LINE_MAX_BYTES = 64 * 1024 };
 
@@ -76,8 +77,9 @@ static char *lines_next(struct lines *l, size_t *n)
 
 /* ---- measures ---- */
 
-static void set_metric(struct metrics *m, const char *name, size_t n, double value, int64_t step)
+static void set_metric(void *context, const char *name, size_t n, double value, int64_t step)
 {
+    struct metrics *m = context;
     struct metric *metric = m->items;
 
     while (metric < m->items + m->n &&
@@ -101,30 +103,6 @@ static void set_metric(struct metrics *m, const char *name, size_t n, double val
     metric->n++;
 }
 
-/* Takes all numbers but those that say which step, and in a batch which job, a line is about. */
-static void set_all(struct metrics *m, const struct value *map)
-{
-    static const char *const reserved[] = { "step", "job", "done", "failed" };
-    const struct value *at = value_get(map, "step");
-    int64_t step = SCHEMA_NONE;
-
-    if (at != NULL && at->type == VALUE_INT)
-        step = at->i;
-    else if (at != NULL && at->type == VALUE_FLOAT && at->f == floor(at->f) && fabs(at->f) < 0x1p53)
-        step = (int64_t)at->f;
-    for (size_t i = 0; i < map->map.n; i++) {
-        const struct value *key = &map->map.members[i].key;
-        const struct value *v = &map->map.members[i].value;
-        bool is_measure = v->type == VALUE_INT || v->type == VALUE_FLOAT;
-
-        for (size_t k = 0; k < sizeof reserved / sizeof reserved[0]; k++)
-            is_measure &= key->str.n != strlen(reserved[k]) ||
-                          memcmp(key->str.s, reserved[k], key->str.n) != 0;
-        if (is_measure)
-            set_metric(m, key->str.s, key->str.n, v->type == VALUE_INT ? (double)v->i : v->f, step);
-    }
-}
-
 void metrics_read_lines(struct metrics *m, int dir_fd, const char *name)
 {
     struct lines *l = lines_open(dir_fd, name);
@@ -139,7 +117,7 @@ void metrics_read_lines(struct metrics *m, int dir_fd, const char *name)
         struct value v;
 
         if (json_read(line, n, a, &v, NULL) == 0 && v.type == VALUE_MAP)
-            set_all(m, &v);
+            metric_line_each(&v, set_metric, m);
         arena_reset(a);
     }
     arena_destroy(a);

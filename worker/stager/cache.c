@@ -564,6 +564,8 @@ static int stage_plan(struct stage *s, struct err *e)
     for (size_t i = 0; i < p->n && result == 0; i++)
         if (p->rows[i].kind == PACK_SYMLINK)
             result = make_symlink(s, i, e);
+    if (result == 0 && !s->is_live)
+        result = stage_date_sources(s, e);
     if (result == 0) {
         CRASH_POINT(stage_linked);
         result = end_tree(s, e);

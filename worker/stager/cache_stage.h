@@ -83,6 +83,9 @@ struct stage {
 /* Brings all files that are wanted.  Files that came before a failure stay, and are found whole. */
 int stage_fill(struct stage *s, struct err *e);
 
+/* Gives Python's sources the times that what is compiled of them names, once all is there. */
+int stage_date_sources(struct stage *s, struct err *e);
+
 /* In a live tree: the file that was made for entry i takes its place. */
 int stage_replace(const struct stage *s, struct dir_walk *d, size_t i, struct err *e);
 mode_t stage_mode_of(const struct stage *s, size_t i);

@@ -35,7 +35,7 @@ static int remove_folder(void **state)
 static struct param2vals *read_with(const char *text, size_t n, const char *command,
                                     int64_t points_max, struct err *e)
 {
-    struct param2vals_wanted wanted = { "f", command, points_max };
+    struct param2vals_wanted wanted = { "f", command, points_max, NULL };
 
     assert_int_equal(io_replace_file("f", text, n, 0600, NULL), 0);
     return param2vals_read(&wanted, e);
@@ -238,6 +238,29 @@ static void placeholders_of_the_command_must_be_there(void **state)
     assert_non_null(strstr(e.text, "f:3:1: command: needs x, which is not there\n"));
 }
 
+static void any_parameter_may_be_a_placeholder(void **state)
+{
+    static const char good[] = "{\"größe\":1,\"a/b\":\"x y\"}\n{\"größe\":2,\"a/b\":3}\n";
+    static const char missing[] = "{\"größe\":1}\n{\"x\":1}\n",
+                      late[] = "{\"x\":1}\n{\"größe\":1}\n";
+    struct param2vals *p = read_with(good, strlen(good), "run {größe} '{a/b}' {1..3}", 9, NULL);
+
+    (void)state;
+    assert_non_null(p);
+    param2vals_destroy(p);
+    expect_refused(missing, strlen(missing), "run {größe}",
+                   "f:2:1: command: needs größe, which is not there\n");
+    expect_refused(
+        late, strlen(late), "run {größe}",
+        "f:2:1: command: {größe} cannot be filled in for all, as the first configuration "
+        "has no größe\n");
+    expect_refused(
+        good, strlen(good), "run {größe} `f {a/b}`",
+        "f:1:1: command: {a/b} stands behind a backslash or in `...`, ${...} or $((...)), "
+        "where its value \"x y\" cannot be quoted; write VAR={a/b} on a line before, and "
+        "\"$VAR\" here\n");
+}
+
 static void there_may_be_so_many(void **state)
 {
     static const char text[] = "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n";
@@ -276,7 +299,7 @@ static void large_configurations_are_refused(void **state)
 
 static void a_file_that_cannot_be_read_is_named(void **state)
 {
-    struct param2vals_wanted wanted = { "nothing.jsonl", NULL, POINTS_MAX };
+    struct param2vals_wanted wanted = { "nothing.jsonl", NULL, POINTS_MAX, NULL };
     struct err e = { 0 };
 
     (void)state;
@@ -301,6 +324,7 @@ int main(void)
         cmocka_unit_test(the_line_is_shown_with_its_column),
         cmocka_unit_test(many_mistakes_are_counted),
         cmocka_unit_test(placeholders_of_the_command_must_be_there),
+        cmocka_unit_test(any_parameter_may_be_a_placeholder),
         cmocka_unit_test(there_may_be_so_many),
         cmocka_unit_test(large_configurations_are_refused),
         cmocka_unit_test(a_file_that_cannot_be_read_is_named),

@@ -180,10 +180,10 @@ static void expect_used_folder(const struct inputs *c)
         assert_true(has_entry(&c->source, kept[i]));
     assert_int_equal(c->n_left, 4);
     assert_string_equal(c->left[0].path, "conf/exp");
-    assert_true(c->left[0].is_results);
+    assert_string_equal(c->left[0].what, "fetched results");
     assert_string_equal(c->left[1].path, "exp-1");
     assert_string_equal(c->left[2].path, "other.yaml");
-    assert_false(c->left[2].is_results);
+    assert_string_equal(c->left[2].what, "a sweep file");
     assert_string_equal(c->left[3].path, "third.yml");
 }
 
@@ -199,6 +199,90 @@ static void other_sweeps_and_fetched_results_are_no_part_of_everything(void **st
     load(&c, site, "project: p\ncommand: x\nsource: .\n");
     expect_used_folder(&c);
     inputs_free(&c);
+}
+
+static void environments_packages_and_what_runs_wrote_are_no_part_of_everything(void **state)
+{
+    static const char *const left[] = { "env", "lib/node_modules", "outputs", "venv", "wandb" };
+    static const char *const kept[] = { "run.py", "lib/outputs/a.py", "mlruns/__init__.py" };
+    const struct site *site = *state;
+    struct inputs c;
+
+    put(site, "run.py", "x");
+    put(site, "venv/bin/python", "x");
+    put(site, "env/pyvenv.cfg", "x");
+    put(site, "outputs/log.txt", "x");
+    put(site, "wandb/a", "x");
+    put(site, "lib/outputs/a.py", "x");
+    put(site, "lib/node_modules/a", "x");
+    put(site, "mlruns/__init__.py", "x");
+    load(&c, site, "project: p\ncommand: x\n");
+    assert_int_equal(c.source.totals.files, sizeof kept / sizeof kept[0]);
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        assert_true(has_entry(&c.source, kept[i]));
+    assert_int_equal(c.n_left, sizeof left / sizeof left[0]);
+    for (size_t i = 0; i < sizeof left / sizeof left[0]; i++)
+        assert_string_equal(c.left[i].path, left[i]);
+    inputs_free(&c);
+    load(&c, site, "project: p\ncommand: x\nsource: [., outputs]\n");
+    assert_true(has_entry(&c.source, "outputs/log.txt"));
+    assert_false(has_entry(&c.source, "wandb"));
+    inputs_free(&c);
+}
+
+static struct digest work_of(const struct site *site, const char *sweep)
+{
+    struct jobspec work;
+    struct digest digest;
+    struct inputs c;
+    struct spec s;
+
+    put(site, "s.yaml", sweep);
+    assert_int_equal(spec_read(site->file, site->arena, &s, NULL), 0);
+    work = s.work;
+    inputs_plan(&c, &s, &site->to);
+    inputs_sign(inputs_look(inputs_count(&c, NULL), NULL), &s, site->arena, &work);
+    jobspec_digest(&work, &digest);
+    inputs_free(&c);
+    return digest;
+}
+
+static void changes_in_what_reuse_ignores_do_not_count(void **state)
+{
+    static const char plain[] = "project: p\ncommand: x\n";
+    static const char some[] =
+        "project: p\ncommand: x\nreuse: {ignore: [README.md, notebooks/, doc/*.txt]}\n";
+    const struct site *site = *state;
+    struct digest bare, first, again;
+
+    put(site, ".ludwigignore", "/cache\n");
+    put(site, "run.py", "x");
+    bare = work_of(site, plain);
+    put(site, "README.md", "x");
+    put(site, "lib/README.md", "x");
+    put(site, "notebooks/deep/a.ipynb", "x");
+    put(site, "doc/a.txt", "x");
+    first = work_of(site, some);
+    put(site, "README.md", "other");
+    put(site, "lib/README.md", "other");
+    put(site, "notebooks/b.ipynb", "x");
+    put(site, "doc/a.txt", "other");
+    again = work_of(site, some);
+    assert_memory_equal(&first, &again, sizeof first);
+    put(site, "doc/a.md", "x");
+    again = work_of(site, some);
+    assert_memory_not_equal(&first, &again, sizeof first);
+    /* What is not there and what does not count are the same, but for folders. */
+    again = work_of(site, plain);
+    assert_memory_not_equal(&bare, &again, sizeof bare);
+    again = work_of(site,
+                    "project: p\ncommand: x\nreuse: {ignore: [README.md, notebooks, lib, doc]}\n");
+    assert_memory_equal(&bare, &again, sizeof bare);
+    /* Of what source: names as well. */
+    bare = work_of(site, "project: p\ncommand: x\nsource: [run.py]\n");
+    again = work_of(site, "project: p\ncommand: x\nsource: [run.py, README.md]\n"
+                          "reuse: {ignore: README.md}\n");
+    assert_memory_equal(&bare, &again, sizeof bare);
 }
 
 static void what_is_named_is_taken_along(void **state)
@@ -218,9 +302,18 @@ static void what_is_named_is_taken_along(void **state)
 
 static void what_is_left_out_is_told_in_a_line(void **state)
 {
+    static const char file[] = "a sweep file";
     static struct inputs_left left[] = {
-        { "1\n", true }, { "2", false }, { "3", false }, { "4", false }, { "5", false },
-        { "6", false },  { "7", false }, { "8", false }, { "9", false }, { "10", false },
+        { "1\n", "fetched results", true },
+        { "2", file, false },
+        { "3", file, false },
+        { "4", file, false },
+        { "5", file, false },
+        { "6", file, false },
+        { "7", file, false },
+        { "8", file, false },
+        { "9", file, false },
+        { "10", file, false },
     };
     struct inputs c = { .left = left, .n_left = 2 };
     struct buf line = { 0 };
@@ -257,6 +350,11 @@ int main(void)
                                         close_site),
         cmocka_unit_test_setup_teardown(other_sweeps_and_fetched_results_are_no_part_of_everything,
                                         open_site, close_site),
+        cmocka_unit_test_setup_teardown(
+            environments_packages_and_what_runs_wrote_are_no_part_of_everything, open_site,
+            close_site),
+        cmocka_unit_test_setup_teardown(changes_in_what_reuse_ignores_do_not_count, open_site,
+                                        close_site),
         cmocka_unit_test_setup_teardown(what_is_named_is_taken_along, open_site, close_site),
         cmocka_unit_test(what_is_left_out_is_told_in_a_line),
         cmocka_unit_test_setup_teardown(what_is_ignored_is_not_told_as_left_out, open_site,

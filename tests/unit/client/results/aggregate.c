@@ -302,24 +302,6 @@ static void what_is_left_out_is_gone(void **state)
     aggregate_free(&g);
 }
 
-static void the_goal_follows_from_the_name(void **state)
-{
-    static const struct {
-        const char *metric;
-        enum goal goal;
-    } cases[] = {
-        { "accuracy", GOAL_MAX },   { "f1", GOAL_MAX },
-        { "val_loss", GOAL_MIN },   { "Loss", GOAL_MIN },
-        { "perplexity", GOAL_MIN }, { "test_error", GOAL_MIN },
-        { "RMSE", GOAL_MIN },       { "bits_per_character", GOAL_MIN },
-        { "reward", GOAL_MAX },     { "train_time", GOAL_MIN },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_int_equal(goal_of(cases[i].metric), cases[i].goal);
-}
-
 static void the_metric_that_counts_is_the_only_one_or_a_usual_one(void **state)
 {
     struct aggregate g;
@@ -634,7 +616,6 @@ int main(void)
         cmocka_unit_test(many_configurations_are_kept_apart),
         cmocka_unit_test(only_parameters_that_vary_are_columns),
         cmocka_unit_test(what_is_left_out_is_gone),
-        cmocka_unit_test(the_goal_follows_from_the_name),
         cmocka_unit_test(the_metric_that_counts_is_the_only_one_or_a_usual_one),
         cmocka_unit_test(the_best_is_found_and_sorting_puts_it_first),
         cmocka_unit_test(a_narrow_terminal_shows_as_many_measures_as_fit),

@@ -34,20 +34,22 @@ static void what_a_file_says_is_said_in_words(void **state)
     static const struct {
         const char *more, *wanted;
     } cases[] = {
-        { "", "1 CPU|||||" },
+        { "", "1 CPU, memory not limited|||||" },
         { "resources: {cpus: 0.5, gpus: 1, memory: 4GiB, time: 2h}\n",
           "0.5 CPUs, 1 GPU, 4 GiB of memory, at most 2 h|||||" },
-        { "resources: {gpus: 2}\nnodes: []\n", "1 CPU, 2 GPUs|none||||" },
-        { "nodes: [a, '@b']\nbatch: 8\n", "1 CPU|a, @b||8 configurations to a process||" },
+        { "resources: {gpus: 2}\nnodes: []\n", "1 CPU, 2 GPUs, memory not limited|none||||" },
+        { "nodes: [a, '@b']\nbatch: 8\n",
+          "1 CPU, memory not limited|a, @b||8 configurations to a process||" },
         { "slurm: [{partition: p}, {partition: q, account: a, qos: b}]\n",
-          "1 CPU||p, q (account a, qos b)|||" },
-        { "retry: {max: 1}\n", "1 CPU||||once after failed|" },
+          "1 CPU, memory not limited||p, q (account a, qos b)|||" },
+        { "retry: {max: 1}\n", "1 CPU, memory not limited||||once after failed|" },
         { "retry: {max: 3, on: [oom, timeout, 7]}\n",
-          "1 CPU||||up to 3 times after oom, timeout or 7|" },
-        { "checkpoint: {signal: USR1}\n", "1 CPU|||||SIGUSR1, then 1 min to end" },
-        { "checkpoint: {every: 10min}\n", "1 CPU|||||copied every 10 min" },
+          "1 CPU, memory not limited||||up to 3 times after oom, timeout or 7|" },
+        { "checkpoint: {signal: USR1}\n",
+          "1 CPU, memory not limited|||||SIGUSR1, then 1 min to end" },
+        { "checkpoint: {every: 10min}\n", "1 CPU, memory not limited|||||copied every 10 min" },
         { "checkpoint: {signal: TERM, grace: 5s, every: 2s}\n",
-          "1 CPU|||||SIGTERM, then 5 s to end; copied every 2 s" },
+          "1 CPU, memory not limited|||||SIGTERM, then 5 s to end; copied every 2 s" },
     };
 
     (void)state;

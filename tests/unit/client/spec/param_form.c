@@ -254,6 +254,12 @@ static void every_mistake_names_its_place_and_what_was_expected(void **state)
           "f:2:19: q: normal: expected a standard deviation above 0, found '-1'" },
         { "{normal: [0, 1e308]}",
           "f:2:15: q: normal: it would draw numbers too large for a number" },
+        { "{uniform: [0, 1], round: 3}", NULL },
+        { "{round: 3, normal: [0, 1]}", NULL },
+        { "{uniform: [0, 1], round: 0}",
+          "f:2:31: q: uniform: round: expected how many digits, from 1 to 15" },
+        { "{int_uniform: [0, 1], round: 3}",
+          "f:2:35: q: int_uniform: round goes with uniform, log_uniform and normal" },
         { "{normal: [0, [1]]}", "f:2:19: q: normal: expected a finite number, found a list" },
     };
 

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdlib.h>
+#include <stdio.h>
 #include <math.h>
 
 #include "client/spec/sample.h"
@@ -134,6 +136,23 @@ static void draws_stay_within_their_bounds(void **state)
     }
 }
 
+static void draws_are_rounded_to_so_many_digits(void **state)
+{
+    const struct param whole = { .name = "x", .form = PARAM_LOG_UNIFORM, .low = 1e-5, .high = 0.1 };
+    struct param rounded = whole;
+    struct sampler s = sampler_of(METHOD_RANDOM, &whole), t;
+
+    (void)state;
+    rounded.digits = 3;
+    t = sampler_of(METHOD_RANDOM, &rounded);
+    for (uint64_t k = 0; k < 1000; k++) {
+        char text[40];
+
+        snprintf(text, sizeof text, "%.2e", sampler_draw(&s, k).f);
+        assert_true(sampler_draw(&t, k).f == strtod(text, NULL));
+    }
+}
+
 static void whole_numbers_reach_both_ends(void **state)
 {
     static const struct param dice = {
@@ -241,6 +260,7 @@ int main(void)
         cmocka_unit_test(the_inverse_of_the_normal_distribution_is_known),
         cmocka_unit_test(distributions_have_their_means_and_deviations),
         cmocka_unit_test(draws_stay_within_their_bounds),
+        cmocka_unit_test(draws_are_rounded_to_so_many_digits),
         cmocka_unit_test(whole_numbers_reach_both_ends),
         cmocka_unit_test(a_list_is_drawn_from_evenly),
         cmocka_unit_test(sobol_stays_even_under_every_seed),

@@ -134,6 +134,19 @@ static void add_param(struct buf *out)
         buf_add_str(out, i > 0 ? ", " : "");
         add_form(out, &param_forms[i]);
     }
+    buf_printf(
+        out,
+        "}}, {\"type\": \"object\", \"required\": [\"round\"], \"minProperties\": 2, "
+        "\"maxProperties\": 2, \"additionalProperties\": false, \"properties\": "
+        "{\"round\": {\"description\": \"to how many significant digits draws are rounded\", "
+        "\"type\": \"integer\", \"minimum\": 1, \"maximum\": %d}",
+        PARAM_DIGITS_MAX);
+    for (size_t i = 0; param_forms[i].name != NULL; i++)
+        if (strcmp(param_forms[i].name, "normal") == 0 ||
+            (strstr(param_forms[i].name, "uniform") != NULL && param_forms[i].name[0] != 'i')) {
+            buf_add_str(out, ", ");
+            add_form(out, &param_forms[i]);
+        }
     buf_add_str(out, "}}]}");
 }
 

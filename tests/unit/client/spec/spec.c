@@ -95,6 +95,30 @@ static void every_key_reaches_its_place(void **state)
     arena_destroy(a);
 }
 
+static void variables_without_a_value_are_passed_from_the_shell(void **state)
+{
+    static const char *const texts[] = {
+        "project: p\ncommand: x\nenv: [KEY, TOKEN]\n",
+        "project: p\ncommand: x\nenv: {KEY: , A: 1, TOKEN: null}\n"
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct arena *a = arena_create();
+        const char *const *passed;
+        struct spec s;
+        struct err e = { 0 };
+
+        assert_int_equal(parse(texts[i], a, &s, &e), 0);
+        passed = s.work.passed.items;
+        assert_int_equal(s.work.passed.n, 2);
+        assert_string_equal(passed[0], "KEY");
+        assert_string_equal(passed[1], "TOKEN");
+        assert_int_equal(s.work.env.n, i);
+        arena_destroy(a);
+    }
+}
+
 static void what_makes_configurations_is_read_with_its_places(void **state)
 {
     static const char text[] = "project: p\n"
@@ -257,6 +281,29 @@ static void a_container_here_goes_along_with_the_data(void **state)
     }
 }
 
+static void data_of_a_map_are_linked_at_its_keys(void **state)
+{
+    struct arena *a = arena_create();
+    const struct spec_data *data;
+    struct err e = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(
+        parse("project: p\ncommand: x\ndata: {./data/t.csv: all/train.csv, c: /c/d}\n", a, &s, &e),
+        0);
+    assert_int_equal(s.data.n, 2);
+    data = s.data.items;
+    assert_string_equal(data[0].link, "data/t.csv");
+    assert_string_equal(data[0].name, "train.csv");
+    assert_string_equal(data[0].path, "all/train.csv");
+    assert_string_equal(data[1].link, "c");
+    assert_string_equal(data[1].name, "d");
+    assert_int_equal(parse("project: p\ncommand: x\ndata: [a]\n", a, &s, &e), 0);
+    assert_null(((const struct spec_data *)s.data.items)->link);
+    arena_destroy(a);
+}
+
 static void setup_is_a_text_or_a_list_of_lines(void **state)
 {
     struct arena *a = arena_create();
@@ -301,6 +348,32 @@ static void a_short_file_gets_the_defaults(void **state)
     assert_null(s.work.checkpoint.signal);
     assert_null(s.ranking.metric);
     assert_int_equal(s.ranking.goal, GOAL_MAX);
+    arena_destroy(a);
+}
+
+static void a_goal_is_said_or_guessed(void **state)
+{
+    static const struct {
+        const char *results;
+        enum goal goal;
+    } cases[] = {
+        { "{metric: val_mse}", GOAL_MIN },
+        { "{metric: accuracy}", GOAL_MAX },
+        { "{metric: val_mse, goal: max}", GOAL_MAX },
+        { "{metric: m, goal: minimize}", GOAL_MIN },
+        { "{metric: m, goal: maximize}", GOAL_MAX },
+    };
+    struct arena *a = arena_create();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *text = arena_printf(a, "project: p\ncommand: x\nresults: %s\n", cases[i].results);
+        struct err e = { 0 };
+        struct spec s;
+
+        assert_int_equal(parse(text, a, &s, &e), 0);
+        assert_int_equal(s.ranking.goal, cases[i].goal);
+    }
     arena_destroy(a);
 }
 
@@ -360,6 +433,15 @@ static void every_mistake_says_where_and_what(void **state)
         { "project: p\ncommand: x {lrr}\nparams: {lr: 1}\n",
           "f:2:12: command: unknown parameter 'lrr' (did you mean 'lr'?)" },
         { "project: p\ncommand: |\n  a\n  b {c}\n", "f:4:5: command: unknown parameter 'c'" },
+        { "project: p\ncommand: x {a} $(( {a} )) '{a}'\nparams: {a: [1, 2 3, 4 5]}\n",
+          "f:2:20: command: {a} stands behind a backslash or in `...`, ${...} or $((...)), where its "
+          "value \"2 3\" cannot be quoted; write VAR={a} on a line before, and \"$VAR\" here" },
+        { "project: p\ncommand: x \\{a}\nparams: {a: 1}\ndebug: {a: ''}\n",
+          "f:2:13: command: {a} stands behind a backslash or in `...`, ${...} or $((...)), where its "
+          "value \"\" cannot be quoted; write VAR={a} on a line before, and \"$VAR\" here" },
+        { "project: p\ncommand: x {a b}\nparams: {a b: 1, c: 2}\nwhen: {a b: {c: 2}}\n",
+          "f:2:12: command: a b exists only where c is 2; the program can read it from the file that "
+          "$LUDWIG_PARAM2VAL names" },
         { "project: a/b\ncommand: x\n",
           "f:1:10: project: 'a/b' cannot be a folder on every system" },
         { "project: .ludwig\ncommand: x\n",
@@ -403,8 +485,13 @@ static void every_mistake_says_where_and_what(void **state)
           "f:4:7: env: LUDWIG_JOB: names that begin with LUDWIG_ are ludwig's own" },
         { HEAD "env: {a-b: 1}\n", "f:4:7: env: 'a-b' is no name for a variable" },
         { HEAD "env: {A: [1]}\n", "f:4:10: env: A: expected text, found a list" },
-        { HEAD "env: {A: }\n", "f:4:10: env: A: expected text, found nothing" },
-        { HEAD "env: A=1\n", "f:4:6: env: expected 'NAME: value' lines, found text" },
+        { HEAD "env: A=1\n", "f:4:6: env: expected 'NAME: value' lines, or names as in"
+                             " [WANDB_API_KEY], found text" },
+        { HEAD "env: [LUDWIG_JOB]\n",
+          "f:4:7: env: LUDWIG_JOB: names that begin with LUDWIG_ are ludwig's own" },
+        { HEAD "env: [A=1]\n", "f:4:7: env: 'A=1' is no name for a variable" },
+        { HEAD "env: [A, A]\n", "f:4:10: env: A stands there twice" },
+        { HEAD "env: [{A: 1}]\n", "f:4:7: env: expected the name of a variable, found a map" },
         { HEAD "source: /etc\n",
           "f:4:9: source: '/etc' does not lie below the sweep file's folder" },
         { HEAD "source: [a, ../b]\n",
@@ -416,6 +503,10 @@ static void every_mistake_says_where_and_what(void **state)
         { HEAD "data: [{share: b, as: c}]\n", "f:4:8: data: beside share: nothing is expected" },
         { HEAD "data: [{share: [b]}]\n", "f:4:16: data: share: expected a path, found a list" },
         { HEAD "data: [x/a, y/a]\n", "f:4:13: data: two entries would both be a" },
+        { HEAD "data: {p: x/a, q: y/a}\n", "f:4:19: data: two entries would both be a" },
+        { HEAD "data: {../p: a}\n",
+          "f:4:8: data: '../p' is no path below the folder that jobs run in" },
+        { HEAD "data: {p: [a]}\n", "f:4:11: data: p: expected a path, found a list" },
         { HEAD "data: ..\n",
           "f:4:7: data: '..' does not end in a name that every system can show" },
         { HEAD "data: 3\n", "f:4:7: data: expected a path, found a whole number" },
@@ -435,6 +526,12 @@ static void every_mistake_says_where_and_what(void **state)
         { HEAD "batch: 0\n", "f:4:8: batch: expected at least 1, found '0'" },
         { HEAD "batch: 513\n", "f:4:8: batch: expected at most 512, found '513'" },
         { HEAD "results: {goal: min}\n", "f:4:10: results: there is no 'metric:' to rank by" },
+        { HEAD "reuse: {ignore: [a, /b]}\n",
+          "f:4:21: ignore: expected a path below the sweep file's folder, or a pattern such as "
+          "*.ipynb" },
+        { HEAD "results: {metric: m}\n",
+          "f:4:19: results: the name m does not say whether large values are good or small ones; add "
+          "goal: max or goal: min" },
         { HEAD "results: {metric: m, goal: best}\n",
           "f:4:28: goal: expected max or min, found 'best'" },
         { HEAD "results: {metric: ''}\n", "f:4:19: metric: expected the name of a measure" },
@@ -444,6 +541,21 @@ static void every_mistake_says_where_and_what(void **state)
           "f:4:12: container: '..' does not end in a name that every system can show" },
         { HEAD "container: b/x.sif\ndata: a/x.sif\n",
           "f:4:12: container: data: has another x.sif" },
+        { HEAD "environment: 3\n",
+          "f:4:14: environment: expected the path of a folder, found a whole number" },
+        { HEAD "environment: {stage: 3}\n",
+          "f:4:22: stage: expected the path of a folder, found a whole number" },
+        { HEAD "environment: {path: /e, stage: /f}\n",
+          "f:4:21: environment: stage: names a folder already; write {path: PATH, stage: true}" },
+        { HEAD "environment: {staged: /f}\n",
+          "f:4:15: unknown key 'staged' (did you mean 'stage'?)" },
+        { HEAD "container: docker://x\nenvironment: /e\nmodules: [a]\n",
+          "f:5:14: environment: it does not go with container:, as jobs there have what the image "
+          "has\n"
+          "f:6:10: modules: it does not go with container:, as jobs there have what the image has" },
+        { HEAD "modules: [a b, -c]\n",
+          "f:4:11: modules: 'a b' is no name of a module, as cuda/12.4 is\n"
+          "f:4:16: modules: '-c' is no name of a module, as cuda/12.4 is" },
         { HEAD "checkpoint: {signal: SIGKILL}\n",
           "f:4:22: signal: no process can catch SIGKILL (SIGUSR1 is common here)" },
         { HEAD "checkpoint: {signal: 9}\n",
@@ -459,7 +571,7 @@ static void every_mistake_says_where_and_what(void **state)
           "f:4:22: on: unknown cause 'preemted' (did you mean 'preempted'?)" },
         { HEAD "retry: {on: 256}\n",
           "f:4:13: on: unknown cause '256' (there are failed, signal, timeout, oom, node-lost, "
-          "preempted, walltime, and exit codes from 1 to 255)" },
+          "preempted, walltime, environment, and exit codes from 1 to 255)" },
         { HEAD "retry: {on: 0}\n", NULL },
         { HEAD "retry: {on: none}\n", NULL },
         { HEAD "retry: {max: 1001}\n", "f:4:14: max: expected at most 1000, found '1001'" },
@@ -581,6 +693,22 @@ static void what_is_wrong_among_parameters_is_told_with_the_rest(void **state)
     assert_memory_equal(e.text, "f:4:", 4);
     assert_non_null(strstr(e.text, "\nf:5:"));
     assert_non_null(strstr(e.text, "\nf:6:1: unknown key 'rep'"));
+    arena_destroy(a);
+}
+
+static void a_value_of_the_command_line_must_fit_into_the_command(void **state)
+{
+    static const char *set[] = { "a=[1, b c]" };
+    struct arena *a = arena_create();
+    struct spec_overrides o = none();
+    struct err e = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(parse("project: p\ncommand: x `f {a}`\nparams: {a: 1}\n", a, &s, &e), 0);
+    o.set = (struct list){ set, 1 };
+    assert_int_equal(spec_override(&s, &o, a, &e), -1);
+    assert_non_null(strstr(e.text, "--set a: command: {a} stands behind a backslash or in `...`"));
     arena_destroy(a);
 }
 
@@ -960,17 +1088,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_reaches_its_place),
+        cmocka_unit_test(variables_without_a_value_are_passed_from_the_shell),
         cmocka_unit_test(what_makes_configurations_is_read_with_its_places),
         cmocka_unit_test(slurm_is_one_pool_or_a_list_of_them),
         cmocka_unit_test(retry_has_a_limit_and_a_list_of_ends),
         cmocka_unit_test(a_checkpoint_has_a_signal_by_its_one_name),
         cmocka_unit_test(a_container_here_goes_along_with_the_data),
+        cmocka_unit_test(data_of_a_map_are_linked_at_its_keys),
         cmocka_unit_test(setup_is_a_text_or_a_list_of_lines),
         cmocka_unit_test(a_short_file_gets_the_defaults),
+        cmocka_unit_test(a_goal_is_said_or_guessed),
         cmocka_unit_test(values_keep_their_types),
         cmocka_unit_test(every_mistake_says_where_and_what),
         cmocka_unit_test(all_mistakes_of_a_file_are_found_at_once),
         cmocka_unit_test(what_is_wrong_among_parameters_is_told_with_the_rest),
+        cmocka_unit_test(a_value_of_the_command_line_must_fit_into_the_command),
         cmocka_unit_test(the_command_line_can_put_right_what_the_file_says),
         cmocka_unit_test(partitions_of_the_command_line_go_over_the_file),
         cmocka_unit_test(places_of_the_command_line_must_be_names),

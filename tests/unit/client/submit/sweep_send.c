@@ -146,10 +146,13 @@ static void a_sweep_goes_from_step_to_step(void **state)
         struct sweep_open *open = open_sweep(s);
         struct err e = { 0 };
         struct sweep_sent *sent = sweep_send_points(open, &s->points, 1, &e);
+        struct sweep_taken *taken;
+        struct list reused, none = { 0 };
         struct msg_submitted done;
 
         assert_int_equal(sweep_send_number(open), sweep);
-        if (sent == NULL || sweep_send_end(sent, NULL, &done, &e) < 0)
+        taken = sent == NULL ? NULL : sweep_send_taken(sent, &reused, &e);
+        if (taken == NULL || sweep_send_end(taken, NULL, &none, &done, &e) < 0)
             fail_msg("%s", e.text);
         assert_int_equal(done.sweep, sweep);
         assert_int_equal(done.configs, 1);
@@ -161,8 +164,8 @@ static void a_sweep_ends_with_its_connection(void **state)
 {
     struct scene *s = *state;
     struct sweep_open *open = open_sweep(s);
-    struct msg_submitted done;
     struct sweep_sent *sent;
+    struct list reused;
     struct err e = { 0 };
 
     assert_int_equal(rpc_reopen(&s->rpc, NULL), 0);
@@ -174,7 +177,7 @@ static void a_sweep_ends_with_its_connection(void **state)
     sent = sweep_send_points(open, &s->points, 1, &e);
     assert_non_null(sent);
     assert_int_equal(rpc_reopen(&s->rpc, NULL), 0);
-    assert_int_equal(sweep_send_end(sent, NULL, &done, &e), -1);
+    assert_null(sweep_send_taken(sent, &reused, &e));
     assert_int_equal(e.kind, ERR_UNREACHABLE);
 }
 

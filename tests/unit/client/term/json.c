@@ -10,6 +10,7 @@
 
 #include "client/doctor/doctor.h"
 #include "client/query/usage.h"
+#include "client/share/disk_usage.h"
 #include "client/results/results_out.h"
 #include "client/results/series.h"
 #include "client/session/own_sshd.h"
@@ -20,13 +21,13 @@ static const char path[] = "docs/json.md";
 
 /* What commands print.  Those of messages are found below. */
 static const struct schema *const shapes[] = {
-    &submitted_schema,  &sweep_info_schema, &job_counts_schema, &ranking_schema,
-    &job_info_schema,   NULL /* results */, &measure_schema,    &series_row_schema,
-    &node_info_schema,  &usage_sum_schema,  &usage_info_schema, &finding_schema,
-    &invitation_schema, &guest_schema,      &held_tree_schema,  &dataset_info_schema,
-    &dataset_schema,
+    &submitted_schema,    &sweep_info_schema, &job_counts_schema, &ranking_schema,
+    &job_info_schema,     NULL /* results */, &measure_schema,    &series_row_schema,
+    &node_info_schema,    &usage_sum_schema,  &usage_info_schema, &finding_schema,
+    &invitation_schema,   &guest_schema,      &held_tree_schema,  &pool_trouble_schema,
+    &dataset_info_schema, &dataset_schema,    &disk_usage_schema,
 };
-static const enum msg_type messages[] = { MSG_WHY, MSG_CHANGED, MSG_DRAINED };
+static const enum msg_type messages[] = { MSG_WHY, MSG_CHANGED, MSG_REMOVED, MSG_DRAINED };
 
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 enum { N_MESSAGES = sizeof messages / sizeof messages[0] };

@@ -54,6 +54,12 @@ static void the_nearest_word_is_suggested(void **state)
     assert_string_equal(nearest("rep"), "reps");
     assert_string_equal(nearest("comand"), "command");
     assert_string_equal(nearest("zpi"), "zip");
+    /* The beginning of a word is it, unless another is nearer. */
+    assert_string_equal(nearest("com"), "command");
+    assert_string_equal(nearest("par"), "params");
+    assert_string_equal(nearest("retr"), "retry");
+    assert_string_equal(nearest("rep"), "reps");
+    assert_null(nearest("co"));
 }
 
 static void what_is_far_from_all_words_is_not_guessed(void **state)

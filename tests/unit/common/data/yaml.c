@@ -141,7 +141,11 @@ static void mistakes_are_named_with_line_and_column(void **state)
     static const struct text_case cases[] = {
         { "a: b: c", "f.yaml:1:5: a ':' cannot stand here (quote values that contain one)" },
         { "a: 1\nb\nc: 2", "f.yaml:2:1: expected 'key: value'" },
-        { "a: 1\n  b: 2", "f.yaml:2:4: a ':' cannot stand here (quote values that contain one)" },
+        { "a: 1\n\n\n  b: 2",
+          "f.yaml:4:3: this line is indented more than the one above it, and so goes on with the value "
+          "of 'a:', where no ':' can stand (take the blanks before it away, or quote that value)" },
+        { "a:\n  b: 1\n  c: 2: 3",
+          "f.yaml:3:7: a ':' cannot stand here (quote values that contain one)" },
         { "a:\n  b: 1\n c: 2", "f.yaml:3:2: expected a key, indented as those above" },
         { "- 1\na: 2", "f.yaml:2:1: expected '- ', indented as those above" },
         { "a:\n\tb: 1", "f.yaml:2:1: a tab cannot indent (use blanks)" },

@@ -23,7 +23,7 @@ static bool same(const struct jobspec *x, const struct jobspec *y)
 static void test_command_setup_env_source_and_data_make_a_job_another_one(void **state)
 {
     struct env_entry env = { "A", "1" };
-    struct data_entry data = { "corpora", { .tree = { { 7 } } } };
+    struct data_entry data = { "corpora", { .tree = { { 7 } } }, NULL };
     const struct jobspec base = { .command = "python3 train.py" };
     struct jobspec other;
 
@@ -48,8 +48,8 @@ static void test_command_setup_env_source_and_data_make_a_job_another_one(void *
 
 static void test_where_its_source_and_data_lie_makes_no_difference(void **state)
 {
-    struct data_entry here = { "corpora", { { { 7 } }, { { 1 } }, 3, 9 } };
-    struct data_entry there = { "corpora", { { { 7 } }, { { 2 } }, 3, 9 } };
+    struct data_entry here = { "corpora", { { { 7 } }, { { 1 } }, 3, 9 }, NULL };
+    struct data_entry there = { "corpora", { { { 7 } }, { { 2 } }, 3, 9 }, NULL };
     const struct jobspec base = { .command = "x",
                                   .source = { { { 5 } }, { { 1 } }, 1, 2 },
                                   .data = { &here, 1 } };
@@ -61,6 +61,58 @@ static void test_where_its_source_and_data_lie_makes_no_difference(void **state)
     assert_true(same(&base, &other));
     there.set.tree.bytes[0] = 8;
     assert_false(same(&base, &other));
+}
+
+static void test_what_of_the_source_counts_may_be_told_apart(void **state)
+{
+    const struct jobspec base = { .command = "x", .source = { .tree = { { 5 } } } };
+    struct jobspec other = base, another = base;
+
+    (void)state;
+    other.source.tree.bytes[0] = 6;
+    other.same_source.bytes[0] = 5;
+    assert_true(same(&base, &other));
+    another.source.tree.bytes[0] = 7;
+    another.same_source.bytes[0] = 5;
+    assert_true(same(&other, &another));
+    another.same_source.bytes[0] = 8;
+    assert_false(same(&other, &another));
+}
+
+/* A copy of it for nodes is one of data, and counts as little. */
+static void test_the_environment_counts_only_where_it_decides(void **state)
+{
+    struct data_entry data = { .name = ".venv", .set.tree = { { 7 } } };
+    const char *modules[] = { "cuda/12.4" };
+    const struct jobspec base = { .command = "x" };
+    struct environment venv = { .path = "/a/.venv", .kind = "venv", .python = "3.11" };
+    struct jobspec in_venv = base, staged, other;
+
+    (void)state;
+    in_venv.environment = venv;
+    assert_true(same(&base, &in_venv));
+    staged = in_venv;
+    staged.environment.data = ".venv";
+    staged.data = (struct list){ &data, 1 };
+    assert_true(same(&base, &staged));
+    other = base;
+    other.environment.modules = (struct list){ modules, 1 };
+    assert_false(same(&base, &other)); /* the sweep file names it, as a line of setup: would */
+    other.environment.modules_were_loaded = true;
+    assert_true(same(&base, &other));
+
+    in_venv.environment.decides = true;
+    assert_false(same(&base, &in_venv));
+    other = in_venv;
+    other.environment.python = "3.12";
+    assert_false(same(&in_venv, &other));
+    staged.environment.decides = true;
+    other = staged;
+    other.environment.path = "/b/.venv";
+    assert_true(same(&staged, &other)); /* what is in it is the same */
+    data.set.tree.bytes[0] = 8;
+    other.data = (struct list){ &(struct data_entry){ .name = ".venv", .set.tree = { { 9 } } }, 1 };
+    assert_false(same(&staged, &other));
 }
 
 static void test_a_container_makes_a_job_another_one(void **state)
@@ -77,6 +129,7 @@ static void test_a_container_makes_a_job_another_one(void **state)
 
 static void test_resources_checkpoints_batches_and_gits_names_do_not(void **state)
 {
+    const char *passed[] = { "KEY" };
     const struct jobspec base = { .command = "x" };
     struct jobspec other = base;
 
@@ -84,6 +137,7 @@ static void test_resources_checkpoints_batches_and_gits_names_do_not(void **stat
     other.resources = (struct resources){ 2000, 1000, 1 << 30, 3600000 };
     other.checkpoint = (struct checkpoint){ "SIGUSR1", 60000, 600000 };
     other.batch = 16;
+    other.passed = (struct list){ passed, 1 };
     other.git_commit = "0123456789";
     other.git_dirty = true;
     assert_true(same(&base, &other));
@@ -153,7 +207,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_command_setup_env_source_and_data_make_a_job_another_one),
         cmocka_unit_test(test_where_its_source_and_data_lie_makes_no_difference),
+        cmocka_unit_test(test_what_of_the_source_counts_may_be_told_apart),
         cmocka_unit_test(test_a_container_makes_a_job_another_one),
+        cmocka_unit_test(test_the_environment_counts_only_where_it_decides),
         cmocka_unit_test(test_resources_checkpoints_batches_and_gits_names_do_not),
         cmocka_unit_test(test_retry_lists_causes_exit_codes_and_signals),
         cmocka_unit_test(test_names_on_the_share),

@@ -58,7 +58,7 @@ static const struct number sweeps[] = {
 static const struct number causes[] = {
     { "CAUSE_NONE", 0 },      { "CAUSE_FAILED", 1 },   { "CAUSE_SIGNAL", 2 },
     { "CAUSE_TIMEOUT", 3 },   { "CAUSE_OOM", 4 },      { "CAUSE_NODE_LOST", 5 },
-    { "CAUSE_PREEMPTED", 6 }, { "CAUSE_WALLTIME", 7 },
+    { "CAUSE_PREEMPTED", 6 }, { "CAUSE_WALLTIME", 7 }, { "CAUSE_ENVIRONMENT", 8 },
 };
 
 static const struct number messages[] = {
@@ -82,6 +82,7 @@ static const struct number messages[] = {
     { "MSG_LOAD", 51 },        { "MSG_HOLDS", 52 },         { "MSG_EXPECT", 53 },
     { "MSG_PACK", 54 },        { "MSG_PACKED", 55 },        { "MSG_LEAVE", 56 },
     { "MSG_RETIRE", 57 },      { "MSG_RETIRING", 58 },      { "MSG_ALIVE", 59 },
+    { "MSG_REMOVE", 60 },      { "MSG_REMOVED", 61 },       { "MSG_LABEL", 62 },
 };
 
 static void test_states_keep_their_numbers(void **state)

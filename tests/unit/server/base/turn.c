@@ -283,8 +283,8 @@ static int make_newer(struct server *sv, int64_t job, struct err *e)
     token_make(&newer_id);
     return db_run(sv->db, e, SQL_REQUEST_KEEP, "tiiib", &newer_id, (int64_t)geteuid(),
                   turn_now_ms(sv), (int64_t)100000000, answer) < 0 ||
-                   db_run(sv->db, e, SQL_JOB_UPDATE, "iiIiiIs", job, (int64_t)100000000,
-                          SCHEMA_NONE, (int64_t)1, (int64_t)0, (int64_t)0, NULL) < 0
+                   db_run(sv->db, e, SQL_JOB_UPDATE, "iiIiiIsI", job, (int64_t)100000000,
+                          SCHEMA_NONE, (int64_t)1, (int64_t)0, (int64_t)0, NULL, SCHEMA_NONE) < 0
                ? -1
                : 0;
 }

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <signal.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -405,6 +406,54 @@ static void the_page_lists_every_table_and_column(void **state)
     buf_free(&page);
 }
 
+static bool file_has(const char *path, const char *text)
+{
+    struct buf content = { 0 };
+    bool has;
+
+    assert_int_equal(io_read_file(path, 1 << 26, &content, NULL), 0);
+    has = memmem(content.bytes, content.n, text, strlen(text)) != NULL;
+    buf_free(&content);
+    return has;
+}
+
+/* The copy is made in steps, between which the database changes. */
+static void a_backup_is_made_while_it_is_used(void **state)
+{
+    struct fixture *f = *state;
+    char *path = mem_printf("%s/copy.db", f->dir);
+    struct err e = { 0 };
+    struct db_backup *b;
+    struct db *copy;
+    int64_t found = 0;
+    int steps = 0;
+
+    assert_int_equal(db_begin(f->db, &e), 0);
+    assert_true(db_run(f->db, &e, SQL_PASSED_SET, "iss", (int64_t)1, "KEY", "passed-secret") >= 0);
+    for (int64_t i = 0; i < 30000; i++) {
+        char name[200];
+
+        snprintf(name, sizeof name, "%0150lld", (long long)i);
+        set_meta(f->db, name, i);
+    }
+    assert_int_equal(db_commit(f->db, &e), 0);
+    b = db_backup_begin(f->db, path, &e);
+    assert_non_null(b);
+    while (db_backup_step(b, &e) > 0)
+        if (steps++ == 1)
+            set_meta(f->db, "meanwhile", 7);
+    assert_true(steps > 2);
+    db_backup_end(b);
+    assert_null(db_backup_begin(f->db, path, &e)); /* never over another file */
+    copy = open_db(path);
+    assert_int_equal(db_get(copy, &e, SQL_META_GET, "s>i", "meanwhile", &found), 1);
+    assert_int_equal(found, 7);
+    db_close(copy);
+    assert_true(file_has(f->path, "passed-secret")); /* so that the next line can fail */
+    assert_false(file_has(path, "passed-secret"));
+    free(path);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -424,6 +473,7 @@ int main(void)
         TEST(a_newer_schema_is_refused_and_left_alone),
         TEST(what_is_no_database_is_refused),
         TEST(pilots_and_sweeps_that_ended_slow_nobody_down),
+        TEST(a_backup_is_made_while_it_is_used),
         TEST(the_page_lists_every_table_and_column),
     };
 

@@ -195,7 +195,7 @@ static struct dataset_info data_named(struct peer *p, const char *project, const
 static void datasets_are_listed_with_who_needs_and_who_holds_them(void **state)
 {
     struct scene *s = *state;
-    struct data_entry data = { "corpora", set_named("corpora", 5000) };
+    struct data_entry data = { "corpora", set_named("corpora", 5000), NULL };
     struct dataset_info info;
     int64_t second;
 
@@ -237,7 +237,7 @@ static void pages_go_on_where_the_last_one_ended(void **state)
     struct scene *s = *state;
     struct msg_get_data get = { .project = "p", .limit = 1 };
     struct msg_data_page page;
-    struct data_entry data = { "corpora", set_named("corpora", 5000) };
+    struct data_entry data = { "corpora", set_named("corpora", 5000), NULL };
 
     submit_all(s->client, with_data("p", "v1", &data), 10, 10);
     peer_ask(s->client, MSG_GET_DATA, &get, &page);
@@ -293,7 +293,7 @@ static void pair_close(struct pair *p)
 
 static void submit_with_data(struct pair *p, int64_t bytes, int64_t jobs)
 {
-    struct data_entry data = { "corpora", set_named("corpora", bytes) };
+    struct data_entry data = { "corpora", set_named("corpora", bytes), NULL };
 
     submit_all(p->client, with_data("p", "v1", &data), 1, jobs);
     listen_to(&p->near);

@@ -430,11 +430,17 @@ static void a_preview_counts_what_is_done_and_changes_nothing(void **state)
     (void)state;
     assert_int_equal(preview(p, ask, 1, 5).reused, 0);
     submit_all(p, s, 1, 4);
-    for (size_t n = 0; n < 8;)
-        n += worker_do_hand(w, report_done());
     jobspec_digest(&s.begin.work, &ask.work);
     found = preview(p, ask, 3, 9);
+    assert_int_equal(found.followed, 4);
+    assert_int_equal(found.followed_first, 1);
+    assert_int_equal(found.followed_last, 1);
+    assert_int_equal(found.unfinished, 1);
+    for (size_t n = 0; n < 8;)
+        n += worker_do_hand(w, report_done());
+    found = preview(p, ask, 3, 9);
     assert_int_equal(found.reused, 4);
+    assert_int_equal(found.followed, 0);
     assert_true(found.is_own);
     assert_non_null(found.owner);
     assert_int_equal(found.ran_jobs, 8);
@@ -584,7 +590,7 @@ static void a_job_that_a_limit_of_its_user_keeps_waiting_is_told_so(void **state
     f->sv.conf.jobs_per_user = 1;
     ask.sweep = submit_all(p, submit_of("demo", 1), 1, 2).sweep;
     peer_ask(p, MSG_ASK_WHY, &ask, &why);
-    assert_true(is_said(&why, " has 1 jobs, and each user may have 1 at once"));
+    assert_true(is_said(&why, " already has 1 running job, the limit per user"));
     assert_true(is_said(&why, "n1: there is room, but for that limit"));
     assert_false(is_said(&why, "about to be handed out"));
     peer_close(w);

@@ -70,7 +70,7 @@ static void what_was_not_taken_is_forgotten_when_the_next_is_accepted(void **sta
     free_rests(&p);
 }
 
-static void slurm_is_looked_at_twice_a_minute_at_most(void **state)
+static void slurm_is_looked_at_twice_a_minute_unless_one_was_submitted(void **state)
 {
     struct pilots p = { .n_rests = 0 };
 
@@ -82,6 +82,9 @@ static void slurm_is_looked_at_twice_a_minute_at_most(void **state)
     for (int i = 0; i < 10; i++)
         pilots_look_in(&p, 0);
     assert_in_range(p.look_at_ms - units_monotonic_ms(), 29 * SECOND, 30 * SECOND);
+    for (int i = 0; i < 10; i++)
+        pilots_look_soon(&p);
+    assert_in_range(p.look_at_ms - units_monotonic_ms(), 3 * SECOND, 4 * SECOND);
 }
 
 int main(void)
@@ -90,7 +93,7 @@ int main(void)
         cmocka_unit_test(what_dies_again_and_again_waits_longer_though_slurm_accepts_it),
         cmocka_unit_test(an_array_that_dies_has_failed_once),
         cmocka_unit_test(what_was_not_taken_is_forgotten_when_the_next_is_accepted),
-        cmocka_unit_test(slurm_is_looked_at_twice_a_minute_at_most),
+        cmocka_unit_test(slurm_is_looked_at_twice_a_minute_unless_one_was_submitted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,6 +76,32 @@ static void test_a_failed_job_is_failed_until_it_is_retried(void **state)
     assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_DONE);
 }
 
+static void test_why_it_is_not_published_yet_is_known_until_it_is(void **state)
+{
+    struct scene *s = *state;
+    struct report end = { .token = s->w.hand->token,
+                          .event = EV_END,
+                          .exit_code = SCHEMA_NONE,
+                          .signal = SCHEMA_NONE,
+                          .started_at = 4000 };
+
+    assert_int_equal(report(&s->w, end), VERDICT_TAKEN);
+    assert_null(job_of(s->client, s->sweep, 1).reason);
+    end.reason = "the share is full";
+    assert_int_equal(report(&s->w, end), VERDICT_KNOWN);
+    assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_PUBLISHING);
+    assert_string_equal(job_of(s->client, s->sweep, 1).reason, "the share is full");
+    end.reason = "it is away";
+    assert_int_equal(report(&s->w, end), VERDICT_KNOWN);
+    assert_string_equal(job_of(s->client, s->sweep, 1).reason, "it is away");
+    assert_int_equal(tell(&s->w, s->w.hand, EV_DONE), VERDICT_TAKEN);
+    assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_DONE);
+    assert_null(job_of(s->client, s->sweep, 1).reason);
+    /* What comes late does not count any more. */
+    assert_int_equal(report(&s->w, end), VERDICT_KNOWN);
+    assert_null(job_of(s->client, s->sweep, 1).reason);
+}
+
 /* ---- retry: ---- */
 
 enum { RETRIES = 2 };
@@ -397,7 +423,7 @@ static void check_clock(struct scene *s, int64_t ahead_ms)
     assert_int_equal(report_at(&s->w, r, there), VERDICT_TAKEN);
     job = job_of(s->client, s->sweep, 1);
     assert_in_range(job.started_at, now - BEGAN_MS, now - BEGAN_MS + TOLERANCE_MS);
-    assert_in_range(job.ended_at, now, now + TOLERANCE_MS);
+    assert_in_range(job.ended_at, now - ENDED_MS, now - ENDED_MS + TOLERANCE_MS);
 }
 
 static void test_times_of_a_worker_whose_clock_is_ahead_are_the_servers(void **state)
@@ -833,6 +859,203 @@ static void test_a_cancel_in_the_turn_of_the_registration_stops_the_attempt(void
     peer_expect(s->client, MSG_CHANGED, NULL);
 }
 
+/* ---- jobs that wait for the same job of another sweep ---- */
+
+/* The scene's sweep once more. */
+static int64_t submit_again(struct scene *s)
+{
+    struct msg_submitted again = submit_all(s->client, submit_of("p", 1), 1, 1);
+
+    assert_int_equal(again.jobs, 1);
+    assert_int_equal(again.queued, 0);
+    assert_int_equal(again.followed, 1);
+    assert_int_equal(sweep_of(s->client, again.sweep).state, SWEEP_RUNNING);
+    listen_to(&s->w);
+    return again.sweep;
+}
+
+static void expect_follows(struct scene *s, int64_t sweep, const char *job)
+{
+    struct job_info info = job_of(s->client, sweep, 1);
+
+    assert_int_equal(info.state, JOB_QUEUED);
+    if (job == NULL)
+        assert_null(info.follows);
+    else
+        assert_string_equal(info.follows, job);
+}
+
+static void test_what_runs_in_another_sweep_is_waited_for_and_taken(void **state)
+{
+    struct scene *s = *state;
+    int64_t again = submit_again(s);
+    struct sweep_info info;
+
+    expect_follows(s, again, "1.1");
+    assert_int_equal(s->w.n_hand, 1);
+    tell(&s->w, s->w.hand, EV_RUN);
+    expect_follows(s, again, "1.1");
+    tell(&s->w, s->w.hand, EV_DONE);
+    info = sweep_of(s->client, again);
+    assert_int_equal(info.state, SWEEP_DONE);
+    assert_int_equal(info.reused, 1);
+    assert_int_equal(info.jobs.queued + info.jobs.done, 0);
+    assert_true(info.ended_at > 0);
+    assert_int_equal(s->w.n_hand, 1);
+}
+
+static void test_what_came_to_nothing_elsewhere_is_queued_by_the_first_that_waited(void **state)
+{
+    struct scene *s = *state;
+    int64_t second = submit_again(s), third = submit_again(s);
+
+    tell(&s->w, s->w.hand, EV_FAIL);
+    listen_to(&s->w);
+    assert_int_equal(s->w.n_hand, 2);
+    expect_follows(s, second, NULL);
+    expect_follows(s, third, "2.1");
+    cancel(s->client, second, 1);
+    listen_to(&s->w);
+    assert_int_equal(s->w.n_hand, 3);
+    expect_follows(s, third, NULL);
+    tell(&s->w, &s->w.hand[2], EV_DONE);
+    assert_int_equal(sweep_of(s->client, third).state, SWEEP_DONE);
+    assert_int_equal(sweep_of(s->client, third).jobs.done, 1);
+}
+
+static void
+test_a_job_that_waited_and_was_cancelled_takes_the_result_when_it_is_retried(void **state)
+{
+    struct scene *s = *state;
+    int64_t again = submit_again(s);
+
+    cancel(s->client, again, 1);
+    assert_int_equal(sweep_of(s->client, again).state, SWEEP_CANCELLED);
+    tell(&s->w, s->w.hand, EV_DONE);
+    assert_int_equal(sweep_of(s->client, again).reused, 0);
+    retry(s->client, again, 1);
+    assert_int_equal(sweep_of(s->client, again).state, SWEEP_DONE);
+    assert_int_equal(sweep_of(s->client, again).reused, 1);
+}
+
+static void test_what_ends_during_a_submit_counts_for_it(void **state)
+{
+    static const struct {
+        enum attempt_event event;
+        int64_t reused, queued;
+    } cases[] = { { EV_DONE, 1, 0 }, { EV_FAIL, 0, 1 } };
+    struct scene *s = *state;
+
+    for (size_t i = 0; i < 2; i++) {
+        struct submit again = submit_of("p", 1);
+        struct msg_submitted done;
+
+        again.begin.work.command = i == 0 ? "true" : "false";
+        if (i == 1)
+            submit_all(s->client, again, 1, 1);
+        listen_to(&s->w);
+        submit_begin(s->client, &again);
+        submit_chunk(s->client, &again, 1, 1);
+        tell(&s->w, &s->w.hand[i], cases[i].event);
+        done = submit_end(s->client, &again);
+        assert_int_equal(done.reused, cases[i].reused);
+        assert_int_equal(done.queued, cases[i].queued);
+        assert_int_equal(done.followed, 0);
+    }
+}
+
+static void test_nothing_is_waited_for_where_all_is_to_run(void **state)
+{
+    struct scene *s = *state;
+    struct submit again = submit_of("p", 1);
+
+    again.begin.reuse = REUSE_NONE;
+    assert_int_equal(submit_all(s->client, again, 1, 1).queued, 1);
+    again.begin.reuse = REUSE_ALL;
+    again.begin.work.command = "false";
+    assert_int_equal(submit_all(s->client, again, 1, 1).queued, 1);
+    again.begin.reuse = REUSE_PARAMS;
+    again.begin.work.command = "echo";
+    assert_int_equal(submit_all(s->client, again, 1, 1).followed, 1);
+}
+
+/* ---- nodes that lack the environment ---- */
+
+static const struct report lacking = { .cause = CAUSE_ENVIRONMENT,
+                                       .exit_code = 1,
+                                       .signal = SCHEMA_NONE,
+                                       .reason = "n1 does not have it" };
+
+static void test_a_job_whose_node_lacks_its_environment_goes_to_another(void **state)
+{
+    struct scene *s = *state;
+    struct player other = { 0 };
+    struct msg_ask_why ask = { s->sweep, 1 };
+    struct msg_why why;
+    struct job_info job;
+
+    join(s->f, &other, "n2", 4);
+    fail_last(s, lacking);
+    listen_to(&other);
+    assert_int_equal(other.n_hand, 1);
+    assert_int_equal(other.hand[0].attempt, 2);
+    assert_int_equal(other.hand[0].restart, 0); /* its program was not begun */
+    job = job_of(s->client, s->sweep, 1);
+    assert_int_equal(job.state, JOB_QUEUED);
+    assert_string_equal(job.reason, "given to another node: n1 does not have it");
+    peer_ask(s->client, MSG_ASK_WHY, &ask, &why);
+    assert_non_null(strstr(((const char *const *)why.lines.items)[why.lines.n - 1],
+                           "n1 was in vain: n1 does not have it"));
+    tell(&other, other.hand, EV_DONE);
+    assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_DONE);
+    listen_to(&s->w);
+    assert_int_equal(s->w.n_hand, 1); /* it got nothing again */
+    peer_close(other.peer);
+}
+
+static void test_it_fails_where_every_node_lacks_it(void **state)
+{
+    struct scene *s = *state;
+    struct player other = { 0 };
+    struct report r = lacking;
+    struct job_info job;
+
+    join(s->f, &other, "n2", 4);
+    fail_last(s, lacking);
+    listen_to(&other);
+    r.token = other.hand[0].token;
+    r.event = EV_FAIL;
+    report(&other, r);
+    job = job_of(s->client, s->sweep, 1);
+    assert_int_equal(job.state, JOB_FAILED);
+    assert_string_equal(job.cause, "environment");
+    assert_string_equal(job.reason, "n1 does not have it");
+    retry(s->client, s->sweep, 1); /* forgets what they lack */
+    listen_to(&s->w);
+    listen_to(&other);
+    assert_int_equal(s->w.n_hand + other.n_hand, 3);
+    peer_close(other.peer);
+}
+
+static void test_a_node_that_is_too_small_is_no_other(void **state)
+{
+    struct scene *s = *state;
+    struct submit submit = submit_of("p", 1);
+    struct player small = { 0 };
+
+    tell(&s->w, s->w.hand, EV_DONE);
+    s->w.n_hand = 0;
+    submit.begin.reuse = REUSE_NONE;
+    submit.begin.work.resources.cpus_milli = 2000;
+    join(s->f, &small, "n2", 1);
+    s->sweep = submit_all(s->client, submit, 1, 1).sweep;
+    listen_to(&s->w);
+    assert_int_equal(s->w.n_hand, 1);
+    fail_last(s, lacking);
+    assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_FAILED);
+    peer_close(small.peer);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -843,6 +1066,7 @@ int main(void)
         TEST(test_an_attempt_nobody_knows_does_not_count),
         TEST(test_another_worker_cannot_report_on_it),
         TEST(test_a_failed_job_is_failed_until_it_is_retried),
+        TEST(test_why_it_is_not_published_yet_is_known_until_it_is),
         TEST(test_a_lost_attempt_is_run_again_but_not_for_ever),
         TEST(test_a_recalled_attempt_goes_back_to_the_queue),
         TEST(test_a_cancelled_job_is_over_at_once_and_its_attempt_is_stopped),
@@ -882,6 +1106,14 @@ int main(void)
         TEST(test_one_thought_lost_that_had_published_is_counted_by_its_own_report),
         TEST(test_a_withdrawal_gives_nothing_back),
         TEST(test_a_cancel_in_the_turn_of_the_registration_stops_the_attempt),
+        TEST(test_what_runs_in_another_sweep_is_waited_for_and_taken),
+        TEST(test_what_came_to_nothing_elsewhere_is_queued_by_the_first_that_waited),
+        TEST(test_a_job_that_waited_and_was_cancelled_takes_the_result_when_it_is_retried),
+        TEST(test_what_ends_during_a_submit_counts_for_it),
+        TEST(test_nothing_is_waited_for_where_all_is_to_run),
+        TEST(test_a_job_whose_node_lacks_its_environment_goes_to_another),
+        TEST(test_it_fails_where_every_node_lacks_it),
+        TEST(test_a_node_that_is_too_small_is_no_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,7 +133,9 @@ static void one_that_was_taken_for_ended_is_there_again_when_it_comes(void **sta
 
 static void an_id_may_have_been_given_to_another_job(void **state)
 {
-    const struct pilot_row row = { .name = "ludwig-1", .comment = "ludwig 0a", .submitted_s = 9 };
+    const struct pilot_row row = { .name = "ludwig-1",
+                                   .comment = "ludwig 0a sweep 7: lr",
+                                   .submitted_s = 9 };
     static const struct {
         struct slurm_job job;
         bool is_other;
@@ -141,6 +143,8 @@ static void an_id_may_have_been_given_to_another_job(void **state)
         { { .name = "ludwig-1", .comment = "ludwig 0a", .submitted_s = 9 }, false },
         { { .name = "ludwig-2", .comment = "ludwig 0a", .submitted_s = 9 }, true },
         { { .name = "ludwig-1", .comment = "ludwig 0b", .submitted_s = 9 }, true },
+        { { .name = "ludwig-1", .comment = "ludwig 0ab sweep 7: lr", .submitted_s = 9 }, true },
+        { { .name = "ludwig-1", .comment = "ludwig 0a sweep 7: cut", .submitted_s = 9 }, false },
         { { .name = "ludwig-1", .comment = "ludwig 0a", .submitted_s = 8 }, true },
         /* Of a site's own. */
         { { .name = "ludwig-1", .comment = "billed to hoffman", .submitted_s = 9 }, false },

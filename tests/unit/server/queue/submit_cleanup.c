@@ -311,7 +311,7 @@ static void break_variable(struct msg_submit_begin *b)
 
 static void break_data_name(struct msg_submit_begin *b)
 {
-    static struct data_entry data[] = { { "../x", { .tree = { { 1 } } } } };
+    static struct data_entry data[] = { { "../x", { .tree = { { 1 } } }, NULL } };
 
     b->work.data = (struct list){ data, 1 };
 }

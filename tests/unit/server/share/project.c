@@ -84,14 +84,14 @@ static const char *refusal(struct peer *p, const char *name, bool is_private, en
     return peer_refused(p, MSG_OPEN_PROJECT, &request, kind);
 }
 
-static void ones_own_ludwigd_makes_an_open_folder_or_a_private_one(void **state)
+static void ones_own_ludwigd_makes_a_folder_for_its_user_or_for_a_group(void **state)
 {
     struct fixture *f = fixture_open();
     struct peer *p = client_connect(f);
 
     (void)state;
     assert_int_equal(open_project(p, "open", false).mode, 0);
-    assert_int_equal(stat_of(f, "open").st_mode, S_IFDIR | 0755);
+    assert_int_equal(stat_of(f, "open").st_mode, S_IFDIR | 0700);
     assert_int_equal(open_project(p, "own", true).mode, 0);
     assert_int_equal(stat_of(f, "own").st_mode, S_IFDIR | 0700);
     f->sv.share_gid = getegid();
@@ -318,7 +318,7 @@ static void a_share_that_hangs_holds_up_only_who_asked(void **state)
     assert_int_equal(sem_post(&gate), 0);
     assert_int_equal(peer_receive_any(p, &m), MSG_PROJECT_OPEN);
     assert_int_equal(peer_receive_any(p, &m), MSG_SWEEP_PAGE);
-    assert_int_equal(stat_of(f, "demo").st_mode, S_IFDIR | 0755);
+    assert_int_equal(stat_of(f, "demo").st_mode, S_IFDIR | 0700);
     peer_close(p);
     peer_close(other);
     fixture_close(f);
@@ -541,13 +541,15 @@ static void an_open_folder_behind_a_closed_one_is_closed(void **state)
     struct fixture *f = fixture_open();
     struct peer *owner = client_connect(f), *other = stranger_connect(f, BOB);
     int64_t sweep = submit_all(owner, submit_of("demo", 1), 1, 2).sweep;
+    char *path = project_path(f, "demo");
 
     (void)state;
-    assert_int_equal(stat_of(f, "demo").st_mode & 0777, 0755);
+    assert_int_equal(chmod(path, 0755), 0);
     put_into(other, 1);
     expect_sight(other, sweep, false); /* the fixture's folder is 0700 */
     assert_int_equal(chmod(f->dir, 0711), 0);
     expect_sight(other, sweep, true);
+    free(path);
     peer_close(owner);
     peer_close(other);
     fixture_close(f);
@@ -556,7 +558,7 @@ static void an_open_folder_behind_a_closed_one_is_closed(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ones_own_ludwigd_makes_an_open_folder_or_a_private_one),
+        cmocka_unit_test(ones_own_ludwigd_makes_a_folder_for_its_user_or_for_a_group),
         cmocka_unit_test(root_makes_it_and_gives_it_away),
         cmocka_unit_test(what_was_begun_is_finished),
         cmocka_unit_test(what_others_made_is_not_finished),

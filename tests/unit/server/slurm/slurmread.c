@@ -360,7 +360,11 @@ static void test_submitted_ids(void **state)
         { "0\n", 0 },
         { "-3\n", 0 },
         { "sbatch: error: no\n", 0 },
-        { "Submitted batch job 17\n", 0 },
+        { "Submitted batch job 17\n", 17 },
+        { "Submitted batch job 17 on cluster skynet\n", 17 },
+        { "Submitted batch job x\n", 0 },
+        { "Project kira-lab has 42 hours left\n17;skynet\nBye\n", 17 },
+        { "3 hints:\r\n17\r\n", 17 },
     };
 
     (void)state;

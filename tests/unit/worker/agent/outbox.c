@@ -135,6 +135,33 @@ static void a_short_job_is_told_by_its_outcome_alone(void **state)
     assert_int_equal(w->n_batches, 1);
 }
 
+static void why_it_is_not_published_yet_is_told_once(void **state)
+{
+    struct world *w = *state;
+    struct attempt *a = add(w);
+
+    outbox_hint(&w->box, a, EV_END, 1);
+    let_time_pass(w);
+    outbox_pump(&w->box);
+    assert_null(w->batch[0].reason);
+    answer(w, VERDICT_TAKEN);
+    for (int i = 0; i < 2; i++)
+        outbox_delayed(&w->box, a, "the share is full");
+    let_time_pass(w);
+    outbox_pump(&w->box);
+    assert_int_equal(w->n_batches, 2);
+    assert_int_equal(w->batch[0].event, EV_END);
+    assert_string_equal(w->batch[0].reason, "the share is full");
+    answer(w, VERDICT_KNOWN);
+    outbox_delayed(&w->box, a, "the share is full");
+    let_time_pass(w);
+    outbox_pump(&w->box);
+    assert_int_equal(w->n_batches, 2);
+    decide(w, a, EV_DONE);
+    outbox_pump(&w->box);
+    assert_null(w->batch[0].reason);
+}
+
 static void a_long_job_is_told_when_it_starts_and_when_it_ends(void **state)
 {
     struct world *w = *state;
@@ -350,6 +377,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_short_job_is_told_by_its_outcome_alone),
         TEST(a_long_job_is_told_when_it_starts_and_when_it_ends),
+        TEST(why_it_is_not_published_yet_is_told_once),
         TEST(one_batch_is_on_its_way_at_a_time),
         TEST(a_batch_has_a_largest_size),
         TEST(what_happens_while_a_report_travels_is_told_next),

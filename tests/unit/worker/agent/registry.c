@@ -344,6 +344,24 @@ static void it_is_wasteful_when_large_and_mostly_gone(void **state)
     free(command);
 }
 
+/* Else what was passed to a job from a shell would stay. */
+static void it_is_wasteful_with_something_to_be_forgotten(void **state)
+{
+    struct orders_left none = { NULL, 0 };
+    struct order o = make_order(1);
+    struct seen s;
+    struct registry *r = reopen(*state, &s);
+
+    assert_int_equal(registry_assigned(r, &o, false, NULL), 0);
+    assert_int_equal(registry_gone(r, &o.assignment.token, NULL), 0);
+    assert_false(registry_is_wasteful(r));
+    registry_forget(r);
+    assert_true(registry_is_wasteful(r));
+    assert_int_equal(registry_rewrite(r, "boot", add_orders, &none, NULL), 0);
+    assert_false(registry_is_wasteful(r));
+    registry_close(r);
+}
+
 static void it_remembers_who_shares_a_process(void **state)
 {
     struct order order = make_order(1);
@@ -433,6 +451,7 @@ int main(void)
         TEST(bytes_that_are_no_record_end_the_journal),
         TEST(rewriting_keeps_what_is_held_and_nothing_else),
         TEST(it_is_wasteful_when_large_and_mostly_gone),
+        TEST(it_is_wasteful_with_something_to_be_forgotten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,8 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/unit/worker_site.h"
@@ -23,9 +26,11 @@ static void make(struct site *s, const char *path)
     assert_int_equal(io_make_dirs(path_of(s, path), 0700, NULL), 0);
 }
 
+static const struct pilot_cleanup removing;
+
 static void clean(struct site *s)
 {
-    pilot_cleanup_remove(path_of(s, "ludwig-me-here-slurm-"));
+    pilot_cleanup_remove(path_of(s, "ludwig-me-here-slurm-"), &removing);
 }
 
 static void what_nobody_holds_is_removed_and_nothing_else(void **state)
@@ -149,6 +154,63 @@ static void a_folder_that_is_claimed_while_it_is_removed_is_there(void **state)
     site_close(&s);
 }
 
+static int n_published, n_told;
+
+static int publish_well(const char *folder, const char *address, struct err *e)
+{
+    (void)e;
+    assert_string_equal(address, "ssh://here");
+    assert_string_equal(strrchr(folder, '/'), "/ludwig-me-here-slurm-1");
+    n_published++;
+    return 0;
+}
+
+static int publish_never(const char *folder, const char *address, struct err *e)
+{
+    (void)folder, (void)address;
+    return err_set(e, ERR_UNREACHABLE, "the share is away");
+}
+
+static void count_told(const char *folder)
+{
+    assert_string_equal(strrchr(folder, '/'), "/ludwig-me-here-slurm-1");
+    n_told++;
+}
+
+static void what_cannot_be_published_stays_for_two_weeks(void **state)
+{
+    const struct pilot_cleanup looking = { .only_looks = true, .tell = count_told };
+    const struct pilot_cleanup failing = { .publish = publish_never, .tell = count_told };
+    const struct pilot_cleanup well = { .publish = publish_well,
+                                        .address = "ssh://here",
+                                        .tell = count_told };
+    struct timespec old[2] = { { time(NULL) - 15 * 24 * 3600, 0 }, { 0, 0 } };
+    struct site s;
+
+    (void)state;
+    old[1] = old[0];
+    n_published = n_told = 0;
+    site_open(&s, NULL);
+    make(&s, "ludwig-me-here-slurm-1/ended/0123");
+    pilot_cleanup_remove(path_of(&s, "ludwig-me-here-slurm-"), &looking);
+    assert_int_equal(n_told, 1);
+    pilot_cleanup_remove(path_of(&s, "ludwig-me-here-slurm-"), &failing);
+    assert_int_equal(n_told, 1);
+    assert_true(site_has(&s, "ludwig-me-here-slurm-1/ended/0123"));
+    pilot_cleanup_remove(path_of(&s, "ludwig-me-here-slurm-"), &well);
+    assert_int_equal(n_published, 1);
+    assert_int_equal(n_told, 2);
+    assert_false(site_has(&s, "ludwig-me-here-slurm-1"));
+    /* The lock that is taken to look at it was there: its folder is as old as it was. */
+    make(&s, "ludwig-me-here-slurm-1/ended/0123");
+    close(openat(s.top_fd, "ludwig-me-here-slurm-1/pilot.lock", O_CREAT | O_WRONLY | O_CLOEXEC,
+                 0600));
+    assert_int_equal(utimensat(s.top_fd, "ludwig-me-here-slurm-1", old, 0), 0);
+    pilot_cleanup_remove(path_of(&s, "ludwig-me-here-slurm-"), &failing);
+    assert_false(site_has(&s, "ludwig-me-here-slurm-1"));
+    site_close(&s);
+}
+
 /* What it leads to is not ours to judge. */
 static void a_link_is_left_alone(void **state)
 {
@@ -170,6 +232,7 @@ int main(void)
         cmocka_unit_test(a_living_pilots_folder_stays),
         cmocka_unit_test(where_anything_lives_nothing_is_removed),
         cmocka_unit_test(a_folder_that_is_claimed_while_it_is_removed_is_there),
+        cmocka_unit_test(what_cannot_be_published_stays_for_two_weeks),
         cmocka_unit_test(a_link_is_left_alone),
     };
 

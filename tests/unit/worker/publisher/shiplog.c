@@ -23,7 +23,8 @@ static struct shiplog *create_told(struct site *s, shiplog_grew_fn grew, void *c
 {
     const struct share_source source = { .connect = sftp_server_connect, .context = &s->server };
     struct err e = { 0 };
-    struct shiplog *log = shiplog_create(s->scratch.log_fd, &source, grew, context, &e);
+    struct shiplog *log =
+        shiplog_create(s->scratch.log_fd, s->scratch.run_fd, &source, grew, context, &e);
 
     if (log == NULL)
         fail_msg("%s", e.text);
@@ -230,6 +231,47 @@ static void who_asks_is_told_what_is_on_the_share(void **state)
     site_close(&s);
 }
 
+static bool has_text(struct site *s, const char *path, const char *text)
+{
+    return text == NULL ? !site_has(s, path)
+                        : site_has(s, path) && strcmp(site_read(s, path), text) == 0;
+}
+
+/* text NULL: nothing is there. */
+static void wait_until_it_has(struct site *s, const char *path, const char *text)
+{
+    int64_t until_ms = units_monotonic_ms() + LONGEST_MS;
+
+    while (!has_text(s, path, text)) {
+        if (units_monotonic_ms() > until_ms)
+            fail_msg("%s has not become: %s", path, text == NULL ? "nothing" : text);
+        (void)poll(NULL, 0, 5);
+    }
+}
+
+static void what_a_job_reports_lies_beside_its_log_until_it_is_forgotten(void **state)
+{
+    static const char beside[] = "share/demo/logs/7/x.metrics.jsonl";
+    struct shiplog *log;
+    struct token token;
+    struct site s;
+
+    (void)state;
+    site_open(&s, NULL);
+    token = site_order(&s, 'a', "").assignment.token;
+    log = create(&s);
+    assert_int_equal(mkdirat(s.scratch.run_fd, HEX, 0700), 0);
+    shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
+    site_write(s.scratch.run_fd, HEX "/metrics", "{\"a\": 1}\n");
+    wait_until_it_has(&s, beside, "{\"a\": 1}\n");
+    site_write(s.scratch.run_fd, HEX "/metrics", "{\"a\": 1}\n{\"a\": 2}\n");
+    wait_until_it_has(&s, beside, "{\"a\": 1}\n{\"a\": 2}\n");
+    shiplog_forget(log, &token);
+    wait_until_it_has(&s, beside, NULL);
+    shiplog_destroy(log);
+    site_close(&s);
+}
+
 static void a_forgotten_log_is_left_alone(void **state)
 {
     static const char other_shared[] = "share/demo/logs/7/y.log";
@@ -292,6 +334,7 @@ int main(void)
         cmocka_unit_test(a_log_nobody_writes_to_costs_nothing),
         cmocka_unit_test(a_share_that_was_away_gets_all_of_it),
         cmocka_unit_test(who_asks_is_told_what_is_on_the_share),
+        cmocka_unit_test(what_a_job_reports_lies_beside_its_log_until_it_is_forgotten),
         cmocka_unit_test(a_forgotten_log_is_left_alone),
         cmocka_unit_test(the_rest_goes_behind_what_is_there),
     };

@@ -53,9 +53,16 @@ static void the_end_of_the_process_is_the_outcome(void **state)
         { "kill -SEGV $$", EV_FAIL, CAUSE_SIGNAL, -1, 11,
           "killed by signal 11 (Segmentation fault)" },
         { "kill -KILL $$", EV_FAIL, CAUSE_SIGNAL, -1, 9, "killed by signal 9 (Killed)" },
-        { "no-such-program", EV_FAIL, CAUSE_FAILED, 127, -1, "exit code 127" },
-        { "no-such-program a", EV_FAIL, CAUSE_FAILED, 127, -1, "exit code 127" },
-        { "/bin", EV_FAIL, CAUSE_FAILED, 126, -1, "exit code 126" },
+        { "no-such-program", EV_FAIL, CAUSE_FAILED, 127, -1,
+          "exit code 127: sh: 1: no-such-program: not found" },
+        { "/bin", EV_FAIL, CAUSE_FAILED, 126, -1, "exit code 126: sh: 1: /bin: Permission denied" },
+        /* what it printed last tells of an error */
+        { "echo 'ValueError: no'; echo; exit 1", EV_FAIL, CAUSE_FAILED, 1, -1,
+          "exit code 1: ValueError: no" },
+        { "echo 'Error: old'; seq 9; exit 1", EV_FAIL, CAUSE_FAILED, 1, -1, "exit code 1" },
+        { "printf 'a 1\\rb error \\033[31mred\\033[0m\\t\\377.'; exit 1", EV_FAIL, CAUSE_FAILED, 1,
+          -1, "exit code 1: b error red ?." },
+        { "echo epoch 3; exit 1", EV_FAIL, CAUSE_FAILED, 1, -1, "exit code 1" },
     };
     struct run r;
 
@@ -121,8 +128,93 @@ static void setup_comes_before_the_command(void **state)
     close_run(&r);
 }
 
-/* Scripts that people source there do not work under set -e; who wants it says so. */
-static void a_line_of_setup_that_fails_stops_only_who_asked_for_that(void **state)
+static void a_line_of_setup_that_fails_ends_the_job_before_the_command(void **state)
+{
+    static const struct {
+        const char *setup, *command;
+        const char *printed; /* all of it; NULL: the line that says why */
+        int event;
+        const char *reason;
+    } cases[] = {
+        { "false", "echo it ran", NULL, EV_FAIL,
+          "setup: false ended it with exit code 1, so the command was not run" },
+        { "true\nno-such-program 2>&-\ntrue", "echo it ran", NULL, EV_FAIL,
+          "setup: no-such-program 2>&- ended it with exit code 127, so the command was not run" },
+        { "exit 0", "echo it ran", NULL, EV_FAIL,
+          "setup: exit 0 ended it with exit code 0, so the command was not run" },
+        { "false || true", "echo it ran", "it ran\n", EV_DONE, NULL },
+        { "set +e\nfalse", "echo it ran", "it ran\n", EV_DONE, NULL },
+        { "A=1", "false\necho it ran $A $#", "it ran 1 0\n", EV_DONE, NULL },
+        { "set -e", "false\necho it ran", "", EV_FAIL, "exit code 1" },
+        { "trap 'echo over' EXIT", "echo it ran", "it ran\nover\n", EV_DONE, NULL },
+        { "trap 'echo over' EXIT\nfalse", "echo it ran", "over\n", EV_FAIL, "exit code 1" },
+        { "true", "exit 3", "", EV_FAIL, "exit code 3" },
+    };
+    struct run r;
+    struct order o;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        open_run(&r);
+        o = site_order(&r.site, 'a', cases[i].command);
+        o.work.work.setup = cases[i].setup;
+        start_order(&r, &o);
+        end(&r);
+        assert_int_equal(r.job.outcome.event, cases[i].event);
+        if (cases[i].reason != NULL)
+            assert_string_equal(r.job.outcome.reason, cases[i].reason);
+        assert_string_equal(printed(&r),
+                            cases[i].printed != NULL
+                                ? cases[i].printed
+                                : arena_printf(r.site.arena, "ludwig: %s\n", cases[i].reason));
+        close_run(&r);
+    }
+}
+
+/* ---- its environment ---- */
+
+/* One in the folder venv of the site: a program "here", and python3 as a link to that. */
+static struct environment make_environment(struct run *r, const char *python)
+{
+    static const char *paths[1];
+    static struct env_entry variables[1];
+
+    assert_int_equal(mkdirat(r->site.top_fd, "venv", 0755), 0);
+    assert_int_equal(mkdirat(r->site.top_fd, "venv/bin", 0755), 0);
+    site_write(r->site.top_fd, "venv/bin/here", "#!/bin/sh\necho in $VIRTUAL_ENV: $*\n");
+    assert_int_equal(fchmodat(r->site.top_fd, "venv/bin/here", 0755, 0), 0);
+    assert_int_equal(symlinkat(python, r->site.top_fd, "venv/bin/python3"), 0);
+    paths[0] = arena_printf(r->site.arena, "%s/venv/bin", r->site.top);
+    variables[0] =
+        (struct env_entry){ "VIRTUAL_ENV", arena_printf(r->site.arena, "%s/venv", r->site.top) };
+    return (struct environment){ .path = variables[0].value,
+                                 .kind = "venv",
+                                 .was_active = true,
+                                 .paths = { paths, 1 },
+                                 .variables = { variables, 1 } };
+}
+
+static void its_programs_come_first_and_its_variables_are_set(void **state)
+{
+    static const char *const commands[] = { "here 1 2", "A=3; here 1 2", "exec here '1' 2" };
+    struct run r;
+    struct order o;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        open_run(&r);
+        o = site_order(&r.site, 'a', commands[i]);
+        o.work.work.environment = make_environment(&r, "here");
+        start_order(&r, &o);
+        end(&r);
+        assert_string_equal(printed(&r),
+                            arena_printf(r.site.arena, "in %s/venv: 1 2\n", r.site.top));
+        assert_int_equal(r.job.outcome.event, EV_DONE);
+        close_run(&r);
+    }
+}
+
+static void a_job_is_not_begun_where_its_environment_is_not(void **state)
 {
     struct run r;
     struct order o;
@@ -130,20 +222,72 @@ static void a_line_of_setup_that_fails_stops_only_who_asked_for_that(void **stat
     (void)state;
     open_run(&r);
     o = site_order(&r.site, 'a', "echo it ran");
-    o.work.work.setup = "false\nno-such-program 2>&-";
+    o.work.work.environment = make_environment(&r, "/no/such/python3.11");
     start_order(&r, &o);
     end(&r);
-    assert_string_equal(printed(&r), "it ran\n");
-    assert_int_equal(r.job.outcome.event, EV_DONE);
+    assert_int_equal(r.job.outcome.event, EV_FAIL);
+    assert_int_equal(r.job.outcome.cause, CAUSE_ENVIRONMENT);
+    assert_non_null(strstr(r.job.outcome.reason, " needs an interpreter that "));
+    assert_non_null(strstr(r.job.outcome.reason, " does not have: /no/such/python3.11"));
     close_run(&r);
 
     open_run(&r);
     o = site_order(&r.site, 'a', "echo it ran");
-    o.work.work.setup = "set -e\nfalse";
+    o.work.work.environment = make_environment(&r, "here");
+    o.work.work.environment.path = "/no/such/venv";
     start_order(&r, &o);
     end(&r);
-    assert_string_equal(printed(&r), "");
-    assert_int_equal(r.job.outcome.exit_code, 1);
+    assert_int_equal(r.job.outcome.cause, CAUSE_ENVIRONMENT);
+    assert_ptr_equal(strstr(r.job.outcome.reason,
+                            "the environment /no/such/venv was active when you submitted; "),
+                     r.job.outcome.reason);
+    assert_null(strstr(printed(&r), "it ran"));
+    close_run(&r);
+}
+
+/* As an old version of Modules: a function of the shell that always ends well. */
+static void modules_are_loaded_before_setup(void **state)
+{
+    static const char init[] = "module() {\n"
+                               "case $2 in\n"
+                               "cuda/*) LOADEDMODULES=${LOADEDMODULES:+$LOADEDMODULES:}$2\n"
+                               "PATH=/of/cuda:$PATH ;;\n"
+                               "*) echo \"no $2\" >&2 ;;\n"
+                               "esac\n"
+                               "}\n";
+    const char *modules[] = { "cuda/12.4", "gcc/1" }, *begin;
+    struct run r;
+    struct order o;
+
+    (void)state;
+    open_run(&r);
+    assert_int_equal(mkdirat(r.site.top_fd, "init", 0755), 0);
+    site_write(r.site.top_fd, "init/sh", init);
+    assert_int_equal(setenv("MODULESHOME", r.site.top, 1), 0);
+    o = site_order(&r.site, 'a', "echo $A; echo $PATH");
+    o.work.work.environment = make_environment(&r, "here");
+    o.work.work.environment.modules = (struct list){ modules, 1 };
+    o.work.work.setup = "A=$LOADEDMODULES";
+    start_order(&r, &o);
+    end(&r);
+    assert_int_equal(r.job.outcome.event, EV_DONE);
+    begin = arena_printf(r.site.arena, "cuda/12.4\n%s/venv/bin:/of/cuda:", r.site.top);
+    assert_int_equal(strncmp(printed(&r), begin, strlen(begin)), 0);
+    close_run(&r);
+
+    open_run(&r);
+    assert_int_equal(mkdirat(r.site.top_fd, "init", 0755), 0);
+    site_write(r.site.top_fd, "init/sh", init);
+    assert_int_equal(setenv("MODULESHOME", r.site.top, 1), 0);
+    o = site_order(&r.site, 'a', "echo it ran");
+    o.work.work.environment.modules = (struct list){ modules, 2 };
+    start_order(&r, &o);
+    end(&r);
+    assert_int_equal(r.job.outcome.cause, CAUSE_ENVIRONMENT);
+    assert_non_null(strstr(r.job.outcome.reason, " could not load the module gcc/1"));
+    assert_non_null(strstr(printed(&r), "no gcc/1\n"));
+    assert_null(strstr(printed(&r), "it ran"));
+    assert_int_equal(unsetenv("MODULESHOME"), 0);
     close_run(&r);
 }
 
@@ -754,7 +898,7 @@ static void wait_for_look(struct run *r)
     }
 }
 
-/* Inside Slurm, where others would have to go with it. */
+/* Where the kernel does not limit it, inside Slurm or not. */
 static void who_uses_more_memory_than_it_asked_for_is_ended(void **state)
 {
     static const struct {
@@ -762,7 +906,7 @@ static void who_uses_more_memory_than_it_asked_for_is_ended(void **state)
         bool in_slurm, is_ended;
     } cases[] = {
         { "x = bytearray(300 << 20)", true, true },
-        { "x = bytearray(300 << 20)", false, false },
+        { "x = bytearray(300 << 20)", false, true },
         /* shared with its child */
         { "x = bytearray(100 << 20); r, w = os.pipe(); os.fork() or os.write(w, b'x'); "
           "os.read(r, 1) and os.write(w, b'x')",
@@ -951,7 +1095,10 @@ int main(void)
         cmocka_unit_test(what_it_used_is_counted),
         cmocka_unit_test(a_script_without_a_first_line_is_run_by_the_shell),
         cmocka_unit_test(setup_comes_before_the_command),
-        cmocka_unit_test(a_line_of_setup_that_fails_stops_only_who_asked_for_that),
+        cmocka_unit_test(a_line_of_setup_that_fails_ends_the_job_before_the_command),
+        cmocka_unit_test(its_programs_come_first_and_its_variables_are_set),
+        cmocka_unit_test(a_job_is_not_begun_where_its_environment_is_not),
+        cmocka_unit_test(modules_are_loaded_before_setup),
         cmocka_unit_test(what_the_job_got_wrong_fails_and_what_the_machine_lacks_is_lost),
         cmocka_unit_test(a_kill_near_the_memory_it_asked_for_is_likely_for_lack_of_it),
         cmocka_unit_test(what_the_kernel_counted_is_told_with_the_jobs_own_kill),

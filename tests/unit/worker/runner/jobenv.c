@@ -10,7 +10,7 @@
 #include "tests/unit/worker_site.h"
 #include "worker/runner/jobenv.h"
 
-static const struct jobenv_user user = { "u", "/home/u", "/bin/zsh", "/s/bin:/usr/bin" };
+static const struct jobenv_user user = { "u", "/home/u", "/bin/zsh", "/s/bin", "/usr/bin" };
 
 static size_t count_of(char *const *env, const char *name)
 {

@@ -479,7 +479,7 @@ static const struct end_case ends[] = {
         { EV_FAIL, 2, -1, "exit code 2" },
         { EV_RECALL, -1, -1, NOT_YET } } },
     { "no-such-program",
-      { { EV_FAIL, 127, -1, "exit code 127" },
+      { { EV_FAIL, 127, -1, "exit code 127: sh: 1: no-such-program: not found" },
         { EV_RECALL, -1, -1, NOT_YET },
         { EV_RECALL, -1, -1, NOT_YET } } },
 };

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* live.c - the last values that jobs without a result have reported */
+#include "client/results/live.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/data/json.h"
+#include "common/proto/metric_line.h"
+
+/* A file is read whole, or where it is larger, its end. */
+enum { WHOLE_MAX_BYTES = 64 * 1024, END_BYTES = 16 * 1024, WORDS_MAX = 4 };
+
+/* What of a file's lines was understood so far. */
+struct taking {
+    struct arena *arena;
+    struct metric *items;
+    size_t n;
+};
+
+static void take_value(void *context, const char *name, size_t n, double value, int64_t step)
+{
+    struct taking *t = context;
+    size_t i = 0;
+
+    while (i < t->n && (strlen(t->items[i].name) != n || memcmp(t->items[i].name, name, n) != 0))
+        i++;
+    if (i == METRICS_MAX)
+        return;
+    if (i == t->n)
+        t->items[t->n++].name = arena_strndup(t->arena, name, n);
+    t->items[i].value = value;
+    t->items[i].step = step;
+}
+
+/* A line that is not whole yet, or not from its beginning, is no JSON. */
+static void take_lines(struct live *job, struct arena *a, struct bytes content)
+{
+    struct taking t = { a, arena_alloc(a, METRICS_MAX * sizeof *t.items), 0 };
+    struct arena *of_line = arena_create();
+    const char *at = (const char *)content.data, *end = at + content.n;
+
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t n = newline == NULL ? (size_t)(end - at) : (size_t)(newline - at);
+        struct value map;
+
+        if (json_read(at, n, of_line, &map, NULL) == 0 && map.type == VALUE_MAP)
+            metric_line_each(&map, take_value, &t);
+        arena_reset(of_line);
+        at += n + 1;
+    }
+    arena_destroy(of_line);
+    job->metrics = (struct list){ t.items, t.n };
+}
+
+struct fetched {
+    struct live *job;
+    struct arena *arena;
+    bool is_large;
+};
+
+static void take_file(void *context, const struct err *error, struct bytes content)
+{
+    struct fetched *f = context;
+
+    if (error == NULL || error->kind == ERR_NONE)
+        take_lines(f->job, f->arena, content);
+    else
+        f->is_large = error->kind == ERR_USAGE;
+}
+
+static void read_end(const struct share_dir *fs, struct live *job, struct arena *a)
+{
+    struct share_input *in = share_open_input(fs, job->path, 0, NULL);
+    struct buf end = { 0 };
+    int64_t size_bytes = 0;
+    char bytes[END_BYTES];
+    ssize_t n;
+
+    if (in == NULL)
+        return;
+    if (share_input_size(in, &size_bytes, NULL) == 0) {
+        share_seek_input(in, size_bytes > END_BYTES ? size_bytes - END_BYTES : 0);
+        while (end.n < 2 * END_BYTES && (n = share_read_input(in, bytes, sizeof bytes, NULL)) > 0)
+            buf_add(&end, bytes, (size_t)n);
+        take_lines(job, a, buf_bytes(&end));
+    }
+    buf_free(&end);
+    share_close_input(in);
+}
+
+void live_read(const struct share_dir *fs, struct live *jobs, size_t n, struct arena *a)
+{
+    struct fetched *fetched = arena_alloc(a, n * sizeof *fetched);
+
+    for (size_t i = 0; i < n; i++) {
+        fetched[i] = (struct fetched){ &jobs[i], a, false };
+        if (share_fetch(fs, jobs[i].path, WHOLE_MAX_BYTES, take_file, &fetched[i], NULL) < 0)
+            break;
+    }
+    (void)share_fetch_all(fs, NULL);
+    for (size_t i = 0; i < n; i++)
+        if (fetched[i].is_large)
+            read_end(fs, &jobs[i], a);
+}
+
+void live_add_words(struct buf *out, const struct list *metrics)
+{
+    const struct metric *items = metrics->items;
+    int64_t step = SCHEMA_NONE;
+
+    for (size_t i = 0; i < metrics->n; i++) {
+        if (items[i].step > step)
+            step = items[i].step;
+        if (i < WORDS_MAX)
+            buf_printf(out, "%s%s ~%.6g", i > 0 ? ", " : "", items[i].name, items[i].value);
+    }
+    if (metrics->n > WORDS_MAX)
+        buf_printf(out, ", %zu more", metrics->n - WORDS_MAX);
+    if (step != SCHEMA_NONE && metrics->n > 0)
+        buf_printf(out, ", step %" PRId64, step);
+}

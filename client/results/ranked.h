@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ranked.h - the configurations of a sweep, best first
+ */
+#ifndef LUDWIG_CLIENT_RESULTS_RANKED_H
+#define LUDWIG_CLIENT_RESULTS_RANKED_H
+
+#include "client/results/results_out.h"
+#include "client/session/rpc.h"
+
+/* Fetches all results of a sweep and orders its configurations by the measure that was said or that
+ * results: in the sweep names; a guess where neither does.  An error where nothing can be ranked by: no
+ * measure, or no configuration that has a finite mean of it.  The caller initialises and frees g. */
+int ranked_read(struct rpc *rpc, int64_t sweep, const struct measures_said *said, struct arena *a,
+                struct aggregate *g, int *ranked_by, struct err *e);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* last_error.c - what a failed job's log says went wrong */
+#include "worker/runner/last_error.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/base/mem.h"
+#include "common/base/path.h"
+#include "common/base/utf8.h"
+
+enum {
+    TAIL_BYTES = 16 * 1024,
+    LINES_LOOKED_AT = 8,
+    LINE_MAX_BYTES = 300 /* a traceback's last line may hold a whole matrix */
+};
+
+/* Where they stand in a line it tells of an error, whatever the program was written in. */
+static const char *const words[] = {
+    "error", "exception", "fatal",     "fail",    "abort",  "assert",       "panic",  "cannot",
+    "can't", "no such",   "not found", "invalid", "denied", "unrecognized", "killed", "usage:",
+};
+
+static bool tells_of_error(const char *line)
+{
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcasestr(line, words[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* The end of the log, a NUL behind it. */
+static void read_tail(const struct scratch *s, const char *token_hex, struct buf *tail)
+{
+    int fd = openat(s->log_fd, token_hex, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat st;
+    ssize_t got = -1;
+
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        got = io_read_all_at(fd, buf_reserve(tail, TAIL_BYTES), TAIL_BYTES,
+                             st.st_size > TAIL_BYTES ? (uint64_t)(st.st_size - TAIL_BYTES) : 0);
+    buf_added(tail, got > 0 ? (size_t)got : 0);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* One line as plain text: what is no character is '?', colours are left out, and what follows the last
+ * carriage return counts, as a terminal shows it. */
+static char *plain_line(const char *at, size_t n)
+{
+    const char *shown = n > 0 ? memrchr(at, '\r', n - 1) : NULL;
+    const char *end = at + n;
+    struct buf line = { 0 };
+
+    for (at = shown != NULL ? shown + 1 : at; at < end && line.n < LINE_MAX_BYTES;) {
+        uint32_t character = 0;
+        size_t bytes = utf8_next(at, (size_t)(end - at), &character);
+
+        if (*at == '\033' && at + 1 < end && at[1] == '[') {
+            at += 2;
+            while (at < end && (*at < '@' || *at > '~'))
+                at++;
+            at += at < end;
+            continue;
+        }
+        if (bytes == 0 || character < ' ' || character == 0x7f)
+            buf_add_char(&line, bytes == 0 ? '?' : ' ');
+        else
+            buf_add(&line, at, bytes);
+        at += bytes == 0 ? 1 : bytes;
+    }
+    while (line.n > 0 && line.bytes[line.n - 1] == ' ')
+        line.n--;
+    buf_add_char(&line, '\0');
+    return buf_take(&line);
+}
+
+/* "... No such file or directory: 'data/train.csv'" while data/ has a train.csv. */
+static void add_hint(struct buf *reason, const struct scratch *s, const char *token_hex,
+                     const char *line)
+{
+    const char *begin = strcasestr(line, "no such file") != NULL ? strpbrk(line, "'\"") : NULL;
+    const char *end = begin == NULL ? NULL : strchr(begin + 1, *begin);
+    char *path, *below;
+
+    if (end == NULL)
+        return;
+    path = mem_strndup(begin + 1, (size_t)(end - begin - 1));
+    below = mem_printf("%s/" JOB_DATA "/%s", token_hex, path_basename(path));
+    if (path_basename(path)[0] != '\0' && faccessat(s->run_fd, below, F_OK, 0) == 0)
+        buf_printf(reason,
+                   " (it is $LUDWIG_DATA/%s; data: {%s: FILE} links it where the program "
+                   "looks)",
+                   path_basename(path), path);
+    free(below);
+    free(path);
+}
+
+/* Paths in the attempt's folder begin there, so that the same failure of several jobs reads the same. */
+static void forget_folder(char *line, const struct scratch *s, const char *token_hex)
+{
+    char *folder = mem_printf("%s/" SCRATCH_RUN "/%s/", s->path, token_hex), *at = line;
+
+    while ((at = strstr(at, folder)) != NULL)
+        memmove(at, at + strlen(folder), strlen(at + strlen(folder)) + 1);
+    free(folder);
+}
+
+void last_error_add(struct buf *reason, const struct scratch *s, const char *token_hex)
+{
+    struct buf tail = { 0 };
+    size_t end, n_lines = 0;
+
+    read_tail(s, token_hex, &tail);
+    for (end = tail.n; end > 0 && n_lines < LINES_LOOKED_AT;) {
+        const char *newline = memrchr(tail.bytes, '\n', end);
+        size_t begin = newline == NULL ? 0 : (size_t)(newline - (const char *)tail.bytes) + 1;
+        char *line = plain_line((const char *)tail.bytes + begin, end - begin);
+        bool is_it = tells_of_error(line);
+
+        if (is_it) {
+            forget_folder(line, s, token_hex);
+            buf_printf(reason, ": %s", line + strspn(line, " "));
+            add_hint(reason, s, token_hex, line);
+        }
+        n_lines += line[0] != '\0';
+        free(line);
+        if (is_it)
+            break;
+        end = begin == 0 ? 0 : begin - 1;
+    }
+    buf_free(&tail);
+}
