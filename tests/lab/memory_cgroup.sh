@@ -120,16 +120,16 @@ one_of_two() {
 }
 it 'a job that takes more memory than it asked for is ended by the kernel, and no other' one_of_two
 
-# One always waits for the next job; that of the last job may be about to go.
-kills_a_runner() {
-    local runner
-    runner=$(pgrep -f -- '--runner' | head -n 1)
-    [ -n "$runner" ] && kill -KILL "$runner"
-}
-
 # Nothing is left of the groups that its runners had, once they have gone, or were killed.
 groups_are_removed() {
-    wait_until 60 kills_a_runner
+    local runner
+    rm /tmp/let_go
+    sweep held waits 10 40MiB
+    wait_until 60 'grep -q "has 10" /srv/share/held/logs/*/*'
+    runner=$(runner_of "$(pgrep -f 'take.py waits' | head -n 1)")
+    kill_hard "$runner"
+    ludwig cancel 5 --yes
+    wait_until 60 ended 5
     kill "$(cat /run/worker.pid)"
     wait_until 60 '[ -z "$(pgrep -f -- --runner)$(pgrep -x ludwig-worker)" ]'
     # What the last one had is removed by the next agent, which may be put there again.
@@ -145,7 +145,7 @@ pilot() {
     start_in job_1 pilot setpriv --reuid=lab1 --regid=lab1 --init-groups env -i HOME=/home/lab1 \
         PATH="$PATH" LUDWIG_TEST_MARK="$LUDWIG_TEST_MARK" SLURM_JOB_ID=1 SLURM_CPUS_ON_NODE=4 SLURM_MEM_PER_NODE=200 \
         ludwig-worker pilot --server "$LUDWIG_SERVER" --idle 2000 --ends "$((($(date +%s) + 600) * 1000))"
-    fails_for_memory 5 'its processes together reached 40 MiB' pilots together 60 40MiB
+    fails_for_memory 6 'its processes together reached 40 MiB' pilots together 60 40MiB
     wait_until 60 '[ -z "$(cat $groups/job_1/cgroup.procs; ls -d $groups/job_1/*/)" ]'
     grep -q 'retire why="nothing to do"' /var/log/pilot
 }

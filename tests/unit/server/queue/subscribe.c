@@ -208,8 +208,10 @@ static void a_summary_tells_no_jobs_and_how_it_ended(void **state)
     (void)state;
     assert_int_equal(page.sweep.state, SWEEP_RUNNING);
     cancel(other, done.sweep, 0, 0);
-    page = next_changes(p);
-    assert_int_equal(page.jobs.n, 0);
+    do { /* the submit's own change may be told late */
+        page = next_changes(p);
+        assert_int_equal(page.jobs.n, 0);
+    } while (page.sweep.state == SWEEP_RUNNING);
     assert_int_equal(page.sweep.state, SWEEP_CANCELLED);
     assert_true(page.sweep.ended_at > 0);
     peer_close(other);
