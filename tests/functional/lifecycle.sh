@@ -85,7 +85,7 @@ it 'a job over its time is ended with all it started, also what daemonized' time
 leaves_children() {
     : >"$TEST_TMP/daemons"
     write_job "python3 $TEST_TMP/daemonize.py $TEST_TMP/daemons"
-    sweep leaver 'sh job.sh' 'resources: {time: 2s}'
+    sweep leaver 'sh job.sh' 'resources: {time: 20s}'
     timeout 100 ludwig submit leaver.yaml --wait >id || true
     [ -s "$TEST_TMP/daemons" ]
     gone $(cat "$TEST_TMP/daemons")
