@@ -322,34 +322,49 @@ int mp_read(const void *bytes, size_t n, struct arena *a, struct value *v, struc
     return 0;
 }
 
-int mp_each_item(const void *bytes, size_t n,
-                 int (*each)(void *context, struct bytes item, struct err *e), void *context,
-                 struct err *e)
+int mp_items_begin(struct mp_items *items, const void *bytes, size_t n, struct err *e)
 {
     enum { FIXARRAY = 0x90, FIXARRAY_MASK = 0xf0, ARRAY16 = 0xdc, ARRAY32 = 0xdd };
     struct bytes all = { bytes, n };
     unsigned first = n > 0 ? all.data[0] : 0;
     size_t n_more = first == ARRAY16 ? 2 : first == ARRAY32 ? 4 : 0;
-    size_t n_items = n_more == 0 ? first & ~(unsigned)FIXARRAY_MASK : 0, end = 1 + n_more;
-    struct value skipped;
+    size_t n_items = n_more == 0 ? first & ~(unsigned)FIXARRAY_MASK : 0;
 
     if (n_more == 0 && (first & FIXARRAY_MASK) != FIXARRAY)
         return err_set(e, ERR_PROTOCOL, "msgpack: expected a list");
-    if (n < end)
+    if (n < 1 + n_more)
         return err_set(e, ERR_PROTOCOL, "msgpack, byte %zu: it ends too early", n);
     for (size_t i = 1; i <= n_more; i++)
         n_items = n_items << 8 | all.data[i];
-    for (size_t i = 0; i < n_items; i++) {
-        size_t begin = end;
-        int answer;
-
-        if (parse_value(all, &end, NULL, &skipped, e) < 0)
-            return -1;
-        answer = each(context, (struct bytes){ all.data + begin, end - begin }, e);
-        if (answer != 0)
-            return answer;
-    }
-    if (end != n)
-        return err_set(e, ERR_PROTOCOL, "msgpack, byte %zu: something follows the list", end);
+    *items = (struct mp_items){ .all = all, .at = 1 + n_more, .n_left = n_items };
     return 0;
+}
+
+int mp_items_next(struct mp_items *items, struct bytes *item, struct err *e)
+{
+    size_t begin = items->at;
+    struct value skipped;
+
+    if (items->n_left == 0 && begin != items->all.n)
+        return err_set(e, ERR_PROTOCOL, "msgpack, byte %zu: something follows the list", begin);
+    if (items->n_left == 0)
+        return 0;
+    if (parse_value(items->all, &items->at, NULL, &skipped, e) < 0)
+        return -1;
+    *item = (struct bytes){ items->all.data + begin, items->at - begin };
+    items->n_left--;
+    return 1;
+}
+
+int mp_each_item(const void *bytes, size_t n,
+                 int (*each)(void *context, struct bytes item, struct err *e), void *context,
+                 struct err *e)
+{
+    struct mp_items items;
+    struct bytes item;
+    int answer = 0, rc = mp_items_begin(&items, bytes, n, e);
+
+    while (rc >= 0 && answer == 0 && (rc = mp_items_next(&items, &item, e)) == 1)
+        answer = each(context, item, e);
+    return rc < 0 ? -1 : answer;
 }

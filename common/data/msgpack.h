@@ -31,10 +31,18 @@ void mp_add_map(struct buf *out, size_t n);  /* n times key, value must follow *
 /* Decodes one value that fills the bytes exactly.  Strings are copied into a. */
 int mp_read(const void *bytes, size_t n, struct arena *a, struct value *v, struct err *e);
 
-/*
- * Finds where the items of a msgpack array begin and end, without decoding them:
- * calls each(item bytes) in order, stops with its answer if that is not 0.
- */
+/* Finds where the items of a msgpack array begin and end, one after the other, without decoding
+ * them. */
+struct mp_items {
+    struct bytes all;
+    size_t at, n_left;
+};
+
+int mp_items_begin(struct mp_items *items, const void *bytes, size_t n, struct err *e);
+/* 1 with the next item's bytes, 0 at the end, -1. */
+int mp_items_next(struct mp_items *items, struct bytes *item, struct err *e);
+
+/* The same in one go: calls each(item bytes) in order, stops with its answer if that is not 0. */
 int mp_each_item(const void *bytes, size_t n,
                  int (*each)(void *context, struct bytes item, struct err *e), void *context,
                  struct err *e);

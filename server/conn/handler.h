@@ -16,7 +16,8 @@ struct ask {
     struct conn *conn;
     const struct envelope *envelope;
     struct arena *arena;         /* request and reply live here */
-    int64_t progress[5];         /* zero at first; kept while the handler answers 1 */
+    int64_t progress[7];         /* zero at first; kept while the handler answers 1 */
+    void *kept;                  /* the same, of a handler that needs more; NULL at first */
     struct request_task *errand; /* NULL: none was begun */
 };
 

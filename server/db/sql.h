@@ -30,9 +30,10 @@
                     " configs, jobs, reused,"                                                           \
                     " (SELECT name FROM project p WHERE p.id = sweep.project) FROM sweep"               \
                     " WHERE id = ? AND state = SWEEP_OPEN AND opened_by = ?")                           \
-    X(SQL_OPEN_TAKEN, "UPDATE sweep SET chain = ?2, chunks = chunks + 1, sent = ?3, configs = ?4,"      \
-                      " jobs = ?5, reused = ?6, n_queued = n_queued + ?7, n_ready = n_ready + ?8"       \
-                      " WHERE id = ?1")                                                                 \
+    X(SQL_OPEN_TAKEN,                                                                                   \
+      "UPDATE sweep SET chain = ?2, chunks = chunks + ?9, sent = ?3, configs = ?4,"                     \
+      " jobs = ?5, reused = ?6, n_queued = n_queued + ?7, n_ready = n_ready + ?8"                       \
+      " WHERE id = ?1")                                                                                 \
     X(SQL_DIGEST_FIND, "SELECT param FROM digest WHERE project = ? AND digest = ?")                     \
     X(SQL_DIGEST_ADD, "INSERT OR IGNORE INTO digest(project, digest, param) VALUES(?, ?, ?)")           \
     X(SQL_PARAMS_AFTER, "SELECT id, project, digest FROM param WHERE id > ? ORDER BY id")               \
@@ -42,10 +43,12 @@
                           " AND gone = 0 AND work_digest = ? LIMIT 1")                                  \
     X(SQL_DONE_ANY_WORK,                                                                                \
       "SELECT id FROM job WHERE state = JOB_DONE AND param = ? AND rep = ? AND gone = 0 LIMIT 1")       \
-    /* that is queued or runs in another sweep; the last parameter: with this work, NULL: with any */   \
+    /* that is queued or runs in another sweep; the last parameter: with this work, NULL: with any. \
+     * One that others follow is among the oldest. */   \
     X(SQL_LIVE_LIKE,                                                                                    \
-      "SELECT j.id FROM job j JOIN sweep s ON s.id = j.sweep WHERE j.param = ?1 AND j.rep = ?2"         \
-      " AND j.state NOT IN (JOB_IS_OVER) AND j.follows IS NULL AND s.state <> SWEEP_OPEN"               \
+      "SELECT j.id FROM (SELECT id, sweep, state, follows, work_digest FROM job WHERE param = ?1"       \
+      " AND rep = ?2 AND state NOT IN (JOB_IS_OVER) ORDER BY id LIMIT 256) j"                           \
+      " JOIN sweep s ON s.id = j.sweep WHERE j.follows IS NULL AND s.state <> SWEEP_OPEN"               \
       " AND s.id <> ?3 AND (?4 IS NULL OR j.work_digest = ?4) ORDER BY j.state DESC, j.id LIMIT 1")     \
     X(SQL_REUSED_ADD, "INSERT INTO reused(sweep, job) VALUES(?, ?)")                                    \
     X(SQL_JOB_NAME_TAKEN, "SELECT 1 FROM job WHERE param = ? AND name = ?")                             \
@@ -65,7 +68,8 @@
       " AND n.no <= ?3 AND n.follows IS NULL AND EXISTS(SELECT 1 FROM job d WHERE d.state = JOB_DONE"   \
       " AND d.gone = 0 AND d.param = n.param AND d.rep = n.rep)")                                       \
     X(SQL_FOLLOWED_SWEEPS, "SELECT min(o.sweep), max(o.sweep) FROM job j JOIN job o"                    \
-                           " ON o.id = j.follows WHERE j.sweep = ? AND j.follows IS NOT NULL")          \
+                           " ON o.id = j.follows WHERE j.sweep = ?1 AND j.no > ?2 AND j.no <= ?3"       \
+                           " AND j.follows IS NOT NULL")                                                \
     X(SQL_SUBMITTED,                                                                                    \
       "SELECT p.name, s.configs, s.reps, s.n_queued, s.n_ready, s.reused FROM sweep s"                  \
       " JOIN project p ON p.id = s.project WHERE s.id = ?")                                             \
@@ -298,14 +302,15 @@
     X(SQL_PROJECT_RAN, "SELECT coalesce(sum(ran_jobs), 0), coalesce(sum(ran_ms), 0)"                                    \
                        " FROM sweep WHERE project = ?")                                                                 \
     X(SQL_DONE_REPS, "SELECT count(DISTINCT rep) FROM job WHERE state = JOB_DONE AND param = ?1"                        \
-                     " AND rep < ?2 AND gone = 0 AND (?3 IS NULL OR work_digest = ?3)")                                 \
+                     " AND rep >= ?2 AND rep < ?3 AND gone = 0"                                                         \
+                     " AND (?4 IS NULL OR work_digest = ?4)")                                                           \
     X(SQL_LIVE_REPS,                                                                                                    \
       "SELECT count(DISTINCT j.rep), coalesce(min(j.sweep), 0), coalesce(max(j.sweep), 0) FROM job j"                   \
-      " JOIN sweep s ON s.id = j.sweep WHERE j.param = ?1 AND j.rep < ?2"                                               \
+      " JOIN sweep s ON s.id = j.sweep WHERE j.param = ?1 AND j.rep >= ?2 AND j.rep < ?3"                               \
       " AND j.state NOT IN (JOB_IS_OVER) AND j.follows IS NULL AND s.state <> SWEEP_OPEN"                               \
-      " AND (?3 IS NULL OR j.work_digest = ?3) AND NOT EXISTS(SELECT 1 FROM job d"                                      \
+      " AND (?4 IS NULL OR j.work_digest = ?4) AND NOT EXISTS(SELECT 1 FROM job d"                                      \
       " WHERE d.state = JOB_DONE AND d.gone = 0 AND d.param = ?1 AND d.rep = j.rep"                                     \
-      " AND (?3 IS NULL OR d.work_digest = ?3))")                                                                       \
+      " AND (?4 IS NULL OR d.work_digest = ?4))")                                                                       \
     X(SQL_PROJECT_UNFINISHED,                                                                                           \
       "SELECT count(*) FROM sweep WHERE state IN (SWEEP_RUNNING, SWEEP_PAUSED)"                                         \
       " AND project = ?")                                                                                               \

@@ -26,8 +26,8 @@ int handle_open_project(struct server *sv, struct ask *ask, const void *request,
 }
 
 /* Where it stands, in ask->progress: configurations looked at, jobs found done, found queued or
- * running, and the sweeps that have these. */
-enum { SEEN, REUSED, FOLLOWED, FIRST, LAST };
+ * running, the sweeps that have these, and the next replication of the configuration in hand. */
+enum { SEEN, REUSED, FOLLOWED, FIRST, LAST, NEXT_REP, REPS_AT_ONCE = 256 };
 
 struct look {
     struct server *sv;
@@ -35,8 +35,8 @@ struct look {
     const struct msg_preview *req;
     struct arena *arena; /* of one configuration */
     int64_t project;
-    int64_t index;    /* of the configuration that comes next */
-    int64_t n_looked; /* in this turn */
+    int64_t index;   /* of the configuration that comes next */
+    bool has_looked; /* in this turn */
 };
 
 static int look_at(void *context, struct bytes item, struct err *e)
@@ -54,10 +54,9 @@ static int look_at(void *context, struct bytes item, struct err *e)
         return err_set(e, ERR_PROTOCOL, "more than %d configurations", CONFIGS_PER_CHUNK_MAX);
     if (l->index++ < progress[SEEN])
         return 0;
-    /* Looks at one at least, so that each turn comes further. */
-    if (l->n_looked++ > 0 && turn_is_full(l->sv))
+    /* Looks at some at least, so that each turn comes further. */
+    if (l->has_looked && turn_is_full(l->sv))
         return 1;
-    progress[SEEN] = l->index;
     arena_reset(l->arena);
     if (mp_read(item.data, item.n, l->arena, &config, e) < 0)
         return -1;
@@ -66,17 +65,29 @@ static int look_at(void *context, struct bytes item, struct err *e)
                        PARAM2VAL_MAX_BYTES);
     param_digest(&config, &digest);
     rc = param_index_find(l->sv, l->project, &digest, &param, e);
-    if (rc == 1)
-        rc = db_get(l->sv->db, e, SQL_DONE_REPS, "iid>i", param, l->req->reps, work, &n);
-    if (rc == 1)
-        rc = db_get(l->sv->db, e, SQL_LIVE_REPS, "iid>iii", param, l->req->reps, work, &followed,
-                    &first, &last);
-    progress[REUSED] += n;
-    progress[FOLLOWED] += followed;
-    if (followed > 0 && (progress[FIRST] == 0 || first < progress[FIRST]))
-        progress[FIRST] = first;
-    if (last > progress[LAST])
-        progress[LAST] = last;
+    while (rc == 1 && progress[NEXT_REP] < l->req->reps) {
+        int64_t from = progress[NEXT_REP], to = from + REPS_AT_ONCE;
+
+        if (l->has_looked && turn_is_full(l->sv))
+            return 1;
+        l->has_looked = true;
+        if (to > l->req->reps)
+            to = l->req->reps;
+        if (db_get(l->sv->db, e, SQL_DONE_REPS, "iiid>i", param, from, to, work, &n) < 0 ||
+            db_get(l->sv->db, e, SQL_LIVE_REPS, "iiid>iii", param, from, to, work, &followed,
+                   &first, &last) < 0)
+            return -1;
+        progress[NEXT_REP] = to;
+        progress[REUSED] += n;
+        progress[FOLLOWED] += followed;
+        if (followed > 0 && (progress[FIRST] == 0 || first < progress[FIRST]))
+            progress[FIRST] = first;
+        if (last > progress[LAST])
+            progress[LAST] = last;
+    }
+    l->has_looked = true;
+    progress[SEEN] = l->index;
+    progress[NEXT_REP] = 0;
     return rc < 0 ? -1 : 0;
 }
 

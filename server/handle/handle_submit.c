@@ -270,7 +270,7 @@ int handle_submit_begin(struct server *sv, struct ask *ask, const void *request,
 
 /* ---- chunks ---- */
 
-/* An open sweep, and what the chunk in hand has added to it. */
+/* An open sweep, and what a call of its handler has added to it. */
 struct taking {
     struct server *sv;
     struct arena *arena; /* of one configuration */
@@ -284,13 +284,28 @@ struct taking {
     char *stamp;
     struct digest chain;
     int64_t chunks;
-    struct arena *answer; /* NULL: what is reused is not told */
-    struct list *told;    /* struct reused_job, in the answer */
-    size_t told_capacity;
+    struct chunk *chunk; /* in hand, which tells what is reused; NULL: there is none */
     int64_t sent, configs, jobs, reused;
-    int64_t new_jobs, ready; /* of this chunk; those that are not ready wait for another sweep's */
+    int64_t new_jobs, ready; /* of this call; those that are not ready wait for another sweep's */
     int64_t params;          /* the project's highest number */
     int64_t now_ms;
+    int64_t named_param; /* the configuration whose job got a name last, 0: none, */
+    int64_t name_after;  /* and the number behind that name's */
+};
+
+/* Stands in a sweep's row instead of how many configurations came, while a part of a chunk was
+ * taken. */
+enum { CHUNK_IN_HAND = -1 };
+
+/* How far a chunk was taken; kept while its handler answers 1. */
+struct chunk {
+    struct mp_items configs; /* that are still to come */
+    int64_t param, rep;      /* the configuration in hand, and its next replication */
+    bool is_new;             /* the project did not have it before this call */
+    int64_t sent;        /* configurations of the sweep that came; CHUNK_IN_HAND: not known yet */
+    struct arena *arena; /* of the answer */
+    struct list told;    /* struct reused_job, in the answer */
+    size_t told_capacity;
 };
 
 static int taking_begin(struct taking *t, struct server *sv, const struct conn *c, int64_t sweep,
@@ -334,32 +349,76 @@ static void taking_end(struct taking *t)
 /* So that the client looks whether the result is there. */
 static int tell_reused(struct taking *t, int64_t job, struct err *e)
 {
+    struct chunk *c = t->chunk;
     struct reused_job *items;
     struct buf path = { 0 }, param = { 0 };
     const char *name;
     int64_t no;
     int rc;
 
-    if (t->told == NULL || t->reused > REUSED_TOLD_MAX)
+    if (c == NULL || t->reused > REUSED_TOLD_MAX)
         return 0;
-    rc = db_get(t->sv->db, e, SQL_REUSED_RUN, "i>is", job, &no, t->answer, &name);
+    rc = db_get(t->sv->db, e, SQL_REUSED_RUN, "i>is", job, &no, c->arena, &name);
     if (rc <= 0)
         return rc;
-    if (t->told->n == t->told_capacity) {
-        size_t capacity = t->told_capacity == 0 ? 64 : 2 * t->told_capacity;
+    if (c->told.n == c->told_capacity) {
+        size_t capacity = c->told_capacity == 0 ? 64 : 2 * c->told_capacity;
 
-        items = arena_alloc(t->answer, capacity * sizeof *items);
-        if (t->told->n > 0)
-            memcpy(items, t->told->items, t->told->n * sizeof *items);
-        t->told->items = items;
-        t->told_capacity = capacity;
+        items = arena_alloc(c->arena, capacity * sizeof *items);
+        if (c->told.n > 0)
+            memcpy(items, c->told.items, c->told.n * sizeof *items);
+        c->told.items = items;
+        c->told_capacity = capacity;
     }
-    items = t->told->items;
+    items = c->told.items;
     layout_param_name(&param, no);
     layout_run(&path, t->project_name, buf_text(&param), name);
-    items[t->told->n++] = (struct reused_job){ job, buf_to_arena(&path, t->answer) };
+    items[c->told.n++] = (struct reused_job){ job, buf_to_arena(&path, c->arena) };
     buf_free(&param);
     return 0;
+}
+
+/* Makes the name with that number; 1 when a job of the configuration has it, 0, -1. */
+static int name_is_taken(struct taking *t, int64_t param, int64_t number, struct err *e)
+{
+    int64_t one;
+
+    buf_clear(&t->name);
+    buf_printf(&t->name, "%s_num%" PRId64, t->stamp, number);
+    return db_get(t->sv->db, e, SQL_JOB_NAME_TAKEN, "is>i", param, buf_text(&t->name), &one);
+}
+
+/*
+ * Makes a name for a job of a configuration that the project has, whose jobs of one second may come
+ * from several submits: with the replication's number, else the one behind the name before, else
+ * one that is free behind one that is taken, which doubled steps and then halved ones find.  There
+ * may be very many, and ludwigd serves nobody while it looks.
+ */
+static int name_find(struct taking *t, int64_t param, int64_t rep, struct err *e)
+{
+    int64_t taken = rep, free_no = rep;
+    int rc = name_is_taken(t, param, rep, e);
+
+    if (rc == 1 && t->named_param == param && t->name_after > rep) {
+        taken = free_no = t->name_after;
+        rc = name_is_taken(t, param, free_no, e);
+    }
+    for (int64_t step = 1; rc == 1; step *= 2) {
+        taken = free_no;
+        free_no += step;
+        rc = name_is_taken(t, param, free_no, e);
+    }
+    while (rc >= 0 && free_no - taken > 1) {
+        int64_t middle = taken + (free_no - taken) / 2;
+
+        rc = name_is_taken(t, param, middle, e);
+        *(rc == 1 ? &taken : &free_no) = middle;
+    }
+    if (rc == 1) /* the last look was at a taken one */
+        rc = name_is_taken(t, param, free_no, e);
+    t->named_param = param;
+    t->name_after = free_no + 1;
+    return rc;
 }
 
 /* Takes a replication: a done job that makes it unnecessary, or a new job, which waits for another sweep's
@@ -368,7 +427,7 @@ static int rep_take(struct taking *t, int64_t param, int64_t rep, bool is_new, s
 {
     const struct digest *work = t->reuse == REUSE_ALL ? &t->work : NULL;
     struct db *db = t->sv->db;
-    int64_t done = 0, one, follows = SCHEMA_NONE;
+    int64_t done = 0, follows = SCHEMA_NONE;
     int rc = 0;
 
     if (!is_new && t->reuse == REUSE_ALL)
@@ -385,16 +444,12 @@ static int rep_take(struct taking *t, int64_t param, int64_t rep, bool is_new, s
     if (!is_new && t->reuse != REUSE_NONE &&
         db_get(db, e, SQL_LIVE_LIKE, "iiid>i", param, rep, t->sweep, work, &follows) < 0)
         return -1;
-    /* A configuration's jobs of one second may come from several submits. */
-    rc = 1;
-    for (int64_t k = rep; rc == 1; k++) {
+    if (is_new) {
         buf_clear(&t->name);
-        buf_printf(&t->name, "%s_num%" PRId64, t->stamp, k);
-        rc =
-            is_new ? 0 : db_get(db, e, SQL_JOB_NAME_TAKEN, "is>i", param, buf_text(&t->name), &one);
-    }
-    if (rc < 0)
+        buf_printf(&t->name, "%s_num%" PRId64, t->stamp, rep);
+    } else if (name_find(t, param, rep, e) < 0) {
         return -1;
+    }
     t->jobs++;
     t->new_jobs++;
     t->ready += follows == SCHEMA_NONE;
@@ -403,28 +458,20 @@ static int rep_take(struct taking *t, int64_t param, int64_t rep, bool is_new, s
                   follows == SCHEMA_NONE ? t->jobs : SCHEMA_NONE, follows);
 }
 
-struct chunk_walk {
-    struct taking *taking;
-    int64_t n;
-};
-
-/* Takes a configuration; one that the sweep has already is passed over. */
-static int config_take(void *context, struct bytes item, struct err *e)
+/* Takes the chunk's next configuration in hand; one that the sweep has already is passed over.  1,
+ * 0 at the chunk's end, -1. */
+static int config_take(struct taking *t, struct err *e)
 {
-    struct chunk_walk *walk = context;
-    struct taking *t = walk->taking;
+    struct chunk *c = t->chunk;
     struct digest digest;
     struct value config;
-    int64_t param = 0;
-    bool is_new;
-    int rc;
+    struct bytes item;
+    int rc = mp_items_next(&c->configs, &item, e);
 
+    if (rc <= 0)
+        return rc;
     t->sent++;
     arena_reset(t->arena);
-    walk->n++;
-    if (walk->n > CONFIGS_PER_CHUNK_MAX || (walk->n > 1 && walk->n * t->reps > JOBS_PER_CHUNK_MAX))
-        return err_set(e, ERR_PROTOCOL, "a chunk of more than %d configurations or %d jobs",
-                       CONFIGS_PER_CHUNK_MAX, JOBS_PER_CHUNK_MAX);
     if (mp_read(item.data, item.n, t->arena, &config, e) < 0)
         return -1;
     if (config.type != VALUE_MAP)
@@ -437,28 +484,54 @@ static int config_take(void *context, struct bytes item, struct err *e)
         return err_set(e, ERR_USAGE, "a configuration is nested deeper than %d",
                        PARAM2VAL_DEPTH_MAX);
     param_digest(&config, &digest);
-    rc = param_index_find(t->sv, t->project, &digest, &param, e);
-    if (rc < 0 ||
-        (rc == 0 && param_index_add(t->sv, t->project, ++t->params, &digest, item, &param, e) < 0))
+    rc = param_index_find(t->sv, t->project, &digest, &c->param, e);
+    if (rc < 0 || (rc == 0 && param_index_add(t->sv, t->project, ++t->params, &digest, item,
+                                              &c->param, e) < 0))
         return -1;
-    is_new = rc == 0;
-    rc = db_run(t->sv->db, e, SQL_CONFIG_ADD, "ii", t->sweep, param);
-    if (rc <= 0)
-        return rc;
-    t->configs++;
-    for (int64_t rep = 0; rep < t->reps; rep++)
-        if (rep_take(t, param, rep, is_new, e) < 0)
-            return -1;
-    return 0;
+    c->is_new = rc == 0;
+    rc = db_run(t->sv->db, e, SQL_CONFIG_ADD, "ii", t->sweep, c->param);
+    if (rc < 0)
+        return -1;
+    t->configs += rc;
+    c->rep = rc == 0 ? t->reps : 0;
+    return 1;
 }
 
+/* Takes what is left of the chunk: one replication after the other, until the turn is full.  1 when
+ * there is more, 0, -1. */
+static int chunk_go_on(struct taking *t, struct err *e)
+{
+    struct chunk *c = t->chunk;
+    int rc = 1;
+
+    /* Takes one step at least, so that each turn comes further. */
+    for (bool is_first = true; rc == 1 && (is_first || !turn_is_full(t->sv)); is_first = false)
+        if (c->rep == t->reps)
+            rc = config_take(t, e);
+        else if (rep_take(t, c->param, c->rep++, c->is_new, e) < 0)
+            rc = -1;
+    /* Before the next turn another submit may bring the same configuration. */
+    c->is_new = false;
+    return rc;
+}
+
+/* 1 when the turn was over before the end, 0, -1.  If it fails after a turn that took a part, the
+ * chunk cannot be sent again, nor its sweep ended. */
 static int chunk_take(struct taking *t, const struct msg_submit_chunk *req, struct err *e)
 {
-    struct chunk_walk walk = { .taking = t };
+    struct chunk *c = t->chunk;
     struct db *db = t->sv->db;
     int64_t params_before;
-    struct hasher *h;
+    int rc;
 
+    if (t->sent == CHUNK_IN_HAND && c->sent == CHUNK_IN_HAND)
+        return err_set(e, ERR_PROTOCOL,
+                       "a chunk of sweep %" PRId64
+                       " was taken in part before ludwigd failed to write;"
+                       " submit the sweep again",
+                       t->sweep);
+    if (t->sent == CHUNK_IN_HAND)
+        t->sent = c->sent;
     if (req->index != t->chunks)
         return err_set(e, ERR_PROTOCOL, "chunk %" PRId64 " came where %" PRId64 " was due",
                        req->index, t->chunks);
@@ -466,19 +539,39 @@ static int chunk_take(struct taking *t, const struct msg_submit_chunk *req, stru
         return -1;
     t->params = params_before;
     param_index_begin(t->sv);
-    if (mp_each_item(req->configs.data, req->configs.n, config_take, &walk, e) < 0)
+    rc = chunk_go_on(t, e);
+    if (rc < 0)
         return err_wrap(e, "chunk %" PRId64, req->index);
-    h = hasher_create();
-    hasher_add(h, t->chain.bytes, DIGEST_BYTES);
-    hasher_add(h, req->configs.data, req->configs.n);
-    hasher_end(h, &t->chain);
-    hasher_destroy(h);
+    if (rc == 0) {
+        struct hasher *h = hasher_create();
+
+        hasher_add(h, t->chain.bytes, DIGEST_BYTES);
+        hasher_add(h, req->configs.data, req->configs.n);
+        hasher_end(h, &t->chain);
+        hasher_destroy(h);
+    }
+    c->sent = t->sent;
     if (param_index_end(t->sv, e) < 0 ||
         (t->params != params_before &&
-         db_run(db, e, SQL_PROJECT_SET_PARAMS, "ii", t->project, t->params) < 0))
+         db_run(db, e, SQL_PROJECT_SET_PARAMS, "ii", t->project, t->params) < 0) ||
+        db_run(db, e, SQL_OPEN_TAKEN, "idiiiiiii", t->sweep, &t->chain,
+               rc == 0 ? t->sent : (int64_t)CHUNK_IN_HAND, t->configs, t->jobs, t->reused,
+               t->new_jobs, t->ready, (int64_t)(rc == 0)) < 0)
         return -1;
-    return db_run(db, e, SQL_OPEN_TAKEN, "idiiiiii", t->sweep, &t->chain, t->sent, t->configs,
-                  t->jobs, t->reused, t->new_jobs, t->ready);
+    return rc;
+}
+
+static int chunk_begin(struct chunk *c, const struct msg_submit_chunk *req, struct err *e)
+{
+    size_t n;
+
+    if (mp_items_begin(&c->configs, req->configs.data, req->configs.n, e) < 0)
+        return err_wrap(e, "chunk %" PRId64, req->index);
+    n = c->configs.n_left;
+    if (n > CONFIGS_PER_CHUNK_MAX || (n > 1 && (int64_t)n * c->rep > JOBS_PER_CHUNK_MAX))
+        return err_set(e, ERR_PROTOCOL, "chunk %" PRId64 ": more than %d configurations or %d jobs",
+                       req->index, CONFIGS_PER_CHUNK_MAX, JOBS_PER_CHUNK_MAX);
+    return 0;
 }
 
 int handle_submit_chunk(struct server *sv, struct ask *ask, const void *request, void *reply,
@@ -486,17 +579,24 @@ int handle_submit_chunk(struct server *sv, struct ask *ask, const void *request,
 {
     const struct msg_submit_chunk *req = request;
     struct msg_submit_taken *rep = reply;
+    struct chunk *c = ask->kept;
     struct taking t;
-    int rc;
+    int rc = 0;
 
     if (taking_begin(&t, sv, ask->conn, req->sweep, e) < 0)
         return -1;
-    t.answer = ask->arena;
-    t.told = &rep->reused;
-    rc = chunk_take(&t, req, e);
+    if (c == NULL) {
+        ask->kept = c = arena_alloc(ask->arena, sizeof *c);
+        *c = (struct chunk){ .arena = ask->arena, .rep = t.reps, .sent = CHUNK_IN_HAND };
+        rc = chunk_begin(c, req, e);
+    }
+    t.chunk = c;
+    if (rc == 0)
+        rc = chunk_take(&t, req, e);
     taking_end(&t);
     rep->index = req->index;
-    return rc < 0 ? -1 : 0;
+    rep->reused = c->told;
+    return rc;
 }
 
 /* ---- end ---- */
@@ -528,9 +628,17 @@ static void log_submit(struct server *sv, void *context)
     submit_event_free(context);
 }
 
-/* In ask->progress, while the answer to submit_end is made: jobs looked at, those done
- * otherwise. */
-enum { LOOKED_AT, DONE_OTHERWISE, GONE_TAKEN, LOOK_AT_ONCE = 1000 };
+/* In ask->progress, while the answer to submit_end is made: how many jobs were looked at, and are
+ * done otherwise; how many were looked at for whom they follow, and the first and last such sweep. */
+enum {
+    LOOKED_AT,
+    DONE_OTHERWISE,
+    GONE_TAKEN,
+    FOLLOWS_LOOKED_AT,
+    FOLLOWED_FIRST,
+    FOLLOWED_LAST,
+    LOOK_AT_ONCE = 1000
+};
 
 /* Jobs that were to be reused, and whose results are not on the share: they are never reused again,
  * and their configurations are taken anew.  1 when the turn was over before the end, 0, -1. */
@@ -585,6 +693,31 @@ static int count_done_otherwise(const struct taking *t, struct ask *ask, struct 
     return 0;
 }
 
+/* Finds which sweeps its jobs wait for.  1 when the turn was over before the end, 0, -1. */
+static int find_followed(const struct taking *t, struct ask *ask, struct err *e)
+{
+    int64_t *progress = ask->progress;
+
+    for (bool is_first = true; progress[FOLLOWS_LOOKED_AT] < t->jobs; is_first = false) {
+        int64_t first = SCHEMA_NONE, last = SCHEMA_NONE;
+
+        if (!is_first && turn_is_full(t->sv))
+            return 1;
+        if (db_get(t->sv->db, e, SQL_FOLLOWED_SWEEPS, "iii>ii", t->sweep,
+                   progress[FOLLOWS_LOOKED_AT], progress[FOLLOWS_LOOKED_AT] + LOOK_AT_ONCE, &first,
+                   &last) < 0)
+            return -1;
+        progress[FOLLOWS_LOOKED_AT] += LOOK_AT_ONCE;
+        if (first == SCHEMA_NONE)
+            continue;
+        if (progress[FOLLOWED_FIRST] == 0 || first < progress[FOLLOWED_FIRST])
+            progress[FOLLOWED_FIRST] = first;
+        if (last > progress[FOLLOWED_LAST])
+            progress[FOLLOWED_LAST] = last;
+    }
+    return 0;
+}
+
 /* Why no worker can run its jobs, or those of another sweep that it waits for. */
 static int note_nobody(const struct taking *t, struct ask *ask, struct msg_submitted *rep,
                        struct err *e)
@@ -612,14 +745,15 @@ static int end_well(const struct taking *t, struct ask *ask, struct msg_submitte
         return rc < 0 ? -1 : err_set(e, ERR_INTERNAL, "sweep %" PRId64 " has no project", t->sweep);
     rep->followed = rep->jobs - rep->queued;
     rep->jobs += rep->reused;
-    if (rep->followed > 0 && db_get(sv->db, e, SQL_FOLLOWED_SWEEPS, "i>ii", t->sweep,
-                                    &rep->followed_first, &rep->followed_last) < 0)
-        return -1;
     rc = project_check_folder(sv, ask, rep->project, e);
+    if (rc == 0 && rep->followed > 0)
+        rc = find_followed(t, ask, e);
     if (rc == 0)
         rc = count_done_otherwise(t, ask, e);
     if (rc != 0)
         return rc;
+    rep->followed_first = ask->progress[FOLLOWED_FIRST];
+    rep->followed_last = ask->progress[FOLLOWED_LAST];
     rep->done_otherwise = ask->progress[DONE_OTHERWISE];
     /* It is done at once where nothing is left to do. */
     if (db_run(sv->db, e, SQL_SWEEP_SHOW, "ii", t->sweep, t->now_ms) < 0 ||

@@ -310,6 +310,26 @@ def broken_submits():
     serves_others()
 
 
+def same_second():
+    """Submits of one second with the same configuration, whose jobs' names differ in a number alone."""
+    peer = client()
+    n, reps = 16, 4096
+    bodies = {"project": "second", "reps": reps, "reuse": "none", "no_nodes": True, "work": WORK}
+    sweeps = [peer.ask("submit_begin", bodies, random_id())["sweep"] for _ in range(n)]
+    chunk = pack([{"a": 1}])
+    for sweep in sweeps:
+        taken = peer.ask("submit_chunk", {"sweep": sweep, "index": 0, "configs": chunk})
+        assert taken["type"] == "submit_taken", taken
+        serves_others()
+    chain = hashlib.sha256(bytes(32) + chunk).digest()
+    names = set()
+    for sweep in sweeps:
+        done = peer.ask("submit_end", {"sweep": sweep, "configs": 1, "chain": chain}, random_id())
+        assert done["type"] == "submitted" and done["queued"] == reps, done
+        names.update(job["job_name"] for job in client().ask("get_jobs", {"sweep": sweep, "limit": 500})["jobs"])
+    assert len(names) == n * 500, len(names)
+
+
 # ---- asked twice ----
 
 def same_id():

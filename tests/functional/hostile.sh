@@ -41,6 +41,7 @@ it 'too many connections are turned away, the others served' 'bears many_connect
 it 'connections that come and go leave nothing' 'bears comes_and_goes'
 it 'a submit that nobody ends is seen by nobody' 'bears abandoned_submits'
 it 'a submit that breaks the rules is refused' 'bears broken_submits'
+it 'submits of one second with one configuration cost no more than others' 'bears same_second'
 it 'the same request id gives the same answer, and has one effect' '
     bears same_id >"$TEST_TMP/same"
 '

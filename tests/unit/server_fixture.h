@@ -390,16 +390,24 @@ static inline void add_configs(struct buf *out, int64_t first, int64_t last)
     }
 }
 
+static inline struct digest chain_after(const struct digest *before, struct bytes configs)
+{
+    struct hasher *h = hasher_create();
+    struct digest after;
+
+    hasher_add(h, before->bytes, DIGEST_BYTES);
+    hasher_add(h, configs.data, configs.n);
+    hasher_end(h, &after);
+    hasher_destroy(h);
+    return after;
+}
+
 static inline void submit_bytes(struct peer *p, struct submit *s, struct bytes configs, int64_t n)
 {
     struct msg_submit_chunk chunk = { s->sweep, s->index, configs };
     struct msg_submit_taken taken;
-    struct hasher *h = hasher_create();
 
-    hasher_add(h, s->chain.bytes, DIGEST_BYTES);
-    hasher_add(h, configs.data, configs.n);
-    hasher_end(h, &s->chain);
-    hasher_destroy(h);
+    s->chain = chain_after(&s->chain, configs);
     peer_ask(p, MSG_SUBMIT_CHUNK, &chunk, &taken);
     assert_int_equal(taken.index, s->index);
     s->index++;

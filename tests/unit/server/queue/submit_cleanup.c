@@ -2,7 +2,12 @@
 /* submit_cleanup.c - a submit from begin to end, and all the ways it may stop in between */
 #include "tests/unit/server_fixture.h"
 
+#include <sqlite3.h>
+
+#include "common/proto/jobspec.h"
 #include "server/base/identity.h"
+#include "server/base/turn_internal.h"
+#include "server/conn/handler.h"
 #include "server/queue/submit_cleanup.h"
 
 static int64_t count_sweeps(struct peer *p)
@@ -633,6 +638,141 @@ static void a_chunk_of_too_many_is_refused(void **state)
     fixture_close(f);
 }
 
+/* ---- how much work a chunk is, in steps of SQLite's machine: the same on every computer ---- */
+
+enum { STEPS_PER_TICK = 10 };
+static int64_t n_ticks;
+static sqlite3 *counted;
+
+static int count_tick(void *unused)
+{
+    (void)unused;
+    n_ticks++;
+    return 0;
+}
+
+static int count_on(sqlite3 *handle, char **why, const void *api)
+{
+    (void)why;
+    (void)api;
+    counted = handle;
+    sqlite3_progress_handler(handle, STEPS_PER_TICK, count_tick, NULL);
+    return SQLITE_OK;
+}
+
+static struct fixture *fixture_open_counted(void)
+{
+    struct fixture *f;
+
+    assert_int_equal(sqlite3_auto_extension((void (*)(void))count_on), SQLITE_OK);
+    f = fixture_open();
+    sqlite3_reset_auto_extension();
+    return f;
+}
+
+static void jobs_of_one_second_cost_no_more_for_earlier_submits(void **state)
+{
+    enum { SUBMITS = 6, REPS = 1000, STEPS_PER_JOB_MAX = 600 };
+    struct fixture *f = fixture_open_counted();
+    struct peer *p = client_connect(f);
+    struct submit submits[SUBMITS];
+    int64_t most = 0;
+
+    (void)state;
+    for (int i = 0; i < SUBMITS; i++) {
+        submits[i] = submit_of("demo", REPS);
+        submits[i].begin.reuse = REUSE_NONE;
+        submit_begin(p, &submits[i]);
+    }
+    assert_int_equal(
+        sqlite3_exec(counted, "UPDATE sweep SET stamp = '20261121-101500'", NULL, NULL, NULL),
+        SQLITE_OK);
+    for (int i = 0; i < SUBMITS; i++) {
+        n_ticks = 0;
+        submit_chunk(p, &submits[i], 1, 1);
+        if (n_ticks > most)
+            most = n_ticks;
+    }
+    for (int i = 0; i < SUBMITS; i++)
+        assert_int_equal(submit_end(p, &submits[i]).queued, REPS);
+    if (most * STEPS_PER_TICK > (int64_t)REPS * STEPS_PER_JOB_MAX)
+        fail_msg("a chunk of %d jobs took %lld steps", REPS, (long long)(most * STEPS_PER_TICK));
+    peer_close(p);
+    fixture_close(f);
+}
+
+/* Calls the handler as a turn does that is full already: it may take one step and no more. */
+static void a_full_turn_takes_one_step_of_a_chunk(void **state)
+{
+    enum { REPS = 50, STEPS_PER_CALL_MAX = 2000 };
+    struct fixture *f = fixture_open_counted();
+    struct peer *p = client_connect(f);
+    struct submit s = submit_of("demo", REPS);
+    struct envelope envelope = { .type = MSG_SUBMIT_CHUNK };
+    struct ask ask = { .conn = p->conn, .envelope = &envelope, .arena = f->arena };
+    struct msg_submit_taken taken = { 0 };
+    struct msg_submit_chunk chunk;
+    struct buf configs = { 0 };
+    struct err e = { 0 };
+    int n_calls = 0, rc = 1;
+
+    (void)state;
+    submit_begin(p, &s);
+    add_configs(&configs, 1, 2);
+    chunk = (struct msg_submit_chunk){ s.sweep, 0, buf_bytes(&configs) };
+    assert_int_equal(db_begin(f->sv.db, &e), 0);
+    for (; rc == 1; n_calls++) {
+        n_ticks = 0;
+        f->sv.turn->changes_before = db_changes(f->sv.db) - TURN_ROWS_MAX;
+        rc = handle_submit_chunk(&f->sv, &ask, &chunk, &taken, &e);
+        assert_true(n_ticks * STEPS_PER_TICK <= STEPS_PER_CALL_MAX);
+    }
+    assert_int_equal(db_commit(f->sv.db, &e), 0);
+    assert_int_equal(rc, 0);
+    assert_true(n_calls >= 2 * REPS);
+    /* The sweep is as it is after one call. */
+    s.sent = 2;
+    s.index = 1;
+    s.chain = chain_after(&s.chain, buf_bytes(&configs));
+    assert_int_equal(submit_end(p, &s).queued, 2 * REPS);
+    buf_free(&configs);
+    peer_close(p);
+    fixture_close(f);
+}
+
+/* As when a turn's commit fails after another turn has taken a part. */
+static void a_chunk_that_broke_off_is_not_taken_again(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+    struct submit s = submit_of("demo", 10);
+    struct envelope envelope = { .type = MSG_SUBMIT_CHUNK };
+    struct ask ask = { .conn = p->conn, .envelope = &envelope, .arena = f->arena };
+    struct msg_submit_taken taken = { 0 };
+    struct msg_submit_chunk chunk;
+    struct msg_submit_end end;
+    struct buf configs = { 0 };
+    struct err e = { 0 };
+
+    (void)state;
+    submit_begin(p, &s);
+    add_configs(&configs, 1, 2);
+    chunk = (struct msg_submit_chunk){ s.sweep, 0, buf_bytes(&configs) };
+    assert_int_equal(db_begin(f->sv.db, &e), 0);
+    f->sv.turn->changes_before = db_changes(f->sv.db) - TURN_ROWS_MAX;
+    assert_int_equal(handle_submit_chunk(&f->sv, &ask, &chunk, &taken, &e), 1);
+    assert_int_equal(db_commit(f->sv.db, &e), 0);
+    peer_refused(p, MSG_SUBMIT_CHUNK, &chunk, ERR_PROTOCOL);
+    for (s.sent = 0; s.sent < 3; s.sent++) {
+        end = submit_ending(&s);
+        peer_refused(p, MSG_SUBMIT_END, &end, s.sent == 0 ? ERR_PROTOCOL : ERR_NOT_FOUND);
+        fixture_settle(f);
+    }
+    buf_free(&configs);
+    peer_close(p);
+    fixture_close(f);
+}
+
 static void a_submit_that_does_not_add_up_is_cleared_away(void **state)
 {
     struct fixture *f = fixture_open();
@@ -797,6 +937,9 @@ int main(void)
         cmocka_unit_test(a_chunk_out_of_order_is_refused),
         cmocka_unit_test(a_chunk_that_is_no_list_of_maps_leaves_nothing),
         cmocka_unit_test(a_chunk_of_too_many_is_refused),
+        cmocka_unit_test(jobs_of_one_second_cost_no_more_for_earlier_submits),
+        cmocka_unit_test(a_full_turn_takes_one_step_of_a_chunk),
+        cmocka_unit_test(a_chunk_that_broke_off_is_not_taken_again),
         cmocka_unit_test(a_submit_that_does_not_add_up_is_cleared_away),
         cmocka_unit_test(a_submit_dies_with_its_connection),
         cmocka_unit_test(a_submit_dies_with_ludwigd),
