@@ -14,6 +14,8 @@
 #include "server/base/turn.h"
 #include "server/conn/user_names.h"
 
+enum { LOOK_EVERY_MS = 500, LOG_SILENT_EVERY_MS = 1000 };
+
 struct conns {
     struct server *sv;
     struct conn **items; /* by number, which only grows */
@@ -21,7 +23,9 @@ struct conns {
     struct conn **dead; /* closed, but callers up the stack may still look at them */
     size_t n_dead, dead_capacity;
     int64_t last_number;
-    uv_timer_t *linger; /* frees itself when closed */
+    uv_timer_t *clock;   /* runs while a connection is to be closed in time; frees itself */
+    size_t n_silent;     /* cut off since the log said so: they did not say hello */
+    uint64_t silence_ms; /* of the loop's clock: when the log said so last */
     const struct conns_events *events;
 };
 
@@ -104,6 +108,66 @@ static void on_closed(void *context, struct chan *chan, const struct err *why)
 
 static const struct chan_events chan_events = { on_readable, on_readable, on_closed };
 
+/* ---- the clock: peers that do not say hello, or do not read why they are cut off ---- */
+
+/* Tells a peer why, and ends the connection. */
+static void cut_off(struct conn *c, const struct err *why)
+{
+    struct msg_error body = { (int)why->kind, why->text };
+
+    (void)chan_send(c->chan, MSG_ERROR, 0, NULL, &body, NULL); /* fails where the peer is gone */
+    conn_end(c);
+}
+
+/* What it has said already, but was not taken yet, is no silence of its own. */
+static bool is_silent(const struct conn *c, uint64_t now)
+{
+    return !c->greeted && !c->is_ending && c->user != NULL && c->hello_by_ms <= now &&
+           c->unfinished == NULL && !chan_has_next(c->chan);
+}
+
+static void log_silent(struct conns *l, uint64_t now)
+{
+    if (l->n_silent == 0 || now - l->silence_ms < LOG_SILENT_EVERY_MS)
+        return;
+    log_event(LOG_WARN, "no-hello", "closed", "%zu", l->n_silent, "after_s", "%d",
+              CONN_HELLO_MS / 1000, NULL);
+    l->n_silent = 0;
+    l->silence_ms = now;
+}
+
+static void on_clock(uv_timer_t *timer)
+{
+    struct conns *l = timer->data;
+    uint64_t now = uv_now(&l->sv->loop);
+    bool any_left = false;
+    struct conn *c;
+
+    for (c = conn_after(l->sv, 0); c != NULL; c = conn_after(l->sv, c->number)) {
+        struct err e = { 0 };
+
+        if (c->is_finished && c->ends_ms <= now) {
+            conn_close(l->sv, c, "it does not read");
+            continue;
+        }
+        any_left |= c->is_finished || !c->greeted;
+        if (!is_silent(c, now))
+            continue;
+        l->n_silent++;
+        err_set(&e, ERR_PROTOCOL, "no hello came within %d s; connect again", CONN_HELLO_MS / 1000);
+        cut_off(c, &e);
+    }
+    log_silent(l, now);
+    if (!any_left && l->n_silent == 0)
+        uv_timer_stop(timer);
+}
+
+static void start_clock(struct conns *l)
+{
+    if (!uv_is_active((uv_handle_t *)l->clock))
+        uv_timer_start(l->clock, on_clock, LOOK_EVERY_MS, LOOK_EVERY_MS);
+}
+
 /* ---- new connections ---- */
 
 /* Tells a peer why it is not let in, if its socket takes that at once.  Returns NULL. */
@@ -120,12 +184,53 @@ static struct conn *turn_away(int fd, const struct err *why)
     return NULL;
 }
 
+static bool needs_no_account(uid_t uid)
+{
+    return uid == 0 || uid == geteuid();
+}
+
+/* Whether there is a place for one more, beside c, which has one until its name is known. */
+static int find_place(const struct conns *l, const struct conn *c, uid_t uid, bool is_preferred,
+                      bool is_named, struct err *e)
+{
+    size_t n_all = 0, n_own = 0, n_ordinary = 0;
+    size_t max = CONN_MAX - CONN_RESERVED + (is_named ? 0 : CONN_UNNAMED_MAX);
+
+    for (size_t i = 0; i < l->n; i++) {
+        n_all += l->items[i] != c;
+        n_own += l->items[i] != c && l->items[i]->uid == uid;
+        n_ordinary += l->items[i] != c && !l->items[i]->is_preferred;
+    }
+    if (n_all >= CONN_MAX || (!is_preferred && n_ordinary >= max))
+        return err_set(e, ERR_BUSY,
+                       "ludwigd has %zu connections already (it takes %d, %d of them for root,"
+                       " admins and worker_users alone); try later",
+                       n_all, CONN_MAX, CONN_RESERVED);
+    if (n_own >= CONN_PER_UID_MAX)
+        return err_set(e, ERR_BUSY, "you have %d connections already; close some, or try later",
+                       CONN_PER_UID_MAX);
+    return 0;
+}
+
 static void set_name(struct conn *c, const char *name)
 {
+    const struct conf *conf = &c->sv->conf;
+    struct err e = { 0 };
+
     c->user = mem_strdup(name);
-    c->is_admin = identity_is_admin(&c->sv->conf, c->uid, name);
+    c->is_admin = identity_is_admin(conf, c->uid, name);
+    c->is_preferred = c->is_admin || identity_is_worker_user(conf, name);
+    c->hello_by_ms = uv_now(&c->sv->loop) + CONN_HELLO_MS;
     log_event(LOG_DEBUG, "connected", "conn", "%lld", (long long)c->number, "user", "%s", name,
               NULL);
+    if (name[0] == '#' && !needs_no_account(c->uid))
+        err_set(&e, ERR_DENIED,
+                "uid %u has no account on ludwigd's machine, or its directory of users does not"
+                " answer; ludwigd serves accounts alone (`getent passwd %u` must know it)",
+                c->uid, c->uid);
+    else if (find_place(c->sv->conns, c, c->uid, c->is_preferred, true, &e) == 0)
+        return;
+    cut_off(c, &e);
 }
 
 void conns_named(struct server *sv, uid_t uid, const char *name)
@@ -141,21 +246,16 @@ void conns_named(struct server *sv, uid_t uid, const char *name)
 struct conn *conn_add_as(struct server *sv, int fd, uid_t uid, struct err *e)
 {
     struct conns *l = sv->conns;
-    size_t n_own = 0;
     const char *name;
     struct conn *c;
     int rc = 0;
 
-    for (size_t i = 0; i < l->n; i++)
-        n_own += l->items[i]->uid == uid;
     if (!identity_is_known(uid))
         rc = err_set(e, ERR_DENIED, "the kernel cannot say who you are (uid %u)", uid);
     else if (sv->is_leaving)
         rc = err_set(e, ERR_UNREACHABLE, "ludwigd is being stopped");
-    else if (l->n >= CONN_MAX)
-        rc = err_set(e, ERR_BUSY, "ludwigd has %d connections already; try later", CONN_MAX);
-    else if (n_own >= CONN_PER_UID_MAX)
-        rc = err_set(e, ERR_BUSY, "you have %d connections already", CONN_PER_UID_MAX);
+    else
+        rc = find_place(l, NULL, uid, needs_no_account(uid), false, e);
     if (rc < 0)
         return turn_away(fd, e);
     c = mem_alloc(sizeof *c);
@@ -167,12 +267,14 @@ struct conn *conn_add_as(struct server *sv, int fd, uid_t uid, struct err *e)
     chan_limit_frames(c->chan, CONN_HELLO_MAX);
     c->sv = sv;
     c->uid = uid;
+    c->is_preferred = needs_no_account(uid);
     c->number = ++l->last_number;
     mem_grow((void **)&l->items, &l->capacity, l->n, sizeof(struct conn *));
     l->items[l->n++] = c;
     name = user_names_get(sv->names, uid);
     if (name != NULL)
         set_name(c, name);
+    start_clock(l);
     return c;
 }
 
@@ -251,26 +353,8 @@ void conn_end_all(struct server *sv)
         conn_end(sv->conns->items[i]);
 }
 
-static void on_linger(uv_timer_t *timer)
-{
-    struct conns *l = timer->data;
-    uint64_t now = uv_now(&l->sv->loop);
-    bool any_left = false;
-    struct conn *c;
-
-    for (c = conn_after(l->sv, 0); c != NULL; c = conn_after(l->sv, c->number)) {
-        if (c->is_finished && c->ends_ms <= now)
-            conn_close(l->sv, c, "it does not read");
-        else if (c->is_finished)
-            any_left = true;
-    }
-    if (!any_left)
-        uv_timer_stop(timer);
-}
-
 void conns_settle(struct server *sv)
 {
-    enum { LOOK_EVERY_MS = 500 };
     struct conns *l = sv->conns;
 
     for (size_t i = 0; i < l->n; i++) {
@@ -282,8 +366,7 @@ void conns_settle(struct server *sv)
         c->is_finished = true;
         c->ends_ms = uv_now(&sv->loop) + CONN_LINGER_MS;
         chan_finish(c->chan);
-        if (!uv_is_active((uv_handle_t *)l->linger))
-            uv_timer_start(l->linger, on_linger, LOOK_EVERY_MS, LOOK_EVERY_MS);
+        start_clock(l);
     }
 }
 
@@ -348,9 +431,9 @@ struct conns *conns_create(struct server *sv, const struct conns_events *events)
 
     l->sv = sv;
     l->events = events;
-    l->linger = mem_alloc(sizeof *l->linger);
-    uv_timer_init(&sv->loop, l->linger);
-    l->linger->data = l;
+    l->clock = mem_alloc(sizeof *l->clock);
+    uv_timer_init(&sv->loop, l->clock);
+    l->clock->data = l;
     return l;
 }
 
@@ -366,7 +449,7 @@ void conns_destroy(struct conns *l)
     while (l->n > 0)
         conn_close(l->sv, l->items[l->n - 1], "ludwigd ends");
     conns_bury(l->sv);
-    uv_close((uv_handle_t *)l->linger, free_handle);
+    uv_close((uv_handle_t *)l->clock, free_handle);
     free(l->items);
     free(l->dead);
     free(l);

@@ -12,8 +12,11 @@
 #include "server/conn/cached_trees.h"
 
 enum {
-    CONN_MAX = 1000,                   /* connections at once; the next is told "busy" and closed */
-    CONN_PER_UID_MAX = 250,            /* of one user */
+    CONN_MAX = 1000,        /* connections at once; the next is told "busy" and closed */
+    CONN_PER_UID_MAX = 250, /* of one user */
+    CONN_RESERVED = 100,    /* of CONN_MAX: for root, ludwigd's own user, admins and worker_users */
+    CONN_UNNAMED_MAX = 50,  /* of these: for users whose names are still being looked up */
+    CONN_HELLO_MS = 10 * 1000,         /* for a peer to say hello */
     CONN_HELLO_MAX = 64 * 1024,        /* a frame before hello */
     CONN_CLIENT_MAX = 4 * 1024 * 1024, /* a frame of a client; workers may fill one */
     CONN_PUSH_MARK = 256 * 1024, /* no more requests are taken, and nothing is pushed, while more
@@ -72,10 +75,12 @@ struct conn {
     int64_t load_asked_ms; /* when the worker was asked last; 0: never */
     bool has_submits;      /* it may have opened sweeps that it did not end */
     int64_t awaited_pass;  /* pass whose news it waits for; 0: none */
+    bool is_preferred;     /* it may take a place that is reserved */
     bool is_waiting;       /* its unfinished request waits for work done elsewhere */
     bool is_ending;        /* no more messages are taken; closed once the peer has read all */
     bool is_finished;      /* the channel was told so */
     uint64_t ends_ms;      /* of the loop's clock: when a finished connection is closed anyway */
+    uint64_t hello_by_ms;  /* the same: when it is cut off unless it has said hello */
     size_t pending_bytes;  /* answers of this turn, not yet given to the channel */
     struct unfinished *unfinished;      /* its request that goes on in later turns: dispatch.c */
     struct subscription *subscriptions; /* list: subscribe.c */

@@ -59,16 +59,18 @@ static int check_nodes(const struct conf *conf, const struct msg_submit_begin *r
 
 static int check_work(const struct jobspec *w, struct err *e)
 {
-    const struct env_entry *env = w->env.items;
+    const struct env_entry *env = w->env.items, *variables = w->environment.variables.items;
     const struct data_entry *data = w->data.items;
     const struct resources *r = &w->resources;
 
     if (w->command[0] == '\0')
         return err_set(e, ERR_USAGE, "command: it is empty");
     for (size_t i = 0; i < w->env.n; i++)
-        if (env[i].name[0] == '\0' || isdigit((unsigned char)env[i].name[0]) ||
-            strspn(env[i].name, WORD_CHARACTERS) != strlen(env[i].name))
-            return err_set(e, ERR_USAGE, "env: '%s' is no name of a variable", env[i].name);
+        if (jobspec_check_variable(env[i].name, e) < 0)
+            return -1;
+    for (size_t i = 0; i < w->environment.variables.n; i++)
+        if (jobspec_check_variable(variables[i].name, e) < 0)
+            return err_wrap(e, "environment");
     for (size_t i = 0; i < w->data.n; i++)
         if (!path_is_portable_name(data[i].name))
             return err_set(e, ERR_USAGE, "data: '%s' is no name that every system can show",

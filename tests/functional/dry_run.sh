@@ -342,6 +342,7 @@ others() {
 share: $TEST_TMP/shared
 state: $TEST_TMP/state
 sockets: [$TEST_TMP/shared/s.sock]
+min_uid: 1
 END
     ludwigd --config d.yaml 2>d.log &
     wait_until 20 '[ -S "$TEST_TMP/shared/s.sock" ]'
@@ -349,7 +350,7 @@ END
     ludwig submit sweep.yaml >/dev/null
     mkdir -m 0777 "$TEST_TMP/shared/other"
     printf 'project: dry\ncommand: a\nsource: []\nparams: {a: 1}\n' >"$TEST_TMP/shared/other/sweep.yaml"
-    setpriv --reuid=54321 --regid=54321 --clear-groups env -i HOME="$TEST_TMP/shared/other" PATH="$PATH" \
+    setpriv --reuid=daemon --regid=daemon --clear-groups env -i HOME="$TEST_TMP/shared/other" PATH="$PATH" \
         LUDWIG_TEST_MARK="$LUDWIG_TEST_MARK" \
         "$TEST_TMP/shared/bin/ludwig" --server "$LUDWIG_SERVER" submit "$TEST_TMP/shared/other/sweep.yaml" --dry-run \
         >out 2>err || code=$?
@@ -359,7 +360,7 @@ END
     # submit says the same, before it tries to upload what it could not.
     sed -i 's/source: .*/source: sweep.yaml/' "$TEST_TMP/shared/other/sweep.yaml"
     code=0
-    setpriv --reuid=54321 --regid=54321 --clear-groups env -i HOME="$TEST_TMP/shared/other" PATH="$PATH" \
+    setpriv --reuid=daemon --regid=daemon --clear-groups env -i HOME="$TEST_TMP/shared/other" PATH="$PATH" \
         LUDWIG_TEST_MARK="$LUDWIG_TEST_MARK" \
         "$TEST_TMP/shared/bin/ludwig" --server "$LUDWIG_SERVER" submit "$TEST_TMP/shared/other/sweep.yaml" \
         >out 2>submit_err || code=$?

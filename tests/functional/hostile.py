@@ -7,6 +7,7 @@ import os
 import struct
 import sys
 import threading
+import time
 
 import raw
 from raw import WORK, Ended, Peer, frame, pack, random_id, register, rss_bytes, submit, wait_until
@@ -250,6 +251,80 @@ def many_connections():
             return False
 
     wait_until(lets_in, "a connection after they left")
+
+
+def says_nothing():
+    """Who does not say hello in time is told so and cut off; who has said it stays."""
+    silent = [Peer(SOCKET) for _ in range(50)]
+    half = Peer(SOCKET)
+    half.send_bytes(struct.pack(">I", 1000) + b"\x83")
+    greeted = client()
+    began = time.monotonic()
+    for peer in silent + [half]:
+        message = peer.receive()
+        assert message["type"] == "error" and "hello" in message["body"]["text"], message
+        assert peer.ends()
+    assert time.monotonic() - began > 5, "they had less than ten seconds"
+    assert greeted.ask("get_sweeps", {"limit": 1})["type"] == "sweep_page"
+
+
+def own_variables():
+    """What the worker says of a job is the worker's to say."""
+    for work in ({**WORK, "env": [{"name": "LUDWIG_ATTEMPT", "value": "x"}]},
+                 {**WORK, "environment": {"variables": [{"name": "LUDWIG_ATTEMPT", "value": "x"}]}}):
+        answer = client().ask("submit_begin", {"project": "env", "reps": 1, "work": work}, random_id())
+        assert answer["type"] == "error" and answer["kind"] == "usage", answer
+        assert "LUDWIG_" in answer["text"], answer
+
+
+def become(uid):
+    """A process of that user's, which needs no program that the user may execute."""
+    os.setgroups([])
+    os.setgid(uid)
+    os.setuid(uid)
+
+
+def crowd(uids):
+    """As many connections as all these users may have, and root is still served."""
+    go_on, wait = os.pipe()[::-1], []
+    for uid in uids.split(","):
+        told, tell = os.pipe()
+        if os.fork() == 0:
+            os.close(go_on[0])
+            become(int(uid))
+            peers = []
+            for _ in range(250):
+                try:
+                    peers.append(client())
+                except (Ended, AssertionError, OSError):
+                    pass
+            os.write(tell, b"%d\n" % len(peers))
+            os.read(go_on[1], 1)  # until the test goes on
+            os._exit(0)
+        os.close(tell)
+        wait.append(told)
+    held = [int(os.read(told, 100)) for told in wait]
+    print("held", held)
+    assert 800 < sum(held) <= 900, held
+    serves_others()
+    os.close(go_on[0])
+    for _ in wait:
+        os.wait()
+
+
+def nameless(uid):
+    """A uid without an account is told that it has none."""
+    uid = int(uid)
+    told, tell = os.pipe()
+    if os.fork() == 0:
+        become(uid)
+        peer = Peer(SOCKET)
+        os.write(tell, repr(peer.receive()).encode())
+        os._exit(0)
+    os.close(tell)
+    os.wait()
+    said = os.read(told, 10000).decode()
+    assert f"uid {uid} has no account" in said, said
 
 
 def comes_and_goes():

@@ -38,6 +38,27 @@ it 'workers and clients say only what is theirs' 'bears wrong_role'
 it 'who never reads the answers cannot make ludwigd grow' 'bears never_reads'
 it 'who reads late gets every answer in order' 'bears reads_slowly'
 it 'too many connections are turned away, the others served' 'bears many_connections'
+it 'who does not say hello in ten seconds is cut off' 'bears says_nothing'
+it 'names of variables that are ludwig'\''s own are refused' 'bears own_variables'
+if [ "$(id -u)" = 0 ]; then
+    chmod 0755 "$TEST_TMP"
+    users=$(getent passwd | awk -F: '$3 > 0 && $3 < 65534 && n++ < 4 { print s $3; s = "," }' ORS=)
+    it 'users who take all connections leave some for root' 'bears crowd "$users"'
+    nameless() {
+        bears nameless 54329
+        mkdir -p -m 0755 "$TEST_TMP/theirs/bin"
+        cp "$LUDWIG_BIN/ludwig" "$TEST_TMP/theirs/bin"
+        status=0
+        setpriv --reuid=54329 --regid=54329 --clear-groups env -i HOME=/nonexistent PATH="$PATH" \
+            "$TEST_TMP/theirs/bin/ludwig" --server "unix:$TEST_TMP/server.sock" status 2>err || status=$?
+        [ $status = 4 ]
+        grep 'uid 54329 has no account' err
+    }
+    it 'a uid without an account is told so' nameless
+else
+    skip 'users who take all connections leave some for root' 'takes root'
+    skip 'a uid without an account is told so' 'takes root'
+fi
 it 'connections that come and go leave nothing' 'bears comes_and_goes'
 it 'a submit that nobody ends is seen by nobody' 'bears abandoned_submits'
 it 'a submit that breaks the rules is refused' 'bears broken_submits'

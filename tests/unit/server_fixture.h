@@ -28,6 +28,7 @@
 #include "common/data/msgpack.h"
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
+#include "server/conn/user_names.h"
 #include "server/loop/lifecycle.h"
 
 enum { FIXTURE_WAIT_MS = 60000 };
@@ -45,8 +46,20 @@ struct peer {
     int64_t asked;     /* seq of the last request */
 };
 
+/* Strangers have accounts here. */
+static inline char *fixture_user_name(uid_t uid)
+{
+    char *name = identity_user_name(uid);
+
+    if (name[0] != '#')
+        return name;
+    free(name);
+    return mem_printf("user%u", uid);
+}
+
 static inline void fixture_start(struct fixture *f)
 {
+    struct user_names_how names = names_usual;
     struct err e = { 0 };
 
     f->sv = (struct server){ 0 };
@@ -54,7 +67,12 @@ static inline void fixture_start(struct fixture *f)
     f->sv.conf.share = arena_printf(f->sv.conf.arena, "%s/share", f->dir);
     f->sv.conf.state = arena_printf(f->sv.conf.arena, "%s/state", f->dir);
     f->sv.conf.lease_ms = 600000;
-    if (server_open(&f->sv, &e) < 0 || server_listen(&f->sv, &e) < 0)
+    if (server_open(&f->sv, &e) < 0)
+        fail_msg("%s", e.text);
+    user_names_destroy(f->sv.names);
+    names.find = fixture_user_name;
+    f->sv.names = user_names_create(&f->sv, &names, conns_named);
+    if (server_listen(&f->sv, &e) < 0)
         fail_msg("%s", e.text);
 }
 

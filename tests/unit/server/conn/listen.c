@@ -64,7 +64,7 @@ static void whose_uid_is_known_otherwise_is_taken_for_that_user(void **state)
     (void)state;
     peer_ask(p, MSG_HELLO, &hello, &welcome);
     assert_int_equal(welcome.uid, 4000000);
-    assert_string_equal(welcome.user, "#4000000");
+    assert_string_equal(welcome.user, "user4000000");
     assert_false(welcome.admin);
     peer_close(p);
     fixture_close(f);

@@ -7,7 +7,7 @@
 
 enum { SERVICE = 4000000 }; /* without a name, so that it is called by its number */
 
-static const char *const worker_users[] = { "#4000000" };
+static const char *const worker_users[] = { "user4000000" };
 
 static struct fixture *fixture_with_service(void)
 {
@@ -52,7 +52,7 @@ static void who_can_publish_its_own_alone_is_given_its_own_alone(void **state)
     assert_false(is_given_work(worker));
     peer_ask(client, MSG_ASK_WHY, &request, &why);
     assert_non_null(strstr(((const char *const *)why.lines.items)[0],
-                           "n1: its worker runs jobs of #4000000 only"));
+                           "n1: its worker runs jobs of user4000000 only"));
     own = worker_connect_as(f, geteuid(), true);
     assert_true(is_given_work(own));
     peer_close(own);
