@@ -11,6 +11,8 @@
 
 /* Ten minutes: longer than a reboot, shorter than the patience of a user whose job is delayed. */
 #define LEASE_MS (INT64_C(10) * 60 * 1000)
+/* Far above what people do, and small enough that one user's mistake leaves room for others. */
+enum { OPEN_SUBMITS = 64, QUEUED_JOBS = 1000000, SWEEPS = 100000, USER_PROJECTS = 1000 };
 /* The first uid that Debian and Fedora give to a person. */
 #define MIN_UID 1000
 
@@ -167,6 +169,22 @@ static const struct key limits_keys[] = {
       .type = KEY_INT,
       .offset = AT(jobs_per_user),
       .help = "jobs of one user that may run at once" },
+    { .name = "open_submits",
+      .type = KEY_INT,
+      .offset = AT(open_submits),
+      .help = "submits that one user may have begun and not ended (64)" },
+    { .name = "queued_jobs",
+      .type = KEY_INT,
+      .offset = AT(queued_jobs),
+      .help = "jobs of one user that may be queued (1000000)" },
+    { .name = "sweeps",
+      .type = KEY_INT,
+      .offset = AT(sweeps),
+      .help = "sweeps that one user may have, ended ones included (100000)" },
+    { .name = "projects",
+      .type = KEY_INT,
+      .offset = AT(user_projects),
+      .help = "projects that one user may have (1000)" },
     { 0 },
 };
 
@@ -227,7 +245,8 @@ const struct key conf_keys[] = {
     { .name = "limits",
       .type = KEY_MAP,
       .of = limits_keys,
-      .help = "gpus_per_user, cpus_per_user, jobs_per_user" },
+      .help = "of each user: gpus_per_user, cpus_per_user, jobs_per_user, open_submits,"
+              " queued_jobs, sweeps, projects" },
     { .name = "slurm",
       .type = KEY_MAP,
       .of = slurm_keys,
@@ -338,7 +357,13 @@ static int check_conf(struct conf *c, struct err *e)
 
 int conf_read(const char *path, struct conf *c, struct err *e)
 {
-    *c = (struct conf){ .arena = arena_create(), .lease_ms = LEASE_MS, .min_uid = MIN_UID };
+    *c = (struct conf){ .arena = arena_create(),
+                        .lease_ms = LEASE_MS,
+                        .min_uid = MIN_UID,
+                        .open_submits = OPEN_SUBMITS,
+                        .queued_jobs = QUEUED_JOBS,
+                        .sweeps = SWEEPS,
+                        .user_projects = USER_PROJECTS };
     c->slurm.idle_ms = PILOT_IDLE_MS;
     c->slurm.has_login_key = true;
     if (yaml_keys_read_file(path, conf_keys, c->arena, c, e) == 0) {

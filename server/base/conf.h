@@ -57,6 +57,10 @@ struct conf {
     int64_t gpus_per_user_milli; /* limits; 0: none */
     int64_t cpus_per_user_milli;
     int64_t jobs_per_user;
+    int64_t open_submits; /* of one user, as the following; 0: no limit */
+    int64_t queued_jobs;
+    int64_t sweeps; /* that were not removed */
+    int64_t user_projects;
     struct slurm_conf slurm;
 };
 

@@ -204,11 +204,17 @@
 /* jobs that are not over, of which a configuration has few */
 #define MIGRATION_12 "CREATE INDEX job_live ON job(param, rep) WHERE state NOT IN (4, 5, 6);"
 
+/* what one user has, for limits */
+#define MIGRATION_13                                                                               \
+    "CREATE INDEX sweep_owner ON sweep(uid) WHERE removed_at = 0;"                                 \
+    "CREATE INDEX sweep_waiting ON sweep(uid, n_queued) WHERE n_queued > 0;"                       \
+    "CREATE INDEX project_owner ON project(uid);"
+
 /* the n-th step leads to version n */
 #define MIGRATIONS(X)                                                       \
     X(MIGRATION_1) X(MIGRATION_2) X(MIGRATION_3) X(MIGRATION_4) X(MIGRATION_5) \
     X(MIGRATION_6) X(MIGRATION_7) X(MIGRATION_8) X(MIGRATION_9) X(MIGRATION_10) \
-    X(MIGRATION_11) X(MIGRATION_12)
+    X(MIGRATION_11) X(MIGRATION_12) X(MIGRATION_13)
 /* clang-format on */
 
 #endif

@@ -15,6 +15,11 @@
     X(SQL_PROJECT_PARAMS, "SELECT params FROM project WHERE id = ?")                                    \
     X(SQL_PROJECT_SET_PARAMS, "UPDATE project SET params = ?2 WHERE id = ?1")                           \
     X(SQL_OPEN_COUNT, "SELECT count(*) FROM sweep WHERE state = SWEEP_OPEN AND opened_by = ?")          \
+    X(SQL_OPEN_OF_USER, "SELECT count(*) FROM sweep WHERE state = SWEEP_OPEN AND uid = ?")              \
+    X(SQL_SWEEPS_OF_USER, "SELECT count(*) FROM sweep WHERE uid = ? AND removed_at = 0")                \
+    X(SQL_QUEUED_OF_USER,                                                                               \
+      "SELECT coalesce(sum(n_queued), 0) FROM sweep WHERE uid = ? AND n_queued > 0")                    \
+    X(SQL_PROJECTS_OF_USER, "SELECT count(*) FROM project WHERE uid = ?")                               \
     X(SQL_OPEN_BEGUN,                                                                                   \
       "SELECT id FROM sweep WHERE state = SWEEP_OPEN AND opened_by = ? AND begin_id = ?")               \
     X(SQL_OPEN_OF_CONN, "SELECT id FROM sweep WHERE state = SWEEP_OPEN AND opened_by = ?")              \

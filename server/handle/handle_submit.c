@@ -227,6 +227,11 @@ static int64_t sweep_add(struct server *sv, struct ask *ask, const struct msg_su
 static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_submit_begin *req,
                           struct err *e)
 {
+    const struct user_limit open_submits = { "open_submits", "submits open",
+                                             "let some end, or wait until they are cleared away",
+                                             sv->conf.open_submits, SQL_OPEN_OF_USER };
+    const struct user_limit sweeps = { "sweeps", "sweeps", "`ludwig rm` removes old ones",
+                                       sv->conf.sweeps, SQL_SWEEPS_OF_USER };
     const struct data_entry *data = req->work.data.items;
     int64_t n_open = 0;
     int64_t project, sweep;
@@ -235,6 +240,9 @@ static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_s
         return -1;
     if (n_open >= SUBMITS_OPEN_MAX)
         return err_set(e, ERR_BUSY, "%d submits are open on this connection", SUBMITS_OPEN_MAX);
+    if (check_limit(sv, ask->conn, &open_submits, 1, e) < 0 ||
+        check_limit(sv, ask->conn, &sweeps, 1, e) < 0)
+        return -1;
     project = project_take(sv, ask->conn, req->project, e);
     if (project < 0)
         return -1;
@@ -519,10 +527,13 @@ static int chunk_go_on(struct taking *t, struct err *e)
 
 /* 1 when the turn was over before the end, 0, -1.  If it fails after a turn that took a part, the
  * chunk cannot be sent again, nor its sweep ended. */
-static int chunk_take(struct taking *t, const struct msg_submit_chunk *req, struct err *e)
+static int chunk_take(struct taking *t, const struct conn *conn, const struct msg_submit_chunk *req,
+                      struct err *e)
 {
     struct chunk *c = t->chunk;
     struct db *db = t->sv->db;
+    const struct user_limit queued = { "queued_jobs", "jobs queued", "wait until some have begun",
+                                       t->sv->conf.queued_jobs, SQL_QUEUED_OF_USER };
     int64_t params_before;
     int rc;
 
@@ -542,6 +553,8 @@ static int chunk_take(struct taking *t, const struct msg_submit_chunk *req, stru
     t->params = params_before;
     param_index_begin(t->sv);
     rc = chunk_go_on(t, e);
+    if (rc >= 0 && t->new_jobs > 0 && check_limit(t->sv, conn, &queued, t->new_jobs, e) < 0)
+        rc = -1;
     if (rc < 0)
         return err_wrap(e, "chunk %" PRId64, req->index);
     if (rc == 0) {
@@ -594,7 +607,7 @@ int handle_submit_chunk(struct server *sv, struct ask *ask, const void *request,
     }
     t.chunk = c;
     if (rc == 0)
-        rc = chunk_take(&t, req, e);
+        rc = chunk_take(&t, ask->conn, req, e);
     taking_end(&t);
     rep->index = req->index;
     rep->reused = c->told;

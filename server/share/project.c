@@ -56,13 +56,24 @@ static int64_t find_own(struct server *sv, const struct conn *c, const char *nam
     return id;
 }
 
+/* Whether the user may have one more project. */
+static int check_room(const struct server *sv, const struct conn *c, struct err *e)
+{
+    const struct user_limit projects = { "projects", "projects",
+                                         "submit to one that you have (project: NAME)",
+                                         sv->conf.user_projects, SQL_PROJECTS_OF_USER };
+
+    return check_limit(sv, c, &projects, 1, e);
+}
+
 int64_t project_take(struct server *sv, const struct conn *c, const char *name, struct err *e)
 {
     int64_t id = find_own(sv, c, name, e);
 
     if (id != 0)
         return id;
-    if (db_run(sv->db, e, SQL_PROJECT_ADD, "sis", name, (int64_t)c->uid, c->user) < 0)
+    if (check_room(sv, c, e) < 0 ||
+        db_run(sv->db, e, SQL_PROJECT_ADD, "sis", name, (int64_t)c->uid, c->user) < 0)
         return -1;
     return db_last_id(sv->db);
 }
@@ -353,7 +364,9 @@ int project_prepare(struct server *sv, struct ask *ask, const char *name, bool i
     struct look *l = request_task_context(ask);
 
     if (l == NULL) {
-        if (find_own(sv, ask->conn, name, e) < 0)
+        int64_t id = find_own(sv, ask->conn, name, e);
+
+        if (id < 0 || (id == 0 && check_room(sv, ask->conn, e) < 0))
             return -1;
         l = look_at(sv, ask->conn, name);
         l->is_private = is_private;

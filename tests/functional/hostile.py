@@ -405,6 +405,33 @@ def same_second():
     assert len(names) == n * 500, len(names)
 
 
+def has_limits(queued_jobs, projects, open_submits):
+    """What one user may have; told with the limit's name and value."""
+    def refused(answer, limit, value):
+        assert answer["type"] == "error" and answer["kind"] == "busy", answer
+        assert f"may have {value}" in answer["text"] and f"limits: {limit}" in answer["text"], answer
+
+    def begin(peer, project):
+        return peer.ask("submit_begin", {"project": project, "reps": 1000, "no_nodes": True, "work": WORK}, random_id())
+
+    peers = [client() for _ in range(int(open_submits) + 1)]
+    opened = [begin(peer, "limited") for peer in peers]
+    refused(opened.pop(), "open_submits", open_submits)
+    for peer, each in zip(peers, opened):
+        chunk = {"sweep": each["sweep"], "index": 0, "configs": pack([{"a": each["sweep"]}])}
+        answer = peer.ask("submit_chunk", chunk)
+        if answer["type"] != "submit_taken":
+            break
+    refused(answer, "queued_jobs", queued_jobs)
+    for peer in peers:
+        peer.close()
+    made = [begin(client(), f"p{i}") for i in range(int(projects))]
+    refused(made.pop(), "projects", projects)
+    assert all(each["type"] == "submit_open" for each in made), made
+    # What was begun and left holds nothing up.
+    wait_until(lambda: begin(client(), "limited")["type"] == "submit_open", "a place for a submit")
+
+
 # ---- asked twice ----
 
 def same_id():

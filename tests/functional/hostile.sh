@@ -78,4 +78,15 @@ again() {
 }
 it 'the first answer is still given after kill -9 of ludwigd' again
 
+limited() {
+    kill_hard ludwigd
+    rm -rf "$TEST_TMP/state" "$SHARE"
+    mkdir -m 0700 "$TEST_TMP/state"
+    mkdir "$SHARE"
+    echo 'limits: {queued_jobs: 5500, projects: 4, open_submits: 8}' >>"$TEST_TMP/ludwigd.yaml"
+    start
+    scenario has_limits 5500 4 8
+}
+it 'one user may have so many open submits, queued jobs and projects' limited
+
 done_testing

@@ -38,7 +38,8 @@ static const char whole[] = "share: /srv/data\n"
                             "groups: {half1: [hoff, norman], one: solo}\n"
                             "lease: 90s\n"
                             "min_uid: 500\n"
-                            "limits: {gpus_per_user: 1.5, cpus_per_user: 8, jobs_per_user: 100}\n";
+                            "limits: {gpus_per_user: 1.5, cpus_per_user: 8, jobs_per_user: 100,"
+                            " queued_jobs: 7, sweeps: 0}\n";
 
 static const char *str_at(const struct list *list, size_t i)
 {
@@ -76,6 +77,10 @@ static void every_key_goes_where_it_belongs(void **state)
     assert_int_equal(c.gpus_per_user_milli, 1500);
     assert_int_equal(c.cpus_per_user_milli, 8000);
     assert_int_equal(c.jobs_per_user, 100);
+    assert_int_equal(c.queued_jobs, 7);
+    assert_int_equal(c.sweeps, 0);
+    assert_int_equal(c.open_submits, 64);
+    assert_int_equal(c.user_projects, 1000);
     conf_free(&c);
 }
 

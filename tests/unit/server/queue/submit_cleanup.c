@@ -773,6 +773,50 @@ static void a_chunk_that_broke_off_is_not_taken_again(void **state)
     fixture_close(f);
 }
 
+/* ---- limits of one user ---- */
+
+static void one_user_has_limits(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f), *q = client_connect(f);
+    struct submit s = submit_of("demo", 10), more = submit_of("demo", 1),
+                  third = submit_of("new", 1);
+    struct msg_submit_chunk chunk;
+    struct buf configs = { 0 };
+    struct msg_open_project open = { .project = "newer" };
+
+    (void)state;
+    f->sv.conf.open_submits = 2;
+    f->sv.conf.queued_jobs = 25;
+    f->sv.conf.sweeps = 3;
+    f->sv.conf.user_projects = 1;
+    submit_begin(p, &s);
+    submit_begin(q, &more);
+    third.begin.project = "demo";
+    assert_non_null(strstr(peer_refused(p, MSG_SUBMIT_BEGIN, &third.begin, ERR_BUSY),
+                           "you have 2 submits open, and one user may have 2 (limits:"
+                           " open_submits in ludwigd.yaml)"));
+    submit_chunk(p, &s, 1, 2);
+    add_configs(&configs, 3, 8);
+    chunk = (struct msg_submit_chunk){ more.sweep, 0, buf_bytes(&configs) };
+    assert_non_null(strstr(peer_refused(q, MSG_SUBMIT_CHUNK, &chunk, ERR_BUSY),
+                           "you have 20 jobs queued, and one user may have 25"));
+    submit_chunk(q, &more, 3, 7);
+    submit_end(p, &s);
+    submit_end(q, &more);
+    third.begin.project = "new";
+    assert_non_null(strstr(peer_refused(p, MSG_SUBMIT_BEGIN, &third.begin, ERR_BUSY), "projects"));
+    peer_refused(p, MSG_OPEN_PROJECT, &open, ERR_BUSY);
+    third.begin.project = "demo";
+    submit_begin(p, &third);
+    assert_non_null(
+        strstr(peer_refused(p, MSG_SUBMIT_BEGIN, &third.begin, ERR_BUSY), "`ludwig rm`"));
+    buf_free(&configs);
+    peer_close(p);
+    peer_close(q);
+    fixture_close(f);
+}
+
 static void a_submit_that_does_not_add_up_is_cleared_away(void **state)
 {
     struct fixture *f = fixture_open();
@@ -940,6 +984,7 @@ int main(void)
         cmocka_unit_test(jobs_of_one_second_cost_no_more_for_earlier_submits),
         cmocka_unit_test(a_full_turn_takes_one_step_of_a_chunk),
         cmocka_unit_test(a_chunk_that_broke_off_is_not_taken_again),
+        cmocka_unit_test(one_user_has_limits),
         cmocka_unit_test(a_submit_that_does_not_add_up_is_cleared_away),
         cmocka_unit_test(a_submit_dies_with_its_connection),
         cmocka_unit_test(a_submit_dies_with_ludwigd),
