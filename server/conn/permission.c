@@ -41,20 +41,3 @@ int may_submit(const struct conf *conf, const struct conn *c, struct err *e)
                    "jobs of %s are not run here: its uid %u is below min_uid (%" PRId64 ")",
                    c->user, c->uid, conf->min_uid);
 }
-
-int check_limit(const struct server *sv, const struct conn *c, const struct user_limit *l,
-                int64_t n_more, struct err *e)
-{
-    int64_t n = 0;
-
-    if (l->limit == 0)
-        return 0;
-    if (db_get(sv->db, e, l->count, "i>i", (int64_t)c->uid, &n) < 0)
-        return -1;
-    if (n + n_more <= l->limit)
-        return 0;
-    return err_set(e, ERR_BUSY,
-                   "you have %" PRId64 " %s, and one user may have %" PRId64
-                   " (limits: %s in ludwigd.yaml); %s, or ask an admin for more",
-                   n, l->what, l->limit, l->key, l->advice);
-}

@@ -20,17 +20,4 @@ bool may_run(const struct server *sv, const struct conn *c, uid_t uid);
 /* Uids below min_uid are the system's: of these only ludwigd's own may submit. */
 int may_submit(const struct conf *conf, const struct conn *c, struct err *e);
 
-/*
- * ludwigd.yaml's limits: how much one user may have of something.  Refuses what makes it more, if
- * the statement, which is given the uid, counts limit of it already, n_more included; 0: no limit.
- */
-struct user_limit {
-    const char *key, *what; /* "queued_jobs", "jobs queued" */
-    const char *advice;     /* "wait until some have begun" */
-    int64_t limit;
-    enum sql_name count;
-};
-int check_limit(const struct server *sv, const struct conn *c, const struct user_limit *l,
-                int64_t n_more, struct err *e);
-
 #endif

@@ -17,6 +17,7 @@
 #include "server/base/nodes.h"
 #include "server/base/server.h"
 #include "server/base/turn.h"
+#include "server/base/user_limit.h"
 #include "server/conn/conn.h"
 #include "server/conn/handler.h"
 #include "server/conn/permission.h"
@@ -240,8 +241,8 @@ static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_s
         return -1;
     if (n_open >= SUBMITS_OPEN_MAX)
         return err_set(e, ERR_BUSY, "%d submits are open on this connection", SUBMITS_OPEN_MAX);
-    if (check_limit(sv, ask->conn, &open_submits, 1, e) < 0 ||
-        check_limit(sv, ask->conn, &sweeps, 1, e) < 0)
+    if (user_limit_check(sv, ask->conn->uid, &open_submits, 1, e) < 0 ||
+        user_limit_check(sv, ask->conn->uid, &sweeps, 1, e) < 0)
         return -1;
     project = project_take(sv, ask->conn, req->project, e);
     if (project < 0)
@@ -553,7 +554,8 @@ static int chunk_take(struct taking *t, const struct conn *conn, const struct ms
     t->params = params_before;
     param_index_begin(t->sv);
     rc = chunk_go_on(t, e);
-    if (rc >= 0 && t->new_jobs > 0 && check_limit(t->sv, conn, &queued, t->new_jobs, e) < 0)
+    if (rc >= 0 && t->new_jobs > 0 &&
+        user_limit_check(t->sv, conn->uid, &queued, t->new_jobs, e) < 0)
         rc = -1;
     if (rc < 0)
         return err_wrap(e, "chunk %" PRId64, req->index);

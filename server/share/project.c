@@ -15,6 +15,7 @@
 #include "common/base/io.h"
 #include "common/base/path.h"
 #include "server/base/identity.h"
+#include "server/base/user_limit.h"
 #include "server/conn/handler.h"
 #include "server/conn/permission.h"
 #include "server/share/server_dirs.h"
@@ -63,7 +64,7 @@ static int check_room(const struct server *sv, const struct conn *c, struct err 
                                          "submit to one that you have (project: NAME)",
                                          sv->conf.user_projects, SQL_PROJECTS_OF_USER };
 
-    return check_limit(sv, c, &projects, 1, e);
+    return user_limit_check(sv, c->uid, &projects, 1, e);
 }
 
 int64_t project_take(struct server *sv, const struct conn *c, const char *name, struct err *e)
