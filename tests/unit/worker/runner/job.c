@@ -337,7 +337,8 @@ static void a_kill_near_the_memory_it_asked_for_is_likely_for_lack_of_it(void **
         end(&r);
         assert_int_equal(r.job.outcome.event, EV_FAIL);
         assert_int_equal(r.job.outcome.cause, cases[i].is_likely ? CAUSE_OOM : CAUSE_SIGNAL);
-        assert_int_equal(strstr(r.job.outcome.reason, "likely out of memory: it used ") != NULL,
+        /* "likely", unless the runner saw it above its memory and killed it first */
+        assert_int_equal(strstr(r.job.outcome.reason, "out of memory: it used ") != NULL,
                          cases[i].is_likely);
         close_run(&r);
     }
