@@ -14,7 +14,7 @@ enum {
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS  "0123456789"
 #define KEYS    "?keys="
-#define HOST    "?host="
+#define BOOT    "?boot="
 
 static const char user_chars[] = LETTERS DIGITS "._+@\\-";
 static const char host_chars[] = LETTERS DIGITS "._-";
@@ -54,17 +54,16 @@ static int parse_path(struct endpoint *ep, enum endpoint_kind kind, const char *
     return 0;
 }
 
-/* rest: "/path/server.sock?host=NAME" */
+/* rest: "/path/server.sock?boot=ID" */
 static int parse_unix(struct endpoint *ep, const char *text, struct arena *a, struct err *e)
 {
-    char *rest = arena_strdup(a, text), *query = strstr(rest, HOST);
+    char *rest = arena_strdup(a, text), *query = strstr(rest, BOOT);
 
     if (query != NULL) {
         *query = '\0';
-        ep->host = query + strlen(HOST);
+        ep->host = query + strlen(BOOT);
         if (!consists_of(ep->host, host_chars) || strlen(ep->host) > HOST_MAX_BYTES)
-            return err_set(e, ERR_USAGE, "'%s': '%s' cannot be the name of a host", ep->text,
-                           ep->host);
+            return err_set(e, ERR_USAGE, "'%s': '%s' is no boot id", ep->text, ep->host);
     }
     return parse_path(ep, ENDPOINT_UNIX, rest, a, e);
 }

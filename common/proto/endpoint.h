@@ -3,7 +3,7 @@
  * endpoint.h - the address of a ludwigd
  *
  *   unix:/path/server.sock                          a socket of this machine
- *   unix:/path/server.sock?host=NAME                a socket of the machine NAME, for nobody else
+ *   unix:/path/server.sock?boot=ID                  a socket of the machine with this boot id alone
  * ssh://[user@]host[:port][/path/server.sock]  a socket of another machine, through its sshd
  * ssh://[user@]host[:port]?keys=/folder  the same with a key that may only run the bridge
  * share:/path  by files on its share, mounted at this path
@@ -32,7 +32,8 @@ struct endpoint {
     enum endpoint_kind kind;
     const char *text; /* as it was written */
     const char *user; /* NULL: from ssh's configuration */
-    const char *host; /* ENDPOINT_SSH: a name or alias.  ENDPOINT_UNIX: the machine whose socket it
+    const char *
+        host; /* ENDPOINT_SSH: a name or alias.  ENDPOINT_UNIX: the boot id of the machine whose socket it
                        * is, NULL: any.  ENDPOINT_SHARE: NULL */
     int port;         /* 0: from ssh's configuration */
     const char *path; /* of the socket or share, absolute; NULL: the usual paths on the server */

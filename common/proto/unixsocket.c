@@ -158,14 +158,13 @@ static char *short_address(const char *folder, const char *name, int *dir_fd)
 /* It connects by the folder's real path, so that what was looked at cannot be exchanged. */
 int unixsocket_connect_server(const struct endpoint *to, bool waits, struct err *e)
 {
-    char *here = unixsocket_host(), *folder = path_dirname(to->path), *address;
+    char *here = unixsocket_machine(), *folder = path_dirname(to->path), *address;
     bool is_here = to->host == NULL || strcmp(to->host, here) == 0;
     char *real = is_here ? realpath(folder, NULL) : NULL;
     int fd = -1, dir_fd;
 
     if (!is_here) {
-        err_set(e, ERR_UNREACHABLE, "connect to %s: it is a socket of %s, and this is %s", to->path,
-                to->host, here);
+        err_set(e, ERR_UNREACHABLE, "connect to %s: it is a socket of another machine", to->path);
     } else if (real == NULL) {
         err_sys(e, "connect to %s", to->path);
         if (e != NULL && e->kind != ERR_DENIED)
@@ -197,6 +196,18 @@ int unixsocket_pair(int ends[2], struct err *e)
     for (int i = 0; i < 2; i++)
         (void)fcntl(ends[i], F_SETFD, FD_CLOEXEC);
     return 0;
+}
+
+char *unixsocket_machine(void)
+{
+    char id[64];
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, id, sizeof id);
+
+    if (fd >= 0)
+        close(fd);
+    return n > 1 ? mem_strndup(id, strcspn(id, "\n") < (size_t)n ? strcspn(id, "\n") : (size_t)n)
+                 : unixsocket_host();
 }
 
 char *unixsocket_host(void)

@@ -26,6 +26,9 @@ int unixsocket_check_folder(const char *folder, uid_t server_uid, struct err *e)
 int unixsocket_pair(int ends[2], struct err *e);
 /* Longest path that a socket can have. */
 size_t unixsocket_path_max(void);
+/* Of this machine, as it is since its last start, for an endpoint's machine: its boot id, or where there is
+ * none its name; the caller frees it.  Names alone would not do: many machines have the same one. */
+char *unixsocket_machine(void);
 /* This machine's name; the caller frees it. */
 char *unixsocket_host(void);
 

@@ -164,8 +164,8 @@ static void add_endpoint(struct buf *out, const char *scheme, const char *text)
  * a pilot does not try it. */
 static void add_socket(struct buf *out, const char *address, struct arena *a)
 {
-    char *here = unixsocket_host();
-    const char *text = arena_printf(a, "%s?host=%s", address, here);
+    char *here = unixsocket_machine();
+    const char *text = arena_printf(a, "%s?boot=%s", address, here);
     struct endpoint parsed;
 
     free(here);
