@@ -331,11 +331,14 @@ open_folder() {
     chmod 0777 "$home/.local"
     not there ludwig up --sshd 2>err
     cat err
-    grep 'others may write into /home/lab1/.local (mode 0777) and put a socket there (chmod go-w it' err
+    grep 'sshd would accept no key, as others may write into /home/lab1/.local (mode 0777)' err
     chmod 0700 "$home/.local"
+    # It had not listened: nobody was answered by one that does not stay.
+    awk '/ start /{ listens = 0 } / listen /{ listens = 1 } /^ludwigd: sshd would accept no key/{ n++; bad += listens } END { exit n == 0 || bad }' \
+        "$state/ludwigd.log"
     there ludwig down || true
 }
-it 'a folder that others may write is named, as they could put a socket there' open_folder
+it 'a folder that others may write is named, as sshd would refuse all keys' open_folder
 
 as_root() {
     printf 'share: /srv/x\nstate: /var/lib/x\nsshd: {listen: "*"}\n' | write_on fileserver /etc/ludwigd.yaml

@@ -308,34 +308,6 @@ runners_killed() {
 }
 it "what one user's dead runner left is ended, and another's job goes on" runners_killed
 
-# A job that stops its runner, and hides a daemon (env -i) that only the runner leads to.
-held() {
-    rm -f "$TEST_TMP"/gates/*
-    script lab1 'env -i setsid sleep 1001 & sleep 1; kill -STOP $PPID; sleep 1002'
-    sweep lab1 held '1' 'resources: {cpus: 8}' && first=$id
-    wait_until 20 '[ "$(count lab1 '"$first"' running)" = 1 ]'
-    script lab2 'touch $LUDWIG_SAVE_PATH/out'
-    sweep lab2 waits '1' && second=$id
-    wait_until 20 on node1 pgrep -U 2001 -f 'sleep 1002'
-    service_stop node1 worker
-    start_worker
-    as lab1 ludwig cancel "$first"
-    wait_until 60 '[ "$(state lab2 '"$second"')" = done ]'
-    wait_until 10 not on node1 pgrep -U 2001 -f 'sleep 100[12]'
-    on node1 kill -0 "$(agent_pid)"
-}
-it 'a job that stops its runner holds the node no longer than others, also after a restart of the worker' held
-
-# Nothing else leads to them where there is no control group.
-orphaned() {
-    script lab1 'env -i setsid sleep 1003 & sleep 1; kill -KILL $PPID; sleep 1004'
-    sweep lab1 orphans '1'
-    wait_until 60 '[ "$(state lab1 '"$id"')" = failed ]'
-    wait_until 10 not on node1 pgrep -U 2001 -f 'sleep 100[34]'
-    on node1 kill -0 "$(agent_pid)"
-}
-it 'nor does it leave a process by killing its runner' orphaned
-
 # ---- hostile users ----
 
 # What root changes or removes on their behalf would be seen here.
@@ -483,14 +455,7 @@ service_user() {
         'sockets: [/srv/research_data/.ludwig/server.sock]' 'worker_users: [root]' |
         write_on fileserver /etc/ludwig/ludwigd.yaml
     service fileserver ludwigd_as_ludwig as ludwig ludwigd --config /etc/ludwig/ludwigd.yaml
-    # Nobody believes another account's server that no configuration names.
-    wait_until 10 on fileserver test -S /srv/research_data/.ludwig/server.sock
-    for user in lab1 lab2; do
-        not as $user ludwig status
-        on fileserver sh -c "echo 'server_user: ludwig' >>/home/$user/.config/ludwig/config.yaml"
-    done
     wait_until 10 as lab1 ludwig status >/dev/null 2>&1
-    worker_conf 'scratch: /processing/{user}' 'server_user: ludwig'
     start_worker
     for user in lab1 lab2; do
         script $user 'id -u' 'touch $LUDWIG_SAVE_PATH/out'

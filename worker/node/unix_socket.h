@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unix_socket.h - unix sockets of the worker and its children, below folders with paths of any length
+ * unix_socket.h - unix sockets whose paths may be longer than the 107 bytes an address holds
  */
 #ifndef LUDWIG_WORKER_NODE_UNIX_SOCKET_H
 #define LUDWIG_WORKER_NODE_UNIX_SOCKET_H
 
 #include "common/base/err.h"
 
-/* A descriptor connected to name in the folder dir_fd, or -1 with ERR_UNREACHABLE.  Never waits. */
+/* A connected descriptor, or -1 with ERR_UNREACHABLE.  Never waits. */
+int unix_socket_connect(const char *path, struct err *e);
+/* name in the folder dir_fd */
 int unix_socket_connect_at(int dir_fd, const char *name, struct err *e);
 /* Listens under this name in the folder dir_fd, instead of what lies there; close-on-exec, does not
  * block. */
