@@ -229,41 +229,41 @@ static char *csv_path(const char *run_path, const char *metric)
     return strchr(metric, '/') == NULL ? mem_printf("%s/%s.csv", run_path, metric) : NULL;
 }
 
-int series_read_file(struct share_dir *fs, const char *path, const char *metric, series_fn take,
-                     void *context, struct err *e)
+/* csv: looked at where the lines have no such metric; NULL: there is none. */
+static int read_either(struct share_dir *fs, const char *lines, const char *csv, const char *metric,
+                       series_fn take, void *context, struct err *e)
 {
     struct reader r = { .lines = mem_resize(NULL, 1, sizeof *r.lines),
                         .metric = metric,
                         .take = take,
                         .context = context,
                         .arena = arena_create() };
-    int result = read_file(&r, fs, path, read_json_lines, e);
-
-    arena_destroy(r.arena);
-    free(r.lines);
-    return result < 0 ? -1 : r.found;
-}
-
-int series_read(struct share_dir *fs, const char *run_path, const char *metric, series_fn take,
-                void *context, struct err *e)
-{
-    struct reader r = { .lines = mem_resize(NULL, 1, sizeof *r.lines),
-                        .metric = metric,
-                        .take = take,
-                        .context = context,
-                        .arena = arena_create() };
-    char *lines = path_join(run_path, LAYOUT_METRICS), *csv = csv_path(run_path, metric);
     int result = read_file(&r, fs, lines, read_json_lines, e);
 
     if (result == 0 && !r.found && csv != NULL)
         result = read_file(&r, fs, csv, read_csv, e);
     else if (csv != NULL)
         share_forget(fs, csv);
-    free(csv);
-    free(lines);
     arena_destroy(r.arena);
     free(r.lines);
     return result < 0 ? -1 : r.found;
+}
+
+int series_read_file(struct share_dir *fs, const char *path, const char *metric, series_fn take,
+                     void *context, struct err *e)
+{
+    return read_either(fs, path, NULL, metric, take, context, e);
+}
+
+int series_read(struct share_dir *fs, const char *run_path, const char *metric, series_fn take,
+                void *context, struct err *e)
+{
+    char *lines = path_join(run_path, LAYOUT_METRICS), *csv = csv_path(run_path, metric);
+    int result = read_either(fs, lines, csv, metric, take, context, e);
+
+    free(csv);
+    free(lines);
+    return result;
 }
 
 /* ---- series of all jobs, to stdout ---- */
