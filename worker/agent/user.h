@@ -79,6 +79,7 @@ struct user {
     struct service packer;
     struct tree *trees;
     size_t n_trees, trees_capacity;
+    bool is_check_due; /* whether jobs are ready: when no event is left */
     uv_timer_t staging_timer;
     struct expected expected;
     struct cache_news cached;

@@ -190,37 +190,42 @@ static void (*const process_effects[EFFECT_COUNT])(struct agent *ag, struct batc
 
 /* ---- events ---- */
 
+static void take_event(struct agent *ag, const struct flow_event *ev)
+{
+    struct attempt *a = ev->is_of_process ? NULL : attempts_find(&ag->attempts, &ev->token);
+    struct batch *b = ev->is_of_process ? attempts_find_process(&ag->attempts, &ev->token) : NULL;
+    const struct step *step;
+
+    if (a == NULL && b == NULL)
+        return;
+    step = a != NULL ? &attempt_steps[a->phase][ev->event] : &process_steps[b->phase][ev->event];
+    if (step->effect == EFFECT_REFUSED && a != NULL) {
+        log_event(LOG_DEBUG, "event-refused", "phase", "%s", phase_names[a->phase], "event", "%s",
+                  event_names[ev->event], "job", "%lld", (long long)a->order.assignment.job, NULL);
+    } else if (step->effect == EFFECT_REFUSED) {
+        log_event(LOG_DEBUG, "event-refused", "process", "%s", process_phase_names[b->phase],
+                  "event", "%s", process_event_names[ev->event], NULL);
+    } else if (a != NULL) {
+        attempts_move(&ag->attempts, a, (enum phase)step->next);
+        take_effect(ag, a, step->effect, ev);
+    } else {
+        b->phase = (enum process_phase)step->next;
+        if (step->effect != EFFECT_NONE)
+            process_effects[step->effect](ag, b);
+        end_if_over(ag, b);
+    }
+}
+
 static void take_events(struct agent *ag)
 {
     struct flow_event *ev;
 
-    for (; (ev = flow_take_event(ag)) != NULL; flow_event_free(ev)) {
-        struct attempt *a = ev->is_of_process ? NULL : attempts_find(&ag->attempts, &ev->token);
-        struct batch *b =
-            ev->is_of_process ? attempts_find_process(&ag->attempts, &ev->token) : NULL;
-        const struct step *step;
-
-        if (a == NULL && b == NULL)
-            continue;
-        step =
-            a != NULL ? &attempt_steps[a->phase][ev->event] : &process_steps[b->phase][ev->event];
-        if (step->effect == EFFECT_REFUSED && a != NULL) {
-            log_event(LOG_DEBUG, "event-refused", "phase", "%s", phase_names[a->phase], "event",
-                      "%s", event_names[ev->event], "job", "%lld",
-                      (long long)a->order.assignment.job, NULL);
-        } else if (step->effect == EFFECT_REFUSED) {
-            log_event(LOG_DEBUG, "event-refused", "process", "%s", process_phase_names[b->phase],
-                      "event", "%s", process_event_names[ev->event], NULL);
-        } else if (a != NULL) {
-            attempts_move(&ag->attempts, a, (enum phase)step->next);
-            take_effect(ag, a, step->effect, ev);
-        } else {
-            b->phase = (enum process_phase)step->next;
-            if (step->effect != EFFECT_NONE)
-                process_effects[step->effect](ag, b);
-            end_if_over(ag, b);
+    do {
+        while ((ev = flow_take_event(ag)) != NULL) {
+            take_event(ag, ev);
+            flow_event_free(ev);
         }
-    }
+    } while (flow_stage_check_due(ag));
 }
 
 /* ---- slots ---- */
@@ -343,7 +348,7 @@ static void on_known(struct user *u)
     service_go_on(&u->packer);
     if (!u->is_surveyed && !u->is_surveying && ag->is_resolving)
         flow_recover_survey(u);
-    flow_stage_check_all(u);
+    flow_stage_check_soon(u);
     ag->is_register_due = true; /* the user may have been refused before */
     flow_stage_tell_cached(u);
     user_may_rest(u);

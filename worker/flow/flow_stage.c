@@ -161,13 +161,26 @@ void flow_stage_check(struct agent *ag, const struct batch *b)
     }
 }
 
-void flow_stage_check_all(struct user *u)
+void flow_stage_check_soon(struct user *u)
 {
-    struct attempt *a;
+    u->is_check_due = true;
+}
 
-    for (a = user_next(u, NULL); a != NULL; a = user_next(u, a))
-        if ((a->phase == PHASE_STAGING || a->phase == PHASE_QUEUED) && a == batch_first(a->batch))
-            flow_stage_check(u->agent, a->batch);
+bool flow_stage_check_due(struct agent *ag)
+{
+    bool was_due = false;
+
+    for (RING_EACH(struct user, u, &ag->users, ring)) {
+        if (!u->is_check_due)
+            continue;
+        u->is_check_due = false;
+        was_due = true;
+        for (struct attempt *a = user_next(u, NULL); a != NULL; a = user_next(u, a))
+            if ((a->phase == PHASE_STAGING || a->phase == PHASE_QUEUED) &&
+                a == batch_first(a->batch))
+                flow_stage_check(ag, a->batch);
+    }
+    return was_due;
 }
 
 /* ---- data that may have been changed ---- */
@@ -185,7 +198,7 @@ void flow_stage_doubt(const struct attempt *a)
 
     for (size_t i = 0; (set = order_tree(&a->order, i)) != NULL; i++)
         doubt_tree(a->user, find_tree(a->user, &set->tree));
-    flow_stage_check_all(a->user);
+    flow_stage_check_soon(a->user);
 }
 
 void flow_stage_look(struct user *u)
@@ -209,7 +222,7 @@ void flow_stage_look(struct user *u)
         return;
     for (size_t i = 0; i < u->n_trees; i++)
         doubt_tree(u, &u->trees[i]);
-    flow_stage_check_all(u);
+    flow_stage_check_soon(u);
 }
 
 static void on_guard(uv_poll_t *poll, int status, int events)
@@ -261,7 +274,7 @@ void flow_stage_leave(const struct attempt *a)
                    now - t->looked_at >= LOOK_EVERY_MS) {
             t->looked_at = now;
             doubt_tree(u, t);
-            flow_stage_check_all(u);
+            flow_stage_check_soon(u);
         }
     }
 }
@@ -414,7 +427,7 @@ static void take_staged(struct user *u, const struct note_staged *note, int64_t 
         t->is_guarded = note->is_guarded;
         t->looked_at = uv_now(&u->agent->loop);
         t->delay_ms = 0;
-        flow_stage_check_all(u);
+        flow_stage_check_soon(u);
         return;
     }
     log_event(LOG_WARN, "stage", "project", "%s", t->project, "why", "%s", note->error, NULL);

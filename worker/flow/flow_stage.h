@@ -23,12 +23,15 @@ extern const struct service_events flow_stage_events; /* of the stager */
 void flow_stage_admit(struct agent *ag, struct attempt *a);
 /* Posts EVENT_READY or EVENT_UNREADY to the batch's members, as far as that is news to them. */
 void flow_stage_check(struct agent *ag, const struct batch *b);
-/* The same for all batches of the user. */
-void flow_stage_check_all(struct user *u);
+/* The same for all batches of the user, when no event is left: an EVENT_UNREADY that is not taken yet
+ * would hide that the last tree has come. */
+void flow_stage_check_soon(struct user *u);
+/* Carries these checks out; false: there were none. */
+bool flow_stage_check_due(struct agent *ag);
 
 /* The user's descriptor that tells of changes. */
 void flow_stage_init_guard(struct user *u);
-/* Takes notice of changes until now; check_all follows if there were any. */
+/* Takes notice of changes until now. */
 void flow_stage_look(struct user *u);
 /* The data of this attempt may be damaged. */
 void flow_stage_doubt(const struct attempt *a);
