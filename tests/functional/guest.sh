@@ -40,24 +40,38 @@ guest_boot() { # SCRIPT MEMORY SECONDS
 }
 
 guest_run() { # SCRIPT MEMORY SECONDS
+    local machine
     guest_limit_s=$3
-    guest_boot "$@" >"$guest_out/console" 2>&1 </dev/null
+    guest_boot "$@" >"$guest_out/console" 2>&1 </dev/null &
+    machine=$!
+    while kill -0 $machine 2>/dev/null && ! guest_stands_still; do
+        sleep 1
+    done
+    ! guest_stands_still || kill -KILL $machine 2>/dev/null
+    wait $machine
     guest_status=$?
     # Where tracing processes is forbidden it ends at once.
     [ -e "$guest_out/log" ] || ! grep -qiE 'ptrace.*(fail|not permitted)' "$guest_out/console" ||
         { guest_lacks='takes ptrace, which is forbidden here' && return 1; }
 }
 
+# A process of the guest writes to this file each second as long as its kernel schedules anything.
+# user-mode-linux loses count of a process's stops now and then, lets the system call go through to
+# this machine, and stands still: nothing that ludwig does in the guest can bring that about.
+guest_stands_still() {
+    local beat_s now_s
+    beat_s=$(stat -c %Y "$guest_out/beats" 2>/dev/null) || return
+    printf -v now_s '%(%s)T' -1
+    [ $((now_s - beat_s)) -gt 120 ]
+}
+
 # Its plan is the last line when all went well.
 guest_report() {
-    # Nothing in the guest writes to its console with the name of one of our programs: such a line was
-    # written by a system call that went through to this machine, as user-mode-linux lost count of a
-    # process's stops.  The guest stands still from then on.
-    if [ "$guest_status" = 137 ] && grep -qE '^ludwig(d|-worker)?: ' "$guest_out/console"; then
+    if [ "$guest_status" != 0 ] && guest_stands_still; then
         cat "$guest_out/laps" "$guest_out/log" 2>/dev/null
         test_n=$(grep -cE '^(not )?ok' "$guest_out/log")
         test_failed=$(grep -c '^not ok' "$guest_out/log")
-        skip 'the rest' "user-mode-linux let a system call of the guest through to this machine"
+        skip 'the rest' "user-mode-linux stood still: no process of the guest ran for 120 s"
         done_testing
     fi
     if [ ! -e "$guest_out/log" ] || ! tail -n 1 "$guest_out/log" | grep -q '^1\.\.'; then
