@@ -161,6 +161,15 @@ void arena_reset(struct arena *a)
     a->blocks->used = 0;
 }
 
+size_t arena_bytes(const struct arena *a)
+{
+    size_t n = 0;
+
+    for (const struct block *b = a->blocks; b != NULL; b = b->next)
+        n += b->size;
+    return n;
+}
+
 static void *take_from_arena(struct arena *a, size_t bytes)
 {
     struct block *b = a->blocks;

@@ -33,6 +33,7 @@ struct arena;
 struct arena *arena_create(void);
 void arena_destroy(struct arena *a); /* NULL is fine */
 void arena_reset(struct arena *a);   /* frees everything in it but keeps one block for reuse */
+size_t arena_bytes(const struct arena *a);                     /* that it takes */
 void *arena_alloc(struct arena *a, size_t bytes);              /* zeroed, aligned for any type */
 char *arena_strndup(struct arena *a, const char *s, size_t n); /* n bytes, whatever they are */
 char *arena_strdup(struct arena *a, const char *s);

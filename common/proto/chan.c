@@ -23,6 +23,7 @@ struct chan {
     int64_t seq;
     int n_handles; /* still to be closed by libuv */
     bool is_reading;
+    bool drops_input;
     bool is_writing;
     bool is_finishing;
     bool is_over; /* the end was noticed; "closed" is called soon or was called */
@@ -65,11 +66,14 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *b)
         end(c, ERR_NONE, NULL);
     } else if (n < 0) {
         end(c, ERR_UNREACHABLE, uv_strerror((int)n));
-    } else if (n > 0) {
+    } else if (n > 0 && !c->drops_input) {
         frame_feed(&c->reader, b->base, (size_t)n);
-        if (!frame_is_ready(&c->reader))
+        if (!frame_is_ready(&c->reader)) {
+            if (c->events.growing != NULL)
+                c->events.growing(c->context, c);
             return;
-        if (c->reader.in.n - c->reader.used > CHAN_INPUT_BYTES) {
+        }
+        if (chan_input_bytes(c) > CHAN_INPUT_BYTES) {
             /* The peer must wait until the owner has pulled more. */
             uv_read_stop((uv_stream_t *)&c->pipe);
             c->is_reading = false;
@@ -188,6 +192,14 @@ void chan_finish(struct chan *c)
         end(c, ERR_NONE, NULL);
 }
 
+static void read_on(struct chan *c)
+{
+    if (c->is_reading || c->is_over || c->is_destroyed || chan_input_bytes(c) > CHAN_INPUT_BYTES)
+        return;
+    c->is_reading = true;
+    uv_read_start((uv_stream_t *)&c->pipe, on_alloc, on_read);
+}
+
 int chan_next(struct chan *c, struct arena *a, struct envelope *m, struct err *e)
 {
     struct bytes frame;
@@ -195,11 +207,7 @@ int chan_next(struct chan *c, struct arena *a, struct envelope *m, struct err *e
 
     if (rc == 1 && message_read(frame, c->protocol, a, m, e) < 0)
         rc = -1;
-    if (!c->is_reading && !c->is_over && !c->is_destroyed &&
-        c->reader.in.n - c->reader.used <= CHAN_INPUT_BYTES) {
-        c->is_reading = true;
-        uv_read_start((uv_stream_t *)&c->pipe, on_alloc, on_read);
-    }
+    read_on(c);
     return rc;
 }
 
@@ -243,6 +251,18 @@ int64_t chan_send_encoded(struct chan *c, int type, int64_t re, struct bytes bod
 size_t chan_queued_bytes(const struct chan *c)
 {
     return c->waiting.n + c->writing.n;
+}
+
+size_t chan_input_bytes(const struct chan *c)
+{
+    return c->reader.in.n - c->reader.used;
+}
+
+void chan_drop_input(struct chan *c)
+{
+    c->drops_input = true;
+    frame_reader_free(&c->reader);
+    read_on(c);
 }
 
 void chan_limit_frames(struct chan *c, size_t max_bytes)

@@ -26,6 +26,8 @@ struct chan_events {
     /* The peer is gone or broke the rules (why->kind ERR_NONE: closed in good order).  The
      * channel may not be used for sending any more; call chan_destroy, here or later. */
     void (*closed)(void *context, struct chan *c, const struct err *why);
+    /* Bytes came, and there is no whole message yet.  May be NULL. */
+    void (*growing)(void *context, struct chan *c);
 };
 
 /* Owns fd, also when it fails. */
@@ -49,6 +51,10 @@ int64_t chan_send(struct chan *c, int type, int64_t re, const struct token *id, 
 /* The same with a body that schema_encode made before. */
 int64_t chan_send_encoded(struct chan *c, int type, int64_t re, struct bytes body, struct err *e);
 size_t chan_queued_bytes(const struct chan *c);
+/* What came and was not pulled. */
+size_t chan_input_bytes(const struct chan *c);
+/* Drops what was not pulled, and all that still comes: a peer that is writing can go on to read. */
+void chan_drop_input(struct chan *c);
 /* The largest frame taken from the peer from now on; at first FRAME_MAX_BYTES. */
 void chan_limit_frames(struct chan *c, size_t max_bytes);
 

@@ -14,8 +14,11 @@
 
 enum {
     PROTO_VERSION = 1,
+    SMALL_FRAME_MAX_BYTES = 4 * 1024 * 1024, /* the largest frame of any peer that ludwigd takes;
+                                                workers of accounts that it trusts may fill one */
     PAGE_MAX = 500,
     REPORTS_MAX = 512,
+    REPORTS_ABOUT_MAX_BYTES = 2 * 1024 * 1024, /* of a message: they fit into a small frame */
     HAND_MAX = 512,
     TARGETS_MAX = 1000,
     REFUSED_MAX = 1000,

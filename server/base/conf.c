@@ -12,7 +12,15 @@
 /* Ten minutes: longer than a reboot, shorter than the patience of a user whose job is delayed. */
 #define LEASE_MS (INT64_C(10) * 60 * 1000)
 /* Far above what people do, and small enough that one user's mistake leaves room for others. */
-enum { OPEN_SUBMITS = 64, QUEUED_JOBS = 1000000, SWEEPS = 100000, USER_PROJECTS = 1000 };
+enum {
+    OPEN_SUBMITS = 64,
+    QUEUED_JOBS = 1000000,
+    SWEEPS = 100000,
+    USER_PROJECTS = 1000,
+    CONFIGURATIONS = 20000000,
+    BUFFERED_BYTES = 64 * 1024 * 1024,
+    CHANGES_PER_SECOND = 100
+};
 /* The first uid that Debian and Fedora give to a person. */
 #define MIN_UID 1000
 
@@ -185,6 +193,18 @@ static const struct key limits_keys[] = {
       .type = KEY_INT,
       .offset = AT(user_projects),
       .help = "projects that one user may have (1000)" },
+    { .name = "configurations",
+      .type = KEY_INT,
+      .offset = AT(configurations),
+      .help = "different ones that one user's projects may have had (20000000)" },
+    { .name = "buffered",
+      .type = KEY_SIZE,
+      .offset = AT(buffered_bytes),
+      .help = "of one user's messages and their answers that may wait in ludwigd (64MiB)" },
+    { .name = "changes_per_second",
+      .type = KEY_INT,
+      .offset = AT(changes_per_second),
+      .help = "requests of one user that change something; more have to wait (100)" },
     { 0 },
 };
 
@@ -246,7 +266,7 @@ const struct key conf_keys[] = {
       .type = KEY_MAP,
       .of = limits_keys,
       .help = "of each user: gpus_per_user, cpus_per_user, jobs_per_user, open_submits,"
-              " queued_jobs, sweeps, projects" },
+              " queued_jobs, sweeps, projects, configurations, buffered, changes_per_second" },
     { .name = "slurm",
       .type = KEY_MAP,
       .of = slurm_keys,
@@ -363,7 +383,10 @@ int conf_read(const char *path, struct conf *c, struct err *e)
                         .open_submits = OPEN_SUBMITS,
                         .queued_jobs = QUEUED_JOBS,
                         .sweeps = SWEEPS,
-                        .user_projects = USER_PROJECTS };
+                        .user_projects = USER_PROJECTS,
+                        .configurations = CONFIGURATIONS,
+                        .buffered_bytes = BUFFERED_BYTES,
+                        .changes_per_second = CHANGES_PER_SECOND };
     c->slurm.idle_ms = PILOT_IDLE_MS;
     c->slurm.has_login_key = true;
     if (yaml_keys_read_file(path, conf_keys, c->arena, c, e) == 0) {

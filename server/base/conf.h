@@ -61,6 +61,9 @@ struct conf {
     int64_t queued_jobs;
     int64_t sweeps; /* that were not removed */
     int64_t user_projects;
+    int64_t configurations;
+    int64_t buffered_bytes;
+    int64_t changes_per_second;
     struct slurm_conf slurm;
 };
 

@@ -55,7 +55,6 @@ struct turn {
     size_t n_askers, askers_capacity;
     struct chore *chores;
     size_t n_chores, chores_capacity;
-    int64_t last_served; /* number of a connection */
     int64_t version, saved_version;
     int64_t now_ms;
     uint64_t began_ns;

@@ -23,3 +23,9 @@ int user_limit_check(const struct server *sv, uid_t uid, const struct user_limit
                    " (limits: %s in ludwigd.yaml); %s, or ask an admin for more",
                    n, l->what, l->limit, l->key, l->advice);
 }
+
+struct user_limit user_limit_queued(const struct server *sv)
+{
+    return (struct user_limit){ "queued_jobs", "jobs queued", "wait until some have begun",
+                                sv->conf.queued_jobs, SQL_QUEUED_OF_USER };
+}

@@ -22,4 +22,7 @@ struct user_limit {
 int user_limit_check(const struct server *sv, uid_t uid, const struct user_limit *l, int64_t n_more,
                      struct err *e);
 
+/* Of jobs that are queued: by submit, or again by retry. */
+struct user_limit user_limit_queued(const struct server *sv);
+
 #endif

@@ -2,6 +2,7 @@
 /* conn.c - connections, in the order of their numbers */
 #include "server/conn/conn.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,9 +13,16 @@
 #include "server/base/identity.h"
 #include "server/base/server.h"
 #include "server/base/turn.h"
+#include "server/conn/conn_user.h"
 #include "server/conn/user_names.h"
 
-enum { LOOK_EVERY_MS = 500, LOG_SILENT_EVERY_MS = 1000 };
+enum { LOOK_EVERY_MS = 500, LOG_EVERY_MS = 1000 };
+
+/* Connections that were cut off for the same reason: so that none of their users fills the log. */
+struct cut_off_log {
+    size_t n;       /* since the log said so */
+    uint64_t at_ms; /* of the loop's clock: when it said so last */
+};
 
 struct conns {
     struct server *sv;
@@ -23,9 +31,10 @@ struct conns {
     struct conn **dead; /* closed, but callers up the stack may still look at them */
     size_t n_dead, dead_capacity;
     int64_t last_number;
-    uv_timer_t *clock;   /* runs while a connection is to be closed in time; frees itself */
-    size_t n_silent;     /* cut off since the log said so: they did not say hello */
-    uint64_t silence_ms; /* of the loop's clock: when the log said so last */
+    struct conn_users *users;
+    uv_timer_t *clock; /* runs while a connection is to be closed in time; frees itself */
+    uv_timer_t *rest;  /* until a user may make another change; frees itself */
+    struct cut_off_log silent, greedy;
     const struct conns_events *events;
 };
 
@@ -82,10 +91,62 @@ bool conn_has_room(const struct conn *c)
     return !c->is_ending && chan_queued_bytes(c->chan) + c->pending_bytes <= CONN_PUSH_MARK;
 }
 
-bool conn_is_ready(const struct conn *c)
+/* ---- turns ---- */
+
+/* How long it has to wait, as its user made too many changes. */
+static uint64_t rests_ms(const struct conn *c)
+{
+    if (c->is_preferred || c->unfinished != NULL)
+        return 0;
+    return conn_user_rests_ms(c->shared, c->sv->conf.changes_per_second, uv_now(&c->sv->loop));
+}
+
+static bool has_something_to_do(const struct conn *c)
 {
     return c->user != NULL && !c->is_waiting && (c->unfinished != NULL || chan_has_next(c->chan)) &&
            conn_has_room(c);
+}
+
+bool conn_is_ready(const struct conn *c)
+{
+    return has_something_to_do(c) && rests_ms(c) == 0;
+}
+
+static bool goes_before(const struct conn *c, const struct conn *other)
+{
+    int64_t own = c->has_own_turn ? c->served : c->shared->served;
+    int64_t its = other->has_own_turn ? other->served : other->shared->served;
+
+    return own != its ? own < its : c->served < other->served;
+}
+
+struct conn *conn_next(struct server *sv)
+{
+    struct conns *l = sv->conns;
+    struct conn *next = NULL;
+
+    for (size_t i = 0; i < l->n; i++)
+        if ((next == NULL || goes_before(l->items[i], next)) && conn_is_ready(l->items[i]))
+            next = l->items[i];
+    if (next == NULL)
+        return NULL;
+    next->served = conn_users_next(l->users);
+    if (!next->has_own_turn)
+        next->shared->served = next->served;
+    return next;
+}
+
+void conn_changes(struct conn *c)
+{
+    if (!c->is_preferred && c->sv->conf.changes_per_second > 0)
+        conn_user_changes(c->shared, c->sv->conf.changes_per_second, uv_now(&c->sv->loop));
+}
+
+static void on_rested(uv_timer_t *timer)
+{
+    struct conns *l = timer->data;
+
+    turn_wake(l->sv->turn);
 }
 
 /* ---- callbacks of channels ---- */
@@ -106,9 +167,9 @@ static void on_closed(void *context, struct chan *chan, const struct err *why)
     conn_close(c->sv, c, why->kind == ERR_NONE ? "the end" : why->text);
 }
 
-static const struct chan_events chan_events = { on_readable, on_readable, on_closed };
+static void on_growing(void *context, struct chan *chan);
 
-/* ---- the clock: peers that do not say hello, or do not read why they are cut off ---- */
+static const struct chan_events chan_events = { on_readable, on_readable, on_closed, on_growing };
 
 /* Tells a peer why, and ends the connection. */
 static void cut_off(struct conn *c, const struct err *why)
@@ -119,21 +180,73 @@ static void cut_off(struct conn *c, const struct err *why)
     conn_end(c);
 }
 
+static void log_cut_off(struct conns *l, struct cut_off_log *log, const char *event)
+{
+    uint64_t now = uv_now(&l->sv->loop);
+
+    if (log->n == 0 || now - log->at_ms < LOG_EVERY_MS)
+        return;
+    log_event(LOG_WARN, event, "closed", "%zu", log->n, NULL);
+    *log = (struct cut_off_log){ .at_ms = now };
+}
+
+/* ---- memory: what waits of all connections of a user ---- */
+
+static void count_waiting(struct conn *c)
+{
+    size_t n = chan_input_bytes(c->chan) + chan_queued_bytes(c->chan) + c->unfinished_bytes;
+
+    c->shared->waiting_bytes += n;
+    c->shared->waiting_bytes -= c->waiting_bytes;
+    c->waiting_bytes = n;
+}
+
+/* One that holds little is not the reason. */
+static bool takes_too_much(const struct conn *c)
+{
+    int64_t most = c->sv->conf.buffered_bytes;
+
+    return most > 0 && !c->is_preferred && !c->is_ending && c->waiting_bytes > CONN_HELLO_MAX &&
+           c->shared->waiting_bytes > (size_t)most;
+}
+
+static void start_clock(struct conns *l);
+
+static void refuse_more(struct conn *c)
+{
+    struct err e = { 0 };
+
+    c->sv->conns->greedy.n++;
+    start_clock(c->sv->conns);
+    if (chan_queued_bytes(c->chan) > CONN_HELLO_MAX) { /* it would not read why */
+        conn_close(c->sv, c, "its user does not read what was asked for");
+        return;
+    }
+    err_set(&e, ERR_BUSY,
+            "%zu MiB of your messages wait, and one user may have %" PRId64
+            " MiB (limits: buffered in ludwigd.yaml); send fewer at once, or ask an admin for more",
+            c->shared->waiting_bytes >> 20, c->sv->conf.buffered_bytes >> 20);
+    cut_off(c, &e);
+    count_waiting(c);
+}
+
+static void on_growing(void *context, struct chan *chan)
+{
+    struct conn *c = context;
+
+    (void)chan;
+    count_waiting(c);
+    if (takes_too_much(c))
+        refuse_more(c);
+}
+
+/* ---- the clock: peers that do not say hello, or do not read why they are cut off ---- */
+
 /* What it has said already, but was not taken yet, is no silence of its own. */
 static bool is_silent(const struct conn *c, uint64_t now)
 {
     return !c->greeted && !c->is_ending && c->user != NULL && c->hello_by_ms <= now &&
            c->unfinished == NULL && !chan_has_next(c->chan);
-}
-
-static void log_silent(struct conns *l, uint64_t now)
-{
-    if (l->n_silent == 0 || now - l->silence_ms < LOG_SILENT_EVERY_MS)
-        return;
-    log_event(LOG_WARN, "no-hello", "closed", "%zu", l->n_silent, "after_s", "%d",
-              CONN_HELLO_MS / 1000, NULL);
-    l->n_silent = 0;
-    l->silence_ms = now;
 }
 
 static void on_clock(uv_timer_t *timer)
@@ -153,12 +266,13 @@ static void on_clock(uv_timer_t *timer)
         any_left |= c->is_finished || !c->greeted;
         if (!is_silent(c, now))
             continue;
-        l->n_silent++;
+        l->silent.n++;
         err_set(&e, ERR_PROTOCOL, "no hello came within %d s; connect again", CONN_HELLO_MS / 1000);
         cut_off(c, &e);
     }
-    log_silent(l, now);
-    if (!any_left && l->n_silent == 0)
+    log_cut_off(l, &l->silent, "no-hello");
+    log_cut_off(l, &l->greedy, "too-much-waits");
+    if (!any_left && l->silent.n == 0 && l->greedy.n == 0)
         uv_timer_stop(timer);
 }
 
@@ -268,6 +382,7 @@ struct conn *conn_add_as(struct server *sv, int fd, uid_t uid, struct err *e)
     c->sv = sv;
     c->uid = uid;
     c->is_preferred = needs_no_account(uid);
+    c->shared = conn_users_join(l->users, uid, sv->conf.changes_per_second, uv_now(&sv->loop));
     c->number = ++l->last_number;
     mem_grow((void **)&l->items, &l->capacity, l->n, sizeof(struct conn *));
     l->items[l->n++] = c;
@@ -315,6 +430,8 @@ void conn_close(struct server *sv, struct conn *c, const char *why)
     for (size_t i = index_after(l, c->number); i < l->n; i++)
         l->items[i - 1] = l->items[i];
     l->n--;
+    c->shared->waiting_bytes -= c->waiting_bytes;
+    conn_users_leave(c->shared);
     mem_grow((void **)&l->dead, &l->dead_capacity, l->n_dead, sizeof(struct conn *));
     l->dead[l->n_dead++] = c;
     chan_destroy(c->chan);
@@ -344,6 +461,7 @@ void conns_bury(struct server *sv)
 void conn_end(struct conn *c)
 {
     c->is_ending = true;
+    chan_drop_input(c->chan);
     turn_wake(c->sv->turn);
 }
 
@@ -356,11 +474,18 @@ void conn_end_all(struct server *sv)
 void conns_settle(struct server *sv)
 {
     struct conns *l = sv->conns;
+    uint64_t rest_ms = UINT64_MAX;
+    struct conn *c;
 
-    for (size_t i = 0; i < l->n; i++) {
-        struct conn *c = l->items[i];
+    for (c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number)) {
+        uint64_t own_rest_ms = has_something_to_do(c) ? rests_ms(c) : 0;
 
         c->pending_bytes = 0;
+        if (own_rest_ms > 0 && own_rest_ms < rest_ms)
+            rest_ms = own_rest_ms;
+        count_waiting(c);
+        if (takes_too_much(c))
+            refuse_more(c);
         if (!c->is_ending || c->is_finished)
             continue;
         c->is_finished = true;
@@ -368,6 +493,8 @@ void conns_settle(struct server *sv)
         chan_finish(c->chan);
         start_clock(l);
     }
+    if (rest_ms < UINT64_MAX)
+        uv_timer_start(l->rest, on_rested, rest_ms, 0);
 }
 
 /* ---- messages to the peer ---- */
@@ -433,7 +560,10 @@ struct conns *conns_create(struct server *sv, const struct conns_events *events)
     l->events = events;
     l->clock = mem_alloc(sizeof *l->clock);
     uv_timer_init(&sv->loop, l->clock);
-    l->clock->data = l;
+    l->rest = mem_alloc(sizeof *l->rest);
+    uv_timer_init(&sv->loop, l->rest);
+    l->clock->data = l->rest->data = l;
+    l->users = conn_users_create();
     return l;
 }
 
@@ -450,6 +580,8 @@ void conns_destroy(struct conns *l)
         conn_close(l->sv, l->items[l->n - 1], "ludwigd ends");
     conns_bury(l->sv);
     uv_close((uv_handle_t *)l->clock, free_handle);
+    uv_close((uv_handle_t *)l->rest, free_handle);
+    conn_users_destroy(l->users);
     free(l->items);
     free(l->dead);
     free(l);

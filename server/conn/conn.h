@@ -16,9 +16,8 @@ enum {
     CONN_PER_UID_MAX = 250, /* of one user */
     CONN_RESERVED = 100,    /* of CONN_MAX: for root, ludwigd's own user, admins and worker_users */
     CONN_UNNAMED_MAX = 50,  /* of these: for users whose names are still being looked up */
-    CONN_HELLO_MS = 10 * 1000,         /* for a peer to say hello */
-    CONN_HELLO_MAX = 64 * 1024,        /* a frame before hello */
-    CONN_CLIENT_MAX = 4 * 1024 * 1024, /* a frame of a client; workers may fill one */
+    CONN_HELLO_MS = 10 * 1000,   /* for a peer to say hello */
+    CONN_HELLO_MAX = 64 * 1024,  /* a frame before hello */
     CONN_PUSH_MARK = 256 * 1024, /* no more requests are taken, and nothing is pushed, while more
                                     than this waits for the peer to read */
     /* An answer begun below the mark still fits, whatever its size; beyond it a peer is cut off. */
@@ -26,6 +25,7 @@ enum {
     CONN_LINGER_MS = 5000 /* for a peer to read why it is cut off */
 };
 
+struct conn_user;
 struct server;
 struct subscription;
 struct unfinished;
@@ -41,9 +41,10 @@ struct conn {
     int64_t number; /* never used twice while ludwigd runs */
     struct chan *chan;
     uid_t uid;
-    char *user;           /* NULL until it is looked up: until then no message is taken */
-    char *known_as;       /* "lab/alice" for a person who shares an account; NULL: as user */
-    struct groups groups; /* from the kernel; else looked up once they are needed */
+    struct conn_user *shared; /* with the user's other connections */
+    char *user;               /* NULL until it is looked up: until then no message is taken */
+    char *known_as;           /* "lab/alice" for a person who shares an account; NULL: as user */
+    struct groups groups;     /* from the kernel; else looked up once they are needed */
     bool has_groups;
     bool is_admin;
     bool is_open;             /* made of files that others may read: nothing secret goes there */
@@ -70,18 +71,22 @@ struct conn {
     int64_t expected_sweep;       /* the worker was last told to expect its data; 0: none */
     struct lack *lacks;           /* of a worker, in the order in which they were found */
     size_t n_lacks, lacks_capacity;
-    int64_t load_milli;    /* of its machine; SCHEMA_NONE: not known */
-    int64_t load_at_ms;    /* when the worker said so; 0: never */
-    int64_t load_asked_ms; /* when the worker was asked last; 0: never */
-    bool has_submits;      /* it may have opened sweeps that it did not end */
-    int64_t awaited_pass;  /* pass whose news it waits for; 0: none */
-    bool is_preferred;     /* it may take a place that is reserved */
-    bool is_waiting;       /* its unfinished request waits for work done elsewhere */
-    bool is_ending;        /* no more messages are taken; closed once the peer has read all */
-    bool is_finished;      /* the channel was told so */
-    uint64_t ends_ms;      /* of the loop's clock: when a finished connection is closed anyway */
-    uint64_t hello_by_ms;  /* the same: when it is cut off unless it has said hello */
-    size_t pending_bytes;  /* answers of this turn, not yet given to the channel */
+    int64_t load_milli;      /* of its machine; SCHEMA_NONE: not known */
+    int64_t load_at_ms;      /* when the worker said so; 0: never */
+    int64_t load_asked_ms;   /* when the worker was asked last; 0: never */
+    bool has_submits;        /* it may have opened sweeps that it did not end */
+    int64_t awaited_pass;    /* pass whose news it waits for; 0: none */
+    bool is_preferred;       /* it may take a place that is reserved, and has no budget */
+    bool has_own_turn;       /* it serves all users, as a worker */
+    int64_t served;          /* number of the serving in which it was served last */
+    bool is_waiting;         /* its unfinished request waits for work done elsewhere */
+    bool is_ending;          /* no more messages are taken; closed once the peer has read all */
+    bool is_finished;        /* the channel was told so */
+    uint64_t ends_ms;        /* of the loop's clock: when a finished connection is closed anyway */
+    uint64_t hello_by_ms;    /* the same: when it is cut off unless it has said hello */
+    size_t pending_bytes;    /* answers of this turn, not yet given to the channel */
+    size_t unfinished_bytes; /* of its unfinished request */
+    size_t waiting_bytes;    /* as counted among those of its user */
     struct unfinished *unfinished;      /* its request that goes on in later turns: dispatch.c */
     struct subscription *subscriptions; /* list: subscribe.c */
 };
@@ -125,6 +130,12 @@ void conn_answer(struct conn *c, int type, int64_t re, struct buf *body);
 
 /* Whether it has something to do, and room for the answer. */
 bool conn_is_ready(const struct conn *c);
+/* The ready connection whose turn it is: among users the one that was served longest ago has it,
+ * and so among each one's connections; workers of worker_users have turns of their own.  NULL:
+ * none is ready. */
+struct conn *conn_next(struct server *sv);
+/* It makes a change, of which a user may make so many a second. */
+void conn_changes(struct conn *c);
 /* Whether there is room for pushes. */
 bool conn_has_room(const struct conn *c);
 

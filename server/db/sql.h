@@ -20,6 +20,7 @@
     X(SQL_QUEUED_OF_USER,                                                                               \
       "SELECT coalesce(sum(n_queued), 0) FROM sweep WHERE uid = ? AND n_queued > 0")                    \
     X(SQL_PROJECTS_OF_USER, "SELECT count(*) FROM project WHERE uid = ?")                               \
+    X(SQL_PARAMS_OF_USER, "SELECT coalesce(sum(params), 0) FROM project WHERE uid = ?")                 \
     X(SQL_OPEN_BEGUN,                                                                                   \
       "SELECT id FROM sweep WHERE state = SWEEP_OPEN AND opened_by = ? AND begin_id = ?")               \
     X(SQL_OPEN_OF_CONN, "SELECT id FROM sweep WHERE state = SWEEP_OPEN AND opened_by = ?")              \

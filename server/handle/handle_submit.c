@@ -533,8 +533,10 @@ static int chunk_take(struct taking *t, const struct conn *conn, const struct ms
 {
     struct chunk *c = t->chunk;
     struct db *db = t->sv->db;
-    const struct user_limit queued = { "queued_jobs", "jobs queued", "wait until some have begun",
-                                       t->sv->conf.queued_jobs, SQL_QUEUED_OF_USER };
+    const struct user_limit queued = user_limit_queued(t->sv);
+    const struct user_limit configurations = { "configurations", "configurations in your projects",
+                                               "submit fewer at once", t->sv->conf.configurations,
+                                               SQL_PARAMS_OF_USER };
     int64_t params_before;
     int rc;
 
@@ -556,6 +558,9 @@ static int chunk_take(struct taking *t, const struct conn *conn, const struct ms
     rc = chunk_go_on(t, e);
     if (rc >= 0 && t->new_jobs > 0 &&
         user_limit_check(t->sv, conn->uid, &queued, t->new_jobs, e) < 0)
+        rc = -1;
+    if (rc >= 0 && t->params != params_before &&
+        user_limit_check(t->sv, conn->uid, &configurations, t->params - params_before, e) < 0)
         rc = -1;
     if (rc < 0)
         return err_wrap(e, "chunk %" PRId64, req->index);

@@ -79,7 +79,9 @@ int handle_hello(struct server *sv, struct ask *ask, const void *request, void *
     if (pair_pilot(sv, c, &req->pilot, ask->arena, e) < 0)
         return -1;
     c->greeted = true;
-    chan_limit_frames(c->chan, c->role == FROM_WORKER ? FRAME_MAX_BYTES : CONN_CLIENT_MAX);
+    c->has_own_turn = c->role == FROM_WORKER && identity_is_worker_user(&sv->conf, c->user);
+    chan_limit_frames(c->chan, c->role == FROM_WORKER && c->is_preferred ? FRAME_MAX_BYTES
+                                                                         : SMALL_FRAME_MAX_BYTES);
     *rep = (struct msg_welcome){ .version = PROTO_VERSION,
                                  .server_id = sv->server_id,
                                  .server_version = LUDWIG_VERSION,

@@ -166,9 +166,12 @@ void dispatch_message(struct server *sv, struct conn *c, const struct envelope *
         cut_off(c, m->seq, &e);
         return;
     }
+    if (kind->flags & CHANGES || m->type == MSG_REGISTER)
+        conn_changes(c);
     if (step(sv, &u) <= 0)
         return;
     c->unfinished = mem_copy(&u, sizeof u);
+    c->unfinished_bytes = arena_bytes(*arena);
     *arena = arena_create();
 }
 
@@ -193,4 +196,5 @@ void dispatch_forget(struct conn *c)
     arena_destroy(c->unfinished->ask.arena);
     free(c->unfinished);
     c->unfinished = NULL;
+    c->unfinished_bytes = 0;
 }

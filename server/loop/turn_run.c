@@ -101,24 +101,15 @@ static void add_asker(struct turn *t, const struct conn *c, int64_t seq)
     t->askers[t->n_askers++] = (struct asker){ c->number, seq };
 }
 
-/* Handles one message of each connection, round and round; the next turn begins behind the last
- * connection served. */
+/* Handles one message of each user, round and round, as far as the turn goes. */
 static void take_messages(struct turn *t)
 {
-    size_t passed = 0;
+    struct conn *c;
 
-    while (passed < conn_count(t->sv) && !turn_is_full(t->sv)) {
-        struct conn *c = conn_after(t->sv, t->last_served);
+    while (!turn_is_full(t->sv) && (c = conn_next(t->sv)) != NULL) {
         struct envelope m = { .type = -1 };
         struct err e = { 0 };
 
-        if (c == NULL)
-            c = conn_after(t->sv, 0);
-        t->last_served = c->number;
-        passed++;
-        if (!conn_is_ready(c))
-            continue;
-        passed = 0;
         if (c->unfinished != NULL) {
             add_asker(t, c, dispatch_go_on(t->sv, c));
             continue;

@@ -2,8 +2,8 @@
 /*
  * turn_run.h - ludwigd's turn: messages in, one transaction, effects out
  *
- * A turn takes messages round-robin over the connections, at most TURN_ROWS_MAX
- * written rows or TURN_MS_MAX of work.  A handler that fails is rolled back, and its asker is told
+ * A turn takes a message of each user, round and round, at most TURN_ROWS_MAX written rows or
+ * TURN_MS_MAX of work.  A handler that fails is rolled back, and its asker is told
  * why; if the commit fails every asker is told.
  *
  * Nothing outside turn*.c begins or commits a transaction.

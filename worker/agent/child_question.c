@@ -97,7 +97,7 @@ void child_question_close(struct child_question *q)
 
 void child_question_ask(struct child_question *q, struct child *child)
 {
-    static const struct chan_events events = { on_readable, NULL, on_closed };
+    static const struct chan_events events = { .readable = on_readable, .closed = on_closed };
     struct err e = { 0 };
 
     chan_destroy(q->chan);

@@ -114,17 +114,31 @@ void outbox_forget(struct attempt *a)
 
 /* ---- sending ---- */
 
+/* About, and rather too many. */
+static size_t report_bytes(const struct report *r)
+{
+    const struct metric *metrics = r->metrics.items;
+    size_t n = 400;
+
+    n += r->reason == NULL ? 0 : strlen(r->reason);
+    n += r->run_path == NULL ? 0 : strlen(r->run_path);
+    for (size_t i = 0; i < r->metrics.n; i++)
+        n += 100 + strlen(metrics[i].name);
+    return n;
+}
+
 static size_t fill_batch(struct outbox *o)
 {
     const struct ring *const rings[] = { &o->outcomes, &o->hints };
-    size_t n = 0;
+    size_t n = 0, n_bytes = 0;
 
     for (size_t i = 0; i < 2; i++)
         for (RING_EACH(struct telling, t, rings[i], ring)) {
             const struct attempt *a = RING_ITEM(t, struct attempt, telling);
             struct report *r = &o->batch[n];
 
-            if (n == REPORTS_MAX || (t->outcome == NULL && t->due_at > uv_now(o->loop)))
+            if (n == REPORTS_MAX || n_bytes >= REPORTS_ABOUT_MAX_BYTES ||
+                (t->outcome == NULL && t->due_at > uv_now(o->loop)))
                 break;
             *r = t->outcome != NULL
                      ? *t->outcome
@@ -137,6 +151,7 @@ static size_t fill_batch(struct outbox *o)
             r->at = t->at;
             if (r->started_at == 0)
                 r->started_at = a->started_at;
+            n_bytes += report_bytes(r);
             t->where = SENT;
             ring_remove(&t->ring);
             ring_add_last(&o->sent, &t->ring);

@@ -167,7 +167,8 @@ static void on_closed(void *context, struct chan *c, const struct err *why)
     lose_connection(context);
 }
 
-static const struct chan_events runner_chan_events = { on_readable, NULL, on_closed };
+static const struct chan_events runner_chan_events = { .readable = on_readable,
+                                                       .closed = on_closed };
 
 void runners_reaped(struct runners *rs, pid_t pid)
 {

@@ -247,7 +247,7 @@ static void drop_session(struct server_link *l)
 /* fd: connected, does not block; -1 with e set. */
 static void take_connection(struct server_link *l, int fd, enum way way, struct err *e)
 {
-    static const struct chan_events events = { on_readable, NULL, on_closed };
+    static const struct chan_events events = { .readable = on_readable, .closed = on_closed };
     struct msg_hello hello = { .version = PROTO_VERSION,
                                .program = "ludwig-worker",
                                .host = l->self.host,

@@ -78,7 +78,7 @@ static void on_closed(void *context, struct chan *c, const struct err *why)
 
 static void start(struct service *s)
 {
-    static const struct chan_events events = { on_readable, NULL, on_closed };
+    static const struct chan_events events = { .readable = on_readable, .closed = on_closed };
     struct child child = { .owner = s->owner,
                            .args = { s->mode, s->owner->scratch, s->address },
                            .listen_fd = s->extra_fd };

@@ -169,8 +169,11 @@ static void an_arena_that_was_reset_uses_its_memory_again(void **state)
     void *first = arena_alloc(a, 100);
 
     (void)state;
+    assert_in_range(arena_bytes(a), 100, 100000);
     arena_alloc(a, 1000000);
+    assert_in_range(arena_bytes(a), 1000000, 1100000);
     arena_reset(a);
+    assert_in_range(arena_bytes(a), 100, 100000);
     assert_ptr_equal(arena_alloc(a, 100), first);
     arena_destroy(a);
 }

@@ -21,6 +21,7 @@ struct end {
     struct wire peer;
     struct arena *arena;
     int n_messages;
+    int n_growing;
     int n_drained;
     int n_closed;
     int take; /* messages to pull at a time */
@@ -45,6 +46,12 @@ static void on_drained(void *context, struct chan *c)
     ((struct end *)context)->n_drained++;
 }
 
+static void on_growing(void *context, struct chan *c)
+{
+    (void)c;
+    ((struct end *)context)->n_growing++;
+}
+
 static void on_closed(void *context, struct chan *c, const struct err *why)
 {
     struct end *end = context;
@@ -56,7 +63,7 @@ static void on_closed(void *context, struct chan *c, const struct err *why)
 
 static int set_up(void **state)
 {
-    static const struct chan_events events = { on_readable, on_drained, on_closed };
+    static const struct chan_events events = { on_readable, on_drained, on_closed, on_growing };
     struct end *end = mem_alloc(sizeof *end);
     int fds[2];
 
@@ -118,10 +125,13 @@ static void test_a_frame_in_pieces_waits_for_its_last_byte(void **state)
     for (size_t i = 0; i < frame.n; i++) {
         run(end);
         assert_int_equal(end->n_messages, 0);
+        assert_int_equal(end->n_growing, i);
+        assert_int_equal(chan_input_bytes(end->chan), i);
         assert_int_equal(write(end->peer.fd, frame.bytes + i, 1), 1);
     }
     run(end);
     assert_int_equal(end->n_messages, 1);
+    assert_int_equal(chan_input_bytes(end->chan), 0);
     buf_free(&frame);
 }
 
@@ -201,6 +211,30 @@ static void test_a_peer_that_says_too_much_has_to_wait(void **state)
     buf_free(&frames);
 }
 
+static void test_input_that_is_dropped_is_read_and_forgotten(void **state)
+{
+    static const char zeroes[64 * 1024];
+    struct end *end = *state;
+    struct msg_get_nodes ask = { 5 };
+    struct msg_ok ok = { true };
+    struct envelope m;
+
+    wire_send(&end->peer, MSG_GET_NODES, 0, NULL, &ask, NULL);
+    end->take = 0;
+    run(end);
+    assert_true(chan_has_next(end->chan));
+    chan_drop_input(end->chan);
+    assert_false(chan_has_next(end->chan));
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(write(end->peer.fd, zeroes, sizeof zeroes), sizeof zeroes);
+        run(end);
+        assert_int_equal(chan_input_bytes(end->chan), 0);
+    }
+    chan_send(end->chan, MSG_OK, 1, NULL, &ok, NULL);
+    assert_int_equal(wire_receive(&end->peer, &m, NULL), 1);
+    assert_int_equal(end->n_messages, 0);
+}
+
 static void test_nonsense_is_an_error_for_the_one_who_pulls(void **state)
 {
     struct end *end = *state;
@@ -222,6 +256,7 @@ int main(void)
         TEST(test_a_peer_that_does_not_read_is_cut_off),
         TEST(test_what_was_queued_goes_out_before_a_finished_channel_ends),
         TEST(test_a_peer_that_says_too_much_has_to_wait),
+        TEST(test_input_that_is_dropped_is_read_and_forgotten),
         TEST(test_nonsense_is_an_error_for_the_one_who_pulls),
     };
 

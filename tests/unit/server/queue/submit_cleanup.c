@@ -817,6 +817,34 @@ static void one_user_has_limits(void **state)
     fixture_close(f);
 }
 
+/* Those of submits that were not ended count as well: they keep their numbers. */
+static void one_user_has_so_many_configurations(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+    struct submit s = submit_of("demo", 1), again = submit_of("demo", 1);
+    struct msg_submit_chunk chunk;
+    struct buf configs = { 0 };
+
+    (void)state;
+    f->sv.conf.configurations = 10;
+    submit_begin(p, &s);
+    submit_chunk(p, &s, 1, 8);
+    add_configs(&configs, 7, 11);
+    chunk = (struct msg_submit_chunk){ s.sweep, 1, buf_bytes(&configs) };
+    assert_non_null(strstr(peer_refused(p, MSG_SUBMIT_CHUNK, &chunk, ERR_BUSY),
+                           "you have 8 configurations in your projects, and one user may have 10"
+                           " (limits: configurations in ludwigd.yaml)"));
+    submit_chunk(p, &s, 7, 10);
+    submit_end(p, &s);
+    submit_begin(p, &again);
+    submit_chunk(p, &again, 1, 10);
+    submit_end(p, &again);
+    buf_free(&configs);
+    peer_close(p);
+    fixture_close(f);
+}
+
 static void a_submit_that_does_not_add_up_is_cleared_away(void **state)
 {
     struct fixture *f = fixture_open();
@@ -985,6 +1013,7 @@ int main(void)
         cmocka_unit_test(a_full_turn_takes_one_step_of_a_chunk),
         cmocka_unit_test(a_chunk_that_broke_off_is_not_taken_again),
         cmocka_unit_test(one_user_has_limits),
+        cmocka_unit_test(one_user_has_so_many_configurations),
         cmocka_unit_test(a_submit_that_does_not_add_up_is_cleared_away),
         cmocka_unit_test(a_submit_dies_with_its_connection),
         cmocka_unit_test(a_submit_dies_with_ludwigd),

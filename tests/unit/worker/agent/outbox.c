@@ -372,6 +372,42 @@ static void the_back_off_doubles_up_to_its_limit(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* As large as a report can be: 64 measures with long names, and the longest reason. */
+static void large_reports_go_in_several_messages(void **state)
+{
+    enum { MANY = 400 };
+    struct world *w = *state;
+    char name[256] = "", reason[REASON_MAX_BYTES + 1] = "";
+    size_t n_sent = 0;
+
+    memset(name, 'm', sizeof name - 1);
+    memset(reason, 'r', sizeof reason - 1);
+    for (int i = 0; i < MANY; i++) {
+        struct attempt *a = add(w);
+        struct metric *metrics = arena_alloc(a->arena, METRICS_MAX * sizeof *metrics);
+        struct report *r = outbox_report(a, EV_FAIL, reason);
+
+        for (int k = 0; k < METRICS_MAX; k++)
+            metrics[k] = (struct metric){ .name = arena_strdup(a->arena, name), .value = 1e-300 };
+        r->metrics = (struct list){ metrics, METRICS_MAX };
+        outbox_outcome(&w->box, a, r);
+    }
+    while (n_sent < MANY) {
+        struct msg_report m = { .reports = { w->batch, 0 } };
+        struct buf out = { 0 };
+
+        outbox_pump(&w->box);
+        m.reports.n = w->n;
+        n_sent += w->n;
+        schema_encode(proto.messages[MSG_REPORT].schema, &m, &out);
+        assert_true(out.n < SMALL_FRAME_MAX_BYTES - 1024);
+        buf_free(&out);
+        answer(w, VERDICT_TAKEN);
+    }
+    assert_true(w->n_batches > 1);
+    assert_int_equal(w->n_settled, MANY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +416,7 @@ int main(void)
         TEST(why_it_is_not_published_yet_is_told_once),
         TEST(one_batch_is_on_its_way_at_a_time),
         TEST(a_batch_has_a_largest_size),
+        TEST(large_reports_go_in_several_messages),
         TEST(what_happens_while_a_report_travels_is_told_next),
         TEST(an_outcome_survives_a_lost_connection),
         TEST(a_refused_batch_is_sent_again_later),
