@@ -210,11 +210,18 @@
     "CREATE INDEX sweep_waiting ON sweep(uid, n_queued) WHERE n_queued > 0;"                       \
     "CREATE INDEX project_owner ON project(uid);"
 
+/* what is forgotten: workers that never held an attempt, answers that a user has too many of */
+#define MIGRATION_14                                                                               \
+    "ALTER TABLE worker ADD COLUMN used INTEGER NOT NULL DEFAULT 0;" /* it held an attempt */      \
+    "UPDATE worker SET used = 1 WHERE id IN (SELECT worker FROM attempt);"                         \
+    "CREATE INDEX worker_unused ON worker(uid, seen_at) WHERE used = 0;"                           \
+    "CREATE INDEX request_of ON request(uid, at);"
+
 /* the n-th step leads to version n */
 #define MIGRATIONS(X)                                                       \
     X(MIGRATION_1) X(MIGRATION_2) X(MIGRATION_3) X(MIGRATION_4) X(MIGRATION_5) \
     X(MIGRATION_6) X(MIGRATION_7) X(MIGRATION_8) X(MIGRATION_9) X(MIGRATION_10) \
-    X(MIGRATION_11) X(MIGRATION_12) X(MIGRATION_13)
+    X(MIGRATION_11) X(MIGRATION_12) X(MIGRATION_13) X(MIGRATION_14)
 /* clang-format on */
 
 #endif

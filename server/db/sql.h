@@ -152,6 +152,10 @@
                       " VALUES(?, ?, ?, ?, ?, ?, ?)")                                                                    \
     X(SQL_LIVE_OF_WORKER,                                                                                                \
       "SELECT id, state, token FROM attempt WHERE worker = ? AND state <= ATTEMPT_LAST_LIVE")                            \
+    X(SQL_LIVE_IDS_OF_WORKER,                                                                                            \
+      "SELECT id FROM attempt WHERE worker = ? AND state <= ATTEMPT_LAST_LIVE")                                          \
+    X(SQL_LIVE_ATTEMPT,                                                                                                  \
+      "SELECT state, token FROM attempt WHERE id = ? AND state <= ATTEMPT_LAST_LIVE")                                    \
     X(SQL_UNWANTED_LIVE,                                                                                                 \
       "SELECT a.id, a.token, a.worker FROM attempt a JOIN job j ON j.id = a.job"                                         \
       " WHERE a.worker = ? AND a.state <= ATTEMPT_LAST_LIVE AND (j.cancelled = CANCEL_NOW OR j.state IN (JOB_IS_OVER))") \
@@ -170,6 +174,15 @@
                          " incarnation = ?6, cpus_milli = ?7, gpus = ?8, memory_bytes = ?9,"                             \
                          " seen_at = ?10 WHERE id = ?1")                                                                 \
     X(SQL_WORKER_SEEN, "UPDATE worker SET seen_at = ?2 WHERE id = ?1")                                                   \
+    X(SQL_WORKER_USED, "UPDATE worker SET used = 1 WHERE id = ? AND used = 0")                                           \
+    X(SQL_WORKERS_UNUSED_COUNT, "SELECT count(*) FROM worker WHERE used = 0 AND uid = ?")                                \
+    X(SQL_WORKERS_UNUSED_OF,                                                                                             \
+      "SELECT id FROM worker w WHERE used = 0 AND uid = ? AND NOT EXISTS(SELECT 1 FROM pilot p"                          \
+      " WHERE p.worker = w.id AND p.ended_at = 0) ORDER BY seen_at")                                                     \
+    X(SQL_WORKERS_UNUSED_SINCE,                                                                                          \
+      "SELECT id FROM worker w WHERE used = 0 AND seen_at < ? AND drained = 0 AND NOT EXISTS(SELECT 1"                   \
+      " FROM pilot p WHERE p.worker = w.id AND p.ended_at = 0)")                                                         \
+    X(SQL_WORKER_FORGET, "DELETE FROM worker WHERE id = ? AND used = 0")                                                 \
     X(SQL_WORKERS_ELSEWHERE, "SELECT uid, user FROM worker WHERE node <> ?1 AND seen_at >= ?2")                          \
     X(SQL_SCHED_SWEEPS,                                                                                                  \
       "SELECT id, uid, priority, n_ready, cpus_milli, gpus_milli, memory_bytes, ran_jobs,"                               \
@@ -474,20 +487,24 @@
 
 /* ---- the turn itself: transactions, counters, kept answers ---- */
 
-#define SQL_TURN(X)                                                                 \
-    X(SQL_BEGIN, "BEGIN")                                                           \
-    X(SQL_COMMIT, "COMMIT")                                                         \
-    X(SQL_ROLLBACK, "ROLLBACK")                                                     \
-    X(SQL_SAVEPOINT, "SAVEPOINT step")                                              \
-    X(SQL_RELEASE, "RELEASE step")                                                  \
-    X(SQL_ROLLBACK_TO, "ROLLBACK TO step")                                          \
-    X(SQL_META_GET, "SELECT value FROM meta WHERE name = ?")                        \
-    X(SQL_META_SET, "INSERT OR REPLACE INTO meta(name, value) VALUES(?, ?)")        \
-    X(SQL_REQUEST_GET, "SELECT type, answer FROM request WHERE id = ? AND uid = ?") \
-    X(SQL_REQUEST_KEEP, "INSERT OR IGNORE INTO request(id, uid, at, type, answer)"  \
-                        " VALUES(?, ?, ?, ?, ?)")                                   \
-    X(SQL_REQUESTS_FORGET, "DELETE FROM request WHERE (id, uid) IN"                 \
-                           " (SELECT id, uid FROM request WHERE at < ? ORDER BY at LIMIT ?)")
+#define SQL_TURN(X)                                                                           \
+    X(SQL_BEGIN, "BEGIN")                                                                     \
+    X(SQL_COMMIT, "COMMIT")                                                                   \
+    X(SQL_ROLLBACK, "ROLLBACK")                                                               \
+    X(SQL_SAVEPOINT, "SAVEPOINT step")                                                        \
+    X(SQL_RELEASE, "RELEASE step")                                                            \
+    X(SQL_ROLLBACK_TO, "ROLLBACK TO step")                                                    \
+    X(SQL_META_GET, "SELECT value FROM meta WHERE name = ?")                                  \
+    X(SQL_META_SET, "INSERT OR REPLACE INTO meta(name, value) VALUES(?, ?)")                  \
+    X(SQL_REQUEST_GET, "SELECT type, answer FROM request WHERE id = ? AND uid = ?")           \
+    X(SQL_REQUEST_KEEP, "INSERT OR IGNORE INTO request(id, uid, at, type, answer)"            \
+                        " VALUES(?, ?, ?, ?, ?)")                                             \
+    X(SQL_REQUESTS_FORGET, "DELETE FROM request WHERE (id, uid) IN"                           \
+                           " (SELECT id, uid FROM request WHERE at < ? ORDER BY at LIMIT ?)") \
+    /* all but the newest of a user */                                                        \
+    X(SQL_REQUESTS_FORGET_MORE,                                                               \
+      "DELETE FROM request WHERE (id, uid) IN (SELECT id, uid FROM request"                   \
+      " WHERE uid = ?1 ORDER BY at DESC LIMIT ?3 OFFSET ?2)")
 
 #define SQL_ALL(X) \
     SQL_SUBMIT(X) SQL_ATTEMPTS(X) SQL_QUERY(X) SQL_REMOVAL(X) SQL_DATA(X) SQL_PILOTS(X) SQL_TURN(X)

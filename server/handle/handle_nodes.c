@@ -16,9 +16,9 @@
 #include "server/queue/attempts.h"
 #include "server/queue/pilot_rows.h"
 #include "server/queue/rows.h"
+#include "server/queue/worker_rows.h"
 
 enum {
-    LOST_SHOWN_MS = 24 * 3600 * 1000, /* a lost worker that holds nothing is shown so long */
     LOAD_FRESH_MS = 10 * 1000, /* workers are asked no more often, however often clients look */
     LOAD_ANSWER_MS = 2 * 1000, /* a worker's answer is not waited for any longer */
     LOAD_OLD_MS = 60 * 1000,   /* an older answer is no load of the last minute */
@@ -67,7 +67,8 @@ static int node_row(struct server *sv, struct stmt *s, struct arena *a, struct n
     *info = (struct node_info){ .load = NAN };
     if (db_get(sv->db, e, SQL_WORKER_LIVE, "i>ii", worker, &live, &info->running) < 0)
         return -1;
-    if (c == NULL && live == 0 && (stmt_int(s, 8) + LOST_SHOWN_MS <= now_ms || !stmt_is_null(s, 9)))
+    if (c == NULL && live == 0 &&
+        (stmt_int(s, 8) + WORKER_SHOWN_MS <= now_ms || !stmt_is_null(s, 9)))
         return 0; /* a pilot's end is nothing to worry about */
     info->node = stmt_copy(s, 1, a);
     info->kind = stmt_copy(s, 2, a);

@@ -16,6 +16,7 @@
 #include "server/queue/pilot_rows.h"
 #include "server/queue/share_packs.h"
 #include "server/queue/subscribe.h"
+#include "server/queue/worker_rows.h"
 #include "server/share/project.h"
 
 /* ---- hello ---- */
@@ -119,83 +120,63 @@ static int64_t by_our_clock(int64_t at, int64_t ahead_ms)
 
 /* ---- register ---- */
 
-/* The worker's row, made or brought up to date: its id, -1 with e set. */
-static int64_t worker_save(struct server *sv, const struct conn *c, const struct msg_register *r,
-                           struct err *e)
-{
-    struct stmt *s = db_ask(sv->db, SQL_WORKER_BY_TOKEN, "t", &r->worker);
-    int rc = stmt_step(s, e);
-    int64_t id = rc == 1 ? stmt_int(s, 0) : 0;
-    int64_t uid = rc == 1 ? stmt_int(s, 1) : (int64_t)c->uid;
-    int64_t now_ms = turn_now_ms(sv);
-
-    stmt_end(s);
-    if (rc < 0)
-        return -1;
-    if (uid != (int64_t)c->uid)
-        return err_set(e, ERR_DENIED, "worker %s on %s belongs to another account", r->kind,
-                       r->node);
-    if (rc == 1)
-        return db_run(sv->db, e, SQL_WORKER_UPDATE, "isssstiiii", id, c->user, r->node, r->kind,
-                      r->boot_id, &r->incarnation, r->cpus_milli, r->gpus, r->memory_bytes,
-                      now_ms) < 0
-                   ? -1
-                   : id;
-    if (db_run(sv->db, e, SQL_WORKER_INSERT, "tisssstiiii", &r->worker, (int64_t)c->uid, c->user,
-               r->node, r->kind, r->boot_id, &r->incarnation, r->cpus_milli, r->gpus,
-               r->memory_bytes, now_ms) < 0)
-        return -1;
-    return db_last_id(sv->db);
-}
-
 static int compare_tokens(const void *x, const void *y)
 {
     return memcmp(x, y, TOKEN_BYTES);
 }
 
+/* A registration under way: a worker may hold very many attempts, which are looked at in several
+ * turns.  Lives in the request's arena. */
 struct registering {
-    struct server *sv;
+    struct server *sv; /* this and the tally are of one call */
+    struct tally tally;
     int64_t worker;
+    struct held *held; /* what the worker lists, sorted by token */
+    size_t n_held;
+    int64_t *live; /* attempts that it has by the database */
+    size_t n_live;
+    size_t n_looked_for;      /* of these: whether the worker lists them */
+    size_t n_settled;         /* of those that it lists, in the order of the list */
     struct token_entry *stop; /* answered with the registration */
     size_t n_stop;
-    struct tally tally;
 };
 
-/* Attempts that ludwigd gave this worker and the worker does not list: their hand never arrived, or
- * the worker forgot them. */
-static int find_missing(struct registering *r, const struct list *attempts, struct arena *a,
-                        struct err *e)
+static int load_live(struct registering *r, struct arena *a, struct err *e)
 {
-    struct held *held = arena_alloc(a, attempts->n * sizeof *held);
-    struct stmt *s = db_ask(r->sv->db, SQL_LIVE_OF_WORKER, "i", r->worker);
-    struct missing {
-        int64_t attempt;
-        bool is_unstarted;
-    } *missing = NULL;
-    size_t n = 0, capacity = 0;
-    struct token token;
+    struct stmt *s = db_ask(r->sv->db, SQL_LIVE_IDS_OF_WORKER, "i", r->worker);
+    size_t capacity = 0;
+    int64_t *live = NULL;
     int rc;
 
-    /* Each item of held[] begins with its token, so a sorted copy can be searched by token. */
-    if (attempts->n > 0)
-        memcpy(held, attempts->items, attempts->n * sizeof *held);
-    qsort(held, attempts->n, sizeof *held, compare_tokens);
     while ((rc = stmt_step(s, e)) == 1) {
-        stmt_token(s, 2, &token);
-        if (attempts->n > 0 &&
-            bsearch(&token, held, attempts->n, sizeof *held, compare_tokens) != NULL)
-            continue;
-        mem_grow((void **)&missing, &capacity, n, sizeof *missing);
-        missing[n++] = (struct missing){ stmt_int(s, 0),
-                                         stmt_enum(s, 1, ATTEMPT_STATE_COUNT) == ATTEMPT_ASSIGNED };
+        mem_grow((void **)&live, &capacity, r->n_live, sizeof *live);
+        live[r->n_live++] = stmt_int(s, 0);
     }
-    for (size_t i = 0; i < n && rc == 0; i++)
-        rc = attempt_find(
-            r->sv, missing[i].attempt, missing[i].is_unstarted ? EV_RECALL : EV_LOSE, CAUSE_NONE,
-            missing[i].is_unstarted ? "it never arrived" : "its worker has forgotten it", &r->tally,
-            e);
-    free(missing);
+    r->live = arena_alloc(a, r->n_live * sizeof *live);
+    if (r->n_live > 0)
+        memcpy(r->live, live, r->n_live * sizeof *live);
+    free(live);
     return rc;
+}
+
+/* Takes back an attempt that ludwigd gave this worker and that the worker does not list: its hand
+ * never arrived, or the worker forgot it.  It may have ended in the turns before this one. */
+static int look_for(struct registering *r, int64_t attempt, struct err *e)
+{
+    struct stmt *s = db_ask(r->sv->db, SQL_LIVE_ATTEMPT, "i", attempt);
+    int rc = stmt_step(s, e);
+    bool is_unstarted = rc == 1 && stmt_enum(s, 0, ATTEMPT_STATE_COUNT) == ATTEMPT_ASSIGNED;
+    struct token token = { { 0 } };
+
+    if (rc == 1)
+        stmt_token(s, 1, &token);
+    stmt_end(s);
+    if (rc <= 0 || (r->n_held > 0 &&
+                    bsearch(&token, r->held, r->n_held, sizeof *r->held, compare_tokens) != NULL))
+        return rc < 0 ? -1 : 0;
+    return attempt_find(r->sv, attempt, is_unstarted ? EV_RECALL : EV_LOSE, CAUSE_NONE,
+                        is_unstarted ? "it never arrived" : "its worker has forgotten it",
+                        &r->tally, e);
 }
 
 /* A lost attempt is back.  Of it and attempts started since, the one that has run longest stays. */
@@ -251,6 +232,32 @@ static int settle_held(struct registering *r, const struct held *h, struct err *
     if (!is_ours || !attempt_is_live(state) || is_over)
         r->stop[r->n_stop++].token = h->token;
     return 0;
+}
+
+/* Looks at the attempts that the worker has, by the database and by its own list.  1 when the turn
+ * was over before the end, 0, -1. */
+static int settle_attempts(struct registering *r, const struct msg_register *req, struct err *e)
+{
+    const struct held *listed = req->attempts.items;
+    int64_t ahead_ms = clock_ahead_ms(r->sv, req->said_at);
+    int rc = 0;
+
+    /* Takes one step at least, so that each turn comes further. */
+    for (bool is_first = true; rc == 0; is_first = false) {
+        if (r->n_looked_for == r->n_live && r->n_settled == req->attempts.n)
+            return 0;
+        if (!is_first && turn_is_full(r->sv))
+            return 1;
+        if (r->n_looked_for < r->n_live) {
+            rc = look_for(r, r->live[r->n_looked_for++], e);
+        } else {
+            struct held h = listed[r->n_settled++];
+
+            h.started_at = by_our_clock(h.started_at, ahead_ms);
+            rc = settle_held(r, &h, e);
+        }
+    }
+    return rc;
 }
 
 /* A registration, which counts once it is committed. */
@@ -337,52 +344,89 @@ static int pilot_start(struct server *sv, struct conn *c, int64_t worker, struct
     return rc < 0 ? -1 : 0;
 }
 
-int handle_register(struct server *sv, struct ask *ask, const void *request, void *reply,
-                    struct err *e)
+static int check_worker(const struct msg_register *req, struct err *e)
 {
-    const struct msg_register *req = request;
-    struct msg_registered *rep = reply;
-    const struct held *held = req->attempts.items;
-    struct msg_register said = *req;
-    struct registering r = { .sv = sv };
-    struct registration *n;
-    int64_t ahead_ms = clock_ahead_ms(sv, req->said_at);
-
     if (!path_is_portable_name(req->node))
         return err_set(e, ERR_USAGE, "a node cannot be called '%.80s'", req->node);
     if (node_kind_parse(req->kind) < 0)
         return err_set(e, ERR_USAGE, "node %s: a worker cannot be a '%.80s'", req->node, req->kind);
     if (token_is_zero(&req->worker) || token_is_zero(&req->incarnation) || req->boot_id[0] == '\0')
         return err_set(e, ERR_USAGE, "node %s: its identity is missing", req->node);
-    r.worker = worker_save(sv, ask->conn, req, e);
-    if (r.worker < 0 || (ask->conn->pilot != 0 && pilot_start(sv, ask->conn, r.worker, e) < 0))
-        return -1;
-    r.stop = arena_alloc(ask->arena, req->attempts.n * sizeof *r.stop);
-    /* On a connection that has registered before, a hand may still be on its way. */
-    if (ask->conn->worker != r.worker && find_missing(&r, &req->attempts, ask->arena, e) < 0)
-        return -1;
-    for (size_t i = 0; i < req->attempts.n; i++) {
-        struct held h = held[i];
+    return 0;
+}
 
-        h.started_at = by_our_clock(h.started_at, ahead_ms);
-        if (settle_held(&r, &h, e) < 0)
+/* NULL with e set. */
+static struct registering *registering_begin(struct server *sv, struct ask *ask,
+                                             const struct msg_register *req, struct err *e)
+{
+    struct registering *r = arena_alloc(ask->arena, sizeof *r);
+
+    *r = (struct registering){ .sv = sv, .n_held = req->attempts.n };
+    r->worker = worker_row_save(sv, ask->conn, req, e);
+    if (r->worker < 0 || (ask->conn->pilot != 0 && pilot_start(sv, ask->conn, r->worker, e) < 0))
+        return NULL;
+    r->stop = arena_alloc(ask->arena, r->n_held * sizeof *r->stop);
+    /* Each item begins with its token, so a sorted copy can be searched by token. */
+    r->held = arena_alloc(ask->arena, r->n_held * sizeof *r->held);
+    if (r->n_held > 0)
+        memcpy(r->held, req->attempts.items, r->n_held * sizeof *r->held);
+    qsort(r->held, r->n_held, sizeof *r->held, compare_tokens);
+    /* On a connection that has registered before, a hand may still be on its way. */
+    if (ask->conn->worker != r->worker && load_live(r, ask->arena, e) < 0)
+        return NULL;
+    return r;
+}
+
+/* The registration goes on in a later turn: until then the worker's lease must not run out (lease.c). */
+static void go_on(struct server *sv, void *context)
+{
+    (void)sv;
+    free(context);
+}
+
+int handle_register(struct server *sv, struct ask *ask, const void *request, void *reply,
+                    struct err *e)
+{
+    const struct msg_register *req = request;
+    struct msg_registered *rep = reply;
+    struct msg_register said = *req;
+    struct registering *r = ask->kept;
+    struct registration *n;
+    int rc;
+
+    if (r == NULL) {
+        if (check_worker(req, e) < 0)
             return -1;
+        ask->kept = r = registering_begin(sv, ask, req, e);
     }
-    if (tally_flush(sv, &r.tally, e) < 0 || recall_at_registration(sv, ask->conn, r.worker, e) < 0)
+    if (r == NULL)
         return -1;
-    said.attempts = (struct list){ 0 };
+    r->sv = sv;
+    r->tally = (struct tally){ 0 };
     n = mem_alloc(sizeof *n);
-    *n = (struct registration){ .sv = sv,
-                                .conn = ask->conn->number,
-                                .worker = r.worker,
-                                .arena = arena_create(),
-                                .n_attempts = req->attempts.n };
+    *n = (struct registration){
+        .sv = sv, .conn = ask->conn->number, .worker = r->worker, .n_attempts = req->attempts.n
+    };
+    ask->conn->registering = r->worker;
+    rc = settle_attempts(r, req, e);
+    if (rc >= 0 && tally_flush(sv, &r->tally, e) < 0)
+        rc = -1;
+    if (rc == 0)
+        rc = recall_at_registration(sv, ask->conn, r->worker, e);
+    if (rc < 0) {
+        registration_drop(n);
+        return -1;
+    }
+    if (rc == 1) {
+        turn_after_with(sv, go_on, registration_drop, n);
+        return HANDLER_GOES_ON;
+    }
+    said.attempts = (struct list){ 0 };
+    n->arena = arena_create();
     n->said = schema_copy(proto.messages[MSG_REGISTER].schema, &said, n->arena);
-    /* Set at once: the worker's lease must not run out within this turn (lease.c). */
-    ask->conn->registering = r.worker;
     turn_after_with(sv, take_over, registration_drop, n);
     rep->lease_ms = sv->conf.lease_ms;
-    rep->stop = (struct list){ r.stop, r.n_stop };
+    rep->stop = (struct list){ r->stop, r->n_stop };
     return 0;
 }
 

@@ -7,8 +7,13 @@
 #include "common/base/log.h"
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
+#include "server/conn/conn_user.h"
 
-enum { ANSWER_MAX_BYTES = FRAME_MAX_BYTES - 1024, FORGET_AT_ONCE = 1000 };
+enum {
+    ANSWER_MAX_BYTES = FRAME_MAX_BYTES - 1024,
+    FORGET_AT_ONCE = 1000,
+    LOOK_FOR_MORE_EVERY = 1000 /* kept answers of a user */
+};
 
 static const handler_fn handlers[MSG_COUNT] = {
 #define X(constant, number, name, ...) [constant] = handle_##name,
@@ -62,7 +67,27 @@ int dispatch_forget_requests(struct server *sv, int64_t unused, struct err *e)
     return n < 0 ? -1 : n == FORGET_AT_ONCE;
 }
 
+int dispatch_forget_more(struct server *sv, int64_t uid, struct err *e)
+{
+    int n = db_run(sv->db, e, SQL_REQUESTS_FORGET_MORE, "iii", uid, (int64_t)REQUESTS_KEPT,
+                   (int64_t)FORGET_AT_ONCE);
+
+    return n < 0 ? -1 : n == FORGET_AT_ONCE;
+}
+
 /* ---- calling ---- */
+
+static int keep_answer(struct server *sv, const struct unfinished *u, const struct buf *answer,
+                       struct err *e)
+{
+    const struct envelope *m = &u->envelope;
+    struct conn_user *user = u->ask.conn->shared;
+
+    if (++user->kept_answers % LOOK_FOR_MORE_EVERY == 0)
+        turn_add_work(sv->turn, dispatch_forget_more, (int64_t)user->uid);
+    return db_run(sv->db, e, SQL_REQUEST_KEEP, "tiiib", &m->id, (int64_t)user->uid, turn_now_ms(sv),
+                  (int64_t)m->type, buf_bytes(answer));
+}
 
 /*
  * Runs the handler, unless the request was answered before and that answer was kept.  Answers to
@@ -113,8 +138,7 @@ static int call_handler(struct server *sv, void *context, struct err *e)
     if (answer.n > ANSWER_MAX_BYTES)
         rc = err_set(e, ERR_INTERNAL, "the answer would be larger than a frame; ask for less");
     else if (is_kept)
-        rc = db_run(sv->db, e, SQL_REQUEST_KEEP, "tiiib", &m->id, uid, turn_now_ms(sv),
-                    (int64_t)m->type, buf_bytes(&answer));
+        rc = keep_answer(sv, u, &answer, e);
     if (rc >= 0)
         conn_answer(c, type, m->seq, &answer);
     else

@@ -15,7 +15,8 @@
 
 #include "server/conn/handler.h"
 
-enum { REQUESTS_KEPT_MS = 7 * 24 * 3600 * 1000 };
+/* For so long, and of each user so many, the newest. */
+enum { REQUESTS_KEPT_MS = 7 * 24 * 3600 * 1000, REQUESTS_KEPT = 20000 };
 
 /* Keeps the arena, and puts a new one in its place, when the handler has more to do. */
 void dispatch_message(struct server *sv, struct conn *c, const struct envelope *m,
@@ -29,5 +30,7 @@ void dispatch_forget(struct conn *c);
 
 /* Work for a turn: drops kept answers older than REQUESTS_KEPT_MS, some at a time. */
 int dispatch_forget_requests(struct server *sv, int64_t unused, struct err *e);
+/* The same of the user's that are more than REQUESTS_KEPT. */
+int dispatch_forget_more(struct server *sv, int64_t uid, struct err *e);
 
 #endif

@@ -13,6 +13,7 @@
 #include "server/pilot/pilots.h"
 #include "server/queue/assign.h"
 #include "server/queue/subscribe.h"
+#include "server/queue/worker_rows.h"
 
 enum {
     LONG_TURN_MS = 100, /* a turn of this length is logged */
@@ -222,6 +223,7 @@ static void on_check(uv_check_t *check)
 static void on_hour(uv_timer_t *timer)
 {
     turn_add_work(timer->data, dispatch_forget_requests, 0);
+    turn_add_work(timer->data, worker_rows_forget, 0);
 }
 
 struct turn *turn_create(struct server *sv, struct err *e)

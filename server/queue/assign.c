@@ -14,6 +14,7 @@
 #include "server/queue/passed_env.h"
 #include "server/queue/rows.h"
 #include "server/queue/sched.h"
+#include "server/queue/worker_rows.h"
 
 _Static_assert((int)BATCH_MAX <= (int)HAND_MAX, "a batch fits into a hand");
 
@@ -23,6 +24,7 @@ struct pass {
     struct sched_worker *workers;
     struct conn **conns; /* of each worker */
     const char **nodes;  /* node name of each worker */
+    int64_t *held;       /* of each worker: attempts that it has not ended */
     size_t n_workers;
     struct sched_sweep *sweeps;
     int64_t *batches;                /* of each sweep: jobs to a process */
@@ -50,9 +52,23 @@ static void *grow(struct arena *a, void *items, size_t n, size_t item_bytes)
 
 /* ---- gather ---- */
 
+/* Whether the worker is registering on another connection: what it were given on this one would be
+ * missed by neither of them. */
+static bool is_registering_anew(struct server *sv, int64_t worker)
+{
+    for (struct conn *c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number))
+        if (c->registering == worker)
+            return true;
+    return false;
+}
+
 static int gather_workers(struct pass *p, struct err *e)
 {
+    bool is_any_registering = false;
     int rc = 0;
+
+    for (struct conn *c = conn_after(p->sv, 0); c != NULL; c = conn_after(p->sv, c->number))
+        is_any_registering |= c->registering != 0;
 
     for (struct conn *c = conn_after(p->sv, 0); c != NULL && rc >= 0;
          c = conn_after(p->sv, c->number)) {
@@ -61,7 +77,8 @@ static int gather_workers(struct pass *p, struct err *e)
 
         /* A worker that registers in this turn may offer something else once that is committed,
          * after which the scheduler runs again. */
-        if (c->worker == 0 || c->is_retiring || c->registering != 0)
+        if (c->worker == 0 || c->is_retiring || c->registering != 0 ||
+            (is_any_registering && is_registering_anew(p->sv, c->worker)))
             continue;
         s = db_ask(p->sv->db, SQL_SCHED_WORKER, "i", c->worker);
         rc = stmt_step(s, e);
@@ -224,6 +241,7 @@ static int gather_loads(struct pass *p, struct err *e)
     struct stmt *s = db_ask(p->sv->db, SQL_SCHED_LOADS, "");
     int rc;
 
+    p->held = arena_alloc(p->arena, p->n_workers * sizeof *p->held);
     while ((rc = stmt_step(s, e)) == 1) {
         int64_t worker = stmt_int(s, 0), batch = 1;
         struct sched_load l = { .sweep_id = stmt_int(s, 1),
@@ -234,6 +252,7 @@ static int gather_loads(struct pass *p, struct err *e)
             l.worker++;
         if (l.worker == p->n_workers)
             continue;
+        p->held[l.worker] += l.jobs;
         while (l.sweep < p->n_sweeps && p->sweeps[l.sweep].id != l.sweep_id)
             l.sweep++;
         if (l.sweep == p->n_sweeps)
@@ -404,7 +423,11 @@ static int sweep_work_load(struct pass *p, size_t number, const struct sweep_wor
     return 1;
 }
 
-/* Gives a worker at most HAND_MAX jobs of a sweep.  Returns how many processes, -1 with e set. */
+/* Any number of processors may be claimed, and when a worker registers all that it holds is looked at. */
+enum { HELD_MAX = 20000 };
+
+/* Gives a worker at most HAND_MAX jobs of a sweep, and none if it holds very many already.  Returns
+ * how many processes, -1 with e set. */
 static int64_t deal(struct pass *p, const struct sched_hand *h, int64_t processes, struct err *e)
 {
     struct conn *c = p->conns[h->worker]; // NOLINT(*NullDereference): a hand is of a worker
@@ -418,6 +441,8 @@ static int64_t deal(struct pass *p, const struct sched_hand *h, int64_t processe
     struct msg_hand hand;
     int rc = sweep_work_load(p, h->sweep, &work, e);
 
+    if (rc > 0 && p->held[h->worker] >= HELD_MAX)
+        return 0;
     if (rc > 0 && take_head(p, sweep, max, queued, &taken, e) < 0)
         return -1;
     if (taken == 0)
@@ -432,7 +457,9 @@ static int64_t deal(struct pass *p, const struct sched_hand *h, int64_t processe
         n += size;
     }
     p->is_cut |= n < taken;
-    if (db_run(p->sv->db, e, SQL_SWEEP_HANDED, "iii", sweep, (int64_t)n, turn_now_ms(p->sv)) < 0)
+    p->held[h->worker] += (int64_t)n;
+    if (db_run(p->sv->db, e, SQL_SWEEP_HANDED, "iii", sweep, (int64_t)n, turn_now_ms(p->sv)) < 0 ||
+        worker_row_used(p->sv, c->worker, e) < 0)
         return -1;
     for (size_t i = 0; i < n; i++)
         assignments[i] = queued[i].assignment;

@@ -353,6 +353,45 @@ static void old_answers_are_forgotten_and_new_ones_kept(void **state)
     fixture_close(f);
 }
 
+static int make_many(struct server *sv, int64_t n, struct err *e)
+{
+    struct bytes answer = { (const uint8_t *)"x", 1 };
+    struct token id;
+
+    for (int64_t i = 0; i < n; i++) {
+        token_make(&id);
+        if (db_run(sv->db, e, SQL_REQUEST_KEEP, "tiiib", &id, (int64_t)geteuid(),
+                   turn_now_ms(sv) - 1000, (int64_t)MSG_CANCEL, answer) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void of_one_user_the_newest_answers_are_kept(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+    struct msg_submitted done = submit_all(p, submit_of("demo", 1), 1, 5);
+    struct token first, id;
+
+    (void)state;
+    turn_add_work(f->sv.turn, make_many, REQUESTS_KEPT);
+    fixture_settle(f);
+    token_make(&first);
+    assert_int_equal(cancel_as(p, &first, done.sweep), 5);
+    /* It is looked for those that are too many now and then. */
+    for (int i = 0; i < 1000; i++) {
+        token_make(&id);
+        cancel_as(p, &id, done.sweep);
+    }
+    fixture_settle(f);
+    assert_in_range(db_run(f->sv.db, NULL, SQL_REQUESTS_FORGET, "ii", turn_now_ms(&f->sv) + 1000,
+                           (int64_t)2 * REQUESTS_KEPT),
+                    REQUESTS_KEPT, REQUESTS_KEPT + 10);
+    peer_close(p);
+    fixture_close(f);
+}
+
 /* ---- one fails, the others do not ---- */
 
 static int64_t count_in_state(struct peer *p, int64_t sweep, const char *name)
@@ -725,6 +764,7 @@ int main(void)
         cmocka_unit_test(a_request_id_is_for_one_kind_of_request),
         cmocka_unit_test(numbers_of_a_newer_ludwigd_are_refused),
         cmocka_unit_test(old_answers_are_forgotten_and_new_ones_kept),
+        cmocka_unit_test(of_one_user_the_newest_answers_are_kept),
         cmocka_unit_test(what_fails_leaves_nothing_and_the_others_go_through),
         cmocka_unit_test(work_runs_once_with_its_effects),
         cmocka_unit_test(work_that_is_not_done_is_called_again),

@@ -5,6 +5,8 @@
 
 #include "tests/unit/server_player.h"
 
+#include "server/loop/turn_run.h"
+
 enum { SERVICE = 4000000 }; /* without a name, so that it is called by its number */
 
 static const char *const worker_users[] = { "user4000000" };
@@ -138,6 +140,101 @@ static void a_registration_that_is_not_committed_changes_nothing(void **state)
     fixture_close(f);
 }
 
+/* ---- a registration with very many attempts ---- */
+
+static int64_t turns(const struct fixture *f)
+{
+    return turn_stats(f->sv.turn).turns;
+}
+
+/* The server reads while it is sent: it is larger than what a socket holds. */
+static void send_large(struct peer *p, int type, const void *body)
+{
+    struct buf frame = { 0 };
+
+    assert_int_equal(message_add(&frame, &proto, type, ++p->wire.seq, 0, NULL, body, NULL), 0);
+    for (size_t sent = 0; sent < frame.n; fixture_turn(p->f)) {
+        ssize_t n = send(p->wire.fd, frame.bytes + sent, frame.n - sent, MSG_DONTWAIT);
+
+        sent += n > 0 ? (size_t)n : 0;
+    }
+    buf_free(&frame);
+}
+
+static void a_worker_that_lists_very_many_attempts_holds_nobody_up(void **state)
+{
+    enum { MANY = 60000 };
+    struct fixture *f = fixture_open();
+    struct peer *w = peer_connect(f), *other = client_connect(f);
+    struct held *held = mem_alloc(MANY * sizeof *held);
+    struct msg_register reg = {
+        .boot_id = "boot", .node = "n1", .kind = "node", .cpus_milli = 1000
+    };
+    struct msg_registered answer;
+    struct msg_get_nodes nodes = { 0 };
+    struct envelope m;
+    int64_t before;
+    int between = 0;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        token_make(&held[i].token);
+        held[i].state = ATTEMPT_RUNNING;
+        held[i].started_at = 1;
+    }
+    reg.attempts = (struct list){ held, MANY };
+    token_make(&reg.worker);
+    token_make(&reg.incarnation);
+    peer_hello(w, "ludwig-worker");
+    before = turns(f);
+    send_large(w, MSG_REGISTER, &reg);
+    while (peer_look(w, &m) == 2) {
+        peer_ask(other, MSG_GET_NODES, &nodes, NULL);
+        between++;
+        assert_true(w->conn->unfinished == NULL || w->conn->registering != 0);
+    }
+    assert_int_equal(m.type, MSG_REGISTERED);
+    read_body(w, &m, &answer);
+    assert_int_equal(answer.stop.n, MANY);
+    assert_true(between > 1);
+    assert_true(turns(f) - before > 2);
+    assert_int_equal(w->conn->registering, 0);
+    assert_int_not_equal(w->conn->worker, 0);
+    free(held);
+    peer_close(other);
+    peer_close(w);
+    fixture_close(f);
+}
+
+/* Its jobs never arrived: they are queued again, some in each turn, and given to it anew once it is
+ * registered. */
+static void very_many_attempts_that_a_worker_does_not_have_are_taken_back_in_steps(void **state)
+{
+    enum { MANY = 1400 };
+    struct scene *s = scene_open();
+    struct player *w = &s->w;
+    struct peer *old;
+    size_t n_first;
+    int64_t before;
+
+    (void)state;
+    s->sweep = submit_all(s->client, submit_of("p", 2), 1, MANY / 2).sweep;
+    join(s->f, w, "n1", MANY);
+    n_first = w->n_hand;
+    assert_int_equal(n_first, MANY);
+    old = w->peer;
+    w->n_hand = 0;
+    before = turns(s->f);
+    join(s->f, w, "n1", MANY);
+    assert_true(turns(s->f) - before > 2);
+    /* The other connection is dead, and was given nothing meanwhile. */
+    assert_int_equal(w->n_hand, MANY);
+    assert_int_equal(sweep_of(s->client, s->sweep).jobs.queued, MANY);
+    wire_close(&old->wire);
+    free(old);
+    tear_down((void *[]){ s });
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -146,6 +243,8 @@ int main(void)
         cmocka_unit_test(who_can_publish_its_own_alone_is_given_its_own_alone),
         cmocka_unit_test(a_worker_of_unknown_memory_is_given_jobs_that_name_theirs),
         cmocka_unit_test(a_worker_that_registers_twice_within_a_turn_is_one),
+        cmocka_unit_test(a_worker_that_lists_very_many_attempts_holds_nobody_up),
+        cmocka_unit_test(very_many_attempts_that_a_worker_does_not_have_are_taken_back_in_steps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
