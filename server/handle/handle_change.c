@@ -7,6 +7,7 @@
 #include "common/base/log.h"
 #include "common/base/path.h"
 #include "server/base/turn.h"
+#include "server/base/user_limit.h"
 #include "server/conn/conn.h"
 #include "server/conn/handler.h"
 #include "server/conn/permission.h"
@@ -34,6 +35,7 @@ struct change {
     bool is_whole_all;     /* `whole` changes its jobs, too */
     /* For a whole sweep, after its jobs; 1 to be called again; NULL: nothing. */
     int (*last)(struct server *sv, int64_t sweep, struct err *e);
+    bool queues; /* it adds to the jobs that are queued, of which a user may have so many */
     struct tally tally;
 };
 
@@ -84,12 +86,23 @@ static int change_target(struct server *sv, struct ask *ask, struct change *chan
     return 1;
 }
 
+/* Whether there are not too many now.  n_before: queued in the turns before.  An admin may queue
+ * others' jobs. */
+static int check_queued(struct server *sv, const struct conn *c, int64_t n_before, struct err *e)
+{
+    const struct user_limit queued = user_limit_queued(sv);
+
+    if (c->is_admin || user_limit_check(sv, c->uid, &queued, 0, e) == 0)
+        return 0;
+    return n_before == 0 ? -1 : err_wrap(e, "%" PRId64 " jobs are queued again; then", n_before);
+}
+
 /* Changes nothing if the asker may not change one of the targets. */
 static int change_jobs(struct server *sv, struct ask *ask, struct change change,
                        const struct list *targets, struct msg_changed *rep, struct err *e)
 {
     const struct target *items = targets->items;
-    int64_t *at = &ask->progress[TARGET];
+    int64_t *at = &ask->progress[TARGET], changed_before;
     int rc = 0;
 
     for (size_t i = 0; *at == 0 && ask->progress[LAST_NO] == 0 && i < targets->n; i++) {
@@ -99,6 +112,7 @@ static int change_jobs(struct server *sv, struct ask *ask, struct change change,
             return err_set(e, ERR_USAGE, "jobs %" PRId64 " to %" PRId64, items[i].first,
                            items[i].last);
     }
+    changed_before = ask->progress[CHANGED];
     for (; (size_t)*at < targets->n; ++*at) {
         rc = check_target(sv, ask, &items[*at], e);
         if (rc == 0)
@@ -108,6 +122,9 @@ static int change_jobs(struct server *sv, struct ask *ask, struct change change,
         ask->progress[LAST_NO] = 0;
     }
     if (rc >= 0 && tally_flush(sv, &change.tally, e) < 0)
+        rc = -1;
+    if (rc >= 0 && change.queues && ask->progress[CHANGED] > changed_before &&
+        check_queued(sv, ask->conn, changed_before, e) < 0)
         rc = -1;
     if (rc == 0) {
         rep->jobs = ask->progress[CHANGED];
@@ -154,7 +171,9 @@ int handle_retry(struct server *sv, struct ask *ask, const void *request, void *
                  struct err *e)
 {
     const struct msg_retry *req = request;
-    struct change change = { .event = "retry", .change = job_retry, .next = SQL_JOB_NEXT };
+    struct change change = {
+        .event = "retry", .change = job_retry, .next = SQL_JOB_NEXT, .queues = true
+    };
     const char *const *name = req->states.items;
 
     /* The states named, as bits; none named: all states of jobs that run again. */

@@ -10,6 +10,7 @@
 #include "common/base/units.h"
 #include "server/base/nodes.h"
 #include "server/base/turn.h"
+#include "server/base/user_limit.h"
 #include "server/conn/conn.h"
 #include "server/conn/handler.h"
 #include "server/conn/permission.h"
@@ -225,9 +226,9 @@ static int user_load(struct why *to, uid_t uid, struct user_load *h, struct err 
     return 0;
 }
 
-/* what: one of them, "GPU". */
-static void say_limit(struct why *to, struct wanted *w, const char *what, int64_t has_milli,
-                      int64_t needs_milli, int64_t limit_milli)
+/* what: one of them, "GPU"; key: of limits: in ludwigd.yaml. */
+static void say_limit(struct why *to, struct wanted *w, const char *what, const char *key,
+                      int64_t has_milli, int64_t needs_milli, int64_t limit_milli)
 {
     char *name;
 
@@ -236,11 +237,12 @@ static void say_limit(struct why *to, struct wanted *w, const char *what, int64_
     w->is_limited = true;
     name = mem_printf("%s%s", what, has_milli == 1000 ? "" : "s");
     if (has_milli == limit_milli)
-        why_say(to, "%s already has %g %s, the limit per user", w->user, (double)has_milli / 1000,
-                name);
+        why_say(to, "%s already has %g %s, the limit per user (limits: %s in ludwigd.yaml)",
+                w->user, (double)has_milli / 1000, name, key);
     else
-        why_say(to, "%s already has %g %s, and the limit per user is %g", w->user,
-                (double)has_milli / 1000, name, (double)limit_milli / 1000);
+        why_say(to,
+                "%s already has %g %s, and the limit per user is %g (limits: %s in ludwigd.yaml)",
+                w->user, (double)has_milli / 1000, name, (double)limit_milli / 1000, key);
     free(name);
 }
 
@@ -261,9 +263,12 @@ static int say_users(struct why *to, struct wanted *w, struct err *e)
 
     if (rc < 0)
         return -1;
-    say_limit(to, w, "GPU", own.gpus_milli, w->gpus_milli, conf->gpus_per_user_milli);
-    say_limit(to, w, "CPU", own.cpus_milli, w->cpus_milli, conf->cpus_per_user_milli);
-    say_limit(to, w, "running job", 1000 * own.jobs, 1000, 1000 * conf->jobs_per_user);
+    say_limit(to, w, "GPU", "gpus_per_user", own.gpus_milli, w->gpus_milli,
+              conf->gpus_per_user_milli);
+    say_limit(to, w, "CPU", "cpus_per_user", own.cpus_milli, w->cpus_milli,
+              conf->cpus_per_user_milli);
+    say_limit(to, w, "running job", "jobs_per_user", 1000 * own.jobs, 1000,
+              1000 * conf->jobs_per_user);
     for (struct conn *c = conn_after(to->sv, 0); c != NULL; c = conn_after(to->sv, c->number)) {
         int64_t cpus_milli = 0, gpus_milli = 0;
 
@@ -444,8 +449,18 @@ int why_nobody(struct server *sv, int64_t sweep, struct arena *a, const char **n
     return 0;
 }
 
+/* Tells that a retry is refused now, as its user may have no more jobs queued. */
+static void say_if_full(struct why *to, uid_t owner)
+{
+    const struct user_limit queued = user_limit_queued(to->sv);
+    struct err full = { 0 };
+
+    if (user_limit_check(to->sv, owner, &queued, 1, &full) < 0 && full.kind == ERR_BUSY)
+        why_say(to, "a retry is refused now: %s", full.text);
+}
+
 static int say_all(struct why *to, const struct msg_ask_why *req, const struct job_info *job,
-                   bool is_held, struct err *e)
+                   uid_t owner, bool is_held, struct err *e)
 {
     const char *node = job->node != NULL ? job->node : "its node";
 
@@ -475,9 +490,11 @@ static int say_all(struct why *to, const struct msg_ask_why *req, const struct j
         if (job->run_path != NULL)
             why_say(to, "what it left: %s", job->run_path);
         why_say(to, "ludwig retry %s runs it again", job->job);
+        say_if_full(to, owner);
         break;
     case JOB_CANCELLED:
         why_say(to, "it was cancelled; ludwig retry %s runs it again", job->job);
+        say_if_full(to, owner);
         break;
     default:
         why_say(to, "it is %s; its files: %s", job_state_names[job->state], job->run_path);
@@ -527,7 +544,8 @@ int handle_ask_why(struct server *sv, struct ask *ask, const void *request, void
         return err_set(e, ERR_NOT_FOUND, "there is no job %" PRId64 ".%" PRId64, req->sweep,
                        req->job);
     if (rc < 0 || row_job(sv, info.project, job, ask->arena, &rep->job, &size_bytes, e) < 0 ||
-        say_all(&to, req, &rep->job, held != 0, e) < 0 || why_earlier(&to, job, &rep->job, e) < 0)
+        say_all(&to, req, &rep->job, (uid_t)owner, held != 0, e) < 0 ||
+        why_earlier(&to, job, &rep->job, e) < 0)
         return -1;
     rep->lines = (struct list){ to.lines, to.n };
     return 0;

@@ -652,6 +652,42 @@ static void of_a_group_everybody_drains_their_own(void **state)
     scene_close(s);
 }
 
+/* An admin may queue whatever there is. */
+static void no_more_are_retried_than_a_user_may_have_queued(void **state)
+{
+    struct scene *s = scene_of(10, false);
+    const char *cancelled = "cancelled";
+    struct target target = whole(s);
+    struct msg_retry body = { .targets = { &target, 1 }, .states = { &cancelled, 1 } };
+    struct msg_ask_why ask = { .sweep = s->sweep, .job = 1 };
+    struct msg_why why;
+    const char *const *lines;
+    bool is_said = false;
+
+    (void)state;
+    for (int64_t no = 1; no <= 10; no++)
+        cancel(s->client, s->sweep, no);
+    s->f->sv.conf.queued_jobs = 6;
+    s->client->conn->is_admin = false;
+    assert_non_null(strstr(peer_refused(s->client, MSG_RETRY, &body, ERR_BUSY),
+                           "one user may have 6 (limits: queued_jobs in ludwigd.yaml)"));
+    assert_int_equal(sweep_of(s->client, s->sweep).jobs.queued, 0);
+    target = jobs(s, 1, 6);
+    peer_ask(s->client, MSG_RETRY, &body, NULL);
+    ask.job = 7;
+    peer_ask(s->client, MSG_ASK_WHY, &ask, &why);
+    lines = why.lines.items;
+    for (size_t i = 0; i < why.lines.n; i++)
+        is_said |= strstr(lines[i], "a retry is refused now: you have 6 jobs queued") != NULL;
+    assert_true(is_said);
+    target = jobs(s, 7, 7);
+    peer_refused(s->client, MSG_RETRY, &body, ERR_BUSY);
+    s->client->conn->is_admin = true;
+    peer_ask(s->client, MSG_RETRY, &body, NULL);
+    assert_int_equal(sweep_of(s->client, s->sweep).jobs.queued, 7);
+    scene_close(s);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -682,6 +718,7 @@ int main(void)
         cmocka_unit_test(a_name_nobody_knows_is_refused_with_the_nearest_and_changes_nothing),
         cmocka_unit_test(only_admins_and_the_workers_own_user_drain_it),
         cmocka_unit_test(of_a_group_everybody_drains_their_own),
+        cmocka_unit_test(no_more_are_retried_than_a_user_may_have_queued),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -590,7 +590,8 @@ static void a_job_that_a_limit_of_its_user_keeps_waiting_is_told_so(void **state
     f->sv.conf.jobs_per_user = 1;
     ask.sweep = submit_all(p, submit_of("demo", 1), 1, 2).sweep;
     peer_ask(p, MSG_ASK_WHY, &ask, &why);
-    assert_true(is_said(&why, " already has 1 running job, the limit per user"));
+    assert_true(
+        is_said(&why, " already has 1 running job, the limit per user (limits: jobs_per_user"));
     assert_true(is_said(&why, "n1: there is room, but for that limit"));
     assert_false(is_said(&why, "about to be handed out"));
     peer_close(w);
