@@ -264,6 +264,11 @@ struct file_conn *file_conn_next(struct file_conn *c)
     return c->next;
 }
 
+size_t file_conn_waiting_bytes(const struct file_conn *c)
+{
+    return c->up.n + c->down.n;
+}
+
 /* ---- a visit ---- */
 
 void file_conn_take(struct file_conn *c, const struct visit_conn *got)
@@ -345,7 +350,7 @@ void file_conn_prepare(struct file_conn *c, struct visit *v)
             add_reply(c, v);
         for (; c->n_dropped + FILE_REQUEST_AHEAD < c->n_read; c->n_dropped++)
             file_request_reply_name(visit_add_out_drop(v), c->box->uid, &c->token, c->n_dropped);
-        if (!c->has_last && c->up.n <= UP_MAX_BYTES)
+        if (!c->has_last && c->up.n <= UP_MAX_BYTES && !c->box->is_full)
             visit_add_conn(v, &c->token, c, c->n_read,
                            (size_t)(FILE_REQUEST_AHEAD - (c->n_read - c->n_replied)));
         wait_for_events(c);

@@ -365,12 +365,17 @@ static void begin_work(struct inbox *in)
 
 static void start_visit(struct inbox *in, struct box *b)
 {
+    int64_t most = in->sv->conf.buffered_bytes;
     struct visit *v = &in->visit;
+    size_t waiting = 0;
 
     in->visited = b;
     v->uid = b->uid;
     v->lists = b->wants_list;
     b->wants_list = false;
+    for (struct file_conn *c = b->conns; c != NULL; c = file_conn_next(c))
+        waiting += file_conn_waiting_bytes(c);
+    b->is_full = most > 0 && waiting > (size_t)most;
     for (struct file_conn *c = b->conns; c != NULL; c = file_conn_next(c))
         file_conn_prepare(c, v);
     for (size_t i = 0; v->lists && i < b->n_dead && i < INBOX_DEAD_MAX; i++)

@@ -112,6 +112,7 @@ struct box {
     struct err refused; /* the last reason that was logged; kind ERR_NONE: the folder is trusted */
     struct file_conn *conns;
     size_t n_conns, n_over;
+    bool is_full;       /* too much of its requests and replies waits: no request is read */
     struct token *dead; /* the last INBOX_DEAD_MAX connections that are gone, in a ring */
     size_t n_dead;      /* how many there ever were */
     uint64_t rest_ms;   /* no visit before this time */
@@ -166,6 +167,8 @@ void file_conn_took_put(struct file_conn *c, const struct visit_put *put);
 /* Does what is due by the clock; returns when to call it again. */
 uint64_t file_conn_tick(struct file_conn *c);
 struct file_conn *file_conn_next(struct file_conn *c);
+/* Of requests that were not passed on yet, and for replies. */
+size_t file_conn_waiting_bytes(const struct file_conn *c);
 /* Frees connections whose last files the visit has removed. */
 void file_conn_bury(struct box *b);
 
