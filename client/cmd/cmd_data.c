@@ -13,6 +13,7 @@
 #include "client/term/table.h"
 #include "common/base/path.h"
 #include "common/base/units.h"
+#include "common/proto/layout.h"
 
 struct options {
     const char *project;
@@ -180,7 +181,7 @@ static int run_push(struct data *d, struct err *e)
 
     if (to.project == NULL)
         to.project = datasets_here(&d->sets, e);
-    else if (!path_is_portable_name(to.project) || to.project[0] == '.')
+    else if (!layout_is_project_name(to.project))
         return err_set(e, ERR_USAGE, "'%s' cannot be a project's name", to.project);
     paths = to.project != NULL ? real_paths(d, n, e) : NULL;
     if (paths == NULL)

@@ -15,6 +15,7 @@
 #include "common/base/utf8.h"
 #include "common/data/json.h"
 #include "common/data/template.h"
+#include "common/proto/layout.h"
 
 enum { PRIORITY_MAX = 1000, NODES_MAX = 1000, SPEC_MAX_BYTES = 16 * 1024 * 1024 };
 
@@ -548,7 +549,7 @@ static void check_all(struct yaml_keys_reader *r, const struct yaml_node *root)
         s->project = path_basename(s->folder);
     if (s->project == NULL && project == NULL)
         yaml_keys_error(r, root, "there is no 'project:'");
-    else if (s->project != NULL && (!path_is_portable_name(s->project) || s->project[0] == '.'))
+    else if (s->project != NULL && !layout_is_project_name(s->project))
         yaml_keys_error(r, project != NULL ? project : root,
                         "project: '%s' cannot be a folder on every system%s", s->project,
                         project != NULL ? "" : "; name it with 'project:'");

@@ -6,6 +6,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/base/path.h"
+
+bool layout_is_project_name(const char *name)
+{
+    return path_is_portable_name(name) && name[0] != '.' && name[0] != '-';
+}
+
 void layout_param_name(struct buf *out, int64_t param_no)
 {
     buf_printf(out, "param_%03" PRId64, param_no);

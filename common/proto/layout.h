@@ -17,6 +17,7 @@
 #ifndef LUDWIG_COMMON_PROTO_LAYOUT_H
 #define LUDWIG_COMMON_PROTO_LAYOUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/base/buf.h"
@@ -33,6 +34,8 @@
 /* In ~/.ssh/authorized_keys: ludwigd's lines end with this and its id. */
 #define LAYOUT_PILOT_KEY "ludwig-pilots:"
 
+/* Its folder lies among all others': no program hides it or takes it for an option. */
+bool layout_is_project_name(const char *name);
 void layout_param_name(struct buf *out, int64_t param_no); /* "param_003", growing beyond 999 */
 void layout_packs(struct buf *out, const char *project);   /* the folder of all trees */
 void layout_sweep(struct buf *out, const char *project, int64_t sweep);

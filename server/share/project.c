@@ -14,6 +14,7 @@
 #include "common/base/fs.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
+#include "common/proto/layout.h"
 #include "server/base/identity.h"
 #include "server/base/user_limit.h"
 #include "server/conn/handler.h"
@@ -27,7 +28,7 @@
 
 int project_check_name(const char *name, struct err *e)
 {
-    if (path_is_portable_name(name) && name[0] != '.')
+    if (layout_is_project_name(name))
         return 0;
     return err_set(e, ERR_USAGE,
                    "project '%s': no name that every system can show (letters, digits, - and _"

@@ -446,6 +446,8 @@ static void every_mistake_says_where_and_what(void **state)
           "f:1:10: project: 'a/b' cannot be a folder on every system" },
         { "project: .ludwig\ncommand: x\n",
           "f:1:10: project: '.ludwig' cannot be a folder on every system" },
+        { "project: -rf\ncommand: x\n",
+          "f:1:10: project: '-rf' cannot be a folder on every system" },
         { "project: CON\ncommand: x\n",
           "f:1:10: project: 'CON' cannot be a folder on every system" },
         { "project:\ncommand: x\n", "f:1:9: project: expected text, found nothing" },
