@@ -71,9 +71,9 @@ enum cache_state cache_open_tree(int cache_fd, struct cache_use *use)
         is_whole = !damage.top && damage.n == 0;
         free(damage.rows);
     }
-    if (is_whole)
-        r.head->use = RECORD_OPEN;
-    else if (r.head->is_shared)
+    /* The times of folders were taken down anew: until the damage is put right they say nothing. */
+    r.head->use = is_whole ? RECORD_OPEN : RECORD_DOUBTED;
+    if (!is_whole && r.head->is_shared)
         (void)meet_others(cache_fd, &use->tree, true);
     record_close(&r);
     cache_touch(cache_fd, &use->tree);

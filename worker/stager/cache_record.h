@@ -48,7 +48,7 @@ struct cache_row {
 enum record_use {
     RECORD_CLOSED,
     RECORD_OPEN,   /* jobs may be at it */
-    RECORD_DOUBTED /* files that it shares may have been changed in another tree */
+    RECORD_DOUBTED /* it is damaged, or files that it shares may have been changed in another tree */
 };
 
 struct record_head {
