@@ -107,7 +107,7 @@ static void leave_out_all(struct inputs *c, const struct spec *s, const char *sh
         if (s->list != NULL)
             leave_out(&out, c->arena, s->list);
         for (size_t i = 0; i < s->data.n; i++)
-            if (data[i].path != NULL)
+            if (data[i].path != NULL && data[i].files.n == 0)
                 leave_out(&out, c->arena, data[i].path);
     }
     plan->left_out = arena_alloc(c->arena, out.n * sizeof *out.paths);
@@ -164,13 +164,13 @@ uint64_t inputs_glance(const struct spec *s)
     uint64_t bytes = 0;
 
     for (size_t i = 0; i < s->data.n; i++)
-        if (data[i].path != NULL)
+        if (data[i].path != NULL && data[i].files.n == 0)
             bytes += inputs_glance_paths(&data[i].path, 1);
     return bytes;
 }
 
-/* path: NULL: the data lie on the share. */
-static void add_data(struct inputs *c, const char *path)
+/* path: NULL: the data lie on the share.  files: NULL, or what of the folder is taken. */
+static void add_data(struct inputs *c, const char *path, const struct list *files)
 {
     struct tree *t = &c->data[c->n_data++];
 
@@ -178,6 +178,11 @@ static void add_data(struct inputs *c, const char *path)
     if (path == NULL)
         return;
     t->plan = (struct walk_plan){ .top = arena_strdup(c->arena, path), .everything = true };
+    if (files != NULL && files->n > 0) {
+        t->plan.everything = false;
+        t->plan.named = files->items;
+        t->plan.n_named = files->n;
+    }
     c->trees[c->n_trees++] = t;
 }
 
@@ -206,14 +211,14 @@ void inputs_plan(struct inputs *c, const struct spec *s, const struct place *to)
     if (s->list != NULL && stat(s->list, &st) == 0)
         readers_add(&c->readers, &st);
     for (size_t i = 0; i < s->data.n; i++)
-        add_data(c, data[i].path);
+        add_data(c, data[i].path, &data[i].files);
 }
 
 void inputs_plan_paths(struct inputs *c, const char *const *paths, size_t n, const struct place *to)
 {
     begin_plan(c, to, n);
     for (size_t i = 0; i < n; i++)
-        add_data(c, paths[i]);
+        add_data(c, paths[i], NULL);
 }
 
 static void close_store(struct inputs *c)

@@ -30,7 +30,8 @@ enum { LINKS_BYTES_MAX = 8 * 1024 * 1024, LINK_BYTES = 56 };
 
 static char *index_path(const struct walk_plan *plan)
 {
-    char *key = mem_printf("%s %s", plan->rules != NULL ? "source" : "data", plan->top);
+    const char *kind = plan->rules != NULL ? "source" : plan->everything ? "data" : "files";
+    char *key = mem_printf("%s %s", kind, plan->top);
     char *path = cache_dir_path("index", key);
 
     free(key);

@@ -174,7 +174,8 @@ class Client:
         reuse           which jobs that are done need not run: "all", where nothing has changed
                         (this one, if None), "params", where the configuration has not, "none";
                         or what does not count as a change: {"ignore": ["README.md"]}
-        environment     "none", the folder of a venv or of conda's, or {"stage": ".venv"};
+        environment     "none", the folder of a venv or of conda's, {"stage": ".venv"} to bring it to
+                        nodes, or {"requirements": "requirements.txt"} to build it there;
                         None: the environment of this interpreter, if it has one
         modules         what `module load` loads before setup
         log             {"max": "100MiB"}: how much is kept of what a job prints

@@ -69,10 +69,14 @@ static int read_plan(struct yaml_keys_reader *r, const struct key *key,
 #define SCHEMA_LINKED                                                              \
     "\"type\": \"object\", \"propertyNames\": {\"not\": {\"const\": \"share\"}}, " \
     "\"additionalProperties\": {" SCHEMA_PATH "}"
+#define SCHEMA_WORDS SCHEMA_ONE_OR_ALL(SCHEMA_PATH, ", \"maxItems\": 100")
 #define SCHEMA_ENVIRONMENT                                                             \
     "\"anyOf\": [{" SCHEMA_PATH "}, {\"type\": \"object\", \"properties\": "           \
     "{\"path\": {" SCHEMA_PATH "}, \"stage\": {\"type\": [\"string\", \"boolean\"]}, " \
-    "\"decides\": {\"type\": \"boolean\"}}, \"additionalProperties\": false}, "        \
+    "\"decides\": {\"type\": \"boolean\"}, \"requirements\": {" SCHEMA_PATH "}, "      \
+    "\"uv\": {" SCHEMA_PATH "}, \"conda\": {" SCHEMA_PATH "}, "                        \
+    "\"python\": {" SCHEMA_PATH "}, \"options\": {" SCHEMA_WORDS "}, "                 \
+    "\"files\": {" SCHEMA_WORDS "}}, \"additionalProperties\": false}, "               \
     "{\"type\": \"null\"}]"
 #define SCHEMA_SETS \
     "\"type\": [\"array\", \"null\"], \"items\": {\"type\": \"object\", \"minProperties\": 1}"
@@ -219,7 +223,8 @@ const struct key spec_keys[] = {
       .read = spec_read_environment,
       .help =
           "the folder of a venv or of conda's or pixi's environment, or none; without it: what is "
-          "active at submit. {stage: PATH} brings it to the nodes",
+          "active at submit. {stage: PATH} brings it to the nodes; {requirements: FILE}, {uv: FILE} or "
+          "{conda: FILE} has each node build it once",
       .schema = SCHEMA_ENVIRONMENT },
     { .name = "modules",
       .type = KEY_STRS,

@@ -18,6 +18,7 @@ struct spec_data {
     const char *name;
     const char *share; /* path on the share, if it lies there already, and path is NULL; or NULL */
     const char *link;  /* as data_entry has it */
+    struct list files; /* const char *: only these below path; none: all of it */
 };
 
 /* When jobs that are done already count as the same. */
@@ -31,6 +32,13 @@ struct spec_environment {
     const char *path; /* absolute; NULL: the one that is active here, if there is one */
     bool is_staged;   /* nodes get a copy */
     bool decides;     /* a job done in another one is another job */
+    const char
+        *tool; /* that builds it on each node, as struct environment has it; NULL: none does */
+    const char *file; /* absolute: what it is built from, */
+    struct list
+        files; /* const char *, below the sweep file's folder: and what goes along with that */
+    const char *interpreter; /* that builds it; NULL: the tool's own choice */
+    struct list options;     /* const char *: further ones of the tool */
 };
 
 struct spec {

@@ -98,9 +98,8 @@ static int read_local(struct yaml_keys_reader *r, const char *key, const struct 
     char *expanded = path_expand_home(plain_path(r->arena, text));
     char *path = expanded[0] == '/' ? mem_strdup(expanded) : path_join(folder_of(r), expanded);
 
-    to->path = arena_strdup(r->arena, path);
+    *to = (struct spec_data){ .path = arena_strdup(r->arena, path) };
     to->name = path_basename(to->path);
-    to->share = to->link = NULL;
     free(path);
     free(expanded);
     if (!path_is_portable_name(to->name))
@@ -120,8 +119,7 @@ static int read_shared(struct yaml_keys_reader *r, const char *key, const struct
     if (!is_path(share))
         return yaml_keys_error(r, share, "%s: share: expected a path, found %s", key,
                                value_type_name(share->type));
-    to->path = to->link = NULL;
-    to->share = plain_path(r->arena, share->text);
+    *to = (struct spec_data){ .share = plain_path(r->arena, share->text) };
     to->name = path_basename(to->share);
     if (!path_is_inside(to->share))
         return yaml_keys_error(r, share, "%s: share: '%s' is no path below the shared drive", key,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "client/submit/environment.h"
+#include "client/submit/environment_files.h"
 #include "client/term/safe_text.h"
 #include "client/util/active_env.h"
 #include "common/base/io.h"
@@ -232,11 +233,28 @@ static void take_modules(struct environment *x, struct arena *a)
     x->modules_were_loaded = true;
 }
 
-/* Its folder goes along as one of data. */
+/* Goes along as one of data; files: which of the folder, none: all. */
+static int add_data(struct spec *s, const char *path, const char *name, struct list files,
+                    struct arena *a, struct err *e)
+{
+    struct spec_data *items = s->data.items;
+
+    for (size_t i = 0; i < s->data.n; i++)
+        if (strcmp(items[i].name, name) == 0)
+            return err_set(e, ERR_USAGE, "environment: data: has another %s", name);
+    items = arena_alloc(a, (s->data.n + 1) * sizeof *items);
+    if (s->data.n > 0)
+        memcpy(items, s->data.items, s->data.n * sizeof *items);
+    items[s->data.n++] = (struct spec_data){ .path = path, .name = name, .files = files };
+    s->data.items = items;
+    s->work.environment.data = name;
+    return 0;
+}
+
+/* Its folder goes along. */
 static int take_along(struct spec *s, struct arena *a, struct err *e)
 {
     struct environment *x = &s->work.environment;
-    struct spec_data *items = s->data.items;
     const char *name = path_basename(x->path);
 
     if (!is_folder(x->path))
@@ -246,17 +264,25 @@ static int take_along(struct spec *s, struct arena *a, struct err *e)
         return err_set(e, ERR_USAGE,
                        "environment: %s does not end in a name that every system can show",
                        x->path);
-    for (size_t i = 0; i < s->data.n; i++)
-        if (strcmp(items[i].name, name) == 0)
-            return err_set(e, ERR_USAGE, "environment: data: has another %s", name);
-    items = arena_alloc(a, (s->data.n + 1) * sizeof *items);
-    if (s->data.n > 0)
-        memcpy(items, s->data.items, s->data.n * sizeof *items);
-    items[s->data.n++] = (struct spec_data){ .path = x->path, .name = name };
-    s->data.items = items;
-    x->data = name;
     x->base = base_of(x->path, a);
-    return 0;
+    return add_data(s, x->path, name, (struct list){ NULL, 0 }, a, e);
+}
+
+/* Its files go along, and each node builds it. */
+static int take_recipe(struct spec *s, struct arena *a, struct err *e)
+{
+    const struct spec_environment *said = &s->environment;
+    struct environment *x = &s->work.environment;
+    struct environment_files found;
+
+    x->kind = strcmp(said->tool, "conda") == 0 ? "conda" : "venv";
+    x->tool = said->tool;
+    x->interpreter = said->interpreter;
+    x->options = said->options;
+    if (environment_files_find(s, a, &found, e) < 0)
+        return -1;
+    x->file = found.file;
+    return add_data(s, found.top, "environment", found.files, a, e);
 }
 
 int environment_take(struct spec *s, struct arena *a, struct err *e)
@@ -266,7 +292,10 @@ int environment_take(struct spec *s, struct arena *a, struct err *e)
 
     if (s->work.container != NULL || said->is_none) /* an image has its own */
         return 0;
-    if (said->path == NULL)
+    if (said->tool != NULL) {
+        if (take_recipe(s, a, e) < 0)
+            return -1;
+    } else if (said->path == NULL)
         take_active(x, a);
     else if (take_named(x, said->path, a, e) < 0)
         return -1;
@@ -306,6 +335,13 @@ void environment_describe(const struct environment *x, struct buf *out)
 {
     const char *const *modules = x->modules.items;
 
+    if (x->tool != NULL) {
+        add_harmless(out, x->file);
+        buf_printf(out, ", built once on each node by %s%s", x->tool,
+                   x->interpreter != NULL ? " with " : "");
+        add_harmless(out, x->interpreter != NULL ? x->interpreter : "");
+    }
+
     if (x->path != NULL) {
         buf_printf(out, "%s ", x->kind);
         add_path(out, x->path);
@@ -315,7 +351,7 @@ void environment_describe(const struct environment *x, struct buf *out)
     }
     for (size_t i = 0; i < x->modules.n; i++) {
         if (i == 0)
-            buf_printf(out, "%smodule%s", x->path != NULL ? ", " : "",
+            buf_printf(out, "%smodule%s", x->path != NULL || x->tool != NULL ? ", " : "",
                        x->modules.n == 1 ? "" : "s");
         buf_add_char(out, ' ');
         add_harmless(out, modules[i]);
@@ -340,8 +376,9 @@ void environment_add_note(const struct spec *s, struct buf *out)
         buf_add_str(out, " has no Python that works on this machine");
         return;
     }
-    for (size_t i = 0; x->path == NULL && s->folder != NULL && !s->environment.is_none &&
-                       s->work.container == NULL && i < sizeof unused / sizeof unused[0];
+    for (size_t i = 0;
+         x->path == NULL && x->tool == NULL && s->folder != NULL && !s->environment.is_none &&
+         s->work.container == NULL && i < sizeof unused / sizeof unused[0];
          i++) {
         char *path = path_join(s->folder, unused[i]);
         bool is_one = has(path, "pyvenv.cfg") || has(path, "conda-meta");

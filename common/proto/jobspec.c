@@ -63,6 +63,10 @@ static const struct field environment_fields[] = {
     FIELD(struct environment, modules_were_loaded, FIELD_BOOL, 0, 0),
     FIELD(struct environment, data, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct environment, base, FIELD_STR, 0, 4096),
+    FIELD(struct environment, tool, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct environment, file, FIELD_STR, 0, 4096),
+    FIELD(struct environment, interpreter, FIELD_STR, 0, 4096),
+    FIELD(struct environment, options, FIELD_STRS, 0, 100),
 };
 const struct schema environment_schema =
     SCHEMA(struct environment, "environment", environment_fields);
@@ -191,7 +195,11 @@ static struct environment same_environment(const struct environment *x)
         same = (struct environment){ .path = x->data == NULL ? x->path : NULL,
                                      .kind = x->kind,
                                      .python = x->python,
-                                     .decides = true };
+                                     .decides = true,
+                                     .tool = x->tool,
+                                     .file = x->file,
+                                     .interpreter = x->interpreter,
+                                     .options = x->options };
     if (x->decides || !x->modules_were_loaded)
         same.modules = x->modules;
     return same;

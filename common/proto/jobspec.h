@@ -68,7 +68,8 @@ struct log_limit {
 
 /*
  * What jobs run in, beside what every node has: a venv, conda's or pixi's environment, or a folder with
- * bin/; and modules.  The client finds it out; a runner asks whether its node has it.
+ * bin/; and modules.  The client finds it out; a runner asks whether its node has it.  One that a tool
+ * builds has another path on each node, and the client leaves path, paths and variables empty.
  */
 struct environment {
     const char *path;         /* its folder, absolute; NULL: there is none but the node's own */
@@ -80,8 +81,13 @@ struct environment {
     struct list variables;    /* struct env_entry: VIRTUAL_ENV, CONDA_PREFIX, ... */
     struct list modules;      /* const char *: for `module load` */
     bool modules_were_loaded; /* when it was submitted; else the sweep file names them */
-    const char *data;         /* the entry of data that is a copy of path for nodes; NULL: none */
+    const char *data;         /* the entry of data that is a copy of path for nodes, or what it is
+                                 built from; NULL: none */
     const char *base;         /* the interpreter outside of path that the copy needs; NULL: none */
+    const char *tool; /* that builds it on each node: "pip", "uv", "conda"; NULL: none does */
+    const char *file; /* it is built from, in that entry of data: "requirements.txt" */
+    const char *interpreter; /* that pip or uv builds it with: "python3.12"; NULL: "python3" */
+    struct list options;     /* const char *: further ones of that tool */
 };
 
 struct jobspec {

@@ -58,6 +58,24 @@ static int check_nodes(const struct conf *conf, const struct msg_submit_begin *r
     return nodes_check(conf, &req->nodes, e);
 }
 
+/* One that nodes build names its tool and its files. */
+static int check_built(const struct environment *x, struct err *e)
+{
+    const char *const *options = x->options.items;
+
+    if (x->tool == NULL)
+        return 0;
+    if (x->file == NULL || !path_is_inside(x->file) || x->data == NULL || x->path != NULL)
+        return err_set(e, ERR_USAGE, "environment: %s needs a file among its data to build it from",
+                       x->tool);
+    for (size_t i = 0; i < x->options.n; i++)
+        if (check_text(options[i], "environment: options", e) < 0)
+            return -1;
+    if (check_text(x->tool, "environment", e) < 0 || check_text(x->file, "environment", e) < 0)
+        return -1;
+    return check_text(x->interpreter, "environment: python", e);
+}
+
 static int check_work(const struct jobspec *w, struct err *e)
 {
     const struct env_entry *env = w->env.items, *variables = w->environment.variables.items;
@@ -72,6 +90,8 @@ static int check_work(const struct jobspec *w, struct err *e)
     for (size_t i = 0; i < w->environment.variables.n; i++)
         if (jobspec_check_variable(variables[i].name, e) < 0)
             return err_wrap(e, "environment");
+    if (check_built(&w->environment, e) < 0)
+        return -1;
     for (size_t i = 0; i < w->data.n; i++)
         if (!path_is_portable_name(data[i].name))
             return err_set(e, ERR_USAGE, "data: '%s' is no name that every system can show",

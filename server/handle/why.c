@@ -459,6 +459,24 @@ static void say_if_full(struct why *to, uid_t owner)
         why_say(to, "a retry is refused now: %s", full.text);
 }
 
+static int say_staging(struct why *to, int64_t sweep, const char *node, struct err *e)
+{
+    struct stmt *s = db_ask(to->sv->db, SQL_SWEEP_WORK, "i", sweep);
+    int rc = stmt_step(s, e);
+    struct jobspec w = { 0 };
+
+    if (rc == 1)
+        (void)schema_read(&work_schema, stmt_bytes(s, 2), to->arena, &w, NULL);
+    if (w.environment.tool != NULL)
+        why_say(to,
+                "its data are being brought to %s, or its environment is being built there by %s",
+                node, w.environment.tool);
+    else
+        why_say(to, "its data are being brought to %s", node);
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
 static int say_all(struct why *to, const struct msg_ask_why *req, const struct job_info *job,
                    uid_t owner, bool is_held, struct err *e)
 {
@@ -477,7 +495,7 @@ static int say_all(struct why *to, const struct msg_ask_why *req, const struct j
         if (job->node != NULL)
             why_say(to, "it was given to %s and waits for a slot there", node);
         return job->node != NULL ? 0 : why_queued(to, req->sweep, req->job, is_held, e);
-    case JOB_STAGING: why_say(to, "its data are being brought to %s", node); break;
+    case JOB_STAGING: return say_staging(to, req->sweep, node, e);
     case JOB_RUNNING: why_say(to, "it runs on %s", node); break;
     case JOB_PUBLISHING:
         why_say(to, "it has ended on %s; its results are being published", node);

@@ -30,6 +30,7 @@ static const struct field order_fields[] = {
     FIELD_OF(struct order, gpus, FIELD_LIST, 0, ORDER_GPUS_MAX, &gpu_entry_schema),
     FIELD(struct order, in_slurm, FIELD_BOOL, 0, 0),
     FIELD(struct order, for_another, FIELD_BOOL, 0, 0),
+    FIELD(struct order, built, FIELD_DIGEST, 0, 0),
 };
 const struct schema order_schema = SCHEMA(struct order, "order", order_fields);
 
@@ -50,24 +51,30 @@ struct order order_without_passed(const struct order *o)
     return kept;
 }
 
-const struct dataset *order_tree(const struct order *o, size_t i)
+bool order_tree(const struct order *o, size_t i, struct dataset *set)
 {
     const struct jobspec *work = &o->work.work;
     const struct data_entry *data = work->data.items;
     bool has_source = !digest_is_zero(&work->source.tree);
 
-    if (has_source && i == 0)
-        return &work->source;
+    if (has_source && i == 0) {
+        *set = work->source;
+        return true;
+    }
     i -= has_source;
-    return i < work->data.n ? &data[i].set : NULL;
+    if (i < work->data.n)
+        *set = data[i].set;
+    else
+        *set = (struct dataset){ .tree = o->built };
+    return i < work->data.n || (i == work->data.n && !digest_is_zero(&o->built));
 }
 
 bool order_needs_tree(const struct order *o, const struct digest *tree)
 {
-    const struct dataset *set;
+    struct dataset set;
 
-    for (size_t i = 0; (set = order_tree(o, i)) != NULL; i++)
-        if (digest_equal(&set->tree, tree))
+    for (size_t i = 0; order_tree(o, i, &set); i++)
+        if (digest_equal(&set.tree, tree))
             return true;
     return false;
 }
@@ -129,6 +136,7 @@ static const struct field stage_fields[] = {
     FIELD(struct order_stage, drive, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
     FIELD_OF(struct order_stage, settings, FIELD_STRUCT, FIELD_REQUIRED, 0, &settings_schema),
     FIELD(struct order_stage, is_doubted, FIELD_BOOL, 0, 0),
+    FIELD_OF(struct order_stage, recipe, FIELD_STRUCT, 0, 0, &env_recipe_schema),
 };
 
 static const struct field staged_fields[] = {

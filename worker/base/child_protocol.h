@@ -13,6 +13,7 @@
 #define LUDWIG_WORKER_BASE_CHILD_PROTOCOL_H
 
 #include "common/proto/proto.h"
+#include "worker/base/env_recipe.h"
 
 /*
  * constant, name, direction: 1 to a child, 2 to the agent.  T: the body is the token of an attempt
@@ -85,19 +86,21 @@ struct order {
     struct assignment assignment;
     struct sweep_work work;
     const char *server_id;
-    const char *share; /* the share as this machine sees it */
-    struct list cpus;  /* struct number: its processors; empty: not pinned */
-    struct list gpus;  /* struct gpu_entry: what CUDA_VISIBLE_DEVICES names */
-    bool in_slurm;     /* leave CUDA_VISIBLE_DEVICES alone unless gpus says otherwise */
-    bool for_another;  /* our account runs the job; its owner reaches files by their group */
+    const char *share;   /* the share as this machine sees it */
+    struct list cpus;    /* struct number: its processors; empty: not pinned */
+    struct list gpus;    /* struct gpu_entry: what CUDA_VISIBLE_DEVICES names */
+    bool in_slurm;       /* leave CUDA_VISIBLE_DEVICES alone unless gpus says otherwise */
+    bool for_another;    /* our account runs the job; its owner reaches files by their group */
+    struct digest built; /* the tree of the environment that is built here; zero: there is none */
 };
 
 /* The same without the values that were passed from a shell, which no file in a job's folder has: only
  * the process that starts the job needs them. */
 struct order order_without_passed(const struct order *o);
 
-/* The trees that the order's job needs, source and data, from 0 on; NULL: there are no more. */
-const struct dataset *order_tree(const struct order *o, size_t i);
+/* The trees that the order's job needs, from 0 on: source and data, then an environment that is built, of
+ * which only "tree" is set; false: there are no more. */
+bool order_tree(const struct order *o, size_t i, struct dataset *set);
 bool order_needs_tree(const struct order *o, const struct digest *tree);
 
 struct number {
@@ -170,6 +173,7 @@ struct settings {
  * The dataset stays there until it is released. */
 struct order_stage {
     struct dataset set;
+    struct env_recipe recipe; /* with a tool: build this environment instead, as that tree */
     const char *project;
     const char *share; /* where projects lie, */
     const char *drive; /* and all of the drive: see share.h */
@@ -179,7 +183,7 @@ struct order_stage {
 
 struct note_staged {
     struct digest tree;
-    const char *error; /* NULL: the tree is there; else one line */
+    const char *error; /* NULL: the tree is there, or why it cannot be built is; else one line */
     bool retry;        /* the share was away: ask again later */
     bool is_guarded;   /* changes in the tree show at the descriptor CHILD_GUARD_FD */
 };
@@ -358,12 +362,15 @@ extern const struct schema settings_schema, order_schema, outcome_schema, number
 enum { ORDER_CPUS_MAX = 4096, ORDER_GPUS_MAX = 1024 };
 
 /* File names on scratch, said once.  <scratch>/{run,ended,published}/<token>/... */
-#define SCRATCH_RUN         "run"
-#define SCRATCH_ENDED       "ended"
-#define SCRATCH_PUBLISHED   "published"
-#define SCRATCH_LOG         "log"         /* <scratch>/log/<token>: what the job prints */
-#define SCRATCH_CACHE       "cache"       /* <scratch>/cache/<digest>: staged trees, read-only */
-#define SCRATCH_BIN         "bin"         /* in the jobs' PATH: ludwig */
+#define SCRATCH_RUN       "run"
+#define SCRATCH_ENDED     "ended"
+#define SCRATCH_PUBLISHED "published"
+#define SCRATCH_LOG       "log"   /* <scratch>/log/<token>: what the job prints */
+#define SCRATCH_CACHE     "cache" /* <scratch>/cache/<digest>: staged trees, read-only */
+#define CACHE_FAILED \
+    ".failed"                     /* <scratch>/cache/.<digest>.failed: why an environment cannot be
+                                  built, a line, and the end of what its tool printed */
+#define SCRATCH_BIN         "bin" /* in the jobs' PATH: ludwig */
 #define SCRATCH_PACKING     "packing"     /* findings of ludwig about folders of the share */
 #define SCRATCH_CHECKPOINTS "checkpoints" /* .../<token>: left by an earlier attempt */
 #define JOB_ORDER           "order"

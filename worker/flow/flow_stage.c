@@ -38,11 +38,26 @@ static struct tree *find_tree(struct user *u, const struct digest *tree)
     return &u->trees[u->n_trees++];
 }
 
+/* An environment is built by the recipe of any attempt that needs it. */
+static struct env_recipe recipe_of(const struct user *u, const struct tree *t, struct arena *a)
+{
+    const struct attempt *needs = user_next(u, NULL);
+
+    while (needs != NULL && !digest_equal(&needs->order.built, &t->set.tree))
+        needs = user_next(u, needs);
+    return needs == NULL ? (struct env_recipe){ .tool = NULL }
+                         : env_recipe_of(&needs->order.work.work, a);
+}
+
 static void ask_for_tree(struct user *u, struct tree *t)
 {
-    const struct order_stage order = {
-        t->set, t->project, t->share, u->agent->drive, u->agent->conf.settings, t->is_doubted
-    };
+    struct order_stage order = { .set = t->set,
+                                 .project = t->project,
+                                 .share = t->share,
+                                 .drive = u->agent->drive,
+                                 .settings = u->agent->conf.settings,
+                                 .is_doubted = t->is_doubted };
+    struct arena *a;
 
     t->state = TREE_ASKED;
     if (u->stager.chan == NULL) {
@@ -51,24 +66,27 @@ static void ask_for_tree(struct user *u, struct tree *t)
     }
     t->is_doubted = false;
     t->is_held = true;
+    a = arena_create();
+    order.recipe = recipe_of(u, t, a);
     t->order_seq = service_send(&u->stager, ORDER_STAGE, &order);
+    arena_destroy(a);
 }
 
 /* Asks for each tree once, however many wait for it.  The packs that it was brought from before may
  * be gone. */
 static void ask_for_trees(struct attempt *a)
 {
-    const struct dataset *set;
+    struct dataset set;
 
-    for (size_t i = 0; (set = order_tree(&a->order, i)) != NULL; i++) {
-        struct tree *t = find_tree(a->user, &set->tree);
+    for (size_t i = 0; order_tree(&a->order, i, &set); i++) {
+        struct tree *t = find_tree(a->user, &set.tree);
 
         a->is_staged |= t->state != TREE_THERE;
         if (t->state != TREE_UNKNOWN)
             continue;
         free(t->project);
         free(t->share);
-        t->set = *set;
+        t->set = set;
         t->project = mem_strdup(a->order.work.project);
         t->share = mem_strdup(a->order.share);
         ask_for_tree(a->user, t);
@@ -136,15 +154,15 @@ void flow_stage_admit(struct agent *ag, struct attempt *a)
 /* Its members are jobs of one sweep: they need the same trees. */
 static bool is_ready(const struct batch *b)
 {
-    const struct dataset *set;
+    struct dataset set;
 
     for (RING_EACH(const struct attempt, a, &b->members, mate)) {
         if ((a->phase != PHASE_STAGING && a->phase != PHASE_QUEUED) || !a->is_looked_at ||
             !a->is_restored)
             return false;
     }
-    for (size_t i = 0; (set = order_tree(&batch_first(b)->order, i)) != NULL; i++)
-        if (find_tree(b->user, &set->tree)->state != TREE_THERE)
+    for (size_t i = 0; order_tree(&batch_first(b)->order, i, &set); i++)
+        if (find_tree(b->user, &set.tree)->state != TREE_THERE)
             return false;
     return b->user->state == USER_KNOWN;
 }
@@ -194,10 +212,10 @@ static void doubt_tree(struct user *u, struct tree *t)
 
 void flow_stage_doubt(const struct attempt *a)
 {
-    const struct dataset *set;
+    struct dataset set;
 
-    for (size_t i = 0; (set = order_tree(&a->order, i)) != NULL; i++)
-        doubt_tree(a->user, find_tree(a->user, &set->tree));
+    for (size_t i = 0; order_tree(&a->order, i, &set); i++)
+        doubt_tree(a->user, find_tree(a->user, &set.tree));
     flow_stage_check_soon(a->user);
 }
 
@@ -253,15 +271,15 @@ void flow_stage_leave(const struct attempt *a)
 {
     struct user *u = a->user;
     uint64_t now = uv_now(&u->agent->loop);
-    const struct dataset *set;
+    struct dataset set;
 
     flow_stage_look(u);
-    for (size_t i = 0; (set = order_tree(&a->order, i)) != NULL; i++) {
-        struct tree *t = find_tree(u, &set->tree);
+    for (size_t i = 0; order_tree(&a->order, i, &set); i++) {
+        struct tree *t = find_tree(u, &set.tree);
         bool is_leased = false; /* an attempt waits for the tree, or runs with it */
 
         for (struct attempt *o = user_next(u, NULL); o != NULL && !is_leased; o = user_next(u, o))
-            is_leased = o->batch != NULL && order_needs_tree(&o->order, &set->tree);
+            is_leased = o->batch != NULL && order_needs_tree(&o->order, &set.tree);
         if (!is_leased) {
             const struct order_release order = { t->set.tree, t->state != TREE_THERE ||
                                                                   t->is_doubted || !t->is_guarded };
@@ -335,16 +353,16 @@ void flow_stage_expect(struct agent *ag, const struct msg_expect *m)
 static void lose_all(struct user *u, struct tree *t, const char *why)
 {
     struct attempt *a, *other = NULL;
-    const struct dataset *set;
+    struct dataset set;
 
     for (a = user_next(u, NULL); a != NULL; a = user_next(u, a)) {
         bool needs_packs = false;
 
         if (a->phase != PHASE_STAGING || !order_needs_tree(&a->order, &t->set.tree))
             continue;
-        for (size_t i = 0; (set = order_tree(&a->order, i)) != NULL; i++)
+        for (size_t i = 0; order_tree(&a->order, i, &set); i++)
             needs_packs |=
-                digest_equal(&t->set.tree, &set->tree) && digest_equal(&t->set.id, &set->id);
+                digest_equal(&t->set.tree, &set.tree) && digest_equal(&t->set.id, &set.id);
         if (needs_packs && strcmp(t->project, a->order.work.project) == 0 &&
             strcmp(t->share, a->order.share) == 0)
             flow_post(u->agent, a, EVENT_LOSE, why);

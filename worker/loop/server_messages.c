@@ -111,6 +111,7 @@ static struct order order_of(const struct agent *ag, const struct assignment *is
                            .work = *work,
                            .server_id = ag->server_id,
                            .share = ag->share,
+                           .built = env_recipe_tree(&work->work),
                            /* we are not its owner, and do not become it */
                            .for_another = !ag->changes_uid && ag->told_user[0] != '\0' &&
                                           work->user != NULL &&

@@ -176,10 +176,12 @@ static void judge(struct job *j)
 
 /* Fills in what is executed: the words, the shell and the environment, all of it in a.  A failure
  * is the job's own fault, or its machine lacks what runs containers. */
-static int plan(struct job_spawn *p, const struct order *o, const struct value *params,
+static int plan(struct job_spawn *p, const struct order *recorded, const struct value *params,
                 const struct job_site *site, struct arena *a, struct err *e)
 {
     const char *command, *job_path, *scratch = site->scratch->path;
+    struct order found = *recorded;
+    const struct order *o = &found;
     const struct jobspec *w = &o->work.work;
     struct buf expanded = { 0 };
     struct container c;
@@ -189,7 +191,7 @@ static int plan(struct job_spawn *p, const struct order *o, const struct value *
     if (rc == 0 && strlen(buf_text(&expanded)) != expanded.n)
         rc = err_set(e, ERR_USAGE, "the command has a NUL byte in it");
     command = buf_to_arena(&expanded, a);
-    if (rc < 0)
+    if (rc < 0 || (w->environment.tool != NULL && staged_env_find_built(&found, scratch, a, e) < 0))
         return -1;
     p->shares_with_group = o->for_another;
     token_hex(&o->assignment.token, hex);

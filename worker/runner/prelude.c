@@ -12,6 +12,7 @@
 #include "common/base/io.h"
 #include "common/base/utf8.h"
 #include "worker/base/job_spawn.h"
+#include "worker/base/shell_modules.h"
 
 #define JOB_TROUBLE "trouble"
 
@@ -24,9 +25,8 @@ static const char begin[] = "ludwig_to=$PWD/../" JOB_TROUBLE "\n"
                             "exit 1\n"
                             "}\n";
 
-/* These and the next take: 1 the folder, 2 what is said when it is not there and 3 when the interpreter
- * it leads to is not, 4 what goes in front of PATH, 5 and 6 the same of `module` and of a module, and
- * behind them the modules. */
+/* These take: 1 the folder, 2 what is said when it is not there and 3 when the interpreter it leads to is
+ * not; behind them stands what shell_modules_load takes. */
 enum { SCRIPT_ARGUMENTS = 6 };
 
 static const char look[] =
@@ -35,24 +35,6 @@ static const char look[] =
     "[ ! -h \"$ludwig_x\" ] || [ -x \"$ludwig_x\" ] ||\n"
     "ludwig_fails environment \"$3 $(readlink -f \"$ludwig_x\" || readlink \"$ludwig_x\")\"\n"
     "done\n";
-
-/* `module` is a function that a login shell gets.  Of some versions `module load` always ends well. */
-static const char load[] =
-    "command -v module >/dev/null 2>&1 || for ludwig_x in \"${MODULESHOME-}/init/sh\""
-    " /etc/profile.d/modules.sh /etc/profile.d/z00_lmod.sh /etc/profile.d/lmod.sh"
-    " /usr/share/modules/init/sh /usr/share/lmod/lmod/init/sh; do\n"
-    "if [ -r \"$ludwig_x\" ]; then . \"$ludwig_x\"; break; fi\n"
-    "done\n"
-    "command -v module >/dev/null 2>&1 || ludwig_fails environment \"$5\"\n"
-    "ludwig_path=$4 ludwig_module=$6\n"
-    "shift 6\n"
-    "for ludwig_x; do\n"
-    "ludwig_was=${LOADEDMODULES-}\n"
-    "case \":$ludwig_was:\" in *\":$ludwig_x:\"* | *\":$ludwig_x/\"*) continue ;; esac\n"
-    "module load \"$ludwig_x\" && [ \"${LOADEDMODULES-}\" != \"$ludwig_was\" ] ||\n"
-    "ludwig_fails environment \"$ludwig_module $ludwig_x\"\n"
-    "done\n"
-    "PATH=${ludwig_path:+$ludwig_path:}$PATH\n";
 
 /* A shell that ends before it comes to the end of setup says so.  One whose lines set traps themselves
  * is left alone. */
@@ -147,7 +129,7 @@ char **prelude_words(const struct jobspec *w, const char *shell, const char *com
     buf_add_str(&text, begin);
     /* A copy was looked at before this shell was started. */
     buf_add_str(&text, x->path != NULL && x->data == NULL ? look : "");
-    buf_add_str(&text, x->modules.n > 0 ? load : "");
+    buf_add_str(&text, x->modules.n > 0 ? shell_modules_load : "");
     buf_add_str(&text, "set --\n"); /* what is sourced without arguments sees these */
     if (w->setup != NULL)
         add_setup(w, &text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* staged_env.c - shows a job the copy of an environment in the cache at the environment's own path */
+/* staged_env.c - shows a job an environment that lies in the cache at the environment's own path */
 
 #include "worker/runner/staged_env.h"
 
@@ -25,7 +25,11 @@
 
 #define JOB_ENVIRONMENT "environment" /* in the attempt's folder: where it is relocated to */
 
-enum { SCRIPT_MAX_BYTES = 1024 * 1024, FIRST_LINE_MAX_BYTES = 127 };
+enum {
+    SCRIPT_MAX_BYTES = 1024 * 1024,
+    FIRST_LINE_MAX_BYTES = 127,
+    FAILURE_MAX_BYTES = 1024 * 1024
+};
 
 /* What it was started with. */
 struct staged {
@@ -33,23 +37,48 @@ struct staged {
     struct arena *arena;
 };
 
+int staged_env_find_built(struct order *o, const char *scratch, struct arena *a, struct err *e)
+{
+    struct environment *x = &o->work.work.environment;
+    bool is_conda = strcmp(x->tool, "conda") == 0;
+    char *below = mem_printf("%s/" SCRATCH_CACHE, scratch), *cache = path_real(below, e);
+    struct env_entry *variables = arena_alloc(a, sizeof *variables);
+    const char **paths = arena_alloc(a, sizeof *paths);
+    char hex[DIGEST_HEX];
+
+    free(below);
+    if (cache == NULL)
+        return -1;
+    digest_hex(&o->built, hex);
+    x->path = arena_printf(a, "%s/%s", cache, hex);
+    paths[0] = arena_printf(a, "%s/bin", x->path);
+    variables[0] = (struct env_entry){ is_conda ? "CONDA_PREFIX" : "VIRTUAL_ENV", x->path };
+    x->paths = (struct list){ paths, 1 };
+    x->variables = (struct list){ variables, 1 };
+    free(cache);
+    return 0;
+}
+
 char **staged_env_words(const struct order *o, const char *scratch, const char *job_path,
                         const char *shell, char *const *words, struct arena *a)
 {
     const struct environment *x = &o->work.work.environment;
     const struct data_entry *data = o->work.work.data.items;
     char hex[DIGEST_HEX] = "", **all;
+    const char *tree = x->path;
     size_t n = 0, n_all = 0;
 
-    for (size_t i = 0; i < o->work.work.data.n; i++)
+    for (size_t i = 0; x->tool == NULL && i < o->work.work.data.n; i++)
         if (strcmp(data[i].name, x->data) == 0)
             digest_hex(&data[i].set.tree, hex);
+    if (x->tool == NULL)
+        tree = arena_printf(a, "%s/" SCRATCH_CACHE "/%s", scratch, hex);
     while (words[n] != NULL)
         n++;
     all = arena_alloc(a, (n + STAGED_ENV_ARGUMENTS + 3) * sizeof *all);
     all[n_all++] = arena_strdup(a, "ludwig-worker");
     all[n_all++] = arena_strdup(a, CHILD_ENVIRONMENT);
-    all[n_all++] = arena_printf(a, "%s/" SCRATCH_CACHE "/%s", scratch, hex);
+    all[n_all++] = arena_strdup(a, tree);
     all[n_all++] = arena_strdup(a, x->path);
     all[n_all++] = arena_strdup(a, x->base != NULL ? x->base : "");
     all[n_all++] = arena_strdup(a, job_path);
@@ -396,19 +425,45 @@ static int fail(const struct staged *s, const char *text)
     return 1;
 }
 
+/* The reason is the first line of what the stager wrote; the rest goes to the log. */
+static int fail_as_it_was_not_built(const struct staged *s)
+{
+    char *dir = path_dirname(s->tree);
+    char *path = mem_printf("%s/.%s" CACHE_FAILED, dir, path_basename(s->tree));
+    struct buf text = { 0 };
+    const char *reason, *rest;
+    size_t n;
+
+    (void)io_read_file(path, FAILURE_MAX_BYTES, &text, NULL);
+    n = strcspn(buf_text(&text), "\n");
+    reason = n > 0 ? arena_strndup(s->arena, buf_text(&text), n)
+                   : arena_printf(s->arena, "the environment is not in the cache of %s any more",
+                                  prelude_host(s->arena));
+    rest = buf_text(&text) + n + (buf_text(&text)[n] != '\0');
+    (void)io_write_all(STDERR_FILENO, rest, strlen(rest));
+    buf_free(&text);
+    free(path);
+    free(dir);
+    return fail(s, reason);
+}
+
 int staged_env_main(int argc, char **argv)
 {
     struct staged s = { argv[1], argv[2], argv[3], argv[4], arena_create() };
     const char *host = prelude_host(s.arena), *to;
     char **words = argv + 1 + STAGED_ENV_ARGUMENTS;
+    bool is_built = strcmp(s.tree, s.path) == 0;
     pid_t parent = getppid();
     struct err e = { 0 };
 
     (void)argc;
+    if (is_built && !is_folder(s.tree))
+        return fail_as_it_was_not_built(&s);
     if (s.base[0] != '\0' && access(s.base, X_OK) < 0)
         return fail(&s, arena_printf(s.arena, "the environment %s needs %s, which %s does not have",
                                      s.path, s.base, host));
-    if (!can_enter(s.arena, &e) || enter_namespace(s.arena, &e) < 0 || show(&s, &e) < 0) {
+    if ((!can_enter(s.arena, &e) || enter_namespace(s.arena, &e) < 0 || show(&s, &e) < 0) &&
+        !is_built) {
         to = arena_printf(s.arena, "%s/" JOB_ENVIRONMENT, s.job);
         fprintf(stderr,
                 "ludwig: %s cannot show the environment at its own path (%s); it is at %s\n", host,

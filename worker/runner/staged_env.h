@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * staged_env.h - shows a job the copy of an environment in the cache at the environment's own path
+ * staged_env.h - shows a job an environment that lies in the cache at the environment's own path
  *
  *     ludwig-worker --environment TREE PATH BASE JOB SHELL WORD...
  *
@@ -13,6 +13,9 @@
  * Where namespaces are off the environment is relocated: JOB/environment has its own bin/, with PATH
  * replaced in its scripts, and links to all else, and PATH is replaced in the job's environment and
  * words.  A line in the log says so.
+ *
+ * The own path of an environment that was built here is where it lies in the cache.  Where it could not be
+ * built, the job is not begun: its log has what the tool printed.
  */
 #ifndef LUDWIG_WORKER_RUNNER_STAGED_ENV_H
 #define LUDWIG_WORKER_RUNNER_STAGED_ENV_H
@@ -20,6 +23,9 @@
 #include "worker/base/child_protocol.h"
 
 enum { STAGED_ENV_ARGUMENTS = 5 }; /* and one word at least */
+
+/* Sets path, paths and variables of one that is built here; all of it in a. */
+int staged_env_find_built(struct order *o, const char *scratch, struct arena *a, struct err *e);
 
 /* The words that start these of a shell so; in a.  job_path: the attempt's folder. */
 char **staged_env_words(const struct order *o, const char *scratch, const char *job_path,

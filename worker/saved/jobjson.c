@@ -85,10 +85,15 @@ static struct value environment_of(const struct environment *x, struct arena *a)
     const struct member members[] = { value_member("kind", text_or_null(x->kind)),
                                       value_member("path", text_or_null(x->path)),
                                       value_member("python", text_or_null(x->python)),
-                                      value_member("staged", value_bool(x->data != NULL)),
-                                      value_member("modules", value_list(modules, x->modules.n)) };
+                                      value_member("staged",
+                                                   value_bool(x->data != NULL && x->tool == NULL)),
+                                      value_member("modules", value_list(modules, x->modules.n)),
+                                      value_member("built_by", text_or_null(x->tool)),
+                                      value_member("file", text_or_null(x->file)) };
 
-    return x->path == NULL && x->modules.n == 0 ? value_null() : value_map(a, members, 5);
+    return x->path == NULL && x->tool == NULL && x->modules.n == 0
+               ? value_null()
+               : value_map(a, members, x->tool != NULL ? 7 : 5);
 }
 
 void jobjson_add(struct buf *out, const struct jobjson *j)

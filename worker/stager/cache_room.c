@@ -140,8 +140,8 @@ void cache_sweep(int cache_fd, const struct cache_locks *locks)
 /* The tree loses its name first: a tree half removed is never taken for whole. */
 int cache_remove(int cache_fd, const struct digest *tree, struct err *e)
 {
-    static const char *const beside[] = { CACHE_GONE, CACHE_NEW, CACHE_FIX, CACHE_BEGUN,
-                                          CACHE_DRAFT };
+    static const char *const beside[] = { CACHE_GONE,  CACHE_NEW,   CACHE_FIX,
+                                          CACHE_BEGUN, CACHE_DRAFT, CACHE_FAILED };
     char name[CACHE_NAME_BYTES], gone[CACHE_NAME_BYTES];
     int result = 0;
 

@@ -37,6 +37,7 @@
 #include "worker/share/sftplink.h"
 #include "worker/stager/cache.h"
 #include "worker/stager/checkpoint_restore.h"
+#include "worker/stager/env_build.h"
 
 enum { TRIES = 3, PAUSE_NS = 100 * 1000 * 1000 };
 
@@ -50,6 +51,9 @@ struct stage_wanted {
 struct stage_task {
     struct stage_task *next;
     struct stage_wanted wanted;
+    struct arena *arena; /* of the recipe; NULL: there is none */
+    const struct env_recipe
+        *recipe;      /* the tree is an environment that is built; NULL: it is brought */
     bool is_expected; /* no job waits for it yet */
     struct settings settings;
     char *project, *share, *drive;
@@ -79,6 +83,7 @@ struct stage_queue {
     struct scratch *scratch;
     struct share_source source;
     char *cache_dir_path;
+    char *cache_real_path; /* as environments have it that are built there; NULL: not known */
     int guard_fd;
     struct cache_locks locks;
     pthread_t thread;
@@ -106,11 +111,17 @@ static struct stage_task *make_task(const struct order_stage *x, int64_t seq)
                               .project = mem_strdup(x->project),
                               .share = mem_strdup(x->share),
                               .drive = mem_strdup(x->drive) };
+    if (x->recipe.tool != NULL) {
+        t->arena = arena_create();
+        t->recipe = env_recipe_copy(&x->recipe, t->arena);
+    }
     return t;
 }
 
 static void free_task(struct stage_task *t)
 {
+    if (t->arena != NULL)
+        arena_destroy(t->arena);
     free(t->project);
     free(t->share);
     free(t->drive);
@@ -340,12 +351,18 @@ static struct cache_use use_of(const struct stage_queue *q, const struct digest 
                                .is_doubted = is_doubted };
 }
 
-/* Looks at the tree; if it is whole, tells the agent so. */
-static enum cache_state use_cached(struct stage_queue *q, const struct stage_wanted *w)
+/* Looks at the tree; if it is whole, tells the agent so.  recipe: NULL, or that of an environment, which
+ * must be what it would be if it were built today. */
+static enum cache_state use_cached(struct stage_queue *q, const struct stage_wanted *w,
+                                   const struct env_recipe *recipe)
 {
     struct cache_use use = use_of(q, &w->set.tree, w->is_doubted);
     enum cache_state state = cache_open_tree(q->scratch->cache_fd, &use);
+    struct cache cache = { .fd = q->scratch->cache_fd };
+    const struct env_build build = { &cache, q->cache_real_path, recipe, w->set.tree };
 
+    if (state == CACHE_WHOLE && recipe != NULL && !env_build_is_current(&build))
+        state = CACHE_DAMAGED;
     if (state == CACHE_WHOLE) {
         pthread_mutex_lock(&q->lock);
         tell_cached(q, &w->set.tree);
@@ -357,18 +374,51 @@ static enum cache_state use_cached(struct stage_queue *q, const struct stage_wan
 
 /* ---- bringing ---- */
 
-/* ERR_BUSY is tried again: a job that changes its data ends soon, or others replace the data. */
-static int stage_task(struct stage_queue *q, const struct stage_task *t, struct err *why)
+static struct cache cache_for(struct stage_queue *q, const struct stage_task *t)
 {
-    const int64_t begun_ms = units_monotonic_ms();
-    const struct dataset *set = &t->wanted.set;
-    struct cache cache = { .fd = q->scratch->cache_fd,
+    return (struct cache){ .fd = q->scratch->cache_fd,
                            .locks = &q->locks,
                            .settings = t->settings,
                            .is_patient = t->is_expected,
                            .let_go = let_go,
                            .is_over = is_given_up,
                            .context = q };
+}
+
+/* 0 also when the environment cannot be built: the jobs say why.  One that was damaged, or whose
+ * interpreter is another one now, is not taken away from jobs that run in it. */
+static int build_task(struct stage_queue *q, const struct stage_task *t, struct err *why)
+{
+    const int64_t begun_ms = units_monotonic_ms();
+    const struct digest *tree = &t->wanted.set.tree;
+    struct cache cache = cache_for(q, t);
+    const struct env_build build = { &cache, q->cache_real_path, t->recipe, *tree };
+    char hex[DIGEST_HEX];
+    int result;
+
+    digest_hex(tree, hex);
+
+    if (q->cache_real_path == NULL)
+        return err_set(why, ERR_FAILED, "%s cannot be found", q->cache_dir_path);
+    if (faccessat(q->scratch->cache_fd, hex, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+        is_used_by_jobs(q->scratch, tree))
+        return err_set(why, ERR_BUSY,
+                       "the environment has to be built anew, and jobs are still running in it");
+    result = env_build(&build, why);
+    if (result < 0)
+        return -1;
+    log_event(result == 0 ? LOG_INFO : LOG_WARN, result == 0 ? "built" : "not-built", "project",
+              "%s", t->project, "tree", "%s", hex, "tool", "%s", t->recipe->tool, "ms", "%lld",
+              (long long)(units_monotonic_ms() - begun_ms), NULL);
+    return result;
+}
+
+/* ERR_BUSY is tried again: a job that changes its data ends soon, or others replace the data. */
+static int stage_task(struct stage_queue *q, const struct stage_task *t, struct err *why)
+{
+    const int64_t begun_ms = units_monotonic_ms();
+    const struct dataset *set = &t->wanted.set;
+    struct cache cache = cache_for(q, t);
     const struct pack_source_at at = { q->source, t->share, t->drive, t->project };
     char hex[DIGEST_HEX];
     int result = -1;
@@ -410,22 +460,25 @@ static int bring(struct stage_queue *q, const struct stage_task *t)
         pthread_mutex_unlock(&q->lock);
         return result;
     }
-    state = use_cached(q, &wanted);
+    state = use_cached(q, &wanted, t->recipe);
     if (state == CACHE_WHOLE)
         return 0;
-    if (stage_task(q, t, &why) == 0) {
+    result = t->recipe != NULL ? build_task(q, t, &why) : stage_task(q, t, &why);
+    if (result == 0) {
         /* Jobs may have been at the tree meanwhile, and at folders that were not watched yet. */
         wanted.is_doubted = state == CACHE_DAMAGED;
-        if (use_cached(q, &wanted) == CACHE_WHOLE)
+        if (use_cached(q, &wanted, t->recipe) == CACHE_WHOLE)
             return 0;
         err_set(&why, ERR_FAILED, "something goes on changing the cache on scratch");
     }
     /* Trying again mends nothing where the dataset is missing, damaged, or may not be read. */
-    may_retry = why.kind != ERR_DENIED && why.kind != ERR_USAGE && why.kind != ERR_NOT_FOUND &&
-                why.kind != ERR_PROTOCOL;
+    may_retry = t->recipe != NULL || (why.kind != ERR_DENIED && why.kind != ERR_USAGE &&
+                                      why.kind != ERR_NOT_FOUND && why.kind != ERR_PROTOCOL);
     /* If a job wants the tree again meanwhile, the agent has asked again. */
     pthread_mutex_lock(&q->lock);
-    if (!q->has_given_up)
+    if (!q->has_given_up && result == 1)
+        note_staged(&q->notes, &wanted.set.tree, wanted.seq, false, NULL, false);
+    else if (!q->has_given_up)
         note_staged(&q->notes, &wanted.set.tree, wanted.seq, false, &why, may_retry);
     pthread_mutex_unlock(&q->lock);
     return -1;
@@ -515,7 +568,8 @@ static void stage_queue_stage(struct stage_queue *q, const struct order_stage *x
               find_task(q->tasks, &x->set.tree) != NULL ||
               (q->at != NULL && digest_equal(&q->at->wanted.set.tree, &x->set.tree));
     pthread_mutex_unlock(&q->lock);
-    if (hold_tree(q, &x->set.tree) && !is_busy && use_cached(q, &wanted) == CACHE_WHOLE)
+    if (hold_tree(q, &x->set.tree) && !is_busy &&
+        use_cached(q, &wanted, x->recipe.tool != NULL ? &x->recipe : NULL) == CACHE_WHOLE)
         return;
     t = make_task(x, seq);
     pthread_mutex_lock(&q->lock);
@@ -585,6 +639,7 @@ static struct stage_queue *stage_queue_create(struct scratch *scratch,
                                .source = *source,
                                .cache_dir_path = mem_printf("%s/" SCRATCH_CACHE, scratch->path),
                                .guard_fd = guard_fd };
+    q->cache_real_path = path_real(q->cache_dir_path, NULL);
     if (!cache_locks_open(&q->locks, scratch->cache_fd))
         log_event(LOG_WARN, "cache-not-locked", "cache", "%s", q->cache_dir_path, NULL);
     pthread_mutex_init(&q->lock, NULL);
@@ -599,6 +654,7 @@ static struct stage_queue *stage_queue_create(struct scratch *scratch,
     if (q->notes.event_fd >= 0)
         close(q->notes.event_fd);
     cache_locks_close(&q->locks);
+    free(q->cache_real_path);
     free(q->cache_dir_path);
     free(q);
     return NULL;
@@ -628,6 +684,7 @@ static bool stage_queue_destroy(struct stage_queue *q)
     digest_set_free(&q->used);
     digest_set_free(&q->going);
     cache_locks_close(&q->locks);
+    free(q->cache_real_path);
     free(q->cache_dir_path);
     pthread_cond_destroy(&q->changed);
     pthread_mutex_destroy(&q->lock);
