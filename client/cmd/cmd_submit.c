@@ -21,6 +21,7 @@
 #include "client/term/excerpt.h"
 #include "client/term/output.h"
 #include "client/term/progress.h"
+#include "client/term/safe_text.h"
 #include "client/util/shell_env.h"
 #include "common/data/json.h"
 
@@ -222,17 +223,32 @@ static int read_order(struct submit_request *o, const struct options *opts, stru
 /* ---- submitting ---- */
 
 /* changes: in the source, since such jobs were done. */
+static void say_done_otherwise(const struct msg_submitted *done, const struct buf *changes)
+{
+    int64_t n = done->done_otherwise;
+    struct buf how = { 0 };
+
+    if (done->done_in != NULL) {
+        buf_add_str(&how, "in another environment (");
+        safe_text_add_harmless(&how, done->done_in, strlen(done->done_in), "");
+        buf_add_char(&how, ')');
+    } else {
+        buf_printf(&how, "a different command, source or data%s%s%s", changes->n > 0 ? " (" : "",
+                   buf_text(changes), changes->n > 0 ? ")" : "");
+    }
+    output_note("note: %" PRId64 " of its jobs finished earlier with the same parameters but %s; "
+                "--reuse params accepts %s",
+                n, buf_text(&how), n == 1 ? "it" : "those");
+    buf_free(&how);
+}
+
 static int say_submitted(const struct msg_submitted *done, const struct buf *changes, bool json,
                          struct err *e)
 {
     struct buf out = { 0 };
-    int64_t n = done->done_otherwise;
 
-    if (n > 0)
-        output_note("note: %" PRId64 " of its jobs finished earlier with the same parameters but a "
-                    "different command, source or data%s%s%s; --reuse params accepts %s",
-                    n, changes->n > 0 ? " (" : "", buf_text(changes), changes->n > 0 ? ")" : "",
-                    n == 1 ? "it" : "those");
+    if (done->done_otherwise > 0)
+        say_done_otherwise(done, changes);
     output_note("sweep %" PRId64 ": %" PRId64 " configuration%s x %" PRId64 " = %" PRId64
                 " job%s (%" PRId64 " reused, %" PRId64 " queued) in project %s",
                 done->sweep, done->configs, done->configs == 1 ? "" : "s", done->reps, done->jobs,

@@ -624,11 +624,12 @@ static void add_reused(const struct dryrun *d, struct buf *out)
     else
         buf_printf(out, "not known: %s", d->offline.text);
     if (n > 0)
-        buf_printf(out,
-                   " (%" PRId64
-                   " finished earlier with the same parameters but a different command, "
-                   "source or data; --reuse params accepts %s)",
-                   n, n == 1 ? "it" : "those");
+        buf_printf(
+            out,
+            " (%" PRId64 " finished earlier with the same parameters but a different command, "
+            "source%s; --reuse params accepts %s)",
+            n, d->order->spec.work.environment.decides ? ", data or environment" : " or data",
+            n == 1 ? "it" : "those");
     buf_add_char(out, '\n');
     add_lines(out, "changed", buf_text(&d->changes));
     if (d->followed == 0)

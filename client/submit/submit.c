@@ -257,7 +257,8 @@ int submit_sweep(const struct submit_request *o, struct session *session,
     if (result == 0) {
         done->project = arena_strdup(a, done->project);
         done->note = done->note != NULL ? arena_strdup(a, done->note) : NULL;
-        if (done->done_otherwise > 0)
+        done->done_in = done->done_in != NULL ? arena_strdup(a, done->done_in) : NULL;
+        if (done->done_otherwise > 0 && done->done_in == NULL)
             source_changes_add(changes, session, &s.inputs, done->sweep);
     }
     inputs_free(&s.inputs);

@@ -353,6 +353,7 @@ static const struct field submitted_fields[] = {
     FIELD(struct msg_submitted, reused, FIELD_INT, FIELD_REQUIRED, JOBS_MAX),
     FIELD(struct msg_submitted, queued, FIELD_INT, FIELD_REQUIRED, JOBS_MAX),
     FIELD(struct msg_submitted, done_otherwise, FIELD_INT, 0, JOBS_MAX),
+    FIELD(struct msg_submitted, done_in, FIELD_STR, 0, 8192),
     FIELD(struct msg_submitted, note, FIELD_STR, 0, REASON_MAX_BYTES),
     FIELD(struct msg_submitted, followed, FIELD_INT, 0, JOBS_MAX),
     FIELD(struct msg_submitted, followed_first, FIELD_INT, 0, COUNT_MAX),

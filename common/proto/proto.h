@@ -243,8 +243,9 @@ struct msg_submitted {
     int64_t reused; /* of these, done already */
     int64_t queued; /* of these, new */
     int64_t
-        done_otherwise; /* of the first DONE_OTHERWISE_MAX new jobs, done before with other work */
-    const char *note;   /* NULL, or why no connected worker can run the new jobs */
+        done_otherwise;  /* of the first DONE_OTHERWISE_MAX new jobs, done before with other work */
+    const char *done_in; /* their environment, in words, if nothing but that is other; else NULL */
+    const char *note;    /* NULL, or why no connected worker can run the new jobs */
     /* of the jobs: queued or running in other sweeps, whose results they wait for, */
     int64_t followed;
     int64_t followed_first, followed_last; /* and the first and the last of these sweeps */

@@ -73,6 +73,10 @@
       "SELECT count(*) FROM job n WHERE n.sweep = ?1 AND n.no > ?2"                                     \
       " AND n.no <= ?3 AND n.follows IS NULL AND EXISTS(SELECT 1 FROM job d WHERE d.state = JOB_DONE"   \
       " AND d.gone = 0 AND d.param = n.param AND d.rep = n.rep)")                                       \
+    X(SQL_DONE_BY,                                                                                      \
+      "SELECT max(d.sweep) FROM job n JOIN job d ON d.param = n.param AND d.rep = n.rep"                \
+      " WHERE n.sweep = ?1 AND n.no <= ?2 AND n.follows IS NULL AND d.state = JOB_DONE"                 \
+      " AND d.gone = 0")                                                                                \
     X(SQL_FOLLOWED_SWEEPS, "SELECT min(o.sweep), max(o.sweep) FROM job j JOIN job o"                    \
                            " ON o.id = j.follows WHERE j.sweep = ?1 AND j.no > ?2 AND j.no <= ?3"       \
                            " AND j.follows IS NOT NULL")                                                \

@@ -24,6 +24,7 @@
 #include "server/handle/why.h"
 #include "server/pilot/pilots.h"
 #include "server/queue/attempts.h"
+#include "server/queue/other_environment.h"
 #include "server/queue/param_index.h"
 #include "server/queue/passed_env.h"
 #include "server/queue/submit_cleanup.h"
@@ -711,7 +712,7 @@ static int take_gone(struct taking *t, struct ask *ask, const struct list *gone,
     return (size_t)*taken < gone->n;
 }
 
-/* Counts the new jobs that are done with another command, source or data.  1 when the turn was over
+/* Counts the new jobs that are done with another command, source, data or environment.  1 when the turn was over
  * before the end, 0, -1. */
 static int count_done_otherwise(const struct taking *t, struct ask *ask, struct err *e)
 {
@@ -797,6 +798,9 @@ static int end_well(const struct taking *t, struct ask *ask, struct msg_submitte
     rep->followed_first = ask->progress[FOLLOWED_FIRST];
     rep->followed_last = ask->progress[FOLLOWED_LAST];
     rep->done_otherwise = ask->progress[DONE_OTHERWISE];
+    if (rep->done_otherwise > 0 &&
+        other_environment_find(sv, t->sweep, ask->arena, &rep->done_in, e) < 0)
+        return -1;
     /* It is done at once where nothing is left to do. */
     if (db_run(sv->db, e, SQL_SWEEP_SHOW, "ii", t->sweep, t->now_ms) < 0 ||
         tally_flush(sv, &all_done, e) < 0)

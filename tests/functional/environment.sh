@@ -163,8 +163,16 @@ it 'a job that is done is not done again in another one, unless that decides' '
     runs 0 b
     sweep "project: again" "environment: {decides: true}"
     runs 1 a
+    grep -q "but in another environment (venv .*/a, python .*, which did not decide then);" said
     runs 0 a
+    (. "$TEST_TMP/b/bin/activate" && ludwig submit sweep.yaml --dry-run) | grep -q "source, data or environment; --reuse params"
     runs 1 b
+    grep -qx "note: 1 of its jobs finished earlier with the same parameters but in another environment \
+(venv $TEST_TMP/a, python $version); --reuse params accepts it" said
+    json s "d[\"done_in\"] == \"venv $TEST_TMP/a, python $version\""
+    sweep "project: again" "environment: {decides: true}" "command: python3 where.py again"
+    runs 1 b
+    grep -q "but a different command, source or data; --reuse" said
 '
 
 done_testing
