@@ -275,8 +275,11 @@ $(fuzzers:%=fuzz-%): fuzz-%: build/fuzz/fuzz/%
 	    >build/fuzz/$*.log 2>&1 || { cat build/fuzz/$*.log; exit 1; }
 	@echo 'fuzz $*: $(FUZZ_SECONDS) s, nothing found'
 
-.PHONY: bench bench-jobs bench-mount bench-nodes bench-packs bench-results bench-share bench-slurm bench-stage bench-stall bench-start bench-upload bench-ways bench-workers
-bench: bench-jobs bench-packs bench-results bench-share bench-slurm bench-stage bench-start bench-mount bench-nodes bench-stall bench-ways bench-workers bench-upload ## run all benchmarks; bench-NAME runs one, as bench-jobs
+.PHONY: bench bench-environment bench-jobs bench-mount bench-nodes bench-packs bench-results bench-share bench-slurm bench-stage bench-stall bench-start bench-upload bench-ways bench-workers
+bench: bench-jobs bench-packs bench-results bench-share bench-slurm bench-stage bench-start bench-environment bench-mount bench-nodes bench-stall bench-ways bench-workers bench-upload ## run all benchmarks; bench-NAME runs one, as bench-jobs
+bench-environment: benches lab-tools
+	@echo '# environment' && bash tests/bench/environment.sh build/bench/stage build/bench/packs
+
 bench-jobs: benches all
 	@echo '# jobs' && LUDWIG_BIN=$(abspath $(bin)) bash tests/bench/jobs.sh build/bench/floor
 
