@@ -209,6 +209,16 @@ static int run_push(struct data *d, struct err *e)
     return 0;
 }
 
+static int run_gc(struct data *d, struct err *e)
+{
+    bool is_json = d->options->json;
+    struct list gone;
+
+    if (datasets_collect(&d->sets, d->options->yes, is_json ? &gone : NULL, e) < 0)
+        return -1;
+    return is_json ? jsonlist_write("gone", &datasets_gone_schema, &gone, e) : 0;
+}
+
 /* ---- the command ---- */
 
 enum { LS, PUSH, RM, GC, N_DEEDS };
@@ -245,7 +255,7 @@ static int run_data(struct cli *cli, struct err *e)
         result = deed == LS     ? run_ls(&d, e)
                  : deed == PUSH ? run_push(&d, e)
                  : deed == RM   ? datasets_remove(&d.sets, words + 1, n, e)
-                                : datasets_collect(&d.sets, d.options->yes, e);
+                                : run_gc(&d, e);
     inputs_free(&d.cargo);
     datasets_free(&d.sets);
     session_close(&d.session);

@@ -342,7 +342,19 @@ struct tidying {
     size_t n_picks;
     bool removes;
     int64_t now_s;
+    struct datasets_gone *gone; /* of each project; NULL: it is said */
+    size_t n_gone;
 };
+
+static const struct field gone_fields[] = {
+    FIELD(struct datasets_gone, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct datasets_gone, datasets, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
+    FIELD(struct datasets_gone, files, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
+    FIELD(struct datasets_gone, bytes, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
+    FIELD(struct datasets_gone, is_removed, FIELD_BOOL, 0, 0),
+};
+const struct schema datasets_gone_schema =
+    SCHEMA(struct datasets_gone, "datasets_gone", gone_fields);
 
 /* 1: the word means this set; 0: it does not; -1 with e set. */
 static int compare_pick(struct pick *p, const struct datasets *d, const char *project,
@@ -400,24 +412,36 @@ static int choose(const struct tidying *t, const char *project, struct datasets_
 
 /* ---- tidying, project by project ---- */
 
-static void say_waste(const struct datasets_stored *p, const char *project, bool removed)
+static void say_gone(const struct datasets_gone *g)
 {
     struct buf size = { 0 };
-    size_t n_sets = 0;
 
-    for (size_t i = 0; i < p->n_sets; i++)
-        n_sets += !p->sets[i].stays;
-    units_add_size(&size, p->waste_bytes);
-    if (p->n_waste == 0)
-        output_note("%s: nothing can go", project);
+    units_add_size(&size, g->bytes);
+    if (g->files == 0)
+        output_note("%s: nothing can go", g->project);
     else
-        output_note("%s: %zu dataset%s, %zu file%s, %s %s", project, n_sets, n_sets == 1 ? "" : "s",
-                    p->n_waste, p->n_waste == 1 ? "" : "s", buf_text(&size),
-                    removed ? "removed" : "can go: --yes removes them");
+        output_note("%s: %" PRId64 " dataset%s, %" PRId64 " file%s, %s %s", g->project, g->datasets,
+                    g->datasets == 1 ? "" : "s", g->files, g->files == 1 ? "" : "s",
+                    buf_text(&size), g->is_removed ? "removed" : "can go: --yes removes them");
     buf_free(&size);
 }
 
-static int tidy_opened(const struct tidying *t, const struct datasets_project *project,
+static void note_waste(struct tidying *t, const struct datasets_stored *p, const char *project)
+{
+    struct datasets_gone g = { .project = project,
+                               .files = (int64_t)p->n_waste,
+                               .bytes = p->waste_bytes,
+                               .is_removed = t->removes };
+
+    for (size_t i = 0; i < p->n_sets; i++)
+        g.datasets += !p->sets[i].stays;
+    if (t->gone != NULL)
+        t->gone[t->n_gone++] = g;
+    else
+        say_gone(&g);
+}
+
+static int tidy_opened(struct tidying *t, const struct datasets_project *project,
                        struct datasets_stored *p, struct err *e)
 {
     bool is_picky = t->picks != NULL;
@@ -430,11 +454,11 @@ static int tidy_opened(const struct tidying *t, const struct datasets_project *p
     if (t->removes && datasets_stored_remove_waste(p, t->now_s, e) < 0)
         return -1;
     if (is_picky ? p->n_waste > 0 : !project->is_guessed || p->n_sets > 0)
-        say_waste(p, project->name, t->removes);
+        note_waste(t, p, project->name);
     return 0;
 }
 
-static int tidy_all(const struct tidying *t, struct err *e)
+static int tidy_all(struct tidying *t, struct err *e)
 {
     size_t n;
     const struct datasets_project *projects = datasets_projects(t->sets, true, &n);
@@ -478,9 +502,20 @@ int datasets_remove(struct datasets *d, const char *const *words, size_t n, stru
     return tidy_all(&t, e);
 }
 
-int datasets_collect(struct datasets *d, bool removes, struct err *e)
+int datasets_collect(struct datasets *d, bool removes, struct list *gone, struct err *e)
 {
     struct tidying t = { .sets = d, .removes = removes, .now_s = units_now_ms() / 1000 };
+    size_t n;
 
-    return datasets_fetch(d, e) < 0 ? -1 : tidy_all(&t, e);
+    if (datasets_fetch(d, e) < 0)
+        return -1;
+    if (gone != NULL) {
+        (void)datasets_projects(d, true, &n);
+        t.gone = arena_alloc(d->session->arena, n * sizeof *t.gone);
+    }
+    if (tidy_all(&t, e) < 0)
+        return -1;
+    if (gone != NULL)
+        *gone = (struct list){ t.gone, t.n_gone };
+    return 0;
 }

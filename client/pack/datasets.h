@@ -104,8 +104,17 @@ int datasets_stored_remove_waste(struct datasets_stored *p, int64_t now_s, struc
  * digits of an id.  A word that fits in several projects, or begins several ids, is an error. */
 int datasets_remove(struct datasets *d, const char *const *words, size_t n, struct err *e);
 
-/* Finds the sets that no sweep needs or has named for 30 days, and files of no set; prints them
- * and, with removes, removes them. */
-int datasets_collect(struct datasets *d, bool removes, struct err *e);
+/* What can go, or is gone, of a project. */
+struct datasets_gone {
+    const char *project;
+    int64_t datasets, files, bytes;
+    bool is_removed;
+};
+extern const struct schema datasets_gone_schema;
+
+/* Finds the sets that no sweep needs or has named for 30 days, and files of no set; with removes,
+ * removes them.  Says so or, if gone is not NULL, sets it to a struct datasets_gone for each project, in
+ * the session's arena. */
+int datasets_collect(struct datasets *d, bool removes, struct list *gone, struct err *e);
 
 #endif
