@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/importance/importance.h"
 #include "client/query/pages.h"
 #include "client/query/selector.h"
 #include "client/query/where.h"
@@ -23,7 +24,7 @@
 enum { JOBS_SHOWN = 8 }; /* in a line */
 
 struct options {
-    bool csv, json;
+    bool csv, json, importance;
     struct measures_said measures;
     const char *series, *where, *by;
     int64_t top;
@@ -46,6 +47,8 @@ static const struct opt options[] = {
       "only configurations for which TEST holds, as 'lr > 0.01 and accuracy >= 0.9'" },
     { "series", 0, OPT_STR, "METRIC", AT(series), 0, 0,
       "print every value that each job reported of this measure, as CSV or with --json" },
+    { "importance", 0, OPT_FLAG, NULL, AT(importance), 0, 0,
+      "which parameters tell the best configurations from the others, in a table or with --json" },
     { "csv", 0, OPT_FLAG, NULL, AT(csv), 0, 0, "print CSV" },
     { "json", 0, OPT_FLAG, NULL, AT(json), 0, 0, "print JSON" },
     { 0 },
@@ -300,6 +303,27 @@ static int show_table(const struct results *r, struct err *e)
     return output_write(&out, e);
 }
 
+/* ---- importance ---- */
+
+static int show_importance(struct results *r, struct err *e)
+{
+    const struct results_view *v = &r->view;
+    struct importance found;
+    struct buf out = { 0 };
+
+    if (v->ranked_by < 0)
+        return err_set(e, v->n_metrics > 0 ? ERR_USAGE : ERR_FAILED, "--importance: %s",
+                       v->n_metrics > 0 ? "for which measure? (--sort names it)"
+                                        : "no job has reported a measure (see ludwig help report)");
+    if (importance_of(&found, v->aggregate, (size_t)v->ranked_by, r->arena, e) < 0)
+        return -1;
+    if (r->options->json)
+        return output_write_json(&importance_schema, &found, e);
+    importance_add_text(&out, &found, output_columns(STDOUT_FILENO),
+                        output_has_colour(STDOUT_FILENO));
+    return output_write(&out, e);
+}
+
 /* ---- the command ---- */
 
 /* Of all sweeps, which must be of one project: another one's configurations have the same names. */
@@ -344,9 +368,35 @@ static int print_results(struct results *r, struct err *e)
                                    &(struct results_series){ o->series, r->where, o->json }, e);
     if (prepare_results(r, e) < 0)
         return -1;
+    if (o->importance)
+        return show_importance(r, e);
     if (o->json)
         return results_write_json(&r->view, e);
     return o->csv ? results_write_csv(&r->view, e) : show_table(r, e);
+}
+
+/* Options that do not go together. */
+static int check_together(const struct options *o, struct err *e)
+{
+    const bool is_ranked = o->measures.sort != NULL || o->measures.goal != NULL;
+
+    if (o->csv && o->json)
+        return err_set(e, ERR_USAGE, "either --json or --csv");
+    if (o->series != NULL && (is_ranked || o->top != OPT_UNSET))
+        return err_set(e, ERR_USAGE,
+                       "--series prints all jobs in their order: without --sort, "
+                       "--goal and --top");
+    if (o->series != NULL && o->by != NULL)
+        return err_set(e, ERR_USAGE, "--series prints each job's values: without --by");
+    if (o->series != NULL && o->measures.shown.n > 0)
+        return err_set(e, ERR_USAGE, "--series names the measure itself: without --metric");
+    if (o->series != NULL && o->importance)
+        return err_set(e, ERR_USAGE, "--series prints values: without --importance");
+    if (o->importance && (o->by != NULL || o->top != OPT_UNSET || o->csv))
+        return err_set(e, ERR_USAGE,
+                       "--importance compares all configurations, as a table or with --json: "
+                       "without --by, --top and --csv");
+    return 0;
 }
 
 static int show_results(struct cli *cli, struct err *e)
@@ -356,17 +406,8 @@ static int show_results(struct cli *cli, struct err *e)
     const struct options *o = r.options;
     int result;
 
-    if (o->json && o->csv)
-        return err_set(e, ERR_USAGE, "either --json or --csv");
-    if (o->series != NULL &&
-        (o->measures.sort != NULL || o->measures.goal != NULL || o->top != OPT_UNSET))
-        return err_set(e, ERR_USAGE,
-                       "--series prints all jobs in their order: without --sort, "
-                       "--goal and --top");
-    if (o->series != NULL && o->by != NULL)
-        return err_set(e, ERR_USAGE, "--series prints each job's values: without --by");
-    if (o->series != NULL && o->measures.shown.n > 0)
-        return err_set(e, ERR_USAGE, "--series names the measure itself: without --metric");
+    if (check_together(o, e) < 0)
+        return -1;
     if (selector_check(&words, e) < 0 ||
         (o->where != NULL && (r.where = where_parse(o->where, cli->arena, e)) == NULL) ||
         session_open(cli, &r.session, e) < 0)
@@ -404,6 +445,7 @@ const struct command cmd_results = {
             "  ludwig results last --sort accuracy --top 5\n"
             "  ludwig results 7 --metric accuracy,loss --where 'lr < 0.1'\n"
             "  ludwig results 7 --by lr\n"
+            "  ludwig results 7 --importance\n"
             "  ludwig results 7 --csv > table.csv\n"
             "  ludwig results 7 --series accuracy > curves.csv\n",
     .max_args = ARGS_ANY,

@@ -100,6 +100,19 @@ bool output_has_colour(int fd)
     return is_able(fd) && (no_color == NULL || no_color[0] == '\0');
 }
 
+bool output_has_utf8(void)
+{
+    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" }; /* the first one counts */
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *locale = getenv(names[i]);
+
+        if (locale != NULL && locale[0] != '\0')
+            return strcasestr(locale, "utf-8") != NULL || strcasestr(locale, "utf8") != NULL;
+    }
+    return false;
+}
+
 int output_write_json(const struct schema *s, const void *from, struct err *e)
 {
     struct buf fields = { 0 }, out = { 0 };

@@ -24,6 +24,8 @@ void output_error(const struct err *e);
 bool output_is_terminal(int fd);
 size_t output_columns(int fd); /* of a terminal; else SIZE_MAX */
 bool output_has_colour(int fd);
+/* Whether the locale says that text is UTF-8. */
+bool output_has_utf8(void);
 
 /* Writes {"v":1, and the struct's fields } to stdout, on a line. */
 int output_write_json(const struct schema *s, const void *from, struct err *e);

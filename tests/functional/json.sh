@@ -103,6 +103,10 @@ results() {
     ludwig results 1 --series accuracy --json >out
     members out v series
     like out 'd["series"]=series_row'
+    printf '%s\n' 'project: six' 'command: ludwig report accuracy=0.{x}' 'params: {x: [1, 2, 3, 4, 5, 6]}' >six.yaml
+    ludwig submit six.yaml --wait >six
+    ludwig results "$(cat six)" --importance --json >out
+    like out 'd=importance' 'd["importance"]=param_importance'
     ludwig results 1 --csv | head -n 1 >first.csv
     for suffix in n mean std min q1 median q3 max best best_std; do
         grep -q ",accuracy_$suffix\\b" first.csv

@@ -10,6 +10,7 @@
 
 #include "client/doctor/doctor.h"
 #include "client/pack/datasets.h"
+#include "client/importance/importance.h"
 #include "client/query/usage.h"
 #include "client/share/disk_usage.h"
 #include "client/results/results_out.h"
@@ -22,11 +23,14 @@ static const char path[] = "docs/json.md";
 
 /* What commands print.  Those of messages are found below. */
 static const struct schema *const shapes[] = {
-    &submitted_schema,    &sweep_info_schema,    &job_counts_schema, &ranking_schema,
-    &job_info_schema,     NULL /* results */,    &measure_schema,    &series_row_schema,
-    &node_info_schema,    &usage_sum_schema,     &usage_info_schema, &finding_schema,
-    &invitation_schema,   &guest_schema,         &held_tree_schema,  &pool_trouble_schema,
-    &dataset_info_schema, &datasets_gone_schema, &dataset_schema,    &disk_usage_schema,
+    &submitted_schema,        &sweep_info_schema,      &job_counts_schema,
+    &ranking_schema,          &job_info_schema,        NULL /* results */,
+    &measure_schema,          &series_row_schema,      &node_info_schema,
+    &usage_sum_schema,        &usage_info_schema,      &finding_schema,
+    &invitation_schema,       &guest_schema,           &held_tree_schema,
+    &pool_trouble_schema,     &dataset_info_schema,    &datasets_gone_schema,
+    &dataset_schema,          &disk_usage_schema,      &importance_schema,
+    &param_importance_schema, &pair_importance_schema,
 };
 static const enum msg_type messages[] = { MSG_WHY, MSG_CHANGED, MSG_REMOVED, MSG_DRAINED };
 
