@@ -115,6 +115,9 @@ $O/%.o: %.c $O/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(compile) $(if $(filter 1,$(WERROR)),-Werror) -MMD -MP -c -o $@ $<
 
+# Its assembler takes them in.
+$O/client/page/page_files.o: $(wildcard client/page/*.js client/page/*.css client/page/*.html)
+
 # An archive for each room: client/pack's is $O/client/pack.a.
 $(archives): $O/%.a: $$(addprefix $O/,$$(subst .c,.o,$$(wildcard $$*/*.c)))
 	@mkdir -p $(@D) && rm -f $@
@@ -275,8 +278,8 @@ $(fuzzers:%=fuzz-%): fuzz-%: build/fuzz/fuzz/%
 	    >build/fuzz/$*.log 2>&1 || { cat build/fuzz/$*.log; exit 1; }
 	@echo 'fuzz $*: $(FUZZ_SECONDS) s, nothing found'
 
-.PHONY: bench bench-environment bench-jobs bench-mount bench-nodes bench-packs bench-results bench-share bench-slurm bench-stage bench-stall bench-start bench-upload bench-ways bench-workers
-bench: bench-jobs bench-packs bench-results bench-share bench-slurm bench-stage bench-start bench-environment bench-mount bench-nodes bench-stall bench-ways bench-workers bench-upload ## run all benchmarks; bench-NAME runs one, as bench-jobs
+.PHONY: bench bench-environment bench-jobs bench-mount bench-nodes bench-packs bench-page bench-results bench-share bench-slurm bench-stage bench-stall bench-start bench-upload bench-ways bench-workers
+bench: bench-jobs bench-packs bench-page bench-results bench-share bench-slurm bench-stage bench-start bench-environment bench-mount bench-nodes bench-stall bench-ways bench-workers bench-upload ## run all benchmarks; bench-NAME runs one, as bench-jobs
 bench-environment: benches lab-tools
 	@echo '# environment' && bash tests/bench/environment.sh build/bench/stage build/bench/packs
 
@@ -291,6 +294,9 @@ bench-nodes: all lab-tools
 
 bench-packs: benches
 	@echo '# packs' && bash tests/bench/packs.sh
+
+bench-page: benches     # takes Chromium
+	@echo '# page' && build/bench/page build/page.html && python3 tests/bench/page.py build/page.html && rm build/page.html
 
 bench-results: benches
 	@echo '# results' && bash tests/bench/results.sh

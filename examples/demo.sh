@@ -68,6 +68,7 @@ if [ -z "$sweep" ]; then
     exit "$status"
 fi
 run ludwig results "$sweep" || [ "$status" -ne 0 ] || status=$?
+run ludwig results "$sweep" --html "$demo/digits.html" || [ "$status" -ne 0 ] || status=$?
 
 project=$demo/share/digits
 cat <<END
@@ -95,5 +96,8 @@ To go on with a sweep of your own:
   export PATH=~/.local/bin:\$PATH     unless your shell finds \`ludwig\` already
   ludwig help submit                 explains the smallest sweep.yaml; man ludwig-sweep has all of it
   ludwig submit sweep.yaml --wait    results go to ~/ludwig_data
+
+To see what came out (\`ludwig results $sweep --html digits.html\` has written it):
+  xdg-open $demo/digits.html
 END
 exit "$status"

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "client/importance/importance.h"
+#include "client/page/page.h"
 #include "client/query/pages.h"
 #include "client/query/selector.h"
 #include "client/query/where.h"
@@ -26,7 +27,7 @@ enum { JOBS_SHOWN = 8 }; /* in a line */
 struct options {
     bool csv, json, importance;
     struct measures_said measures;
-    const char *series, *where, *by;
+    const char *series, *where, *by, *html;
     int64_t top;
 };
 
@@ -49,6 +50,8 @@ static const struct opt options[] = {
       "print every value that each job reported of this measure, as CSV or with --json" },
     { "importance", 0, OPT_FLAG, NULL, AT(importance), 0, 0,
       "which parameters tell the best configurations from the others, in a table or with --json" },
+    { "html", 0, OPT_STR, "FILE", AT(html), 0, 0,
+      "write one file to look at in a browser, with plots, the table and the jobs; - is standard output" },
     { "csv", 0, OPT_FLAG, NULL, AT(csv), 0, 0, "print CSV" },
     { "json", 0, OPT_FLAG, NULL, AT(json), 0, 0, "print JSON" },
     { 0 },
@@ -68,6 +71,7 @@ struct results {
     bool has_own;     /* there are jobs of this sweep, not only of earlier ones */
     struct results_view view;
     struct where *where; /* NULL: all */
+    struct page page;    /* of --html */
     struct live *live;   /* of jobs that run */
     const char **live_params;
     size_t n_live;
@@ -89,6 +93,8 @@ static int take_results(void *context, const struct job_result *results, size_t 
             continue;
         r->has_own = r->has_own || (strtoll(results[i].job, &end, 10) == r->sweep && *end == '.');
         aggregate_add(&r->aggregate, &results[i]);
+        if (r->options->html != NULL)
+            page_add_job(&r->page, &results[i]);
         if (results[i].metrics_path == NULL || results[i].metrics.n > 0 || r->n_live == LIVE_MAX)
             continue;
         r->live[r->n_live].path = arena_strdup(r->arena, results[i].metrics_path);
@@ -303,7 +309,7 @@ static int show_table(const struct results *r, struct err *e)
     return output_write(&out, e);
 }
 
-/* ---- importance ---- */
+/* ---- importance, and the page ---- */
 
 static int show_importance(struct results *r, struct err *e)
 {
@@ -324,6 +330,23 @@ static int show_importance(struct results *r, struct err *e)
     return output_write(&out, e);
 }
 
+/* The page shows the configurations of the view, which are the first ones. */
+static int write_page(struct results *r, struct err *e)
+{
+    struct results_view *v = &r->view;
+    bool *keep = mem_resize(NULL, v->aggregate->n, sizeof *keep);
+
+    for (size_t i = 0; i < v->aggregate->n; i++)
+        keep[i] = i < v->n;
+    aggregate_keep(v->aggregate, keep);
+    free(keep);
+    r->page.aggregate = v->aggregate;
+    r->page.ranked_by = v->ranked_by;
+    if (page_learn(&r->page, &r->session, e) < 0)
+        return -1;
+    return page_write(&r->page, r->options->html, e);
+}
+
 /* ---- the command ---- */
 
 /* Of all sweeps, which must be of one project: another one's configurations have the same names. */
@@ -331,10 +354,14 @@ static int learn_sweeps(struct results *r, struct err *e)
 {
     const struct target *items = r->sweeps.items;
     struct sweep_info *info = &r->info, another;
+    struct sweep_info *kept = arena_alloc(r->arena, r->sweeps.n * sizeof *kept);
 
+    r->page.sweeps = (struct list){ kept, r->sweeps.n };
     for (size_t i = 0; i < r->sweeps.n; i++) {
         if (pages_sweep(&r->session.rpc, items[i].sweep, i == 0 ? info : &another, e) < 0)
             return -1;
+        kept[i] = *(const struct sweep_info *)schema_copy(&sweep_info_schema,
+                                                          i == 0 ? info : &another, r->arena);
         if (i == 0) {
             info->name = info->user = info->refused = info->note = info->tags = NULL;
             info->project = arena_strdup(r->arena, info->project != NULL ? info->project : "");
@@ -368,6 +395,8 @@ static int print_results(struct results *r, struct err *e)
                                    &(struct results_series){ o->series, r->where, o->json }, e);
     if (prepare_results(r, e) < 0)
         return -1;
+    if (o->html != NULL)
+        return write_page(r, e);
     if (o->importance)
         return show_importance(r, e);
     if (o->json)
@@ -379,9 +408,12 @@ static int print_results(struct results *r, struct err *e)
 static int check_together(const struct options *o, struct err *e)
 {
     const bool is_ranked = o->measures.sort != NULL || o->measures.goal != NULL;
+    const int n_forms = o->csv + o->json + (o->html != NULL);
 
-    if (o->csv && o->json)
-        return err_set(e, ERR_USAGE, "either --json or --csv");
+    if (n_forms > 1)
+        return err_set(e, ERR_USAGE,
+                       o->html != NULL ? "--html: without --json and --csv"
+                                       : "either --json or --csv");
     if (o->series != NULL && (is_ranked || o->top != OPT_UNSET))
         return err_set(e, ERR_USAGE,
                        "--series prints all jobs in their order: without --sort, "
@@ -390,12 +422,14 @@ static int check_together(const struct options *o, struct err *e)
         return err_set(e, ERR_USAGE, "--series prints each job's values: without --by");
     if (o->series != NULL && o->measures.shown.n > 0)
         return err_set(e, ERR_USAGE, "--series names the measure itself: without --metric");
-    if (o->series != NULL && o->importance)
-        return err_set(e, ERR_USAGE, "--series prints values: without --importance");
-    if (o->importance && (o->by != NULL || o->top != OPT_UNSET || o->csv))
+    if (o->series != NULL && (o->importance || o->html != NULL))
+        return err_set(e, ERR_USAGE, "--series prints values: without --importance and --html");
+    if (o->importance && (o->by != NULL || o->top != OPT_UNSET || o->csv || o->html != NULL))
         return err_set(e, ERR_USAGE,
                        "--importance compares all configurations, as a table or with --json: "
-                       "without --by, --top and --csv");
+                       "without --by, --top, --csv and --html (a page has it)");
+    if (o->html != NULL && o->by != NULL)
+        return err_set(e, ERR_USAGE, "--html shows each configuration: without --by");
     return 0;
 }
 
@@ -412,6 +446,7 @@ static int show_results(struct cli *cli, struct err *e)
         (o->where != NULL && (r.where = where_parse(o->where, cli->arena, e)) == NULL) ||
         session_open(cli, &r.session, e) < 0)
         return -1;
+    r.page.arena = cli->arena;
     aggregate_init(&r.aggregate);
     r.seen = hash_table_create(SIZE_MAX);
     result = selector_sweeps(&r.session.rpc, &words, cli->arena, &r.sweeps, e);
@@ -421,6 +456,7 @@ static int show_results(struct cli *cli, struct err *e)
     if (result == 0)
         result = print_results(&r, e);
     hash_table_destroy(r.seen);
+    page_free(&r.page);
     aggregate_free(&r.aggregate);
     session_close(&r.session);
     return result < 0 ? -1 : EXIT_WELL;
@@ -446,6 +482,7 @@ const struct command cmd_results = {
             "  ludwig results 7 --metric accuracy,loss --where 'lr < 0.1'\n"
             "  ludwig results 7 --by lr\n"
             "  ludwig results 7 --importance\n"
+            "  ludwig results 7 --html sweep.html\n"
             "  ludwig results 7 --csv > table.csv\n"
             "  ludwig results 7 --series accuracy > curves.csv\n",
     .max_args = ARGS_ANY,

@@ -85,19 +85,19 @@ static int lines_next(struct lines *l, char **line, struct err *e)
 
 struct reader {
     struct lines *lines;
-    const char *metric;
-    series_fn take;
-    void *context;
+    const struct series_wanted *wanted;
+    size_t metric;       /* that a CSV file has */
     struct arena *arena; /* of one line */
-    bool found;
+    bool *found;         /* of each measure */
 };
 
-static int give_point(struct reader *r, struct value step, struct value value, struct err *e)
+static int give_point(struct reader *r, size_t metric, struct value step, struct value value,
+                      struct err *e)
 {
-    struct series_point point = { step, value };
+    struct series_point point = { metric, step, value };
 
-    r->found = true;
-    return r->take(r->context, &point, e);
+    r->found[metric] = true;
+    return r->wanted->take(r->wanted->context, &point, e);
 }
 
 static bool is_number(const struct value *v)
@@ -107,20 +107,25 @@ static bool is_number(const struct value *v)
 
 static int read_json_lines(struct reader *r, struct err *e)
 {
+    const struct series_wanted *wanted = r->wanted;
     char *line;
     int got;
 
     while ((got = lines_next(r->lines, &line, e)) > 0) {
-        const struct value *value = NULL, *step = NULL;
+        const struct value *step;
         struct value map;
+        bool is_map =
+            json_read(line, strlen(line), r->arena, &map, NULL) == 0 && map.type == VALUE_MAP;
 
-        if (json_read(line, strlen(line), r->arena, &map, NULL) == 0 && map.type == VALUE_MAP) {
-            value = value_get(&map, r->metric);
-            step = value_get(&map, "step");
+        step = is_map ? value_get(&map, "step") : NULL;
+        for (size_t i = 0; is_map && i < wanted->n; i++) {
+            const struct value *value = value_get(&map, wanted->metrics[i]);
+
+            if (value != NULL && is_number(value) &&
+                give_point(r, i, step != NULL && is_number(step) ? *step : value_null(), *value,
+                           e) < 0)
+                return -1;
         }
-        if (value != NULL && is_number(value) &&
-            give_point(r, step != NULL && is_number(step) ? *step : value_null(), *value, e) < 0)
-            return -1;
         arena_reset(r->arena);
     }
     return got;
@@ -178,7 +183,7 @@ static int read_csv(struct reader *r, struct err *e)
             continue;
         if (!read_number(row, &step))
             step = value_str(row);
-        if (give_point(r, step, value, e) < 0)
+        if (give_point(r, r->metric, step, value, e) < 0)
             return -1;
     }
     return got;
@@ -207,20 +212,15 @@ static int read_file(struct reader *r, struct share_dir *fs, const char *path,
     return result;
 }
 
-/* A folder with a result, or what a failed job left; of one that runs there is only the file. */
-static const char *folder_of(struct arena *a, const struct job_result *r)
+/* A folder with a result, or what a failed job left; of one that runs there is only the file.  The
+ * caller frees it. */
+static char *folder_of(const struct job_result *r)
 {
-    char *folder;
-    const char *kept;
-
-    if (r->run_path != NULL || r->metrics_path == NULL)
-        return r->run_path;
-    if (strcmp(path_basename(r->metrics_path), LAYOUT_METRICS) != 0)
-        return NULL;
-    folder = path_dirname(r->metrics_path);
-    kept = arena_strdup(a, folder);
-    free(folder);
-    return kept;
+    if (r->run_path != NULL)
+        return mem_strdup(r->run_path);
+    return strcmp(path_basename(r->metrics_path), LAYOUT_METRICS) == 0
+               ? path_dirname(r->metrics_path)
+               : NULL;
 }
 
 /* The path of the CSV file; NULL: the metric's name cannot be a file's. */
@@ -229,41 +229,72 @@ static char *csv_path(const char *run_path, const char *metric)
     return strchr(metric, '/') == NULL ? mem_printf("%s/%s.csv", run_path, metric) : NULL;
 }
 
-/* csv: looked at where the lines have no such metric; NULL: there is none. */
-static int read_either(struct share_dir *fs, const char *lines, const char *csv, const char *metric,
-                       series_fn take, void *context, struct err *e)
+/* folder: with a CSV file of each measure that the lines do not have; NULL: there are only lines. */
+static int read_all(struct share_dir *fs, const char *lines, const char *folder,
+                    const struct series_wanted *wanted, struct err *e)
 {
     struct reader r = { .lines = mem_resize(NULL, 1, sizeof *r.lines),
-                        .metric = metric,
-                        .take = take,
-                        .context = context,
-                        .arena = arena_create() };
+                        .wanted = wanted,
+                        .arena = arena_create(),
+                        .found = mem_alloc(wanted->n * sizeof *r.found) };
     int result = read_file(&r, fs, lines, read_json_lines, e);
+    bool has_any = false;
 
-    if (result == 0 && !r.found && csv != NULL)
-        result = read_file(&r, fs, csv, read_csv, e);
-    else if (csv != NULL)
-        share_forget(fs, csv);
+    for (r.metric = 0; r.metric < wanted->n; r.metric++) {
+        char *csv = folder != NULL ? csv_path(folder, wanted->metrics[r.metric]) : NULL;
+
+        if (csv != NULL && result == 0 && !r.found[r.metric])
+            result = read_file(&r, fs, csv, read_csv, e);
+        else if (csv != NULL)
+            share_forget(fs, csv);
+        has_any = has_any || r.found[r.metric];
+        free(csv);
+    }
+    free(r.found);
     arena_destroy(r.arena);
     free(r.lines);
-    return result < 0 ? -1 : r.found;
-}
-
-int series_read_file(struct share_dir *fs, const char *path, const char *metric, series_fn take,
-                     void *context, struct err *e)
-{
-    return read_either(fs, path, NULL, metric, take, context, e);
+    return result < 0 ? -1 : has_any;
 }
 
 int series_read(struct share_dir *fs, const char *run_path, const char *metric, series_fn take,
                 void *context, struct err *e)
 {
-    char *lines = path_join(run_path, LAYOUT_METRICS), *csv = csv_path(run_path, metric);
-    int result = read_either(fs, lines, csv, metric, take, context, e);
+    const struct series_wanted wanted = { &metric, 1, take, context };
+    char *lines = path_join(run_path, LAYOUT_METRICS);
+    int result = read_all(fs, lines, run_path, &wanted, e);
 
-    free(csv);
     free(lines);
     return result;
+}
+
+int series_read_job(struct share_dir *fs, const struct job_result *r,
+                    const struct series_wanted *wanted, struct err *e)
+{
+    char *folder = folder_of(r), *lines = folder != NULL ? path_join(folder, LAYOUT_METRICS) : NULL;
+    int result = read_all(fs, lines != NULL ? lines : r->metrics_path, folder, wanted, e);
+
+    free(lines);
+    free(folder);
+    return result;
+}
+
+void series_ahead(struct share_dir *fs, const struct job_result *r, const char *const *metrics,
+                  size_t n)
+{
+    char *lines;
+
+    if (r->run_path == NULL)
+        return;
+    lines = path_join(r->run_path, LAYOUT_METRICS);
+    share_ahead(fs, lines, NULL, NULL);
+    free(lines);
+    for (size_t i = 0; i < n; i++) {
+        char *csv = csv_path(r->run_path, metrics[i]);
+
+        if (csv != NULL)
+            share_ahead(fs, csv, NULL, NULL);
+        free(csv);
+    }
 }
 
 /* ---- series of all jobs, to stdout ---- */
@@ -275,11 +306,10 @@ struct series_out {
     struct jsonlist list;         /* of JSON */
     struct buf csv;               /* or this */
     const struct job_result *job; /* whose points come */
-    struct arena *arena;
-    int64_t n_jobs, n_missing; /* that are done, and of these without a series */
-    int64_t n_found;           /* jobs with one */
-    char *missing;             /* the first one, and why */
-    bool has_trouble;          /* a file could not be read */
+    int64_t n_jobs, n_missing;    /* that are done, and of these without a series */
+    int64_t n_found;              /* jobs with one */
+    char *missing;                /* the first one, and why */
+    bool has_trouble;             /* a file could not be read */
 };
 
 /* JSON cannot hold NAN and infinities, so they become null. */
@@ -318,15 +348,15 @@ static int add_point(void *context, const struct series_point *point, struct err
 
 static int add_job(struct series_out *o, const struct job_result *r, struct err *e)
 {
-    const char *metric = o->said->metric, *folder = folder_of(o->arena, r);
+    const char *metric = o->said->metric;
+    const struct series_wanted wanted = { &metric, 1, add_point, o };
     bool is_done = job_has_published((enum job_state)r->state);
     struct err why = { 0 };
     int found;
 
     o->job = r;
     o->n_jobs += is_done;
-    found = folder == NULL ? series_read_file(o->fs, r->metrics_path, metric, add_point, o, &why)
-                           : series_read(o->fs, folder, metric, add_point, o, &why);
+    found = series_read_job(o->fs, r, &wanted, &why);
     if (found < 0)
         return err_set(e, why.kind, "%s", why.text);
     o->n_found += found > 0;
@@ -366,20 +396,9 @@ static int add_page(void *context, const struct job_result *results, size_t n, s
     size_t n_ahead = 0;
 
     for (size_t i = 0; i < n; i++) {
-        for (; n_ahead < n && n_ahead < i + AHEAD; n_ahead++) {
-            const char *run_path = results[n_ahead].run_path;
-            char *lines, *csv;
-
-            if (!is_wanted(o, &results[n_ahead]) || run_path == NULL)
-                continue;
-            lines = path_join(run_path, LAYOUT_METRICS);
-            csv = csv_path(run_path, o->said->metric);
-            share_ahead(o->fs, lines, NULL, NULL);
-            if (csv != NULL)
-                share_ahead(o->fs, csv, NULL, NULL);
-            free(csv);
-            free(lines);
-        }
+        for (; n_ahead < n && n_ahead < i + AHEAD; n_ahead++)
+            if (is_wanted(o, &results[n_ahead]))
+                series_ahead(o->fs, &results[n_ahead], &o->said->metric, 1);
         if (is_wanted(o, &results[i]) && add_job(o, &results[i], e) < 0)
             return -1;
     }
@@ -431,9 +450,7 @@ static int add_results(void *context, const struct job_result *results, size_t n
 int results_series_show(struct session *session, int64_t sweep, const struct results_series *said,
                         struct err *e)
 {
-    struct series_out o = { .said = said,
-                            .fs = session_open_drive(session, e),
-                            .arena = session->arena };
+    struct series_out o = { .said = said, .fs = session_open_drive(session, e) };
     struct aggregate g;
     int result;
 

@@ -13,6 +13,7 @@
 #include "common/share/share.h"
 
 struct series_point {
+    size_t metric;      /* index of its measure in those that were asked for */
     struct value step;  /* a number, a text of the CSV's index, or null */
     struct value value; /* a number */
 };
@@ -27,9 +28,21 @@ typedef int (*series_fn)(void *context, const struct series_point *point, struct
 int series_read(struct share_dir *fs, const char *run_path, const char *metric, series_fn take,
                 void *context, struct err *e);
 
-/* The same of one file of JSON lines. */
-int series_read_file(struct share_dir *fs, const char *path, const char *metric, series_fn take,
-                     void *context, struct err *e);
+/* Names of measures, and where their points go. */
+struct series_wanted {
+    const char *const *metrics;
+    size_t n;
+    series_fn take;
+    void *context;
+};
+
+/* The same of several measures of a job, whose file of JSON lines is read once; also of one that runs
+ * or failed.  Points of different measures may come in turn. */
+int series_read_job(struct share_dir *fs, const struct job_result *r,
+                    const struct series_wanted *wanted, struct err *e);
+/* Announces that it will be called for this job soon. */
+void series_ahead(struct share_dir *fs, const struct job_result *r, const char *const *metrics,
+                  size_t n);
 
 /* A point with the job it belongs to, as `results --series --json` prints it (docs/json.md). */
 struct series_row {

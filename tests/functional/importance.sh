@@ -57,7 +57,7 @@ table() {
 it 'people see the most important one first; --where leaves out' table
 
 refused() {
-    for words in --csv '--by opt' '--top 3' '--series score'; do
+    for words in --csv '--by opt' '--top 3' '--series score' '--html x.html'; do
         # shellcheck disable=SC2086 # words
         not ludwig results 1 --importance $words 2>error
         grep -q importance error

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * curves.h - series of many jobs, thinned so that they fit into a picture
+ *
+ * Of a long series every second, fourth, eighth... point is kept, and the last one, so that
+ * replications of the same length keep the same steps.
+ */
+#ifndef LUDWIG_CLIENT_PAGE_CURVES_H
+#define LUDWIG_CLIENT_PAGE_CURVES_H
+
+#include "client/results/series.h"
+
+struct curve_point {
+    double step; /* NAN: the file has none that is a number */
+    double value;
+};
+
+/* A job's series of a measure. */
+struct curve {
+    size_t job, metric;
+    struct curve_point *points;
+    size_t n, capacity;
+    size_t n_seen, stride;
+    struct curve_point last; /* that was seen */
+};
+
+struct curves {
+    struct curve *items; /* job by job */
+    size_t n, capacity;
+    size_t points_max; /* of each, an even number */
+};
+
+/* As many points of each series as their number leaves room for. */
+void curves_init(struct curves *c, size_t n_series);
+void curves_free(struct curves *c);
+/* Reads the job's series of these measures, as job number index.  What it has not got, or cannot be
+ * read, is left out. */
+void curves_read(struct curves *c, size_t index, struct share_dir *fs, const struct job_result *job,
+                 const char *const *metrics, size_t n);
+
+#endif

@@ -1,0 +1,240 @@
+// draw.js - what all pictures are made with: elements, canvases, colours, and drawing in slices
+//
+// A picture with very many lines is drawn a slice a frame, so that the page answers meanwhile.
+
+// ---- elements ----
+
+function make(tag, properties = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(properties)) {
+        if (name === "class")
+            element.className = value;
+        else if (name.startsWith("on"))
+            element.addEventListener(name.slice(2), value);
+        else if (value !== null && value !== false)
+            element.setAttribute(name, value === true ? "" : value);
+    }
+    element.append(...children.filter((c) => c !== null));
+    return element;
+}
+
+// ---- colours ----
+
+// From the worst to the best, of growing contrast; told apart also without red or green.
+const RAMPS = {
+    light: ["#dccb86", "#a3c46f", "#4fa884", "#2a788e", "#3a3c84", "#3b1160"],
+    dark: ["#4a3f80", "#3c5f9a", "#2a8a97", "#3cb583", "#a4d83f", "#fdea45"],
+};
+const RAMP_STEPS = 48;
+
+// Colours of states after Okabe and Ito; a mark tells them apart as well.
+const STATE_COLOURS = {
+    light: { queued: "#c3c7cd", staging: "#e0b000", running: "#3f9fe0", publishing: "#7a86c8", done: "#009e73", failed: "#d0450a", cancelled: "#8a8f98" },
+    dark: { queued: "#4a505a", staging: "#e6c229", running: "#56b4e9", publishing: "#97a3e6", done: "#1db98a", failed: "#f0692e", cancelled: "#7d838d" },
+};
+const STATE_MARKS = { failed: "cross", cancelled: "slash", running: "dot", staging: "dot", publishing: "dot" };
+
+const theme = {
+    wanted: "auto",
+    colours: {},
+
+    isDark() {
+        const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+        return !theme.prints && (theme.wanted === "auto" ? dark : theme.wanted === "dark");
+    },
+    apply() {
+        const name = theme.isDark() ? "dark" : "light", root = document.documentElement;
+        root.dataset.theme = name;
+        const style = getComputedStyle(root), colour = (v) => style.getPropertyValue(v).trim();
+        theme.colours = {
+            text: colour("--text"), soft: colour("--soft"), rule: colour("--rule"), card: colour("--card"),
+            accent: colour("--accent"), faint: colour("--faint"), states: STATE_COLOURS[name],
+            ramp: Array.from({ length: RAMP_STEPS }, (_, i) => mixRamp(RAMPS[name], i / (RAMP_STEPS - 1))),
+        };
+    },
+};
+
+function mixRamp(stops, t) {
+    const place = t * (stops.length - 1), k = Math.min(stops.length - 2, Math.floor(place)), part = place - k;
+    const channel = (hex, i) => parseInt(hex.slice(1 + 2 * i, 3 + 2 * i), 16);
+    const mixed = [0, 1, 2].map((i) => Math.round(channel(stops[k], i) * (1 - part) + channel(stops[k + 1], i) * part));
+    return `rgb(${mixed.join(",")})`;
+}
+
+function rampStep(rank) {
+    return Math.min(RAMP_STEPS - 1, Math.max(0, Math.round(rank * (RAMP_STEPS - 1))));
+}
+
+// ---- drawing in slices ----
+
+const FRAME_MS = 22, STEPS_LEAST = 6, STEPS_MOST = 3000;
+
+// Drawings are generators that yield now and then; one of a layer takes the place of the one before.
+// A browser may do the work of a step only after the frame, so how many steps a frame takes is learnt
+// from how long frames last.
+const painter = {
+    drawings: new Map(),
+    isDue: false,
+    steps: 60,
+    began: 0, // the frame before, if it drew as many steps as it might
+
+    paint(layer, drawing) {
+        painter.drawings.set(layer, drawing);
+        painter.ask();
+    },
+    ask() {
+        if (!painter.isDue && painter.drawings.size > 0)
+            requestAnimationFrame(painter.frame);
+        painter.isDue = painter.drawings.size > 0;
+        document.documentElement.toggleAttribute("data-drawing", painter.isDue);
+    },
+    frame(now) {
+        const lasted = painter.began > 0 ? now - painter.began : 0;
+        if (lasted > FRAME_MS)
+            painter.steps = Math.max(STEPS_LEAST, Math.floor(painter.steps * 0.75));
+        else if (lasted > 0)
+            painter.steps = Math.min(STEPS_MOST, Math.ceil(painter.steps * 1.1));
+        const until = performance.now() + FRAME_MS / 2;
+        let left = painter.steps;
+        painter.isDue = false;
+        // One step of each in turn, so that all get on.
+        while (painter.drawings.size > 0 && left > 0 && performance.now() < until)
+            for (const [layer, drawing] of painter.drawings) {
+                left--;
+                if (drawing.next().done)
+                    painter.drawings.delete(layer);
+            }
+        painter.began = left <= 0 ? now : 0;
+        painter.ask();
+    },
+    finish() {
+        for (const drawing of painter.drawings.values())
+            while (!drawing.next().done);
+        painter.drawings.clear();
+        painter.ask();
+    },
+};
+
+// ---- canvases ----
+
+// Several layers above each other in a box of the page, as wide as that.
+class Picture {
+    constructor(box, nLayers, heightOf, redraw) {
+        Object.assign(this, { box, heightOf, redraw, width: 0, height: 0 });
+        box.classList.add("picture");
+        this.layers = Array.from({ length: nLayers }, () => make("canvas", { "aria-hidden": "true" }));
+        this.pens = this.layers.map((canvas) => canvas.getContext("2d"));
+        box.append(...this.layers);
+        new ResizeObserver(() => this.fit(false)).observe(box);
+    }
+
+    fit(isForced) {
+        const width = Math.floor(this.box.clientWidth);
+        if (width === 0 || (!isForced && width === this.width))
+            return;
+        const height = Math.ceil(this.heightOf(width)), most = 32000;
+        const scale = Math.min(2, window.devicePixelRatio || 1, most / height);
+        Object.assign(this, { width, height });
+        this.box.style.height = `${height}px`;
+        this.layers.forEach((canvas, i) => {
+            canvas.width = Math.round(width * scale);
+            canvas.height = Math.round(height * scale);
+            canvas.style.width = `${width}px`;
+            canvas.style.height = `${height}px`;
+            this.pens[i].setTransform(scale, 0, 0, scale, 0, 0);
+        });
+        this.redraw();
+    }
+
+    clear(layer) {
+        this.pens[layer].clearRect(0, 0, this.width, this.height);
+        return this.pens[layer];
+    }
+
+    // As generators, which a layer draws instead of what it drew.
+    paint(layer, drawing) {
+        if (this.width > 0)
+            painter.paint(this.layers[layer], drawing);
+    }
+
+    at(event) {
+        const box = this.layers[0].getBoundingClientRect();
+        return [event.clientX - box.left, event.clientY - box.top];
+    }
+}
+
+const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
+
+function write(pen, text, x, y, { align = "left", colour = theme.colours.soft, bold = false, width = Infinity } = {}) {
+    pen.font = bold ? "600 " + FONT : FONT;
+    pen.textAlign = align;
+    pen.textBaseline = "middle";
+    pen.fillStyle = colour;
+    let shown = clean(text);
+    if (pen.measureText(shown).width > width) {
+        let n = Math.min(shown.length, 80);
+        while (n > 1 && pen.measureText(shown.slice(0, n) + "…").width > width)
+            n--;
+        shown = shown.slice(0, n) + "…";
+    }
+    pen.fillText(shown, x, y);
+}
+
+function rule(pen, x0, y0, x1, y1, colour = theme.colours.rule, width = 1) {
+    pen.strokeStyle = colour;
+    pen.lineWidth = width;
+    pen.beginPath();
+    pen.moveTo(x0, y0);
+    pen.lineTo(x1, y1);
+    pen.stroke();
+}
+
+// Ticks with lines across a picture from left to right, for values on y.
+function ruleY(pen, ticks, { left, right, top, bottom }) {
+    for (const tick of ticks) {
+        const y = bottom - tick.place * (bottom - top);
+        if (y < top - 20 || y > bottom + 20)
+            continue;
+        rule(pen, left, Math.round(y) + 0.5, right, Math.round(y) + 0.5);
+        write(pen, tick.text, left - 8, y, { align: "right", width: left - 10 });
+    }
+}
+
+function ruleX(pen, ticks, { left, right, bottom }) {
+    let end = -Infinity;
+    for (const tick of ticks) {
+        const x = left + tick.place * (right - left);
+        pen.font = FONT;
+        const half = pen.measureText(tick.text).width / 2;
+        if (x - half < end + 8)
+            continue;
+        end = x + half;
+        rule(pen, Math.round(x) + 0.5, bottom, Math.round(x) + 0.5, bottom + 4);
+        write(pen, tick.text, Math.min(x, right + 14 - half), bottom + 13, { align: "center" });
+    }
+}
+
+function scaleTicks(low, high, isLog, n) {
+    return niceTicks(low, high, isLog, n).map((x) => ({ place: fractionOf(x, low, high, isLog), text: fewDigits(x) }));
+}
+
+// ---- the note beside the pointer ----
+
+const tooltip = {
+    element: make("div", { class: "tooltip", "aria-hidden": "true", hidden: true }),
+
+    // rows: [name, text], the first one a heading
+    show(event, heading, rows) {
+        const { element } = tooltip;
+        element.replaceChildren(make("strong", {}, shorten(heading, 60)),
+            ...rows.map(([name, text]) => make("div", {}, make("span", {}, shorten(name, 40)), make("b", {}, shorten(text, 60)))));
+        element.hidden = false;
+        const left = event.clientX + 16 + element.offsetWidth > innerWidth ? event.clientX - 12 - element.offsetWidth : event.clientX + 16;
+        const top = Math.min(event.clientY + 14, innerHeight - element.offsetHeight - 8);
+        element.style.left = `${Math.max(4, left)}px`;
+        element.style.top = `${Math.max(4, top)}px`;
+    },
+    hide() {
+        tooltip.element.hidden = true;
+    },
+};

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page_files.h - the files of the page, which are part of the program
+ */
+#ifndef LUDWIG_CLIENT_PAGE_PAGE_FILES_H
+#define LUDWIG_CLIENT_PAGE_PAGE_FILES_H
+
+#include "common/base/buf.h"
+
+enum page_part { PAGE_BODY /* HTML */, PAGE_STYLE /* CSS */, PAGE_SCRIPT /* JavaScript */ };
+
+void page_files_add(struct buf *out, enum page_part part);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* page.c - writes the page of a sweep that never ran: FILE [CONFIGS [PARAMETERS [JOBS]]] */
+/*
+ * Every second parameter is drawn from a range, the others are of a few choices; JOBS of each
+ * configuration.  The same numbers each time.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "client/page/page.h"
+#include "common/base/units.h"
+
+static double next(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*state >> 11) / 9007199254740992.0;
+}
+
+static struct value draw_params(struct arena *a, size_t n, uint64_t *random, double *score)
+{
+    static const char *const words[] = { "adam", "sgd", "lion", "rmsprop" };
+    struct member *members = arena_alloc(a, n * sizeof *members);
+
+    for (size_t i = 0; i < n; i++) {
+        double x = next(random);
+        struct value v = i % 4 == 0   ? value_float(pow(10, -4 * x))
+                         : i % 4 == 1 ? value_str(words[(size_t)(x * 4)])
+                         : i % 4 == 2 ? value_float(x)
+                                      : value_int((int64_t)(x * 6));
+
+        members[i] = value_member(arena_printf(a, "parameter_%02zu", i + 1), v);
+        *score -= (x - 0.4) * (x - 0.4) / (double)(i + 1);
+    }
+    return value_map(a, members, n);
+}
+
+int main(int argc, char **argv)
+{
+    size_t n_configs = argc > 2 ? strtoul(argv[2], NULL, 10) : 10000;
+    size_t n_params = argc > 3 ? strtoul(argv[3], NULL, 10) : 20;
+    size_t n_jobs = argc > 4 ? strtoul(argv[4], NULL, 10) : 1;
+    struct arena *a = arena_create();
+    struct aggregate g;
+    struct sweep_info sweep = {
+        .sweep = 7, .project = "bench", .user = "nobody", .state = SWEEP_DONE
+    };
+    struct page p = { .arena = a, .aggregate = &g, .sweeps = { &sweep, 1 } };
+    struct err e = { 0 };
+    uint64_t random = 1;
+    int64_t began_ms;
+
+    if (argc < 2)
+        return fprintf(stderr, "usage: page FILE [CONFIGS [PARAMETERS [JOBS]]]\n"), 2;
+    aggregate_init(&g);
+    for (size_t i = 0; i < n_configs; i++) {
+        double score = 1;
+        struct job_result r = { .param_name = arena_printf(a, "param_%05zu", i + 1),
+                                .params = draw_params(a, n_params, &random, &score),
+                                .state = JOB_DONE };
+
+        for (size_t k = 0; k < n_jobs; k++) {
+            double value = score + next(&random) / 50;
+            struct metric m = { .name = "score",
+                                .value = value,
+                                .step = SCHEMA_NONE,
+                                .min = value,
+                                .max = value,
+                                .n = 1 };
+
+            r.job = arena_printf(a, "7.%zu", i * n_jobs + k + 1);
+            r.rep = (int64_t)k;
+            r.metrics = (struct list){ &m, 1 };
+            aggregate_add(&g, &r);
+            page_add_job(&p, &r);
+            p.jobs[p.n_jobs - 1].config = i;
+        }
+    }
+    aggregate_finish(&g);
+    began_ms = units_monotonic_ms();
+    if (page_write(&p, argv[1], &e) < 0)
+        return fprintf(stderr, "%s\n", e.text), 1;
+    printf("%zu configurations x %zu parameters, %zu jobs: written in %.1f s\n", n_configs,
+           n_params, n_configs * n_jobs, (double)(units_monotonic_ms() - began_ms) / 1000);
+    page_free(&p);
+    aggregate_free(&g);
+    arena_destroy(a);
+    return 0;
+}
