@@ -263,9 +263,10 @@ static void add_column(struct buf *out, const struct aggregate *g, size_t metric
     begin_list(out, name);
     for (size_t i = 0; i < g->n; i++) {
         const struct measure *m = aggregate_measure(&g->configs[i], metric);
+        const void *at = m != NULL ? (const char *)m + offset : NULL;
 
         separate(out, i);
-        add_number(out, m == NULL ? (double)NAN : *(const double *)((const char *)m + offset));
+        add_number(out, at != NULL ? *(const double *)at : (double)NAN);
     }
     buf_add_char(out, ']');
 }

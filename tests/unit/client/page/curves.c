@@ -60,7 +60,7 @@ static void read_run(struct curves *c, struct drive *d, size_t index, const char
 static void a_short_series_is_whole(void **state)
 {
     struct curves c;
-    struct drive d;
+    struct drive d = { "", NULL };
 
     (void)state;
     set_up(&d);
@@ -83,7 +83,7 @@ static void a_short_series_is_whole(void **state)
 static void a_long_series_is_thinned(void **state)
 {
     struct curves c;
-    struct drive d;
+    struct drive d = { "", NULL };
 
     (void)state;
     set_up(&d);
