@@ -70,9 +70,9 @@ struct results {
     size_t n_configs; /* before any was left out */
     bool has_own;     /* there are jobs of this sweep, not only of earlier ones */
     struct results_view view;
-    struct where *where; /* NULL: all */
-    struct page page;    /* of --html */
-    struct live *live;   /* of jobs that run */
+    struct where *where;      /* NULL: all */
+    struct gathered gathered; /* of --html */
+    struct live *live;        /* of jobs that run */
     const char **live_params;
     size_t n_live;
 };
@@ -94,7 +94,7 @@ static int take_results(void *context, const struct job_result *results, size_t 
         r->has_own = r->has_own || (strtoll(results[i].job, &end, 10) == r->sweep && *end == '.');
         aggregate_add(&r->aggregate, &results[i]);
         if (r->options->html != NULL)
-            page_add_job(&r->page, &results[i]);
+            gather_job(&r->gathered, &results[i]);
         if (results[i].metrics_path == NULL || results[i].metrics.n > 0 || r->n_live == LIVE_MAX)
             continue;
         r->live[r->n_live].path = arena_strdup(r->arena, results[i].metrics_path);
@@ -340,11 +340,11 @@ static int write_page(struct results *r, struct err *e)
         keep[i] = i < v->n;
     aggregate_keep(v->aggregate, keep);
     free(keep);
-    r->page.aggregate = v->aggregate;
-    r->page.ranked_by = v->ranked_by;
-    if (page_learn(&r->page, &r->session, e) < 0)
+    r->gathered.aggregate = v->aggregate;
+    r->gathered.ranked_by = v->ranked_by;
+    if (gather_learn(&r->gathered, &r->session, e) < 0)
         return -1;
-    return page_write(&r->page, r->options->html, e);
+    return page_write(&r->gathered, r->options->html, e);
 }
 
 /* ---- the command ---- */
@@ -356,7 +356,7 @@ static int learn_sweeps(struct results *r, struct err *e)
     struct sweep_info *info = &r->info, another;
     struct sweep_info *kept = arena_alloc(r->arena, r->sweeps.n * sizeof *kept);
 
-    r->page.sweeps = (struct list){ kept, r->sweeps.n };
+    r->gathered.sweeps = (struct list){ kept, r->sweeps.n };
     for (size_t i = 0; i < r->sweeps.n; i++) {
         if (pages_sweep(&r->session.rpc, items[i].sweep, i == 0 ? info : &another, e) < 0)
             return -1;
@@ -446,7 +446,7 @@ static int show_results(struct cli *cli, struct err *e)
         (o->where != NULL && (r.where = where_parse(o->where, cli->arena, e)) == NULL) ||
         session_open(cli, &r.session, e) < 0)
         return -1;
-    r.page.arena = cli->arena;
+    r.gathered.arena = cli->arena;
     aggregate_init(&r.aggregate);
     r.seen = hash_table_create(SIZE_MAX);
     result = selector_sweeps(&r.session.rpc, &words, cli->arena, &r.sweeps, e);
@@ -456,7 +456,7 @@ static int show_results(struct cli *cli, struct err *e)
     if (result == 0)
         result = print_results(&r, e);
     hash_table_destroy(r.seen);
-    page_free(&r.page);
+    gather_free(&r.gathered);
     aggregate_free(&r.aggregate);
     session_close(&r.session);
     return result < 0 ? -1 : EXIT_WELL;

@@ -180,7 +180,7 @@ static void add_numbers(struct buf *out, const struct axis *axis, size_t n)
     buf_add_char(out, ']');
 }
 
-static void add_params(struct buf *out, struct page *p)
+static void add_params(struct buf *out, struct gathered *p)
 {
     struct aggregate *g = p->aggregate;
     struct list varying = aggregate_varying(g), all = aggregate_params(g);
@@ -294,7 +294,7 @@ static void add_measure(struct buf *out, const struct aggregate *g, size_t metri
     buf_add_str(out, "]}");
 }
 
-static void add_metrics(struct buf *out, const struct page *p)
+static void add_metrics(struct buf *out, const struct gathered *p)
 {
     const struct aggregate *g = p->aggregate;
 
@@ -318,7 +318,7 @@ static void add_metrics(struct buf *out, const struct page *p)
     buf_add_char(out, ']');
 }
 
-static void add_importance(struct buf *out, struct page *p)
+static void add_importance(struct buf *out, struct gathered *p)
 {
     struct aggregate *g = p->aggregate;
 
@@ -344,7 +344,8 @@ static void add_importance(struct buf *out, struct page *p)
 
 /* ---- jobs and curves ---- */
 
-static void add_job_times(struct buf *out, const struct page *p, const char *name, size_t offset)
+static void add_job_times(struct buf *out, const struct gathered *p, const char *name,
+                          size_t offset)
 {
     begin_list(out, name);
     for (size_t i = 0; i < p->n_jobs; i++)
@@ -353,7 +354,8 @@ static void add_job_times(struct buf *out, const struct page *p, const char *nam
     buf_add_char(out, ']');
 }
 
-static void add_job_texts(struct buf *out, const struct page *p, const char *name, size_t offset)
+static void add_job_texts(struct buf *out, const struct gathered *p, const char *name,
+                          size_t offset)
 {
     begin_list(out, name);
     for (size_t i = 0; i < p->n_jobs; i++) {
@@ -363,7 +365,7 @@ static void add_job_texts(struct buf *out, const struct page *p, const char *nam
     buf_add_char(out, ']');
 }
 
-static void add_jobs(struct buf *out, const struct page *p)
+static void add_jobs(struct buf *out, const struct gathered *p)
 {
     begin_list(out, "states");
     for (int k = 0; k < JOB_STATE_COUNT; k++) {
@@ -378,12 +380,12 @@ static void add_jobs(struct buf *out, const struct page *p)
     for (size_t i = 0; i < p->n_jobs; i++)
         buf_printf(out, "%s%d", i > 0 ? "," : "", p->jobs[i].result.state);
     buf_add_char(out, ']');
-    add_job_times(out, p, "reps", offsetof(struct page_job, result.rep));
-    add_job_texts(out, p, "names", offsetof(struct page_job, result.job));
-    add_job_texts(out, p, "reasons", offsetof(struct page_job, result.reason));
-    add_job_texts(out, p, "nodes", offsetof(struct page_job, node));
-    add_job_times(out, p, "started", offsetof(struct page_job, started_at));
-    add_job_times(out, p, "ended", offsetof(struct page_job, ended_at));
+    add_job_times(out, p, "reps", offsetof(struct gathered_job, result.rep));
+    add_job_texts(out, p, "names", offsetof(struct gathered_job, result.job));
+    add_job_texts(out, p, "reasons", offsetof(struct gathered_job, result.reason));
+    add_job_texts(out, p, "nodes", offsetof(struct gathered_job, node));
+    add_job_times(out, p, "started", offsetof(struct gathered_job, started_at));
+    add_job_times(out, p, "ended", offsetof(struct gathered_job, ended_at));
     buf_add_char(out, '}');
 }
 
@@ -429,7 +431,7 @@ static void add_curve(struct buf *out, const struct curve *c, const struct curve
     buf_add_str(out, "]}");
 }
 
-static void add_curves(struct buf *out, const struct page *p)
+static void add_curves(struct buf *out, const struct gathered *p)
 {
     const struct curves *c = &p->curves;
     bool is_first = true;
@@ -470,7 +472,7 @@ static void add_escaped(struct buf *out, const struct buf *json)
     }
 }
 
-void page_add_data(struct buf *out, struct page *p)
+void page_add_data(struct buf *out, struct gathered *p)
 {
     const struct sweep_info *sweeps = p->sweeps.items;
     const char *const *notes = p->notes.items;

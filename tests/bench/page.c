@@ -46,7 +46,7 @@ int main(int argc, char **argv)
     struct sweep_info sweep = {
         .sweep = 7, .project = "bench", .user = "nobody", .state = SWEEP_DONE
     };
-    struct page p = { .arena = a, .aggregate = &g, .sweeps = { &sweep, 1 } };
+    struct gathered p = { .arena = a, .aggregate = &g, .sweeps = { &sweep, 1 } };
     struct err e = { 0 };
     uint64_t random = 1;
     int64_t began_ms;
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
             r.rep = (int64_t)k;
             r.metrics = (struct list){ &m, 1 };
             aggregate_add(&g, &r);
-            page_add_job(&p, &r);
+            gather_job(&p, &r);
             p.jobs[p.n_jobs - 1].config = i;
         }
     }
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
         return fprintf(stderr, "%s\n", e.text), 1;
     printf("%zu configurations x %zu parameters, %zu jobs: written in %.1f s\n", n_configs,
            n_params, n_configs * n_jobs, (double)(units_monotonic_ms() - began_ms) / 1000);
-    page_free(&p);
+    gather_free(&p);
     aggregate_free(&g);
     arena_destroy(a);
     return 0;

@@ -15,7 +15,7 @@
 struct sweep {
     struct aggregate aggregate;
     struct sweep_info info;
-    struct page page;
+    struct gathered page;
     struct buf out;
 };
 
@@ -32,7 +32,7 @@ static void add(struct sweep *s, const char *name, const char *params, double va
 
     assert_int_equal(json_read(params, strlen(params), s->page.arena, &r.params, NULL), 0);
     aggregate_add(&s->aggregate, &r);
-    page_add_job(&s->page, &r);
+    gather_job(&s->page, &r);
     s->page.jobs[s->page.n_jobs - 1].config = s->aggregate.n - 1;
 }
 
@@ -40,9 +40,9 @@ static void begin(struct sweep *s)
 {
     *s = (struct sweep){ .info = { .sweep = 7, .project = "p" } };
     aggregate_init(&s->aggregate);
-    s->page = (struct page){ .arena = arena_create(),
-                             .aggregate = &s->aggregate,
-                             .sweeps = { &s->info, 1 } };
+    s->page = (struct gathered){ .arena = arena_create(),
+                                 .aggregate = &s->aggregate,
+                                 .sweeps = { &s->info, 1 } };
 }
 
 static const char *data_of(struct sweep *s)
@@ -57,7 +57,7 @@ static void end(struct sweep *s)
     struct arena *a = s->page.arena;
 
     buf_free(&s->out);
-    page_free(&s->page);
+    gather_free(&s->page);
     aggregate_free(&s->aggregate);
     arena_destroy(a);
 }

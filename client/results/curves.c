@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "client/page/curves.h"
+#include "client/results/curves.h"
 
 enum { POINTS_OF_ALL_MAX = 400 * 1000, POINTS_MIN = 32, POINTS_MAX = 512 };
 

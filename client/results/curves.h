@@ -5,8 +5,8 @@
  * Of a long series every second, fourth, eighth... point is kept, and the last one, so that
  * replications of the same length keep the same steps.
  */
-#ifndef LUDWIG_CLIENT_PAGE_CURVES_H
-#define LUDWIG_CLIENT_PAGE_CURVES_H
+#ifndef LUDWIG_CLIENT_RESULTS_CURVES_H
+#define LUDWIG_CLIENT_RESULTS_CURVES_H
 
 #include "client/results/series.h"
 

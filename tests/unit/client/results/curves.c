@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/page/curves.h"
+#include "client/results/curves.h"
 #include "common/base/io.h"
 
 struct drive {

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* gather.c - all that is known of a sweep's results, for those who show it whole */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/query/pages.h"
+#include "client/results/gather.h"
+#include "client/term/output.h"
+#include "client/term/progress.h"
+#include "common/base/hash_table.h"
+#include "common/base/units.h"
+
+enum { AHEAD = 64 /* jobs whose files are on their way while one's are read */ };
+
+/* ---- jobs ---- */
+
+static const char *kept(struct gathered *g, const char *text)
+{
+    return text == NULL ? NULL : arena_strdup(g->arena, text);
+}
+
+void gather_job(struct gathered *g, const struct job_result *job)
+{
+    mem_grow((void **)&g->jobs, &g->jobs_capacity, g->n_jobs, sizeof *g->jobs);
+    g->jobs[g->n_jobs++] = (struct gathered_job){
+        .result = { .job = kept(g, job->job),
+                    .param_name = kept(g, job->param_name),
+                    .rep = job->rep,
+                    .state = job->state,
+                    .run_path = kept(g, job->run_path),
+                    .reason = kept(g, job->reason),
+                    .metrics_path = kept(g, job->metrics_path) },
+    };
+}
+
+static void digest_text(const char *text, struct digest *d)
+{
+    digest_of(text, strlen(text), d);
+}
+
+/* Finds each job's configuration; jobs of those that were left out go. */
+static void find_configs(struct gathered *g)
+{
+    struct hash_table *by_name = hash_table_create(SIZE_MAX);
+    size_t n = 0;
+
+    for (size_t i = 0; i < g->aggregate->n; i++) {
+        struct digest d;
+
+        digest_text(g->aggregate->configs[i].param_name, &d);
+        hash_table_add(by_name, &d, (uint32_t)i);
+    }
+    for (size_t i = 0; i < g->n_jobs; i++) {
+        struct gathered_job job = g->jobs[i];
+        struct digest d;
+        uint32_t config;
+
+        digest_text(job.result.param_name, &d);
+        if (!hash_table_find(by_name, &d, &config))
+            continue;
+        job.config = config;
+        g->jobs[n++] = job;
+    }
+    g->n_jobs = n;
+    hash_table_destroy(by_name);
+}
+
+struct times {
+    struct gathered *gathered;
+    struct hash_table *by_job;
+};
+
+static int take_times(void *context, const struct job_info *jobs, size_t n, struct err *e)
+{
+    struct times *t = context;
+
+    (void)e;
+    for (size_t i = 0; i < n; i++) {
+        struct gathered_job *job;
+        struct digest d;
+        uint32_t at;
+
+        digest_text(jobs[i].job, &d);
+        if (!hash_table_find(t->by_job, &d, &at))
+            continue;
+        job = &t->gathered->jobs[at];
+        job->node = kept(t->gathered, jobs[i].node);
+        job->started_at = jobs[i].started_at;
+        job->ended_at = jobs[i].ended_at;
+    }
+    return 0;
+}
+
+static int learn_times(struct gathered *g, struct rpc *rpc, struct err *e)
+{
+    const struct sweep_info *sweeps = g->sweeps.items;
+    struct times t = { g, hash_table_create(SIZE_MAX) };
+    int result = 0;
+
+    for (size_t i = 0; i < g->n_jobs; i++) {
+        struct digest d;
+
+        digest_text(g->jobs[i].result.job, &d);
+        hash_table_add(t.by_job, &d, (uint32_t)i);
+    }
+    for (size_t i = 0; i < g->sweeps.n && result == 0; i++) {
+        struct target whole = { .sweep = sweeps[i].sweep };
+        const struct list targets = { &whole, 1 };
+        const struct job_filter all = { .is_quiet = true };
+
+        result = pages_jobs(rpc, &targets, &all, take_times, &t, e);
+    }
+    hash_table_destroy(t.by_job);
+    return result;
+}
+
+/* ---- series ---- */
+
+/* Jobs that may have a series, those of the first configurations first: a permutation in memory that
+ * the caller frees. */
+static size_t *order_jobs(const struct gathered *g, size_t *n)
+{
+    size_t *begins = mem_alloc((g->aggregate->n + 2) * sizeof *begins);
+    size_t *order = mem_alloc((g->n_jobs + 1) * sizeof *order);
+
+    *n = 0;
+    for (size_t i = 0; i < g->n_jobs; i++)
+        begins[g->jobs[i].config + 1]++;
+    for (size_t i = 1; i <= g->aggregate->n; i++)
+        begins[i] += begins[i - 1];
+    for (size_t i = 0; i < g->n_jobs; i++)
+        order[begins[g->jobs[i].config]++] = i;
+    for (size_t i = 0; i < g->n_jobs; i++) {
+        const struct job_result *r = &g->jobs[order[i]].result;
+
+        if (r->run_path != NULL || r->metrics_path != NULL)
+            order[(*n)++] = order[i];
+    }
+    free(begins);
+    return order;
+}
+
+/* The one that ranks, and others: all that are read. */
+static size_t choose_metrics(const struct gathered *g, size_t chosen[GATHER_SERIES_METRICS_MAX])
+{
+    size_t n = 0;
+
+    if (g->ranked_by >= 0)
+        chosen[n++] = (size_t)g->ranked_by;
+    for (size_t i = 0; i < g->aggregate->n_metrics && n < GATHER_SERIES_METRICS_MAX; i++)
+        if ((int)i != g->ranked_by)
+            chosen[n++] = i;
+    return n;
+}
+
+static void add_note(struct gathered *g, const char *note)
+{
+    const char **notes = arena_alloc(g->arena, (g->notes.n + 1) * sizeof *notes);
+
+    if (g->notes.n > 0)
+        memcpy(notes, g->notes.items, g->notes.n * sizeof *notes);
+    notes[g->notes.n++] = note;
+    g->notes.items = notes;
+}
+
+static void show_progress(struct status_line *line, size_t i, size_t n)
+{
+    struct buf text = { 0 };
+
+    if (!status_line_is_due(line, units_monotonic_ms()))
+        return;
+    buf_printf(&text, "reading series: %zu of %zu jobs", i, n);
+    status_line_show(line, &text);
+}
+
+static void read_series(struct gathered *g, struct share_dir *fs)
+{
+    const char *names[GATHER_SERIES_METRICS_MAX];
+    size_t chosen[GATHER_SERIES_METRICS_MAX], n_metrics = choose_metrics(g, chosen), n, n_ahead = 0;
+    size_t *order = order_jobs(g, &n), n_read = n < GATHER_SERIES_MAX ? n : GATHER_SERIES_MAX;
+    struct status_line line = { 0 };
+
+    for (size_t i = 0; i < n_metrics; i++)
+        names[i] = g->aggregate->metrics[chosen[i]];
+    curves_init(&g->curves, n_read * n_metrics);
+    for (size_t i = 0; i < n_read; i++) {
+        for (; n_ahead < n_read && n_ahead < i + AHEAD; n_ahead++)
+            series_ahead(fs, &g->jobs[order[n_ahead]].result, names, n_metrics);
+        curves_read(&g->curves, order[i], fs, &g->jobs[order[i]].result, names, n_metrics);
+        show_progress(&line, i, n_read);
+    }
+    status_line_clear(&line);
+    for (size_t i = 0; i < g->curves.n; i++)
+        g->curves.items[i].metric = chosen[g->curves.items[i].metric];
+    if (n_read < n)
+        add_note(g, arena_printf(g->arena,
+                                 "Curves are of the first %zu of %zu jobs; with --where or --top "
+                                 "of those that you choose.",
+                                 n_read, n));
+    free(order);
+}
+
+int gather_learn(struct gathered *g, struct session *session, struct err *e)
+{
+    struct share_dir *fs;
+    struct err why = { 0 };
+
+    find_configs(g);
+    if (learn_times(g, &session->rpc, e) < 0)
+        return -1;
+    if (g->n_jobs == 0 || g->aggregate->n_metrics == 0)
+        return 0;
+    fs = session_open_drive(session, &why);
+    if (fs == NULL) {
+        output_note("note: without curves: %s", why.text);
+        add_note(g, "Curves are missing, as the shared drive could not be read.");
+        return 0;
+    }
+    read_series(g, fs);
+    share_close(fs);
+    return 0;
+}
+
+void gather_free(struct gathered *g)
+{
+    curves_free(&g->curves);
+    free(g->jobs);
+    *g = (struct gathered){ 0 };
+}

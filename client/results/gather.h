@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gather.h - all that is known of a sweep's results, for those who show it whole
+ *
+ * Beside the aggregate: its jobs, where and when they ran, and their series.
+ */
+#ifndef LUDWIG_CLIENT_RESULTS_GATHER_H
+#define LUDWIG_CLIENT_RESULTS_GATHER_H
+
+#include "client/results/aggregate.h"
+#include "client/results/curves.h"
+#include "client/session/session.h"
+
+/* More jobs' series are not read: those of the first configurations are. */
+enum { GATHER_SERIES_MAX = 2000, GATHER_SERIES_METRICS_MAX = 6 };
+
+/* A job, with what is known of it. */
+struct gathered_job {
+    struct job_result result; /* without metrics and params */
+    size_t config;            /* index in the aggregate */
+    const char *node;         /* NULL: not known */
+    int64_t started_at, ended_at;
+};
+
+struct gathered {
+    struct arena *arena;
+    struct aggregate *aggregate; /* finished */
+    int ranked_by;               /* index of a metric, -1: none */
+    struct list sweeps;          /* struct sweep_info, at least one; of one project */
+    struct gathered_job *jobs;
+    size_t n_jobs, jobs_capacity;
+    struct curves curves;
+    struct list notes; /* const char *: sentences about what is not there */
+};
+
+/* Keeps a job of a sweep, before the aggregate is looked at. */
+void gather_job(struct gathered *g, const struct job_result *job);
+/* Finds each job's configuration in the aggregate, asks the server where and when jobs ran, and reads
+ * their series from the drive. */
+int gather_learn(struct gathered *g, struct session *session, struct err *e);
+void gather_free(struct gathered *g);
+
+#endif
