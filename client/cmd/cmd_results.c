@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/export/optuna.h"
 #include "client/importance/importance.h"
 #include "client/page/page.h"
 #include "client/query/pages.h"
@@ -27,7 +28,7 @@ enum { JOBS_SHOWN = 8 }; /* in a line */
 struct options {
     bool csv, json, importance;
     struct measures_said measures;
-    const char *series, *where, *by, *html;
+    const char *series, *where, *by, *html, *optuna;
     int64_t top;
 };
 
@@ -52,6 +53,8 @@ static const struct opt options[] = {
       "which parameters tell the best configurations from the others, in a table or with --json" },
     { "html", 0, OPT_STR, "FILE", AT(html), 0, 0,
       "write one file to look at in a browser, with plots, the table and the jobs; - is standard output" },
+    { "optuna", 0, OPT_STR, "FILE", AT(optuna), 0, 0,
+      "write a study in the journal format of Optuna, for optuna-dashboard; - is standard output" },
     { "csv", 0, OPT_FLAG, NULL, AT(csv), 0, 0, "print CSV" },
     { "json", 0, OPT_FLAG, NULL, AT(json), 0, 0, "print JSON" },
     { 0 },
@@ -71,11 +74,16 @@ struct results {
     bool has_own;     /* there are jobs of this sweep, not only of earlier ones */
     struct results_view view;
     struct where *where;      /* NULL: all */
-    struct gathered gathered; /* of --html */
+    struct gathered gathered; /* of --html and --optuna */
     struct live *live;        /* of jobs that run */
     const char **live_params;
     size_t n_live;
 };
+
+static bool writes_file(const struct options *o)
+{
+    return o->html != NULL || o->optuna != NULL;
+}
 
 /* ---- asking ---- */
 
@@ -93,7 +101,7 @@ static int take_results(void *context, const struct job_result *results, size_t 
             continue;
         r->has_own = r->has_own || (strtoll(results[i].job, &end, 10) == r->sweep && *end == '.');
         aggregate_add(&r->aggregate, &results[i]);
-        if (r->options->html != NULL)
+        if (writes_file(r->options))
             gather_job(&r->gathered, &results[i]);
         if (results[i].metrics_path == NULL || results[i].metrics.n > 0 || r->n_live == LIVE_MAX)
             continue;
@@ -309,7 +317,7 @@ static int show_table(const struct results *r, struct err *e)
     return output_write(&out, e);
 }
 
-/* ---- importance, and the page ---- */
+/* ---- importance, and files for other programs ---- */
 
 static int show_importance(struct results *r, struct err *e)
 {
@@ -330,9 +338,10 @@ static int show_importance(struct results *r, struct err *e)
     return output_write(&out, e);
 }
 
-/* The page shows the configurations of the view, which are the first ones. */
-static int write_page(struct results *r, struct err *e)
+/* Of the configurations of the view, which are the first ones. */
+static int write_file(struct results *r, struct err *e)
 {
+    const struct options *o = r->options;
     struct results_view *v = &r->view;
     bool *keep = mem_resize(NULL, v->aggregate->n, sizeof *keep);
 
@@ -344,7 +353,8 @@ static int write_page(struct results *r, struct err *e)
     r->gathered.ranked_by = v->ranked_by;
     if (gather_learn(&r->gathered, &r->session, e) < 0)
         return -1;
-    return page_write(&r->gathered, r->options->html, e);
+    return o->html != NULL ? page_write(&r->gathered, o->html, e)
+                           : optuna_write(&r->gathered, o->optuna, e);
 }
 
 /* ---- the command ---- */
@@ -395,8 +405,8 @@ static int print_results(struct results *r, struct err *e)
                                    &(struct results_series){ o->series, r->where, o->json }, e);
     if (prepare_results(r, e) < 0)
         return -1;
-    if (o->html != NULL)
-        return write_page(r, e);
+    if (writes_file(o))
+        return write_file(r, e);
     if (o->importance)
         return show_importance(r, e);
     if (o->json)
@@ -408,12 +418,10 @@ static int print_results(struct results *r, struct err *e)
 static int check_together(const struct options *o, struct err *e)
 {
     const bool is_ranked = o->measures.sort != NULL || o->measures.goal != NULL;
-    const int n_forms = o->csv + o->json + (o->html != NULL);
+    const int n_forms = o->csv + o->json + (o->html != NULL) + (o->optuna != NULL);
 
     if (n_forms > 1)
-        return err_set(e, ERR_USAGE,
-                       o->html != NULL ? "--html: without --json and --csv"
-                                       : "either --json or --csv");
+        return err_set(e, ERR_USAGE, "one of --json, --csv, --html and --optuna");
     if (o->series != NULL && (is_ranked || o->top != OPT_UNSET))
         return err_set(e, ERR_USAGE,
                        "--series prints all jobs in their order: without --sort, "
@@ -422,14 +430,16 @@ static int check_together(const struct options *o, struct err *e)
         return err_set(e, ERR_USAGE, "--series prints each job's values: without --by");
     if (o->series != NULL && o->measures.shown.n > 0)
         return err_set(e, ERR_USAGE, "--series names the measure itself: without --metric");
-    if (o->series != NULL && (o->importance || o->html != NULL))
-        return err_set(e, ERR_USAGE, "--series prints values: without --importance and --html");
-    if (o->importance && (o->by != NULL || o->top != OPT_UNSET || o->csv || o->html != NULL))
+    if (o->series != NULL && (o->importance || writes_file(o)))
+        return err_set(e, ERR_USAGE,
+                       "--series prints values: without --importance, --html and --optuna");
+    if (o->importance && (o->by != NULL || o->top != OPT_UNSET || o->csv || writes_file(o)))
         return err_set(e, ERR_USAGE,
                        "--importance compares all configurations, as a table or with --json: "
-                       "without --by, --top, --csv and --html (a page has it)");
-    if (o->html != NULL && o->by != NULL)
-        return err_set(e, ERR_USAGE, "--html shows each configuration: without --by");
+                       "without --by, --top, --csv, --html (a page has it) and --optuna");
+    if (writes_file(o) && o->by != NULL)
+        return err_set(e, ERR_USAGE, "--%s has each configuration: without --by",
+                       o->html != NULL ? "html" : "optuna");
     return 0;
 }
 
@@ -483,6 +493,7 @@ const struct command cmd_results = {
             "  ludwig results 7 --by lr\n"
             "  ludwig results 7 --importance\n"
             "  ludwig results 7 --html sweep.html\n"
+            "  ludwig results 7 --optuna study.log && optuna-dashboard study.log\n"
             "  ludwig results 7 --csv > table.csv\n"
             "  ludwig results 7 --series accuracy > curves.csv\n",
     .max_args = ARGS_ANY,

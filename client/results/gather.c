@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* gather.c - all that is known of a sweep's results, for those who show it whole */
-#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,6 +220,65 @@ int gather_learn(struct gathered *g, struct session *session, struct err *e)
     read_series(g, fs);
     share_close(fs);
     return 0;
+}
+
+/* ---- means over replications ---- */
+
+static int compare_steps(const void *x, const void *y)
+{
+    const struct curve_point *a = x, *b = y;
+
+    return (a->step > b->step) - (a->step < b->step);
+}
+
+/* The points of all jobs of the configuration, by steps; the caller frees them. */
+static struct curve_point *collect_points(const struct gathered *g, size_t config, size_t metric,
+                                          size_t *n)
+{
+    struct curve_point *points = NULL;
+    size_t capacity = 0;
+
+    *n = 0;
+    for (size_t i = 0; i < g->curves.n; i++) {
+        const struct curve *c = &g->curves.items[i];
+
+        if (c->metric != metric || g->jobs[c->job].config != config)
+            continue;
+        for (size_t k = 0; k < c->n; k++) {
+            mem_grow((void **)&points, &capacity, *n, sizeof *points);
+            points[*n] = c->points[k];
+            if (isnan(points[*n].step))
+                points[*n].step = (double)k;
+            ++*n;
+        }
+    }
+    if (*n > 1)
+        qsort(points, *n, sizeof *points, compare_steps);
+    return points;
+}
+
+struct list gather_mean_curve(const struct gathered *g, size_t config, size_t metric,
+                              struct arena *a)
+{
+    size_t n, n_means = 0;
+    struct curve_point *points = collect_points(g, config, metric, &n);
+    struct mean_point *means = arena_alloc(a, (n + 1) * sizeof *means);
+
+    for (size_t i = 0; i < n;) {
+        struct mean_point *m = &means[n_means++];
+        double squares = 0;
+
+        *m = (struct mean_point){ .step = points[i].step };
+        for (; i < n && points[i].step <= m->step; i++) {
+            double away = points[i].value - m->mean;
+
+            m->mean += away / (double)++m->n;
+            squares += away * (points[i].value - m->mean);
+        }
+        m->std = m->n > 1 ? sqrt(squares / (double)(m->n - 1)) : 0;
+    }
+    free(points);
+    return (struct list){ means, n_means };
 }
 
 void gather_free(struct gathered *g)

@@ -38,6 +38,15 @@ void gather_job(struct gathered *g, const struct job_result *job);
 /* Finds each job's configuration in the aggregate, asks the server where and when jobs ran, and reads
  * their series from the drive. */
 int gather_learn(struct gathered *g, struct session *session, struct err *e);
+/* Of a configuration's jobs that have a value at this step. */
+struct mean_point {
+    double step;      /* where a series has no steps that are numbers: counted from 0 */
+    double mean, std; /* std is 0 of one */
+    size_t n;
+};
+/* struct mean_point, by steps, in the arena; empty: none of its jobs has a series of the metric. */
+struct list gather_mean_curve(const struct gathered *g, size_t config, size_t metric,
+                              struct arena *a);
 void gather_free(struct gathered *g);
 
 #endif
