@@ -68,6 +68,7 @@ if [ -z "$sweep" ]; then
     exit "$status"
 fi
 run ludwig results "$sweep" || [ "$status" -ne 0 ] || status=$?
+run ludwig plot "$sweep" || [ "$status" -ne 0 ] || status=$?
 run ludwig results "$sweep" --html "$demo/digits.html" || [ "$status" -ne 0 ] || status=$?
 
 project=$demo/share/digits

@@ -13,6 +13,7 @@
 #include "client/query/selector.h"
 #include "client/query/where.h"
 #include "client/results/live.h"
+#include "client/results/ranked.h"
 #include "client/results/results_out.h"
 #include "client/results/series.h"
 #include "client/session/session.h"
@@ -126,35 +127,6 @@ static void add_live(struct results *r)
 
 /* ---- preparing ---- */
 
-/* Whether --where matches the configuration: its parameters, means, and numbers of jobs by
- * outcome. */
-static bool matches_config(struct results *r, const struct config_result *c)
-{
-    const struct aggregate *g = &r->aggregate;
-    struct member *fields = mem_resize(NULL, 4 + JOB_STATE_COUNT + g->n_metrics, sizeof *fields);
-    struct where_row row = { .fields = fields, .params = &c->params };
-    bool result;
-
-    fields[row.n_fields++] = value_member("param_name", value_str(c->param_name));
-    fields[row.n_fields++] = value_member("n", value_int(c->n_done));
-    for (int i = 0; i < JOB_STATE_COUNT; i++)
-        if (aggregate_counts((enum job_state)i))
-            fields[row.n_fields++] = value_member(job_state_names[i], value_int(c->counts.of[i]));
-    fields[row.n_fields++] = value_member("left", value_int(c->n_left));
-    fields[row.n_fields++] =
-        value_member("reason", c->reason != NULL ? value_str(c->reason) : value_null());
-    for (size_t i = 0; i < g->n_metrics; i++) {
-        const struct measure *m = aggregate_measure(c, i);
-        bool has_mean = m != NULL && !isnan(m->last.mean);
-
-        fields[row.n_fields++] =
-            value_member(g->metrics[i], has_mean ? value_float(m->last.mean) : value_null());
-    }
-    result = where_matches(r->where, &row);
-    free(fields);
-    return result;
-}
-
 /* In place of configurations, what those have in common that have the same values of --by. */
 static int group(struct results *r, struct err *e)
 {
@@ -209,16 +181,8 @@ static int prepare_results(struct results *r, struct err *e)
     v->varying = o->csv ? aggregate_params(g) : aggregate_varying(g);
     if (measures_choose(v, &o->measures, r->arena, e) < 0)
         return -1;
-    if (r->where != NULL) {
-        bool *keep = mem_resize(NULL, g->n, sizeof *keep);
-
-        for (size_t i = 0; i < g->n; i++)
-            keep[i] = matches_config(r, &g->configs[i]);
-        aggregate_keep(g, keep);
-        free(keep);
-        if (where_check_names(r->where, e) < 0)
-            return -1;
-    }
+    if (r->where != NULL && ranked_leave_out(g, r->where, e) < 0)
+        return -1;
     if (o->by != NULL && group(r, e) < 0)
         return -1;
     v->is_grouped = o->by != NULL;

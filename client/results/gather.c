@@ -11,6 +11,8 @@
 #include "common/base/hash_table.h"
 #include "common/base/units.h"
 
+/* A shorter while is not worth a line on the terminal. */
+enum { QUIET_MS = 500 };
 enum { AHEAD = 64 /* jobs whose files are on their way while one's are read */ };
 
 /* ---- jobs ---- */
@@ -179,7 +181,7 @@ static void read_series(struct gathered *g, struct share_dir *fs)
     const char *names[GATHER_SERIES_METRICS_MAX];
     size_t chosen[GATHER_SERIES_METRICS_MAX], n_metrics = choose_metrics(g, chosen), n, n_ahead = 0;
     size_t *order = order_jobs(g, &n), n_read = n < GATHER_SERIES_MAX ? n : GATHER_SERIES_MAX;
-    struct status_line line = { 0 };
+    struct status_line line = { .shown_at_ms = units_monotonic_ms() + QUIET_MS };
 
     for (size_t i = 0; i < n_metrics; i++)
         names[i] = g->aggregate->metrics[chosen[i]];

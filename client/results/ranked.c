@@ -2,9 +2,11 @@
 /* ranked.c - the configurations of a sweep, best first */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "client/query/pages.h"
 #include "client/results/ranked.h"
+#include "common/base/mem.h"
 
 static int take_results(void *context, const struct job_result *results, size_t n, struct err *e)
 {
@@ -47,4 +49,44 @@ int ranked_read(struct rpc *rpc, int64_t sweep, const struct measures_said *said
         return err_set(e, ERR_FAILED, "sweep %" PRId64 ": no configuration has a finite mean of %s",
                        sweep, g->metrics[*ranked_by]);
     return 0;
+}
+
+/* Whether --where matches the configuration: its parameters, means, and numbers of jobs by
+ * outcome. */
+static bool matches_config(const struct aggregate *g, const struct config_result *c,
+                           struct where *where)
+{
+    struct member *fields = mem_resize(NULL, 4 + JOB_STATE_COUNT + g->n_metrics, sizeof *fields);
+    struct where_row row = { .fields = fields, .params = &c->params };
+    bool result;
+
+    fields[row.n_fields++] = value_member("param_name", value_str(c->param_name));
+    fields[row.n_fields++] = value_member("n", value_int(c->n_done));
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        if (aggregate_counts((enum job_state)i))
+            fields[row.n_fields++] = value_member(job_state_names[i], value_int(c->counts.of[i]));
+    fields[row.n_fields++] = value_member("left", value_int(c->n_left));
+    fields[row.n_fields++] =
+        value_member("reason", c->reason != NULL ? value_str(c->reason) : value_null());
+    for (size_t i = 0; i < g->n_metrics; i++) {
+        const struct measure *m = aggregate_measure(c, i);
+        bool has_mean = m != NULL && !isnan(m->last.mean);
+
+        fields[row.n_fields++] =
+            value_member(g->metrics[i], has_mean ? value_float(m->last.mean) : value_null());
+    }
+    result = where_matches(where, &row);
+    free(fields);
+    return result;
+}
+
+int ranked_leave_out(struct aggregate *g, struct where *where, struct err *e)
+{
+    bool *keep = mem_resize(NULL, g->n, sizeof *keep);
+
+    for (size_t i = 0; i < g->n; i++)
+        keep[i] = matches_config(g, &g->configs[i], where);
+    aggregate_keep(g, keep);
+    free(keep);
+    return where_check_names(where, e);
 }

@@ -5,6 +5,7 @@
 #ifndef LUDWIG_CLIENT_RESULTS_RANKED_H
 #define LUDWIG_CLIENT_RESULTS_RANKED_H
 
+#include "client/query/where.h"
 #include "client/results/results_out.h"
 #include "client/session/rpc.h"
 
@@ -13,5 +14,8 @@
  * measure, or no configuration that has a finite mean of it.  The caller initialises and frees g. */
 int ranked_read(struct rpc *rpc, int64_t sweep, const struct measures_said *said, struct arena *a,
                 struct aggregate *g, int *ranked_by, struct err *e);
+/* Leaves out the configurations that do not match --where; it knows their parameters, means and numbers
+ * of jobs by outcome.  After aggregate_finish. */
+int ranked_leave_out(struct aggregate *g, struct where *where, struct err *e);
 
 #endif

@@ -85,6 +85,17 @@ size_t output_columns(int fd)
     return size.ws_col;
 }
 
+size_t output_rows(int fd)
+{
+    struct winsize size;
+
+    if (!output_is_terminal(fd))
+        return SIZE_MAX;
+    if (ioctl(fd, TIOCGWINSZ, &size) < 0 || size.ws_row == 0)
+        return ROWS_USUAL;
+    return size.ws_row;
+}
+
 /* Whether fd is a terminal whose cursor can be moved and that knows colours. */
 static bool is_able(int fd)
 {

@@ -23,6 +23,7 @@ void output_error(const struct err *e);
 
 bool output_is_terminal(int fd);
 size_t output_columns(int fd); /* of a terminal; else SIZE_MAX */
+size_t output_rows(int fd);    /* the same */
 bool output_has_colour(int fd);
 /* Whether the locale says that text is UTF-8. */
 bool output_has_utf8(void);
