@@ -116,7 +116,7 @@ def brushes(browser, url):
     page.run("[...document.querySelectorAll('.handle')].find((h) => h.getAttribute('aria-label') === 'momentum, lowest shown').focus()")
     page.key("ArrowUp")
     ok(page.run(value) == "loss < 9 and lr in (0.01, 0.1) and momentum = 0.9", page.run(value))
-    ok(page.run("document.activeElement.getAttribute('aria-valuetext')") == "0.9")
+    page.wait("document.activeElement.getAttribute('aria-valuetext') === '0.9'")  # with the next frame
     page.key("Delete")
     ok(page.run(value) == "loss < 9 and lr in (0.01, 0.1)")
     # A strip, and a name that is a field's too.
