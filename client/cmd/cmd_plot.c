@@ -138,8 +138,8 @@ const struct command cmd_plot = {
             "deviation over its replications; the best mean as jobs ended; importance; and a\n"
             "strip for each parameter, the most important first, with a dot for each\n"
             "configuration. Colours go from the worst configuration to the best. What is far\n"
-            "worse than the others lies on the edge. The picture fills the terminal; in a file\n"
-            "it is 100 columns wide. SWEEP is a number or last, the default.\n"
+            "worse than the others lies on the edge. The picture fills the terminal; in a\n"
+            "file it is 100 columns wide. SWEEP is a number or last, the default.\n"
             "\n"
             "  ludwig plot\n"
             "  ludwig plot 7 loss --where 'lr < 0.1'\n",

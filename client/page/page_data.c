@@ -117,12 +117,12 @@ static const struct value *value_at(const struct axis *axis, size_t config)
 }
 
 /* Whether JavaScript's numbers lose what the values are written as. */
-static bool needs_texts(const struct axis *axis)
+static bool needs_texts(const struct axis *axis, size_t n)
 {
-    for (size_t i = 0; i < axis->n_choices; i++) {
-        const struct value *v = &axis->choices[i];
+    for (size_t i = 0; i < n; i++) {
+        const struct value *v = value_at(axis, i);
 
-        if (v->type == VALUE_INT && (axis->kind == AXIS_REAL || !is_exact(v->i)))
+        if (v != NULL && v->type == VALUE_INT && (axis->kind == AXIS_REAL || !is_exact(v->i)))
             return true;
     }
     return false;
@@ -164,7 +164,7 @@ static void add_numbers(struct buf *out, const struct axis *axis, size_t n)
             json_add_value(out, v);
     }
     buf_add_char(out, ']');
-    if (!needs_texts(axis))
+    if (!needs_texts(axis, n))
         return;
     begin_list(out, "texts");
     for (size_t i = 0; i < n; i++) {

@@ -146,17 +146,21 @@ void canvas_line(struct canvas *c, const struct area *area, const double from[2]
                  const double to[2], int ink)
 {
     static const double beyond = 8;
-    double x0 = from[0], x1 = to[0], y0, y1, n;
+    double x0 = from[0], x1 = to[0], y0, y1;
+    size_t n;
 
     if (!isfinite(from[0]) || !isfinite(from[1]) || !isfinite(to[0]) || !isfinite(to[1]))
         return;
     y0 = fmin(beyond, fmax(-beyond, from[1]));
     y1 = fmin(beyond, fmax(-beyond, to[1]));
-    n = ceil(fmax(fabs(x1 - x0) * (double)(area->columns * c->dots_x),
-                  fabs(y1 - y0) * (double)(area->rows * c->dots_y))) +
+    n = (size_t)ceil(fmax(fabs(x1 - x0) * (double)(area->columns * c->dots_x),
+                          fabs(y1 - y0) * (double)(area->rows * c->dots_y))) +
         1;
-    for (double i = 0; i <= n; i++)
-        canvas_dot(c, area, x0 + (x1 - x0) * i / n, y0 + (y1 - y0) * i / n, ink);
+    for (size_t i = 0; i <= n; i++) {
+        double part = (double)i / (double)n;
+
+        canvas_dot(c, area, x0 + (x1 - x0) * part, y0 + (y1 - y0) * part, ink);
+    }
 }
 
 void canvas_text(struct canvas *c, size_t column, size_t row, size_t columns, int ink,
