@@ -94,7 +94,7 @@ class Parallel {
     // The best first and the others below them, so that the picture is right from the first slice on.
     *drawLines(layer, order, isBehind) {
         const pen = this.picture.clear(layer), { ramp, faint } = theme.colours, { ranks } = this.page.sweep.rank(this.page.metric);
-        pen.globalCompositeOperation = "destination-over";
+        pen.globalCompositeOperation = isBehind ? "source-over" : "destination-over";
         pen.lineJoin = "round";
         pen.lineWidth = order.length > 2000 ? 0.8 : order.length > 200 ? 1 : 1.6;
         pen.globalAlpha = Math.min(isBehind ? 0.5 : 0.9, 12 / Math.sqrt(order.length + 1));

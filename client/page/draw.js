@@ -130,12 +130,14 @@ class Picture {
 
     fit(isForced) {
         const width = Math.floor(this.box.clientWidth);
-        if (width === 0 || (!isForced && width === this.width))
+        // On paper a picture is scaled as it is: nothing is drawn once printing has begun.
+        if (width === 0 || (!isForced && (width === this.width || theme.prints)))
             return;
         const height = Math.ceil(this.heightOf(width)), most = 32000;
         const scale = Math.min(2, window.devicePixelRatio || 1, most / height);
         Object.assign(this, { width, height });
         this.box.style.height = `${height}px`;
+        this.box.style.aspectRatio = `${width} / ${height}`;
         this.layers.forEach((canvas, i) => {
             canvas.width = Math.round(width * scale);
             canvas.height = Math.round(height * scale);
@@ -155,6 +157,14 @@ class Picture {
     paint(layer, drawing) {
         if (this.width > 0)
             painter.paint(this.layers[layer], drawing);
+    }
+
+    // For paper, where a browser repeats what was drawn, and an upper layer that was cleared takes away
+    // what is below: all goes into the first one, the others are hidden.
+    merge() {
+        for (const layer of this.layers.slice(1))
+            if (layer.width > 0)
+                this.pens[0].drawImage(layer, 0, 0, this.width, this.height);
     }
 
     at(event) {

@@ -188,7 +188,12 @@ class Page {
                 element("filter").focus();
             }
         });
-        window.addEventListener("beforeprint", () => { theme.prints = true; this.retheme(); painter.finish(); });
+        window.addEventListener("beforeprint", () => {
+            theme.prints = true;
+            this.retheme();
+            painter.finish();
+            this.views.forEach((view) => view.picture && view.picture.merge());
+        });
         window.addEventListener("afterprint", () => { theme.prints = false; this.retheme(); });
     }
 

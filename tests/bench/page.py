@@ -16,7 +16,7 @@ FRAMES = """new Promise((done) => {
 
 
 def main():
-    with tempfile.TemporaryDirectory() as folder, chromium.Chromium(folder + "/profile") as browser:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, chromium.Chromium(folder + "/profile") as browser:
         page = browser.open("file://" + os.path.abspath(sys.argv[1]))
         paint = page.run("performance.getEntriesByType('paint').map((p) => [p.name, p.startTime])")
         print("first paint", {name: f"{at:.0f} ms" for name, at in paint}, "load",

@@ -11,7 +11,7 @@ import chromium  # noqa: E402
 
 def main():
     source, folder = sys.argv[1:]
-    with tempfile.TemporaryDirectory() as profile, chromium.Chromium(profile + "/profile") as browser:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile, chromium.Chromium(profile + "/profile") as browser:
         for width in (1280, 390):
             for dark in (False, True):
                 page = browser.open("file://" + os.path.abspath(source), width=width, dark=dark, mobile=width < 400)

@@ -53,7 +53,10 @@ class Chromium:
         return self
 
     def __exit__(self, *_):
-        self.child.terminate()
+        try:
+            self.call("Browser.close")
+        except (OSError, EOFError):
+            self.child.terminate()
         try:
             self.child.wait(10)
         except subprocess.TimeoutExpired:

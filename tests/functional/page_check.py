@@ -8,10 +8,14 @@ import sys
 import chromium
 
 VIEWS = ["parallel", "importance", "best-so-far", "strips", "curves", "table", "jobs"]
-# Each canvas has something on it.
+# How many canvases of each view have something on them; they are copied to one that is made for reading.
 PAINTED = """[...document.querySelectorAll('main section:not([hidden]) .picture:not([hidden])')].map((box) => {
     const canvas = [...box.querySelectorAll('canvas')].filter((c) => {
-        const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+        const copy = document.createElement('canvas');
+        Object.assign(copy, {width: c.width, height: c.height});
+        const pen = copy.getContext('2d', {willReadFrequently: true});
+        pen.drawImage(c, 0, 0);
+        const d = pen.getImageData(0, 0, c.width, c.height).data;
         return d.some((x) => x !== 0);
     });
     return [box.closest('section').id, canvas.length];
@@ -58,6 +62,13 @@ def shows(browser, url):
                  "document.getElementById('theme').click(); })()")
         page.rest()
         ok("Best loss" in page.run("document.getElementById('best').textContent"))
+        ok(page.run("document.documentElement.dataset.theme") == ("light" if dark else "dark"))
+        # On paper all is light, and lies in one layer, which is whole when printing begins.
+        page.run("dispatchEvent(new Event('beforeprint'))")
+        ok(page.run("document.documentElement.dataset.theme") == "light")
+        printed = dict(page.run(PAINTED.replace("querySelectorAll('canvas')", "querySelectorAll('canvas:first-child')")))
+        ok(all(printed[v] == 1 for v in VIEWS if v not in ("importance", "table")), printed)
+        page.run("dispatchEvent(new Event('afterprint'))")
         ok(page.run("document.documentElement.dataset.theme") == ("light" if dark else "dark"))
         # A line under the pointer, and all of it.
         page.run("document.querySelector('.configs button.link').click()")
