@@ -78,12 +78,12 @@ struct conn {
     int64_t awaited_pass;    /* pass whose news it waits for; 0: none */
     bool is_preferred;       /* it may take a place that is reserved, and has no budget */
     bool has_own_turn;       /* it serves all users, as a worker */
-    int64_t served;          /* number of the serving in which it was served last */
     bool is_waiting;         /* its unfinished request waits for work done elsewhere */
     bool is_ending;          /* no more messages are taken; closed once the peer has read all */
     bool is_finished;        /* the channel was told so */
     uint64_t ends_ms;        /* of the loop's clock: when a finished connection is closed anyway */
     uint64_t hello_by_ms;    /* the same: when it is cut off unless it has said hello */
+    int64_t served;          /* number of the serving in which it was served last */
     size_t pending_bytes;    /* answers of this turn, not yet given to the channel */
     size_t unfinished_bytes; /* of its unfinished request */
     size_t waiting_bytes;    /* as counted among those of its user */
