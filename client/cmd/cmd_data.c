@@ -8,6 +8,7 @@
 
 #include "client/pack/datasets.h"
 #include "client/pack/inputs.h"
+#include "client/query/project_meant.h"
 #include "client/term/jsonlist.h"
 #include "client/term/output.h"
 #include "client/term/table.h"
@@ -188,8 +189,11 @@ static int run_push(struct data *d, struct err *e)
         return -1;
     to.drive = session_drive(&d->session, e);
     request = (struct msg_open_project){ .project = to.project };
-    if (to.drive == NULL || rpc_call(&d->session.rpc, MSG_OPEN_PROJECT, &request, &answer, e) < 0 ||
-        (answer.folder.mode != 0 && store_make_project(&to, &answer.folder, e) < 0))
+    if (to.drive == NULL || rpc_call(&d->session.rpc, MSG_OPEN_PROJECT, &request, &answer, e) < 0)
+        return -1;
+    if (answer.project != NULL)
+        to.project = arena_strdup(d->cli->arena, answer.project);
+    if ((answer.folder.mode != 0 && store_make_project(&to, &answer.folder, e) < 0))
         return -1;
     inputs_plan_paths(&d->cargo, paths, n, &to);
     if (inputs_send(&d->cargo, e) < 0)
@@ -251,6 +255,8 @@ static int run_data(struct cli *cli, struct err *e)
     } else {
         result = session_open(cli, &d.session, e);
     }
+    if (result == 0 && deed != PUSH && d.sets.project != NULL)
+        result = project_meant(&d.session.rpc, &d.sets.project, cli->arena, e);
     if (result == 0)
         result = deed == LS     ? run_ls(&d, e)
                  : deed == PUSH ? run_push(&d, e)

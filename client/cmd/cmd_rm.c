@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "client/query/pages.h"
+#include "client/query/project_meant.h"
 #include "client/query/selector.h"
 #include "client/session/session.h"
 #include "client/term/output.h"
@@ -130,12 +131,13 @@ static int find_all(struct rm *r, const struct opt_words *words, struct err *e)
     r->found.arena = r->arena;
     r->projects = arena_alloc(r->arena, words->n * sizeof *r->projects);
     for (size_t i = 0; i < words->n; i++) {
-        const struct place_word word = read_place(r->arena, words->words[i]);
+        struct place_word word = read_place(r->arena, words->words[i]);
         struct opt_words one = { &words->words[i], 1 };
         struct list targets = { 0 };
 
         if (word.project != NULL) {
-            if (find_in_project(r, &word, e) < 0)
+            if (project_meant(&r->session->rpc, &word.project, r->arena, e) < 0 ||
+                find_in_project(r, &word, e) < 0)
                 return -1;
             continue;
         }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "client/query/pages.h"
+#include "client/query/project_meant.h"
 #include "client/query/selector.h"
 #include "client/query/sweepview.h"
 #include "client/query/usage.h"
@@ -205,6 +206,10 @@ static int show_status(struct cli *cli, struct err *e)
          usage_parse_since(o->since, units_now_ms(), &filter.since_ms, e) < 0) ||
         selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
+    if (o->project != NULL && project_meant(&s.rpc, &filter.project, cli->arena, e) < 0) {
+        session_close(&s);
+        return -1;
+    }
     if (o->mine)
         filter.user = arena_strdup(cli->arena, s.rpc.welcome.user);
     result = show_sweeps(cli, &s.rpc, &filter, e);

@@ -38,6 +38,7 @@ struct dryrun {
     struct share_connection *drive;  /* NULL: the drive cannot be reached */
     struct share_connection mounted; /* the drive, without a server */
     struct inputs cargo;
+    const char *project; /* its name, once the server has said it */
     int64_t upload_files, upload_bytes;
     int64_t configs; /* number of distinct configurations */
     bool is_exact;   /* false: configs may count duplicates */
@@ -139,8 +140,8 @@ static int check_owner(const struct msg_previewed *answer, const char *project, 
     if (answer->owner == NULL || answer->is_own)
         return 0;
     return err_set(e, ERR_DENIED,
-                   "project '%s' belongs to %s; choose another name with project: NAME", project,
-                   answer->owner);
+                   "project '%s' belongs to %s; choose another name with project: NAME",
+                   answer->project != NULL ? answer->project : project, answer->owner);
 }
 
 static int ask_preview(struct look *w, struct err *e)
@@ -214,7 +215,7 @@ static int preview(struct dryrun *d, const struct jobspec *work, struct err *e)
     struct look w = { .dryrun = d,
                       .rpc = is_asked(d) ? &d->session.rpc : NULL,
                       .request = {
-                          .project = o->spec.project, .reps = o->spec.reps, .reuse = o->reuse } };
+                          .project = d->project, .reps = o->spec.reps, .reuse = o->reuse } };
     bool repeats = may_repeat(o);
     int result;
 
@@ -270,7 +271,11 @@ static int check_project(struct dryrun *d, struct err *e)
     request.configs = buf_bytes(&none);
     result = rpc_call(&d->session.rpc, MSG_PREVIEW, &request, &answer, e);
     buf_free(&none);
-    return result < 0 ? -1 : check_owner(&answer, spec->project, e);
+    if (result < 0 || check_owner(&answer, spec->project, e) < 0)
+        return -1;
+    if (answer.project != NULL)
+        d->project = arena_strdup(d->order->cli->arena, answer.project);
+    return 0;
 }
 
 static int find_out(struct dryrun *d, struct err *e)
@@ -287,10 +292,11 @@ static int find_out(struct dryrun *d, struct err *e)
             return err_set(e, why.kind, "%s", why.text);
         d->offline = why;
     }
+    d->project = o->spec.project;
     if (check_project(d, e) < 0)
         return -1;
     d->drive = find_drive(d);
-    to = (struct place){ .drive = d->drive, .project = o->spec.project };
+    to = (struct place){ .drive = d->drive, .project = d->project };
     inputs_plan(&d->cargo, &o->spec, d->drive != NULL ? &to : NULL);
     counted = inputs_count(&d->cargo, e);
     if (counted == NULL)
@@ -407,7 +413,7 @@ static void add_json_head(struct buf *out, const struct dryrun *d)
     double hours = estimate_hours(d);
 
     buf_add_str(out, "{\"v\":1,\"project\":");
-    quote_add(out, o->spec.project, strlen(o->spec.project));
+    quote_add(out, d->project, strlen(d->project));
     buf_printf(out, ",\"configs\":%" PRId64 ",\"reps\":%" PRId64 ",\"jobs\":%" PRId64, d->configs,
                o->spec.reps, count_jobs(d));
     add_number_or_null(out, "reused", is_asked(d), d->reused);
@@ -594,7 +600,7 @@ static void add_command(const struct dryrun *d, struct buf *out)
 /* Where people find what the jobs leave. */
 static void add_results(const struct dryrun *d, struct buf *out)
 {
-    const char *project = d->order->spec.project;
+    const char *project = d->project;
     struct buf text = { 0 };
 
     if (is_asked(d))
@@ -749,7 +755,7 @@ static int write_text(struct dryrun *d, bool all_files, struct err *e)
     const struct spec *s = &d->order->spec;
     struct buf out = { 0 };
 
-    add_harmless(&out, "project", s->project);
+    add_harmless(&out, "project", d->project);
     if (s->name != NULL)
         add_harmless(&out, "name", s->name);
     add_jobs(d, &out);

@@ -79,6 +79,11 @@ static int open_project(struct submission *s, struct err *e)
         return -1;
     if (s->to.drive == NULL)
         return err_set(e, why.kind, "%s", why.text);
+    if (answer.project != NULL && strcmp(answer.project, spec->project) != 0) {
+        s->to.project = arena_strdup(s->request->cli->arena, answer.project);
+        output_note("note: project %s is another user's; yours is %s", spec->project,
+                    s->to.project);
+    }
     return answer.folder.mode == 0 ? 0 : store_make_project(&s->to, &answer.folder, e);
 }
 
@@ -130,7 +135,7 @@ static const struct inputs_packed *pack_inputs(struct submission *s, struct err 
         inputs_note_left_out(&s->inputs);
     }
     for (size_t i = 0; i < o->spec.data.n; i++)
-        if (data[i].share != NULL && pack_on_share(&s->session->rpc, o->spec.project, data[i].share,
+        if (data[i].share != NULL && pack_on_share(&s->session->rpc, s->to.project, data[i].share,
                                                    &s->inputs.data[i].set, e) < 0)
             return NULL;
     packed = inputs_pack(counted, e);
@@ -204,7 +209,7 @@ static int try_once(struct submission *s, struct msg_submitted *done, struct err
 {
     const struct submit_request *o = s->request;
     const struct inputs_packed *packed = pack_inputs(s, e);
-    const struct msg_submit_begin begin = submit_request_begin(o, &s->work);
+    struct msg_submit_begin begin = submit_request_begin(o, &s->work);
     const struct inputs_arrived *arrived;
     const struct inputs_settled *settled;
     const struct sweep_asked *asked;
@@ -216,6 +221,7 @@ static int try_once(struct submission *s, struct msg_submitted *done, struct err
 
     if (packed == NULL)
         return -1;
+    begin.project = s->to.project;
     asked = sweep_send_begin(&s->session->rpc, &begin, o->cli->arena, e);
     if (asked == NULL)
         return -1;

@@ -301,6 +301,7 @@ static const struct field open_project_fields[] = {
 
 static const struct field project_open_fields[] = {
     FIELD_OF(struct msg_project_open, folder, FIELD_STRUCT, 0, 0, &folder_order_schema),
+    FIELD(struct msg_project_open, project, FIELD_STR, 0, NAME_MAX_BYTES),
 };
 
 static const struct field submit_begin_fields[] = {
@@ -423,6 +424,7 @@ static const struct field preview_fields[] = {
 };
 
 static const struct field previewed_fields[] = {
+    FIELD(struct msg_previewed, project, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct msg_previewed, owner, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct msg_previewed, is_own, FIELD_BOOL, 0, 0),
     FIELD(struct msg_previewed, reused, FIELD_INT, 0, JOBS_MAX),

@@ -181,6 +181,7 @@ struct folder_order {
 
 struct msg_project_open {
     struct folder_order folder;
+    const char *project; /* its name: NAME.USER where NAME is another user's already */
 };
 
 struct msg_submit_begin {
@@ -330,12 +331,13 @@ struct msg_preview {
 };
 
 struct msg_previewed {
-    const char *owner; /* of the project; NULL: the project is new */
-    bool is_own;       /* the asker may submit to it */
-    int64_t reused;    /* jobs of these configurations that are done already */
-    int64_t ran_jobs;  /* jobs of this project, in all sweeps, that are done */
-    int64_t ran_ms;    /* the time they took altogether */
-    int64_t followed;  /* jobs that are queued or running in sweeps of the project, */
+    const char *project; /* its name, as in project_open */
+    const char *owner;   /* of the project; NULL: the project is new */
+    bool is_own;         /* the asker may submit to it */
+    int64_t reused;      /* jobs of these configurations that are done already */
+    int64_t ran_jobs;    /* jobs of this project, in all sweeps, that are done */
+    int64_t ran_ms;      /* the time they took altogether */
+    int64_t followed;    /* jobs that are queued or running in sweeps of the project, */
     int64_t followed_first, followed_last; /* the first and the last of which these are */
     int64_t unfinished; /* sweeps of the project: while there is none, nothing is followed */
 };

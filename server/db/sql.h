@@ -19,6 +19,7 @@
     X(SQL_SWEEPS_OF_USER, "SELECT count(*) FROM sweep WHERE uid = ? AND removed_at = 0")                \
     X(SQL_QUEUED_OF_USER,                                                                               \
       "SELECT coalesce(sum(n_queued), 0) FROM sweep WHERE uid = ? AND n_queued > 0")                    \
+    X(SQL_PROJECTS_NAMED_USER, "SELECT count(*) FROM project WHERE user = ? AND uid <> ?")              \
     X(SQL_PROJECTS_OF_USER, "SELECT count(*) FROM project WHERE uid = ?")                               \
     X(SQL_PARAMS_OF_USER, "SELECT coalesce(sum(params), 0) FROM project WHERE uid = ?")                 \
     X(SQL_OPEN_BEGUN,                                                                                   \

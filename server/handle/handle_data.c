@@ -132,7 +132,7 @@ int handle_pack_share(struct server *sv, struct ask *ask, const void *request, v
         return err_set(e, ERR_USAGE, "share: '%.80s' is no path below the share", req->path);
     if (project_check_name(req->project, e) < 0 || may_submit(&sv->conf, ask->conn, e) < 0)
         return -1;
-    rc = project_prepare(sv, ask, req->project, false, &unused, e);
+    rc = project_prepare(sv, ask, req->project, false, &unused, NULL, e);
     if (rc != 0)
         return rc;
     if (project_take(sv, ask->conn, req->project, e) < 0)

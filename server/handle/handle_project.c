@@ -22,7 +22,8 @@ int handle_open_project(struct server *sv, struct ask *ask, const void *request,
         return -1;
     if (req->wants_pilots)
         pilots_expect(sv);
-    return project_prepare(sv, ask, req->project, req->private_project, &rep->folder, e);
+    return project_prepare(sv, ask, req->project, req->private_project, &rep->folder, &rep->project,
+                           e);
 }
 
 /* Where it stands, in ask->progress: configurations looked at, jobs found done, found queued or
@@ -96,18 +97,21 @@ int handle_preview(struct server *sv, struct ask *ask, const void *request, void
 {
     struct look l = { .sv = sv, .ask = ask, .req = request };
     struct msg_previewed *rep = reply;
-    const char *name = l.req->project, *owner = NULL;
+    const char *owner = NULL;
+    struct project_names names;
     int64_t owner_uid;
     uid_t uid = 0;
-    int rc = db_get(sv->db, e, SQL_PROJECT_GET, "s>iis", name, &l.project, &owner_uid, ask->arena,
-                    &rep->owner);
+    int rc = project_check_name(l.req->project, e);
 
+    if (rc < 0 || project_choose(sv, ask->conn, l.req->project, ask->arena, &names, e) < 0)
+        return -1;
+    rep->project = names.name;
+    rc = db_get(sv->db, e, SQL_PROJECT_GET, "s>iis", names.name, &l.project, &owner_uid, ask->arena,
+                &rep->owner);
     rep->is_own = rc != 1 || owner_uid == (int64_t)ask->conn->uid;
     if (rc == 0) {
         /* A project without a row may have a folder, made by an earlier ludwigd or by hand. */
-        rc = project_check_name(name, e);
-        if (rc == 0)
-            rc = project_folder_owner(sv, ask, name, &uid, &owner, e);
+        rc = project_folder_owner(sv, ask, &names, &rep->project, &uid, &owner, e);
         if (rc == 0 && owner != NULL) {
             rep->owner = owner;
             rep->is_own = uid == ask->conn->uid;

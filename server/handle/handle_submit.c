@@ -290,7 +290,7 @@ int handle_submit_begin(struct server *sv, struct ask *ask, const void *request,
     int rc = check_submit(&sv->conf, ask->conn, req, e);
 
     if (rc == 0)
-        rc = project_prepare(sv, ask, req->project, req->private_project, &rep->folder, e);
+        rc = project_prepare(sv, ask, req->project, req->private_project, &rep->folder, NULL, e);
     if (rc != 0)
         return rc;
     rc = db_get(sv->db, e, SQL_OPEN_BEGUN, "it>i", ask->conn->number, &ask->envelope->id,

@@ -58,6 +58,72 @@ static int64_t find_own(struct server *sv, const struct conn *c, const char *nam
     return id;
 }
 
+enum whose { NOBODYS, OWN, ANOTHERS };
+
+/* enum whose, or -1. */
+static int whose(struct server *sv, const struct conn *c, const char *name, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_PROJECT_GET, "s", name);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1)
+        rc = stmt_int(s, 1) == (int64_t)c->uid ? OWN : ANOTHERS;
+    stmt_end(s);
+    return rc;
+}
+
+/* NULL: it has that form already, or would be no name. */
+static const char *name_beside(const struct conn *c, const char *name, struct arena *a)
+{
+    size_t n = strlen(name), m = strlen(c->user);
+    const char *beside = arena_printf(a, "%s.%s", name, c->user);
+    bool has_form = n > m && name[n - m - 1] == '.' && strcmp(name + n - m, c->user) == 0;
+
+    return has_form || c->user[0] == '#' || project_check_name(beside, NULL) < 0 ? NULL : beside;
+}
+
+/* Whether the name is that of another user's NAME.USER: of somebody who has projects here. */
+static int check_not_anothers(struct server *sv, const struct conn *c, const char *name,
+                              struct err *e)
+{
+    int rc = 0;
+
+    for (const char *dot = strchr(name, '.'); rc == 0 && dot != NULL; dot = strchr(dot + 1, '.')) {
+        int64_t n = 0;
+
+        if (strcmp(dot + 1, c->user) == 0)
+            continue;
+        rc = db_get(sv->db, e, SQL_PROJECTS_NAMED_USER, "si>i", dot + 1, (int64_t)c->uid, &n);
+        if (rc >= 0)
+            rc = n == 0
+                     ? 0
+                     : err_set(e, ERR_DENIED,
+                               "project '%s': names that end in .%s are kept for that user; choose "
+                               "another name with project: NAME",
+                               name, dot + 1);
+    }
+    return rc;
+}
+
+int project_choose(struct server *sv, const struct conn *c, const char *name, struct arena *a,
+                   struct project_names *names, struct err *e)
+{
+    const char *beside = name_beside(c, name, a);
+    int of_name = whose(sv, c, name, e);
+    int of_beside = of_name < 0 || beside == NULL ? NOBODYS : whose(sv, c, beside, e);
+
+    *names = (struct project_names){ .name = name };
+    if (of_name < 0 || of_beside < 0)
+        return -1;
+    if (of_name == OWN)
+        return 0;
+    if (beside != NULL && (of_beside == OWN || (of_name == ANOTHERS && of_beside == NOBODYS)))
+        names->name = beside;
+    else if (of_name == NOBODYS && of_beside == NOBODYS)
+        names->beside = beside;
+    return of_beside == OWN ? 0 : check_not_anothers(sv, c, name, e);
+}
+
 /* Whether the user may have one more project. */
 static int check_room(const struct server *sv, const struct conn *c, struct err *e)
 {
@@ -90,6 +156,7 @@ int64_t project_take(struct server *sv, const struct conn *c, const char *name, 
 struct look {
     const struct server *sv;
     char *name;
+    char *beside; /* takes its place if the folder is another user's; NULL: nothing does */
     uid_t asker;
     bool is_private;
     bool has_groups;      /* the kernel has told them */
@@ -109,6 +176,7 @@ static void look_free(void *context)
 
     free(l->groups.items);
     free(l->owner_name);
+    free(l->beside);
     free(l->name);
     free(l);
 }
@@ -121,6 +189,31 @@ static struct look *look_at(const struct server *sv, const struct conn *c, const
     l->name = mem_strdup(name);
     l->asker = c->uid;
     return l;
+}
+
+static struct look *look_at_either(const struct server *sv, const struct conn *c,
+                                   const struct project_names *names)
+{
+    struct look *l = look_at(sv, c, names->name);
+
+    l->beside = names->beside != NULL ? mem_strdup(names->beside) : NULL;
+    return l;
+}
+
+/* The folder is another user's: whether there is another name. */
+static bool take_beside(struct look *l)
+{
+    if (l->beside == NULL)
+        return false;
+    free(l->name);
+    l->name = l->beside;
+    l->beside = NULL;
+    return true;
+}
+
+static bool is_anothers(const struct look *l, const struct stat *st)
+{
+    return S_ISDIR(st->st_mode) && l->has_owners && st->st_uid != l->asker;
 }
 
 static int folder_open(struct look *l, struct err *e)
@@ -190,6 +283,8 @@ static int find_owner(void *context, struct err *e)
     if (folder_open(l, e) < 0)
         return -1;
     rc = l->has_owners ? folder_look(l, &st, e) : 0;
+    if (rc == 1 && is_anothers(l, &st) && take_beside(l))
+        rc = folder_look(l, &st, e);
     if (rc == 1) {
         l->owner = st.st_uid;
         l->owner_name = identity_user_name(l->owner);
@@ -198,15 +293,17 @@ static int find_owner(void *context, struct err *e)
     return rc < 0 ? -1 : 0;
 }
 
-int project_folder_owner(struct server *sv, struct ask *ask, const char *name, uid_t *uid,
-                         const char **owner, struct err *e)
+int project_folder_owner(struct server *sv, struct ask *ask, const struct project_names *names,
+                         const char **chosen, uid_t *uid, const char **owner, struct err *e)
 {
     struct look *l = request_task_context(ask);
 
     if (l == NULL)
-        return request_task_begin(sv, ask, find_owner, look_free, look_at(sv, ask->conn, name));
+        return request_task_begin(sv, ask, find_owner, look_free,
+                                  look_at_either(sv, ask->conn, names));
     *uid = l->owner;
     *owner = l->owner_name == NULL ? NULL : arena_strdup(ask->arena, l->owner_name);
+    *chosen = arena_strdup(ask->arena, l->name);
     return request_task_end(ask, e);
 }
 
@@ -349,6 +446,10 @@ static int prepare(void *context, struct err *e)
         if (rc == 1)
             rc = folder_look(l, &st, e);
     }
+    if (rc == 1 && is_anothers(l, &st) && take_beside(l)) {
+        close(l->parent_fd);
+        return prepare(context, e);
+    }
     if (rc == 1)
         rc = check_folder(l, &st, e) < 0 ? -1 : 1;
     close(l->parent_fd);
@@ -361,20 +462,26 @@ static int prepare(void *context, struct err *e)
 }
 
 int project_prepare(struct server *sv, struct ask *ask, const char *name, bool is_private,
-                    struct folder_order *order, struct err *e)
+                    struct folder_order *order, const char **chosen, struct err *e)
 {
     struct look *l = request_task_context(ask);
+    struct project_names names = { .name = name };
 
     if (l == NULL) {
-        int64_t id = find_own(sv, ask->conn, name, e);
+        int64_t id;
 
+        if (chosen != NULL && project_choose(sv, ask->conn, name, ask->arena, &names, e) < 0)
+            return -1;
+        id = find_own(sv, ask->conn, names.name, e);
         if (id < 0 || (id == 0 && check_room(sv, ask->conn, e) < 0))
             return -1;
-        l = look_at(sv, ask->conn, name);
+        l = look_at_either(sv, ask->conn, &names);
         l->is_private = is_private;
         return request_task_begin(sv, ask, prepare, look_free, l);
     }
     *order = l->order;
+    if (chosen != NULL)
+        *chosen = arena_strdup(ask->arena, l->name);
     return request_task_end(ask, e);
 }
 

@@ -349,13 +349,14 @@ END
     export LUDWIG_SERVER=unix:$TEST_TMP/shared/s.sock
     ludwig submit sweep.yaml >/dev/null
     mkdir -m 0777 "$TEST_TMP/shared/other"
+    mkdir "$TEST_TMP/shared/dry.daemon" # else that would be daemon's
     printf 'project: dry\ncommand: a\nsource: []\nparams: {a: 1}\n' >"$TEST_TMP/shared/other/sweep.yaml"
     setpriv --reuid=daemon --regid=daemon --clear-groups env -i HOME="$TEST_TMP/shared/other" PATH="$PATH" \
         LUDWIG_TEST_MARK="$LUDWIG_TEST_MARK" \
         "$TEST_TMP/shared/bin/ludwig" --server "$LUDWIG_SERVER" submit "$TEST_TMP/shared/other/sweep.yaml" --dry-run \
         >out 2>err || code=$?
     [ $code = 4 ]
-    grep -q "project 'dry' belongs to $(id -un)" err
+    grep -q "project 'dry.daemon' belongs to $(id -un)" err
     [ ! -s out ]
     # submit says the same, before it tries to upload what it could not.
     sed -i 's/source: .*/source: sweep.yaml/' "$TEST_TMP/shared/other/sweep.yaml"

@@ -105,10 +105,27 @@ it 'others see that it exists and how far it is' strangers_only_count
 
 anothers() {
     sweep lab2 demo
-    refused 4 "project 'demo' belongs to lab1; choose another name with project: NAME" submits lab2
+    submits lab2 --dry-run | grep -qx 'project *demo.lab2'
+    submits lab2 >out 2>&1
+    grep -qx "note: project demo is another user's; yours is demo.lab2" out
+    id=$(sed -n 's/^sweep \([0-9]*\): .* project demo.lab2$/\1/p' out)
     [ "$(look lab/demo)" = 'lab1:lab 2750' ]
+    [ "$(look lab/demo.lab2)" = 'lab2:lab 2750' ]
+    # Its user means it by either name, the other one theirs.
+    for name in demo demo.lab2; do
+        as2 ludwig status --project $name --json | json - "[s['sweep'] for s in d['sweeps']] == [$id]"
+    done
+    as1 ludwig status --project demo --json | json - "[s['sweep'] for s in d['sweeps']] == [1]"
+    as2 ludwig data push work/sweep.yaml --project demo 2>&1 | grep 'in project demo.lab2'
+    as2 ludwig data ls --project demo --json | json - "{x['project'] for x in d['data']} == {'demo.lab2'}"
+    as2 ludwig cancel "$id"
+    as2 ludwig rm demo --yes
+    [ "$(look lab/demo)" = 'lab1:lab 2750' ]
+    as1 ludwig results 1 --json | json - 'len(d["results"]) > 0'
+    sweep lab1 demo.lab2
+    refused 4 'names that end in .lab2 are kept for that user' submits lab1
 }
-it 'a submit to the project of somebody else names the owner and the way out' anothers
+it 'a second user may have a project of the same name, and means the own one by it' anothers
 
 private() {
     sweep lab1 own 'private: true'
@@ -148,10 +165,10 @@ new_state() {
     on fileserver mv /var/lib/ludwig /var/lib/ludwig.old
     ludwigd_as root
     sweep lab2 demo
-    refused 4 "project 'demo' belongs to lab1; choose another name with project: NAME" submits lab2
+    submits lab2 2>&1 | grep 'project demo.lab2$'
     on fileserver install -d -o lab2 -g lab /srv/research_data/lab/byhand
     sweep lab1 byhand
-    refused 4 "project 'byhand' belongs to lab2; choose another name with project: NAME" submits lab1
+    submits lab1 2>&1 | grep 'project byhand.lab1$'
     sweep lab1 demo
     submits lab1
     sweep lab2 byhand
@@ -200,7 +217,8 @@ client_makes() {
     submits lab1
     [ "$(look lab/demo)" = 'lab1:lab 2770' ]
     sweep lab2 demo
-    refused 4 "project 'demo' belongs to lab1; choose another name with project: NAME" submits lab2
+    submits lab2
+    [ "$(look lab/demo.lab2)" = 'lab2:lab 2770' ]
     sweep lab2 own 'private: true'
     submits lab2
     [ "$(on fileserver stat -c '%U %a' /srv/research_data/lab/own)" = 'lab2 700' ]

@@ -477,7 +477,7 @@ static void a_preview_of_too_many_is_refused(void **state)
     fixture_close(f);
 }
 
-static void a_preview_of_anothers_project_tells_its_owner_only(void **state)
+static void a_preview_of_anothers_project_is_of_ones_own(void **state)
 {
     struct fixture *f = fixture_open();
     struct peer *p = client_connect(f);
@@ -488,8 +488,9 @@ static void a_preview_of_anothers_project_tells_its_owner_only(void **state)
     (void)state;
     submit_all(p, submit_of("demo", 1), 1, 4);
     found = preview(other, ask, 1, 4);
-    assert_false(found.is_own);
-    assert_non_null(found.owner);
+    assert_string_equal(found.project, "demo.user1");
+    assert_null(found.owner);
+    assert_true(found.is_own);
     assert_int_equal(found.ran_jobs, 0);
     peer_close(other);
     peer_close(p);
@@ -723,7 +724,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_preview_counts_what_is_done_and_changes_nothing),
         cmocka_unit_test(a_preview_of_too_many_is_refused),
-        cmocka_unit_test(a_preview_of_anothers_project_tells_its_owner_only),
+        cmocka_unit_test(a_preview_of_anothers_project_is_of_ones_own),
         cmocka_unit_test(usage_counts_failures_too_and_not_twice),
         cmocka_unit_test(a_job_that_waits_is_told_what_for),
         cmocka_unit_test(a_job_that_a_limit_of_its_user_keeps_waiting_is_told_so),

@@ -84,6 +84,14 @@ static const char *refusal(struct peer *p, const char *name, bool is_private, en
     return peer_refused(p, MSG_OPEN_PROJECT, &request, kind);
 }
 
+/* Of a submit to this very project. */
+static const char *refusal_of_submit(struct peer *p, const char *name)
+{
+    struct submit s = submit_of(name, 1);
+
+    return peer_refused(p, MSG_SUBMIT_BEGIN, &s.begin, ERR_DENIED);
+}
+
 static void ones_own_ludwigd_makes_a_folder_for_its_user_or_for_a_group(void **state)
 {
     struct fixture *f = fixture_open();
@@ -158,10 +166,10 @@ static void what_others_made_is_not_finished(void **state)
     only_as_root();
     f->sv.share_gid = LAB;
     make(f, "demo", 0700, 0, 0);
-    assert_non_null(strstr(refusal(p, "demo", false, ERR_DENIED), "belongs to"));
+    assert_non_null(strstr(refusal_of_submit(p, "demo"), "belongs to"));
     make(f, "full", 01700, 0, 0);
     make(f, "full/inside", 0755, 0, 0);
-    assert_non_null(strstr(refusal(p, "full", false, ERR_DENIED), "belongs to"));
+    assert_non_null(strstr(refusal_of_submit(p, "full"), "belongs to"));
     assert_int_equal(stat_of(f, "demo").st_uid, 0);
     assert_int_equal(stat_of(f, "full").st_uid, 0);
     peer_close(p);
@@ -201,14 +209,15 @@ static void a_folder_of_somebody_else_is_theirs_whatever_the_database_says(void 
 {
     struct fixture *f = fixture_open();
     struct peer *p = stranger_connect(f, ALICE);
-    struct submit s = submit_of("demo", 1);
 
     (void)state;
     only_as_root();
     make(f, "demo", 0755, BOB, LAB);
+    make(f, "demo.user70001", 0755, BOB, LAB);
     assert_string_equal(refusal(p, "demo", false, ERR_DENIED),
-                        "project 'demo' belongs to #70002; choose another name with project: NAME");
-    assert_string_equal(peer_refused(p, MSG_SUBMIT_BEGIN, &s.begin, ERR_DENIED),
+                        "project 'demo.user70001' belongs to #70002; choose another name with "
+                        "project: NAME");
+    assert_string_equal(refusal_of_submit(p, "demo"),
                         "project 'demo' belongs to #70002; choose another name with project: NAME");
     assert_int_equal(stat_of(f, "demo").st_uid, BOB);
     peer_close(p);
@@ -465,10 +474,83 @@ static void a_preview_names_the_owner_of_a_folder(void **state)
     assert_null(answer.owner);
     make(f, "demo", 0755, BOB, LAB);
     peer_ask(p, MSG_PREVIEW, &request, &answer);
+    assert_null(answer.owner); /* of the one that would be made */
+    assert_string_equal(answer.project, "demo.user70001");
+    make(f, "demo.user70001", 0755, BOB, LAB);
+    peer_ask(p, MSG_PREVIEW, &request, &answer);
     assert_string_equal(answer.owner, "#70002");
     assert_false(answer.is_own);
     buf_free(&none);
     peer_close(p);
+    fixture_close(f);
+}
+
+/* ---- a name that two users have ---- */
+
+enum { DAEMON = 1, BIN = 2 }; /* of accounts that every machine has */
+
+static const char *opened_as(struct peer *p, const char *name)
+{
+    struct msg_open_project request = { name, false, false };
+    struct msg_project_open answer;
+
+    peer_ask(p, MSG_OPEN_PROJECT, &request, &answer);
+    return answer.project;
+}
+
+static void the_second_users_has_a_name_of_its_own(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *first = client_connect(f), *second = stranger_connect(f, DAEMON);
+    struct buf none = { 0 };
+    struct msg_preview request = { .project = "demo", .reps = 1 };
+    struct msg_previewed answer;
+
+    (void)state;
+    only_as_root();
+    assert_string_equal(opened_as(first, "demo"), "demo");
+    /* There is only a folder yet, then a row, too. */
+    for (int n = 0; n < 2; n++) {
+        assert_string_equal(opened_as(second, "demo"), "demo.user1");
+        assert_string_equal(opened_as(second, "demo.user1"), "demo.user1");
+        assert_string_equal(opened_as(first, "demo"), "demo");
+        submit_all(first, submit_of("demo", 1), n + 1, n + 1);
+    }
+    assert_int_equal(stat_of(f, "demo").st_uid, 0);
+    assert_int_equal(stat_of(f, "demo.user1").st_uid, DAEMON);
+    submit_all(second, submit_of("demo.user1", 1), 1, 1);
+    mp_add_list(&none, 0);
+    request.configs = buf_bytes(&none);
+    peer_ask(second, MSG_PREVIEW, &request, &answer);
+    assert_string_equal(answer.project, "demo.user1");
+    assert_string_equal(answer.owner, "user1");
+    assert_true(answer.is_own);
+    buf_free(&none);
+    peer_close(second);
+    peer_close(first);
+    fixture_close(f);
+}
+
+static void nobody_takes_the_name_of_anothers(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *second = stranger_connect(f, DAEMON), *third = stranger_connect(f, BIN);
+
+    (void)state;
+    only_as_root();
+    assert_string_equal(opened_as(third, "own.user1"), "own.user1"); /* nobody of that name yet */
+    submit_all(third, submit_of("own.user1", 1), 1, 1);
+    assert_string_equal(opened_as(second, "demo"), "demo");
+    submit_all(second, submit_of("demo", 1), 1, 1);
+    assert_non_null(strstr(refusal(third, "demo.user1", false, ERR_DENIED), "kept for that user"));
+    assert_string_equal(opened_as(third, "own.user1"), "own.user1");
+    assert_string_equal(opened_as(third, "demo.v2"), "demo.v2");
+    /* Where both names are others', there is no third. */
+    assert_string_equal(opened_as(third, "own"), "own");
+    submit_all(third, submit_of("own", 1), 1, 1);
+    assert_non_null(strstr(refusal(second, "own", false, ERR_DENIED), "belongs to user2"));
+    peer_close(third);
+    peer_close(second);
     fixture_close(f);
 }
 
@@ -574,6 +656,8 @@ int main(void)
         cmocka_unit_test(a_submit_ends_only_when_the_folder_is_there),
         cmocka_unit_test(a_folder_that_was_removed_is_made_again),
         cmocka_unit_test(a_preview_names_the_owner_of_a_folder),
+        cmocka_unit_test(the_second_users_has_a_name_of_its_own),
+        cmocka_unit_test(nobody_takes_the_name_of_anothers),
         cmocka_unit_test(who_may_read_the_folder_sees_jobs_and_results),
         cmocka_unit_test(an_open_folder_behind_a_closed_one_is_closed),
     };
