@@ -70,10 +70,10 @@ LUDWIG_TEST_MARK=$TEST_TMP.$$
 # Processes carry the mark in the environment they were started with, which this shell
 # does not.  The commands that look for it must not either.
 # Jobs get an environment made from nothing, but it says where they save and whose project
-# it is: one of both lies in the test's folder.
+# it is: one of both lies in the test's folder.  So does what builds an environment.
 test_pids() {
     LUDWIG_TEST_MARK='' command grep -lzxE -e "LUDWIG_TEST_MARK=$LUDWIG_TEST_MARK" \
-        -e "LUDWIG_(SAVE|PROJECT)_PATH=$TEST_TMP/.*" /proc/[0-9]*/environ 2>/dev/null |
+        -e "LUDWIG_(SAVE_PATH|PROJECT_PATH|TO)=$TEST_TMP/.*" /proc/[0-9]*/environ 2>/dev/null |
         LUDWIG_TEST_MARK='' command cut -d/ -f3
 }
 

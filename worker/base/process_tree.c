@@ -230,24 +230,31 @@ static bool kill_if_of(int proc_fd, const char *pid, const char *entry, struct b
     return found;
 }
 
-size_t process_tree_kill_marked(const struct token *token)
+size_t process_tree_kill_with(const char *entry)
 {
-    char hex[TOKEN_HEX];
     DIR *all = opendir("/proc");
     struct buf environment = { 0 };
     struct dirent *d;
-    char *entry;
     size_t n = 0;
 
     if (all == NULL)
         return 0;
-    token_hex(token, hex);
-    entry = mem_printf("%s=%s", job_envvars[ENV_ATTEMPT].name, hex);
     while ((d = readdir(all)) != NULL)
         if (pid_of_name(d->d_name) != 0 && pid_of_name(d->d_name) != getpid())
             n += kill_if_of(dirfd(all), d->d_name, entry, &environment);
     closedir(all);
-    free(entry);
     buf_free(&environment);
+    return n;
+}
+
+size_t process_tree_kill_marked(const struct token *token)
+{
+    char hex[TOKEN_HEX], *entry;
+    size_t n;
+
+    token_hex(token, hex);
+    entry = mem_printf("%s=%s", job_envvars[ENV_ATTEMPT].name, hex);
+    n = process_tree_kill_with(entry);
+    free(entry);
     return n;
 }

@@ -36,10 +36,12 @@ bool process_tree_signal_one(pid_t pid, int signal);
 size_t process_tree_signal(int signal);
 
 /*
- * Sends SIGKILL to every process that was started with LUDWIG_ATTEMPT=<token>, for an attempt whose
- * runner is gone, and returns how many there were.  Call again, later, until none is left: a
- * process may start another meanwhile, and takes its time to end.
+ * Sends SIGKILL to every process that was started with this entry, "NAME=VALUE", in its environment, and
+ * returns how many there were.  Call again, later, until none is left: a process may start another
+ * meanwhile, and takes its time to end.
  */
+size_t process_tree_kill_with(const char *entry);
+/* The same with LUDWIG_ATTEMPT=<token>, for an attempt whose runner is gone. */
 size_t process_tree_kill_marked(const struct token *token);
 
 /* Reads /proc/PID/NAME in place of text's content; false: the process is gone, or not ours. */

@@ -19,6 +19,7 @@
 #include "common/base/path.h"
 #include "common/base/units.h"
 #include "worker/base/job_spawn.h"
+#include "worker/base/process_tree.h"
 #include "worker/base/shell_modules.h"
 #include "worker/stager/cache_record.h"
 
@@ -27,8 +28,12 @@ enum {
     PAUSE_NS = 20 * 1000 * 1000,
     OUTPUT_SHOWN_BYTES = 64 * 1024,
     ROOM_AT_LEAST_BYTES = 64 * 1024 * 1024,
+    KILLS_MAX = 250,
     EXIT_LACKS = 77 /* of a script: the last line says what this machine does not have */
 };
+
+/* The variable that names the tree to the script, and marks its processes. */
+#define BUILDS "LUDWIG_TO"
 
 /* In the folder of a build. */
 #define OUTPUT "output"
@@ -172,7 +177,7 @@ static char **make_env(const struct env_build *b, const struct tool *tool, struc
     env[n++] = arena_printf(a, "TMPDIR=%s/%s/" TMP, b->cache_dir_path, name);
     env[n++] = arena_strdup(a, "NO_COLOR=1");
     env[n++] = arena_strdup(a, "TERM=dumb");
-    env[n++] = arena_printf(a, "LUDWIG_TO=%s", tree_path(b, &b->tree, a));
+    env[n++] = arena_printf(a, BUILDS "=%s", tree_path(b, &b->tree, a));
     env[n++] = arena_printf(a, "LUDWIG_FILE=%s/%s", tree_path(b, &r->files, a), r->file);
     env[n++] = arena_printf(a, "LUDWIG_PYTHON=%s", has_interpreter(r) ? r->interpreter : "");
     env[n++] = arena_printf(a, "LUDWIG_OPTIONS=%s", join(&r->options, a));
@@ -294,6 +299,18 @@ static int run(const struct env_build *b, const struct tool *tool, int new_fd, i
         close(p.log_fd);
     arena_destroy(a);
     return rc;
+}
+
+/* Of a build whose stager was killed processes may be left, which go on writing. */
+static void end_earlier(const struct env_build *b)
+{
+    const struct timespec pause = { 0, PAUSE_NS };
+    struct arena *a = arena_create();
+    const char *entry = arena_printf(a, BUILDS "=%s", tree_path(b, &b->tree, a));
+
+    for (int i = 0; i < KILLS_MAX && process_tree_kill_with(entry) > 0; i++)
+        nanosleep(&pause, NULL);
+    arena_destroy(a);
 }
 
 /* ---- why it failed ---- */
@@ -555,6 +572,7 @@ int env_build(const struct env_build *b, struct err *e)
     if (tool == NULL)
         return err_set(e, ERR_PROTOCOL, "environment: this version knows no tool '%s'",
                        b->recipe->tool);
+    end_earlier(b);
     if (cache_make_room(b->cache, &need, e) < 0 || cache_remove(b->cache->fd, &b->tree, e) < 0)
         return -1;
     new_fd = make_new(b, e);
