@@ -30,6 +30,7 @@
     X(checkpoint_copied, publisher, "the copy of the checkpoint is made again")                   \
     X(group_synced, publisher, "as before; syncs again")                                          \
     X(checkpoint_renamed, publisher, "finds the same checkpoint on the share: nothing to copy")   \
+    X(result_opened, publisher, "goes on with the temporary folder, which is closed again")       \
     X(result_renamed, publisher, "finds its own token under the final name: that is the verdict") \
     X(loser_removed, publisher, "finds the winner's token under the final name")                  \
     X(parents_synced, publisher, "finds its own token under the final name")                      \

@@ -32,6 +32,7 @@ static const struct {
     { EACCES, ERR_DENIED },
     { EPERM, ERR_DENIED },
     { EROFS, ERR_DENIED },
+    { ELOOP, ERR_DENIED },
     { ENOSPC, ERR_NO_SPACE },
     { EDQUOT, ERR_NO_SPACE },
     { ECONNREFUSED, ERR_UNREACHABLE },
@@ -95,7 +96,10 @@ int err_sys(struct err *e, const char *format, ...)
     if (e == NULL)
         return -1;
     va_start(ap, format);
-    word_text(e, format, ap, strerror(number));
+    /* The C library's words for ELOOP are about chains of symlinks. */
+    word_text(e, format, ap,
+              number == ELOOP ? "a symlink is in the way, and none is followed here"
+                              : strerror(number));
     va_end(ap);
     e->kind = kind_of_errno(number);
     errno = number;

@@ -47,8 +47,8 @@ int io_open_dir_at(int dir_fd, const char *name, struct err *e);
 /* The same for readdir(3); the caller closes it.  NULL with e set. */
 DIR *io_list_dir_at(int dir_fd, const char *name, struct err *e);
 
-/* As openat(2), but through no symlink on the whole way below dir_fd. */
-int io_open_no_links(int dir_fd, const char *path, int flags);
+/* Opens an entry that is no symlink; one whose mode denies its owner gets these bits first. */
+int io_open_own(int dir_fd, const char *name, int flags, mode_t bits);
 /* The target of a symlink, however long it is; the caller frees it.  NULL with e set. */
 char *io_read_link_at(int dir_fd, const char *path, struct err *e);
 

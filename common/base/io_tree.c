@@ -16,13 +16,6 @@
 /* Folders nearest the root that a removal keeps open; deeper ones are opened again through "..". */
 enum { OPEN_DIRS_MAX = 32 };
 
-/* Flags for a folder that is only passed through; with O_PATH it need not be readable. */
-#ifdef O_PATH
-#define ENTERED (O_PATH | O_DIRECTORY)
-#else
-#define ENTERED (O_RDONLY | O_DIRECTORY)
-#endif
-
 /* --- entries whose modes keep their owner out ----------------------------- */
 
 #ifdef __linux__
@@ -52,8 +45,7 @@ static int chmod_entry(int dir_fd, const char *name, mode_t bits)
 }
 #endif
 
-/* Opens an entry that is no symlink; one whose mode denies its owner gets these bits first. */
-static int open_entry(int dir_fd, const char *name, int flags, mode_t bits)
+int io_open_own(int dir_fd, const char *name, int flags, mode_t bits)
 {
     int fd = openat(dir_fd, name, flags | O_NOFOLLOW | O_CLOEXEC);
 
@@ -69,7 +61,7 @@ static int open_entry(int dir_fd, const char *name, int flags, mode_t bits)
 /* The same for a folder, which also gets the bits when it opens but would hide its entries. */
 static DIR *open_folder(int dir_fd, const char *name, mode_t bits, struct stat *st)
 {
-    int fd = open_entry(dir_fd, name, O_RDONLY | O_DIRECTORY, bits);
+    int fd = io_open_own(dir_fd, name, O_RDONLY | O_DIRECTORY, bits);
     DIR *dir = NULL;
 
     if (fd < 0)
@@ -264,7 +256,7 @@ struct entry {
 
 static int copy_file(const struct entry *x, mode_t mode, struct err *e)
 {
-    int in = open_entry(x->from_fd, x->from_name, O_RDONLY | O_NONBLOCK, S_IRUSR);
+    int in = io_open_own(x->from_fd, x->from_name, O_RDONLY | O_NONBLOCK, S_IRUSR);
     int out = -1;
     int result = -1;
 
@@ -283,28 +275,6 @@ static int copy_file(const struct entry *x, mode_t mode, struct err *e)
 out:
     close(in);
     return result;
-}
-
-int io_open_no_links(int dir_fd, const char *path, int flags)
-{
-    int fd = dir_fd;
-
-    for (;;) {
-        size_t n = strcspn(path, "/");
-        bool is_last = path[n] == '\0';
-        char *name = mem_strndup(path, n);
-        int next = openat(fd, name, (is_last ? flags : ENTERED) | O_NOFOLLOW | O_CLOEXEC);
-        int number = errno;
-
-        free(name);
-        if (fd != dir_fd)
-            close(fd);
-        errno = number;
-        if (next < 0 || is_last)
-            return next;
-        fd = next;
-        path += n + 1;
-    }
 }
 
 char *io_read_link_at(int dir_fd, const char *path, struct err *e)
@@ -368,7 +338,7 @@ static int fill_folder(struct copy *c, const char *below, struct err *e)
 
     if (from == NULL)
         result = err_sys(e, "open %s", from_path);
-    else if ((to_fd = open_entry(c->to_fd, to_path, O_RDONLY | O_DIRECTORY, S_IRWXU)) < 0)
+    else if ((to_fd = io_open_own(c->to_fd, to_path, O_RDONLY | O_DIRECTORY, S_IRWXU)) < 0)
         result = err_sys(e, "open %s", to_path);
     while (result == 0 && (errno = 0, (d = readdir(from)) != NULL)) {
         struct entry x = { dirfd(from), to_fd, d->d_name, d->d_name, NULL, NULL };

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/beneath.h"
 #include "common/base/fs.h"
 #include "common/base/io.h"
 #include "common/base/nfs_lookup.h"
@@ -249,25 +250,50 @@ struct share_dir *share_open_sftp(struct sftp *s, const char *root)
     return new_dir(-1, line, mem_strdup(root), true);
 }
 
-struct share_dir *share_open_dir(const struct share_dir *at, const char *path, struct err *e)
+int share_open_below(const struct share_dir *at, const char *path, int flags, mode_t mode)
+{
+    const char *name = path[0] == '\0' ? "." : path;
+
+    if (!at->is_client)
+        return beneath_open(at->fd, name, flags, mode);
+    return (flags & O_CREAT) != 0 ? openat(at->fd, name, flags | O_CLOEXEC, mode)
+                                  : nfs_lookup_open(at->fd, name, flags | O_CLOEXEC);
+}
+
+/* Through a symlink only for a client. */
+static int ask_for_folder(const struct share_dir *at, const char *full, const char *path,
+                          struct err *e)
 {
     struct sftp_attrs attrs;
+
+    if ((at->is_client || path[0] == '\0' ? sftp_stat : sftp_lstat)(at->line->sftp, full, &attrs,
+                                                                    e) < 0)
+        return -1;
+    if (S_ISDIR(attrs.mode))
+        return 0;
+    return S_ISLNK(attrs.mode)
+               ? err_set(e, ERR_DENIED, "open %s: it is a symlink, which is not followed", full)
+               : err_set(e, ERR_NOT_FOUND, "open %s: it is no folder", full);
+}
+
+struct share_dir *share_open_dir(const struct share_dir *at, const char *path, struct err *e)
+{
     char *full;
 
     if (share_check_path(at, path, e) < 0)
         return NULL;
     if (at->fd >= 0) {
-        int fd = io_open_dir_at(at->fd, path[0] == '\0' ? "." : path, e);
+        int fd = share_open_below(at, path, O_RDONLY | O_DIRECTORY, 0);
         char *where = fd < 0 || at->path == NULL ? NULL : path_join(at->path, path);
 
-        return fd < 0 ? NULL : new_dir(fd, NULL, where, at->is_client);
+        if (fd >= 0)
+            return new_dir(fd, NULL, where, at->is_client);
+        (void)fail_at(at, "open", path, e);
+        return NULL;
     }
     full = share_sftp_path(at, path);
-    if (sftp_stat(at->line->sftp, full, &attrs, e) == 0) {
-        if (S_ISDIR(attrs.mode))
-            return new_dir(-1, at->line, full, at->is_client);
-        err_set(e, ERR_NOT_FOUND, "open %s: it is no folder", full);
-    }
+    if (ask_for_folder(at, full, path, e) == 0)
+        return new_dir(-1, at->line, full, at->is_client);
     (void)share_sftp_end(-1, full, e);
     return NULL;
 }
@@ -368,9 +394,9 @@ int share_stat(const struct share_dir *at, const char *path, struct share_stat *
     if (at->fd >= 0) {
         struct stat own;
 
-        result = path[0] == '\0' ? fstat(at->fd, &own)
-                 : at->is_client ? nfs_lookup_stat(at->fd, path, &own)
-                                 : fstatat(at->fd, path, &own, AT_SYMLINK_NOFOLLOW);
+        result = path[0] == '\0'
+                     ? fstat(at->fd, &own)
+                     : (at->is_client ? nfs_lookup_stat : beneath_stat)(at->fd, path, &own);
         if (result < 0)
             return fail_at(at, "look at", path, e);
         *st = stat_of(&own);
@@ -429,9 +455,7 @@ static int read_entries(DIR *dir, enum share_detail detail, struct arena *a, str
 static int list_mount(const struct share_dir *at, const char *path, enum share_detail detail,
                       struct arena *a, struct list *entries, struct err *e)
 {
-    int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    const char *name = path[0] == '\0' ? "." : path;
-    int fd = at->is_client ? nfs_lookup_open(at->fd, name, flags) : openat(at->fd, name, flags);
+    int fd = share_open_below(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     int result;
 
@@ -560,7 +584,7 @@ char *share_read_link(const struct share_dir *at, const char *path, struct err *
     if (share_check_path(at, path, e) < 0)
         return NULL;
     if (at->fd >= 0)
-        return io_read_link_at(at->fd, path, e);
+        return (at->is_client ? io_read_link_at : beneath_read_link)(at->fd, path, e);
     if (share_ahead_content(at, path, &ahead, NULL) > 0)
         return buf_take(&ahead);
     full = share_sftp_path(at, path);
@@ -588,7 +612,7 @@ int share_make_dir(const struct share_dir *at, const char *path, mode_t mode, st
 
         return share_sftp_end(sftp_mkdir(at->line->sftp, full, mode, e), full, e);
     }
-    if (mkdirat(at->fd, path, mode & 0777) < 0)
+    if ((at->is_client ? mkdirat : beneath_make_dir)(at->fd, path, mode & 0777) < 0)
         return fail_at(at, "create", path, e);
     if (!at->is_client)
         return 0;
@@ -614,7 +638,7 @@ static int say_not_given(int64_t group, struct err *e)
 static int set_mount_folder(const struct share_dir *at, const char *path, int64_t group,
                             mode_t mode, struct err *e)
 {
-    int fd = openat(at->fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = share_open_below(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     struct stat st;
     int result;
 
@@ -683,7 +707,9 @@ int share_remove_file(const struct share_dir *at, const char *path, struct err *
         return -1;
     if (at->fd < 0)
         return remove_over_sftp(sftp_remove, at, path, e);
-    return unlinkat(at->fd, path, 0) < 0 ? fail_at(at, "remove", path, e) : 0;
+    return (at->is_client ? unlinkat : beneath_remove)(at->fd, path, 0) < 0
+               ? fail_at(at, "remove", path, e)
+               : 0;
 }
 
 int share_remove_dir(const struct share_dir *at, const char *path, struct err *e)
@@ -692,15 +718,18 @@ int share_remove_dir(const struct share_dir *at, const char *path, struct err *e
         return -1;
     if (at->fd < 0)
         return remove_over_sftp(sftp_rmdir, at, path, e);
-    return unlinkat(at->fd, path, AT_REMOVEDIR) < 0 ? fail_at(at, "remove", path, e) : 0;
+    return (at->is_client ? unlinkat : beneath_remove)(at->fd, path, AT_REMOVEDIR) < 0
+               ? fail_at(at, "remove", path, e)
+               : 0;
 }
 
 int share_remove_tree(const struct share_dir *at, const char *path, struct err *e)
 {
     if (share_check_path(at, path, e) < 0)
         return -1;
-    return at->fd < 0 ? remove_over_sftp(sftp_remove_tree, at, path, e)
-                      : io_remove_tree_at(at->fd, path, e);
+    if (at->fd < 0)
+        return remove_over_sftp(sftp_remove_tree, at, path, e);
+    return (at->is_client ? io_remove_tree_at : beneath_remove_tree)(at->fd, path, e);
 }
 
 static bool lies_there(struct sftp *s, const char *path, bool *is_folder)
@@ -737,7 +766,7 @@ int share_rename(const struct share_dir *at, const char *path, const struct shar
     if (share_check_path(at, path, e) < 0 || share_check_path(to, to_path, e) < 0)
         return -1;
     if (at->fd >= 0) {
-        if (renameat(at->fd, path, to->fd, to_path) == 0)
+        if ((at->is_client ? renameat : beneath_rename)(at->fd, path, to->fd, to_path) == 0)
             return 0;
         /* The kernel says ENOTDIR where a folder would replace a file. */
         if (errno == ENOTDIR)

@@ -6,11 +6,14 @@
  * Programs work on open folders of the drive and on paths below them, and do not know which it is.
  *
  * There are two ways to begin.  An agent's child opens a share by the name that its order gives
- * (share_open): connections are made when they are needed, and kept for a while.  A client opens a
- * folder of this machine (share_open_mount) or of a connection that it has (share_open_sftp).  Its
- * paths come from a server, so they are checked: one that leads out of the folder is refused with
- * ERR_PROTOCOL.  Also, a file is found that another machine made a moment ago, and a symlink in the
- * middle of a path is followed, as it can give no more than the user's own rights.
+ * (share_open): connections are made when they are needed, and kept for a while.  No symlink below
+ * the share is followed (ERR_DENIED), as others may write to a project, too, and what the child makes
+ * must not land in another folder of its user.  Over SFTP that holds for the last name of a path and
+ * for new files; the server follows what lies on the way.  A client opens a folder of this machine
+ * (share_open_mount) or of a connection that it has (share_open_sftp).  Its paths come from a server,
+ * so they are checked: one that leads out of the folder is refused with ERR_PROTOCOL.  Also, a file
+ * is found that another machine made a moment ago, and a symlink in the middle of a path is
+ * followed, as it can give no more than the user's own rights.
  *
  * Kinds of errors: ERR_NOT_FOUND: nothing has that name; ERR_EXISTS: the name is taken; ERR_DENIED;
  * ERR_NO_SPACE; ERR_USAGE: the path is no plain file.  Any other: the share cannot be reached at
@@ -130,7 +133,7 @@ bool share_is_temporary(const char *name);
 /* Appends up to max_bytes of a file to out. */
 int share_read(const struct share_dir *at, const char *path, size_t max_bytes, struct buf *out,
                struct err *e);
-/* Creates the file, or replaces it in place. */
+/* Makes a new file; one that has the name is removed before. */
 int share_write(const struct share_dir *at, const char *path, const void *bytes, size_t n,
                 mode_t mode, struct err *e);
 /* Appends to a log, made if need be, what from_fd has beyond its end.  Two processes may ship the

@@ -11,6 +11,7 @@
 #include <sys/inotify.h>
 #endif
 
+#include "common/base/beneath.h"
 #include "common/base/fs.h"
 #include "common/base/io.h"
 #include "common/base/nfs_lookup.h"
@@ -37,9 +38,7 @@ static int refuse_no_file(const struct share_dir *at, const char *path, struct e
 
 static int open_plain(const struct share_dir *at, const char *path, struct err *e)
 {
-    int flags = O_RDONLY | O_NONBLOCK;
-    int fd = at->is_client ? nfs_lookup_open(at->fd, path, flags | O_NOFOLLOW | O_CLOEXEC)
-                           : io_open_no_links(at->fd, path, flags);
+    int fd = share_open_below(at, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0);
     struct stat st;
 
     if (fd < 0)
@@ -97,8 +96,7 @@ int share_read(const struct share_dir *at, const char *path, size_t max_bytes, s
     if (share_check_path(at, path, e) < 0)
         return -1;
     if (at->fd >= 0) {
-        int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
-        int fd = at->is_client ? nfs_lookup_open(at->fd, path, flags) : openat(at->fd, path, flags);
+        int fd = share_open_below(at, path, O_RDONLY | O_NONBLOCK, 0);
 
         result = fd < 0 ? -1 : read_up_to(fd, NULL, max_bytes, out, NULL);
         if (result < 0 && (errno == EISDIR || errno == ELOOP || errno == ENXIO))
@@ -109,7 +107,7 @@ int share_read(const struct share_dir *at, const char *path, size_t max_bytes, s
             close(fd);
     } else {
         char *full = share_sftp_path(at, path);
-        struct sftp_file *f = open_over_sftp(at, full, true, e);
+        struct sftp_file *f = open_over_sftp(at, full, at->is_client, e);
 
         if (f != NULL)
             result = read_up_to(-1, f, max_bytes, out, e);
@@ -124,22 +122,65 @@ static void on_written(void *context, const struct sftp_answer *answer)
     err_keep(context, answer->error);
 }
 
+static int write_here(const struct share_dir *at, const char *path, struct bytes content,
+                      mode_t mode, struct err *e)
+{
+    int fd = beneath_create(at->fd, path, mode & 0777), number = 0;
+
+    if (fd < 0)
+        return err_sys(e, "create %s", path);
+    if (io_write_all(fd, content.data, content.n) < 0)
+        number = errno;
+    /* A full disk or a lost server may only be reported by the close. */
+    if (close(fd) < 0 && number == 0 && errno != EINTR)
+        number = errno;
+    errno = number;
+    return number == 0 ? 0 : err_sys(e, "write %s", path);
+}
+
+static int put_over_sftp(struct sftp *s, const char *full, struct bytes content, mode_t mode,
+                         struct err *why)
+{
+    const struct sftp_op op = { .kind = SFTP_OP_PUT,
+                                .path = full,
+                                .mode = mode & 0777,
+                                .flags = SFTP_EXCLUSIVE,
+                                .content = content };
+
+    err_clear(why);
+    if (sftp_start(s, &op, on_written, why, why) == 0)
+        (void)sftp_finish(s, why);
+    return why->kind == ERR_NONE ? 0 : -1;
+}
+
+/* What has the name already is not written to, as it may be a symlink: it goes. */
 int share_write(const struct share_dir *at, const char *path, const void *bytes, size_t n,
                 mode_t mode, struct err *e)
 {
-    struct sftp_op op = { .kind = SFTP_OP_PUT, .mode = mode & 0777, .content = { bytes, n } };
+    const struct bytes content = { bytes, n };
     struct err why = { 0 };
+    struct sftp *s;
     char *full;
+    int result;
 
     if (share_check_path(at, path, e) < 0)
         return -1;
     if (at->fd >= 0)
-        return io_write_file_at(at->fd, path, bytes, n, mode, e);
-    op.path = full = share_sftp_path(at, path);
-    if (sftp_start(at->line->sftp, &op, on_written, &why, &why) == 0)
-        (void)sftp_finish(at->line->sftp, &why);
+        return write_here(at, path, content, mode, e);
+    s = at->line->sftp;
+    full = share_sftp_path(at, path);
+    result = put_over_sftp(s, full, content, mode, &why);
+    /* Some servers only say that it failed. */
+    if (result < 0 && (why.kind == ERR_EXISTS || why.kind == ERR_FAILED)) {
+        struct err left = { 0 };
+
+        if (sftp_remove(s, full, &left) == 0)
+            result = put_over_sftp(s, full, content, mode, &why);
+        else if (left.kind == ERR_DENIED)
+            why = left;
+    }
     free(full);
-    return why.kind == ERR_NONE ? 0 : share_sftp_fail(&why, e);
+    return result == 0 ? 0 : share_sftp_fail(&why, e);
 }
 
 struct fetching {
@@ -220,16 +261,19 @@ int share_sftp_pour(struct sftp_file *to, uint64_t offset, int in_fd, uint64_t m
 
 /* ---- logs ---- */
 
-static int ship_here(int dir_fd, const char *path, mode_t mode, int from, struct err *e)
+static int ship_here(const struct share_dir *at, const char *path, mode_t mode, int from,
+                     struct err *e)
 {
-    int to = openat(dir_fd, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
+    int to = share_open_below(at, path, O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW, mode);
     struct stat have, had;
     int result = 0;
 
     if (to < 0)
         return err_sys(e, "create %s", path);
-    if (from >= 0 && (fstat(from, &have) < 0 || fstat(to, &had) < 0))
+    if (fstat(to, &had) < 0 || (from >= 0 && fstat(from, &have) < 0))
         result = err_sys(e, "look at it");
+    else if (!S_ISREG(had.st_mode))
+        result = err_set(e, ERR_FAILED, "write %s: it is no file", path);
     else if (from >= 0 && have.st_size > had.st_size)
         result = lseek(from, had.st_size, SEEK_SET) < 0 || lseek(to, had.st_size, SEEK_SET) < 0
                      ? err_sys(e, "seek")
@@ -277,7 +321,7 @@ int share_ship(const struct share_dir *at, const char *path, mode_t mode, int fr
     int result;
 
     if (at->fd >= 0)
-        return ship_here(at->fd, path, mode, from_fd, e);
+        return ship_here(at, path, mode, from_fd, e);
     full = share_sftp_path(at, path);
     result = ship_over_sftp(at->line->sftp, full, mode, from_fd, &why);
     free(full);
@@ -300,7 +344,7 @@ struct share_file *share_create(const struct share_dir *at, const char *path, mo
     struct share_file file = { .fd = -1 };
 
     if (at->fd >= 0) {
-        file.fd = openat(at->fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
+        file.fd = share_open_below(at, path, O_WRONLY | O_CREAT | O_EXCL, mode & 0777);
         if (file.fd < 0)
             err_sys(e, "create %s", path);
     } else {

@@ -31,6 +31,11 @@ struct share_dir {
     bool is_client;          /* share_open_mount or share_open_sftp: see the top of share.h */
 };
 
+/*
+ * Opens what lies below a mounted folder: for a client as the top of share.h says, for others
+ * through no symlink.  mode counts with O_CREAT.  -1 with errno.
+ */
+int share_open_below(const struct share_dir *at, const char *path, int flags, mode_t mode);
 /* The server's path of a path below the folder; the caller frees it. */
 char *share_sftp_path(const struct share_dir *at, const char *path);
 struct share_stat share_stat_of_attrs(const struct sftp_attrs *attrs);

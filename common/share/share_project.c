@@ -14,6 +14,11 @@ mode_t share_project_file_mode(const struct share_modes *m, mode_t now)
     return m->file | ((now & S_IXUSR) != 0 ? m->dir & 0111 : 0);
 }
 
+mode_t share_project_closed_mode(const struct share_modes *m)
+{
+    return m->dir & (S_ISGID | S_IRWXU);
+}
+
 struct share_modes share_modes_of(const struct share_stat *project)
 {
     mode_t bits = project->mode & 0777;
@@ -79,6 +84,25 @@ struct share_dir *share_project_open_folder(const struct share_dir *share, const
         d = share_open_dir(project, below, e);
     share_close(project);
     return d;
+}
+
+int share_project_make_closed(const struct share_dir *at, const char *path,
+                              const struct share_modes *m, struct err *e)
+{
+    return share_make_dir(at, path, share_fd(at) < 0 ? m->dir : share_project_closed_mode(m), e);
+}
+
+/* A missing one is found missing by the rename that follows. */
+int share_project_open_up(const struct share_dir *at, const char *path, const struct share_modes *m,
+                          struct err *e)
+{
+    const int64_t group = m->group == (gid_t)-1 ? -1 : (int64_t)m->group;
+    struct err why = { 0 };
+
+    if (share_fd(at) < 0 || share_set_folder(at, path, group, m->dir, &why) == 0 ||
+        why.kind == ERR_DENIED || why.kind == ERR_NOT_FOUND)
+        return 0;
+    return err_set(e, why.kind, "%s", why.text);
 }
 
 bool share_project_is_listed(const struct share_dir *at, const char *path, const char *name)

@@ -25,6 +25,9 @@ struct share_modes share_modes_of(const struct share_stat *project);
 /* The mode to set for a file that now has this one: execute bits stay. */
 mode_t share_project_file_mode(const struct share_modes *m, mode_t now);
 
+/* The mode of a folder that only its owner enters; new files in it get the project's group. */
+mode_t share_project_closed_mode(const struct share_modes *m);
+
 /* Opens a folder inside a project, making it if need be; path begins with the project's name.
  * NULL with e set. */
 struct share_dir *share_project_open_folder(const struct share_dir *share, const char *path,
@@ -33,6 +36,17 @@ struct share_dir *share_project_open_folder(const struct share_dir *share, const
 /* The project's own folder, by a path that begins with its name. */
 struct share_dir *share_project_open_project(const struct share_dir *share, const char *path,
                                              struct share_modes *modes, struct err *e);
+
+/*
+ * Makes a folder to be filled before it gets its name.  On a mount it is closed to all others, so
+ * that nobody else puts symlinks into it, until share_project_open_up, which others than its owner
+ * need not be able to do.  Over SFTP it is open from the beginning, as a server changes modes through
+ * symlinks, too.
+ */
+int share_project_make_closed(const struct share_dir *at, const char *path,
+                              const struct share_modes *m, struct err *e);
+int share_project_open_up(const struct share_dir *at, const char *path, const struct share_modes *m,
+                          struct err *e);
 
 /* Whether a listing of the folder has the name; a network file system may remember for half a
  * minute that a name was not there, but not in a listing. */

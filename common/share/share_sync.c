@@ -42,7 +42,7 @@ static void *sync_some(void *context)
 
     while ((i = atomic_fetch_add(&w->next, 1)) < w->n) {
         struct share_sync *f = &w->files[i];
-        int fd = openat(f->dir->fd, f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        int fd = share_open_below(f->dir, f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 
         f->error = fd < 0 ? errno : share_sync_fd(fd);
         if (fd >= 0)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/beneath.h"
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/crash_point.h"
@@ -32,12 +33,12 @@ enum {
 
 static int copy_folder(int to_fd, const struct share_item *x, struct err *e)
 {
-    return mkdirat(to_fd, x->to, x->mode & 0777) < 0 ? err_sys(e, "create %s", x->to) : 0;
+    return beneath_make_dir(to_fd, x->to, x->mode & 0777) < 0 ? err_sys(e, "create %s", x->to) : 0;
 }
 
 static int create_file(int to_fd, const struct share_item *x, struct err *e)
 {
-    int fd = openat(to_fd, x->to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, x->mode & 0777);
+    int fd = beneath_open(to_fd, x->to, O_WRONLY | O_CREAT | O_EXCL, x->mode & 0777);
 
     return fd < 0 ? err_sys(e, "create %s", x->to) : fd;
 }
@@ -138,7 +139,7 @@ static int copy_content(struct copier *c, int in, int out, const struct share_it
 
 static int copy_file(struct copier *c, const struct share_item *x, struct err *e)
 {
-    int in = openat(c->all->from_fd, x->from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int in = beneath_open(c->all->from_fd, x->from, O_RDONLY | O_NONBLOCK, 0);
     int out, result = -1;
 
     if (in < 0)
@@ -152,12 +153,12 @@ static int copy_file(struct copier *c, const struct share_item *x, struct err *e
 
 static int copy_link(const struct copying *a, struct share_item *x, struct err *e)
 {
-    char *target = io_read_link_at(a->from_fd, x->from, e);
+    char *target = beneath_read_link(a->from_fd, x->from, e);
     bool is_made;
 
     if (target == NULL)
         return -1;
-    is_made = symlinkat(target, a->to_fd, x->to) == 0;
+    is_made = beneath_make_link(target, a->to_fd, x->to) == 0;
     if (!is_made && (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)) {
         x->target = target; /* no symlink can be made there */
         return 0;
@@ -250,7 +251,7 @@ static int copy_in(const struct share_dir *to, int from_fd, struct share_item *i
 
 static int open_out(int from_fd, const struct share_item *x, struct err *e)
 {
-    int fd = io_open_no_links(from_fd, x->from, O_RDONLY | O_NONBLOCK);
+    int fd = beneath_open(from_fd, x->from, O_RDONLY | O_NONBLOCK, 0);
     struct stat st;
 
     if (fd < 0)
@@ -408,7 +409,7 @@ static int put_large(struct trip *t, const struct share_item *x, int in_fd, stru
 
 static int put_link(struct trip *t, struct share_item *x, struct err *why)
 {
-    char *target = io_read_link_at(t->here_fd, x->from, why);
+    char *target = beneath_read_link(t->here_fd, x->from, why);
     char *full = share_sftp_path(t->there, x->to);
     int result = target == NULL ? -1 : sftp_symlink(t->sftp, target, full, why);
 
@@ -432,7 +433,7 @@ static int put_item(struct trip *t, struct share_item *x, struct err *why)
                    (struct buf){ 0 }, on_put);
         return 0;
     }
-    fd = openat(t->here_fd, x->from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    fd = beneath_open(t->here_fd, x->from, O_RDONLY | O_NONBLOCK, 0);
     if (fd < 0)
         return err_sys(why, "open %s", x->from);
     result = (x->size_bytes <= SMALL_MAX_BYTES ? put_small : put_large)(t, x, fd, why);

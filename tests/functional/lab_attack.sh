@@ -146,7 +146,7 @@ misleads() {
         on fileserver as lab2 sh -c "cd $share/lead && mv $name $name.old 2>/dev/null; ln -s ../private $name"
     done
     lead=$(as_user lab2 ludwig submit lead.yaml --reuse none)
-    wait_until 20 'service_log node1 worker | grep "not-published-yet sweep=$lead .*Permission denied"'
+    wait_until 20 'service_log node1 worker | grep "not-published-yet sweep=$lead .*symlink is in the way"'
     as_user lab2 ludwig cancel "$lead" --quiet
     find "$SHARE/private" -printf '%p %T@\n' | sort >after
     diff before after

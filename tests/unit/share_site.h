@@ -54,7 +54,9 @@ static inline void site_open_share(struct site *s)
     s->root = share_open(s->access, s->share, &e);
     if (s->root == NULL)
         fail_msg("%s", e.text);
-    s->dir = share_open_dir(s->root, "..", &e);
+    /* A share's paths do not lead out of it. */
+    s->dir =
+        site_is_over_sftp ? share_open_dir(s->root, "..", &e) : share_open(s->access, s->top, &e);
     assert_non_null(s->dir);
 }
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/base/io.h"
+#include "common/base/beneath.h"
 #include "common/base/log.h"
 #include "common/base/units.h"
 #include "common/proto/layout.h"
@@ -43,7 +43,7 @@ int checkpoint_copy_open(struct checkpoint_copy *k, int run_fd, const char *toke
     int result;
 
     *k = (struct checkpoint_copy){ .in_fd = -1 };
-    k->from_fd = io_open_no_links(run_fd, path, O_RDONLY | O_DIRECTORY);
+    k->from_fd = beneath_open(run_fd, path, O_RDONLY | O_DIRECTORY, 0);
     if (k->from_fd >= 0)
         result = checkpoint_snapshot_take(&k->now, k->from_fd, e) < 0 ? -1 : k->now.n > 0;
     else
@@ -111,7 +111,8 @@ int checkpoint_copy_begin(struct checkpoint_copy *k, const struct share_dir *at,
 {
     k->temporary = mem_strdup(temporary);
     k->modes = *modes;
-    if (share_remove_tree(at, temporary, e) < 0 || share_make_dir(at, temporary, modes->dir, e) < 0)
+    if (share_remove_tree(at, temporary, e) < 0 ||
+        share_project_make_closed(at, temporary, modes, e) < 0)
         return -1;
     k->to = share_open_dir(at, temporary, e);
     return k->to == NULL ? -1 : 0;
@@ -144,7 +145,7 @@ static int begin_entry(struct checkpoint_copy *k, struct err *e)
         k->at++;
         return share_make_dir(k->to, stored, k->modes.dir, e);
     }
-    k->in_fd = io_open_no_links(k->from_fd, entry->path, O_RDONLY | O_NONBLOCK);
+    k->in_fd = beneath_open(k->from_fd, entry->path, O_RDONLY | O_NONBLOCK, 0);
     if (k->in_fd < 0 && !is_not_there(errno) && !saved_is_foreign(errno))
         return err_sys(e, "open %s", entry->path);
     if (k->in_fd < 0 || fstat(k->in_fd, &st) < 0 || !S_ISREG(st.st_mode)) {
@@ -432,7 +433,8 @@ static int finish_copy(struct checkpoint_copies *k, struct watched *w, struct er
         return -1;
     if (newest.attempt == x->attempt)
         as.number = newest.number == CHECKPOINT_AT_END ? CHECKPOINT_AT_END : newest.number + 1;
-    if (checkpoint_give_name(k->dir, k->keep.temporary, x->job_name, &as, k->hex, e) < 0 ||
+    if (share_project_open_up(k->dir, k->keep.temporary, &k->keep.modes, e) < 0 ||
+        checkpoint_give_name(k->dir, k->keep.temporary, x->job_name, &as, k->hex, e) < 0 ||
         share_sync_dir(k->dir, "of checkpoints", e) < 0)
         return -1;
     w->is_known = true;

@@ -113,7 +113,8 @@ int checkpoint_publish_fence(struct result *r, struct err *e)
 
     if (c->step != CARRY_COPIED)
         return 0;
-    if (checkpoint_give_name(c->folder->dir, c->temporary, r->order.assignment.job_name, &c->as,
+    if (share_project_open_up(c->folder->dir, c->temporary, &c->folder->modes, e) < 0 ||
+        checkpoint_give_name(c->folder->dir, c->temporary, r->order.assignment.job_name, &c->as,
                              r->hex, e) < 0)
         return -1;
     CRASH_POINT(checkpoint_renamed);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/beneath.h"
 #include "common/base/crash_point.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
@@ -136,8 +137,8 @@ static int scan_saved(struct result *r, const struct publish_group *g, int dir_f
 
         if (entry->type != SAVED_FILE || !metrics_is_series(entry->path))
             continue;
-        if (fd < 0 && (fd = io_open_dir_at(dir_fd, saved, e)) < 0)
-            return -1;
+        if (fd < 0 && (fd = beneath_open(dir_fd, saved, O_RDONLY | O_DIRECTORY, 0)) < 0)
+            return err_sys(e, "open %s", saved);
         metrics_read_series(r->metrics, fd, entry->path);
     }
     if (fd >= 0)
@@ -187,11 +188,12 @@ static int copy_saved(struct result *r, const struct publish_group *g, struct er
     if (r->step == RESULT_DECIDED)
         return 0;
     if (share_remove_tree(r->folder->dir, r->temporary, e) < 0 ||
-        share_make_dir(r->folder->dir, r->temporary, r->folder->modes.dir, e) < 0)
+        share_project_make_closed(r->folder->dir, r->temporary, &r->folder->modes, e) < 0)
         return -1;
-    from_fd = io_open_dir_at(g->scratch->ended_fd, in_folder(r, g, JOB_SAVE), e);
+    from_fd =
+        beneath_open(g->scratch->ended_fd, in_folder(r, g, JOB_SAVE), O_RDONLY | O_DIRECTORY, 0);
     if (from_fd < 0)
-        return -1;
+        return err_sys(e, "open what it saved");
     to = share_open_dir(r->folder->dir, r->temporary, e);
     result = to == NULL ? -1 : saved_copy(&r->saved, from_fd, to, e);
     r->is_durable = result == 0 && is_mounted(r);
@@ -245,7 +247,8 @@ static int bring_saved(struct result *r, const struct publish_group *g, struct e
     to_fd = share_fd(r->folder->dir);
     if (renameat(from_fd, save, to_fd, r->temporary) == 0)
         return 0;
-    if (errno == ENOTEMPTY || errno == EEXIST) {
+    /* Something has the name: an earlier try left it, or others put it there. */
+    if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) {
         if (share_remove_tree(r->folder->dir, r->temporary, e) < 0)
             return -1;
         if (renameat(from_fd, save, to_fd, r->temporary) == 0)
@@ -489,6 +492,9 @@ static int result_fence(struct result *r, struct publish_group *g, struct err *e
         return -1;
     if (r->step != RESULT_PLACED)
         return 0;
+    if (share_project_open_up(r->folder->dir, r->temporary, &r->folder->modes, e) < 0)
+        return -1;
+    CRASH_POINT(result_opened);
     (void)share_rename(r->folder->dir, r->temporary, r->folder->dir, r->final, &renamed);
     CRASH_POINT(result_renamed);
     /* Look for the folder before job.json: if NFS does not show the folder yet, no missing job.json

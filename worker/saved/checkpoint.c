@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/beneath.h"
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
@@ -245,9 +246,7 @@ static int open_folder(void *context, const char *path, const char *to, int *fd,
     struct taking *t = context;
 
     (void)to;
-    if (path[0] == '\0')
-        path = ".";
-    *fd = io_open_no_links(t->root_fd, path, O_RDONLY | O_DIRECTORY);
+    *fd = beneath_open(t->root_fd, path, O_RDONLY | O_DIRECTORY, 0);
     if (*fd >= 0)
         return 0;
     if (errno != ENOENT && errno != ENOTDIR && !saved_is_foreign(errno))

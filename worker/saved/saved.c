@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/beneath.h"
 #include "common/base/crash_point.h"
 #include "common/base/io.h"
 #include "common/proto/layout.h"
@@ -86,7 +87,7 @@ static int apply_renames(struct saved *s, int root_fd, size_t first, struct err 
         int result = 0;
 
         /* An entry that is gone was renamed before this was broken off. */
-        if (renameat(root_fd, from, root_fd, to) < 0 && errno != ENOENT) {
+        if (beneath_rename(root_fd, from, root_fd, to) < 0 && errno != ENOENT) {
             if (!saved_is_foreign(errno)) {
                 result = err_sys(e, "rename %s to %s", from, to);
             } else { /* before the scan it takes out nothing: the scan finds it again */
@@ -118,30 +119,24 @@ static void add_entry(struct saved *s, const struct saved_entry *entry)
     s->entries[s->n++] = *entry;
 }
 
-/* Sets group and mode; files of other users stay as they are. */
-static void set_modes(const struct scan *x, int fd, const struct stat *st, mode_t mode)
+/* Whether the file or folder has the project's group now. */
+static bool set_group(const struct scan *x, int fd, const struct stat *st)
 {
-    if (x->modes->group != (gid_t)-1 && st->st_gid != x->modes->group &&
-        fchown(fd, (uid_t)-1, x->modes->group) < 0)
-        return;
-    if ((st->st_mode & 07777) != mode)
-        (void)fchmod(fd, mode);
+    return x->modes->group == (gid_t)-1 || st->st_gid == x->modes->group ||
+           fchown(fd, (uid_t)-1, x->modes->group) == 0;
 }
 
-/* Opens our own file even if the job took away our rights. */
-static int open_own(int dir_fd, const char *name, int flags)
+/* Files of other users stay as they are. */
+static void set_mode(int fd, const struct stat *st, mode_t mode)
 {
-    int fd = openat(dir_fd, name, flags | O_NOFOLLOW | O_CLOEXEC);
-
-    if (fd >= 0 || errno != EACCES || fchmodat(dir_fd, name, 0700, 0) < 0)
-        return fd;
-    return openat(dir_fd, name, flags | O_NOFOLLOW | O_CLOEXEC);
+    if ((st->st_mode & 07777) != mode)
+        (void)fchmod(fd, mode);
 }
 
 static int scan_file(struct scan *x, int dir_fd, const char *name, const char *path, struct err *e)
 {
     struct saved_entry entry = { .type = SAVED_FILE, .path = path };
-    int fd = open_own(dir_fd, name, O_RDONLY | O_NONBLOCK);
+    int fd = beneath_open_own(dir_fd, name, O_RDONLY | O_NONBLOCK, S_IRUSR | S_IWUSR);
     struct stat st;
     int result = -1;
 
@@ -155,7 +150,8 @@ static int scan_file(struct scan *x, int dir_fd, const char *name, const char *p
         err_sys(e, "look at %s", path);
     } else if (digest_of_fd(fd, &entry.digest, &entry.size_bytes, e) == 0) {
         entry.mode = share_project_file_mode(x->modes, st.st_mode);
-        set_modes(x, fd, &st, entry.mode);
+        if (set_group(x, fd, &st))
+            set_mode(fd, &st, entry.mode);
         add_entry(x->saved, &entry);
         result = 0;
     }
@@ -196,19 +192,24 @@ static int scan_entry(void *context, int dir_fd, const struct portable_names_ent
 
 static int open_folder(void *context, const char *path, const char *to, int *fd, struct err *e)
 {
-    const char *name = path[0] == '\0' ? "." : path;
     struct scan *x = context;
     struct stat st;
 
-    *fd = open_own(x->root_fd, name, O_RDONLY | O_DIRECTORY);
+    *fd = beneath_open_own(x->root_fd, path, O_RDONLY | O_DIRECTORY, S_IRWXU);
     if (*fd < 0 && saved_is_foreign(errno)) {
         take_out(x->saved, to);
         return 0;
     }
     if (*fd < 0)
         return err_sys(e, "open %s", path);
-    if (fstat(*fd, &st) == 0)
-        set_modes(x, *fd, &st, x->modes->dir);
+    if (fstat(*fd, &st) < 0)
+        return 0;
+    if (path[0] == '\0') {
+        (void)set_group(x, *fd, &st);
+        set_mode(*fd, &st, share_project_closed_mode(x->modes));
+    } else if (set_group(x, *fd, &st)) {
+        set_mode(*fd, &st, x->modes->dir);
+    }
     return 0;
 }
 
@@ -217,7 +218,7 @@ int saved_scan(struct saved *s, int dir_fd, const char *name, int record_fd, con
 {
     struct scan x = { .saved = s,
                       .modes = modes,
-                      .root_fd = open_own(dir_fd, name, O_RDONLY | O_DIRECTORY) };
+                      .root_fd = beneath_open_own(dir_fd, name, O_RDONLY | O_DIRECTORY, S_IRWXU) };
     const struct portable_names_walk walk = { s->arena, LAYOUT_JOB_JSON, open_folder, scan_entry,
                                               &x };
     struct record changed = { { NULL, 0 } };

@@ -5,7 +5,8 @@
  * A scan makes the tree fit for the share, in place: names that some clients could not
  * show are changed (portable_names.h), modes become the project's, and what is neither file,
  * folder nor symlink is removed.  The changes of names are written down before they
- * are made, so that a scan that was broken off can be done again.  Other users' files,
+ * are made, so that a scan that was broken off can be done again.  The folder itself is closed to
+ * all others (0700), see share_project_open_up.  Other users' files,
  * which we may not read or rename, stay as they are and are left out.
  */
 #ifndef LUDWIG_WORKER_SAVED_SAVED_H

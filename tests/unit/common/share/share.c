@@ -90,12 +90,12 @@ static void folders_are_opened(void **state)
     } cases[] = {
         { "folder", ERR_NONE },
         { "folder/deep", ERR_NONE },
-        { "link", ERR_NONE },
+        { "link", ERR_DENIED },
         { "nothing", ERR_NOT_FOUND },
         { "nothing/deep", ERR_NOT_FOUND },
         { "file", ERR_NOT_FOUND },
         { "file/deep", ERR_NOT_FOUND },
-        { "dangling", ERR_NOT_FOUND },
+        { "dangling", ERR_DENIED },
     };
     struct site s;
 
@@ -324,10 +324,14 @@ static void files_are_read(void **state)
         enum err_kind kind;
         const char *text;
     } cases[] = {
-        { "file", 1000, ERR_NONE, "whole file" }, { "file", 10, ERR_NONE, "whole file" },
-        { "file", 5, ERR_NONE, "whole" },         { "empty", 10, ERR_NONE, "" },
-        { "link", 10, ERR_NONE, "whole file" },   { "nothing", 10, ERR_NOT_FOUND, "" },
-        { "file/deep", 10, ERR_NOT_FOUND, "" },   { "dangling", 10, ERR_NOT_FOUND, "" },
+        { "file", 1000, ERR_NONE, "whole file" },
+        { "file", 10, ERR_NONE, "whole file" },
+        { "file", 5, ERR_NONE, "whole" },
+        { "empty", 10, ERR_NONE, "" },
+        { "link", 10, ERR_USAGE, "" },
+        { "nothing", 10, ERR_NOT_FOUND, "" },
+        { "file/deep", 10, ERR_NOT_FOUND, "" },
+        { "dangling", 10, ERR_USAGE, "" },
         { "folder", 10, ERR_USAGE, "" },
     };
     struct site s;
@@ -375,7 +379,7 @@ static void a_fifo_holds_up_nobody(void **state)
     site_close(&s);
 }
 
-static void files_are_written_in_place(void **state)
+static void written_files_are_new(void **state)
 {
     static const char *const texts[] = { "some text", "", "longer than before", "x" };
     struct site s;
@@ -389,6 +393,14 @@ static void files_are_written_in_place(void **state)
         assert_int_equal(mode_of(&s, "file"), 0664);
     }
     must_fail(share_write(s.root, "no/where", "x", 1, 0644, &e), ERR_NOT_FOUND, &e);
+    put(&s, "precious", "mine");
+    link_to(&s, "precious", "planted");
+    must(share_write(s.root, "planted", "ours", 4, 0640, &e), &e);
+    assert_string_equal(get(&s, "planted"), "ours");
+    assert_string_equal(get(&s, "precious"), "mine");
+    link_to(&s, "precious", "log");
+    must_fail(share_ship(s.root, "log", 0640, -1, &e), site_is_over_sftp ? ERR_FAILED : ERR_DENIED,
+              &e);
     site_close(&s);
 }
 
@@ -706,6 +718,51 @@ static void files_and_folders_are_synced(void **state)
     site_close(&s);
 }
 
+/* ---- links that others put in the way ---- */
+
+/* Over SFTP it is the server that follows them. */
+static void no_link_on_the_way_is_followed(void **state)
+{
+    struct share_item item = { SHARE_FOLDER, "x", "out/x", 0700, 0, NULL, NULL };
+    struct share_sync file = { NULL, "out/precious", 0 };
+    struct site s;
+    struct share_stat st;
+    struct list entries;
+    struct buf out = { 0 };
+    struct err e = { 0 };
+
+    (void)state;
+    if (site_is_over_sftp)
+        return;
+    open_site(&s);
+    assert_int_equal(mkdirat(s.top_fd, "theirs", 0700), 0);
+    site_write(s.top_fd, "theirs/precious", "mine");
+    folder(&s, "project");
+    put(&s, "project/file", "x");
+    link_to(&s, "../theirs", "out");
+    link_to(&s, "project", "near");
+    must_fail(share_stat(s.root, "out/precious", &st, &e), ERR_DENIED, &e);
+    must_fail(share_stat(s.root, "near/file", &st, &e), ERR_DENIED, &e);
+    must_fail(share_list(s.root, "near/.", SHARE_NAMES, s.arena, &entries, &e), ERR_DENIED, &e);
+    must_fail(share_read(s.root, "out/precious", 10, &out, &e), ERR_USAGE, &e);
+    assert_null(share_open_input(s.root, "out/precious", 0, &e));
+    must_fail(share_write(s.root, "out/precious", "x", 1, 0600, &e), ERR_DENIED, &e);
+    must_fail(share_ship(s.root, "out/precious", 0600, -1, &e), ERR_DENIED, &e);
+    assert_null(share_create(s.root, "out/new", 0600, &e));
+    must_fail(share_make_dir(s.root, "out/new", 0700, &e), ERR_DENIED, &e);
+    must_fail(share_set_folder(s.root, "out/.", -1, 0777, &e), ERR_DENIED, &e);
+    must_fail(share_copy_in(s.root, s.top_fd, &item, 1, &e), ERR_DENIED, &e);
+    must_fail(share_rename(s.root, "project/file", s.root, "out/file", &e), ERR_DENIED, &e);
+    must_fail(share_remove_file(s.root, "out/precious", &e), ERR_DENIED, &e);
+    must_fail(share_remove_tree(s.root, "out/precious", &e), ERR_DENIED, &e);
+    file.dir = s.root;
+    share_sync_each(&file, 1);
+    assert_int_equal(file.error, ELOOP);
+    must(share_remove_tree(s.root, "out", &e), &e);
+    assert_string_equal(site_read(&s, "theirs/precious"), "mine");
+    site_close(&s);
+}
+
 /* ---- what one may not ---- */
 
 static void missing_rights_are_told(void **state)
@@ -921,7 +978,7 @@ int main(void)
         cmocka_unit_test(it_renames_between_folders),
         cmocka_unit_test(files_are_read),
         cmocka_unit_test(a_fifo_holds_up_nobody),
-        cmocka_unit_test(files_are_written_in_place),
+        cmocka_unit_test(written_files_are_new),
         cmocka_unit_test(a_log_is_brought_up_to_date),
         cmocka_unit_test(a_tree_is_copied_in),
         cmocka_unit_test(what_cannot_be_copied_in_is_told),
@@ -930,6 +987,7 @@ int main(void)
         cmocka_unit_test(a_file_is_read_from_somewhere_on),
         cmocka_unit_test(a_large_file_is_written_in_pieces),
         cmocka_unit_test(files_and_folders_are_synced),
+        cmocka_unit_test(no_link_on_the_way_is_followed),
         cmocka_unit_test(missing_rights_are_told),
         cmocka_unit_test(a_name_says_whether_it_is_mounted),
     };
