@@ -61,12 +61,19 @@ static struct user *create_user(struct agent *ag, const char *name)
     init_service(u, &u->stager, "stager", CHILD_STAGER, events->stager);
     init_service(u, &u->publisher, "publisher", CHILD_PUBLISHER, events->publisher);
     u->stager.address = u->publisher.address = user_share_address(&ag->conf);
-    events->made(u);
-    u->stager.extra_fd = u->guard_fd;
+    u->guard_fd = -1;
     init_service(u, &u->janitor, "janitor", CHILD_JANITOR, events->janitor);
     init_service(u, &u->packer, "packer", CHILD_PACKER, events->packer);
     ring_add_last(&ag->users, &u->ring);
     return u;
+}
+
+/* The uid of a user that is named again stays. */
+static void name_uid(struct user *u, uid_t uid)
+{
+    if (u->guard_fd < 0)
+        u->agent->user_events->named(u, uid);
+    u->stager.extra_fd = u->guard_fd;
 }
 
 struct user *user_create_self(struct agent *ag, const char *scratch)
@@ -75,6 +82,7 @@ struct user *user_create_self(struct agent *ag, const char *scratch)
 
     u->owner.scratch = mem_strdup(scratch);
     u->state = USER_KNOWN;
+    name_uid(u, geteuid());
     return u;
 }
 
@@ -214,6 +222,7 @@ static void on_account(void *context, const void *body, const char *why)
         u->account_delay_ms = 0;
         u->is_gone = false;
         u->state = USER_KNOWN;
+        name_uid(u, (uid_t)note->uid);
         u->agent->user_events->known(u);
     }
 }

@@ -52,7 +52,7 @@ struct user;
 
 /* Events of a user; the agent has them when the first user is made. */
 struct user_events {
-    void (*made)(struct user *u); /* before its stager may start */
+    void (*named)(struct user *u, uid_t uid); /* before its stager may start */
     void (*known)(struct user *u);
     void (*refused)(struct user *u);
     bool (*is_busy)(const struct user *u); /* with more than is looked at here */
@@ -83,7 +83,7 @@ struct user {
     uv_timer_t staging_timer;
     struct expected expected;
     struct cache_news cached;
-    int guard_fd; /* inotify: changes of trees that jobs use; -1: there is none */
+    int guard_fd; /* inotify of the user's: changes of trees that jobs use; -1: there is none */
     uv_poll_t guard;
 
     uint64_t pause_ms; /* the last attempts could not be started: the pause since; or 0 */

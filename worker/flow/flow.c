@@ -380,7 +380,7 @@ static void on_refused(struct user *u)
 }
 
 static const struct user_events user_events = {
-    .made = flow_stage_init_guard,
+    .named = flow_stage_init_guard,
     .known = on_known,
     .refused = on_refused,
     .is_busy = flow_pack_is_busy,

@@ -14,6 +14,7 @@
 #include "common/base/units.h"
 #include "common/proto/layout.h"
 #include "worker/flow/pilot_end.h"
+#include "worker/node/user_inotify.h"
 
 enum {
     RETRY_AT_FIRST_MS = 1000,
@@ -251,11 +252,11 @@ static void on_guard(uv_poll_t *poll, int status, int events)
 }
 
 /* Where there are too many descriptors already, trees are looked through instead. */
-void flow_stage_init_guard(struct user *u)
+void flow_stage_init_guard(struct user *u, uid_t uid)
 {
     int rc;
 
-    u->guard_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    u->guard_fd = user_inotify_open(uid);
     if (u->guard_fd < 0)
         return;
     rc = uv_poll_init(&u->agent->loop, &u->guard, u->guard_fd);

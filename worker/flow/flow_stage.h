@@ -5,7 +5,7 @@
  *
  * Data of jobs that may come next are brought while the slots are busy.  Whether data were changed
  * is known without a look at them: the stager watches the folders of trees that jobs use with an
- * inotify descriptor of ours, which is read before anything is started.
+ * inotify descriptor that we have, too, which is read before anything is started.
  *
  * After a failure to start, a user's attempts are tried one at a time, later each time.
  */
@@ -29,8 +29,8 @@ void flow_stage_check_soon(struct user *u);
 /* Carries these checks out; false: there were none. */
 bool flow_stage_check_due(struct agent *ag);
 
-/* The user's descriptor that tells of changes. */
-void flow_stage_init_guard(struct user *u);
+/* The descriptor that tells of changes.  It counts as the user's. */
+void flow_stage_init_guard(struct user *u, uid_t uid);
 /* Takes notice of changes until now. */
 void flow_stage_look(struct user *u);
 /* The data of this attempt may be damaged. */
