@@ -114,6 +114,16 @@ static int show_json(const struct msg_node_page *page, struct err *e)
     return jsonlist_end_with_list(&json, "pools", &pool_trouble_schema, &page->pools, e);
 }
 
+/* Nodes that are up and take no jobs, and why. */
+static void say_refused(const struct list *nodes)
+{
+    const struct node_info *items = nodes->items;
+
+    for (size_t i = 0; i < nodes->n; i++)
+        if (items[i].refused != NULL)
+            output_note("%s: no jobs start there for now: %s", items[i].node, items[i].refused);
+}
+
 /* Slurm's machines that are not in the table, and why. */
 static void say_pools(const struct list *pools)
 {
@@ -157,8 +167,10 @@ static int show_nodes(const struct options *o, const struct msg_node_page *page,
         add_row(t, &items[i]);
     result = table_print(t, e);
     table_destroy(t);
-    if (result == 0)
+    if (result == 0) {
+        say_refused(nodes);
         say_pools(&page->pools);
+    }
     return result;
 }
 
@@ -202,7 +214,8 @@ const struct command cmd_nodes = {
             "GPUS: those that jobs may use, and how many are free.\n"
             "DATA: size of the node's cache, and the number of sources and data sets in it.\n"
             "lost: its worker was connected within the last day, but is not now.\n"
-            "Below: Slurm partitions named by your sweeps that have no pilots, and why.\n",
+            "Below: nodes where no jobs start for now, as where scratch is full, and Slurm\n"
+            "partitions named by your sweeps that have no pilots; and why.\n",
     .options = options,
     .options_size = sizeof(struct options),
     .run = list_nodes,

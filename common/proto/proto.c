@@ -146,6 +146,7 @@ static const struct field node_info_fields[] = {
     FIELD(struct node_info, held_bytes, FIELD_INT, 0, INT64_MAX),
     FIELD(struct node_info, held, FIELD_INT, 0, COUNT_MAX),
     FIELD_OF(struct node_info, holds, FIELD_LIST, 0, HOLDS_MAX, &held_tree_schema),
+    FIELD(struct node_info, refused, FIELD_STR, 0, ERR_TEXT_BYTES),
 };
 PART(node_info);
 

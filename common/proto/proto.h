@@ -468,6 +468,8 @@ struct node_info {
     int64_t held_bytes; /* of the trees in its cache */
     int64_t held;       /* number of these trees */
     struct list holds;  /* struct held_tree: the largest of these */
+    /* Why none of the asker's jobs can start there for now, of admins anybody's; NULL: they can. */
+    const char *refused;
 };
 
 struct msg_get_nodes {
@@ -601,7 +603,7 @@ struct held {
 
 /* The worker can run none of this user's jobs, for now. */
 struct refusal {
-    const char *user;
+    const char *user; /* "": nobody's */
     const char *reason;
 };
 

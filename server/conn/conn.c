@@ -614,7 +614,7 @@ const char *conn_refusal(const struct conn *c, const char *user)
     const struct refusal *all = c->refused.items;
 
     for (size_t i = 0; i < c->refused.n; i++)
-        if (strcmp(all[i].user, user) == 0)
+        if (all[i].user[0] == '\0' || strcmp(all[i].user, user) == 0)
             return all[i].reason;
     return NULL;
 }

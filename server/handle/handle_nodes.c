@@ -56,9 +56,20 @@ static int list_texts(struct stmt *s, size_t max, struct arena *a, struct list *
     return rc < 0 ? -1 : 0;
 }
 
+/* Why none of the asker's jobs can start there now, in words; of admins anybody's. */
+static const char *find_refusal(const struct conn *c, const struct conn *asker, struct arena *a)
+{
+    const struct refusal *all = c->refused.items;
+    const char *own = conn_refusal(c, asker->user);
+
+    if (own != NULL || !asker->is_admin || c->refused.n == 0)
+        return own;
+    return arena_printf(a, "of %s: %s", all[0].user, all[0].reason);
+}
+
 /* 1: the node is listed, 0: it is not, -1. */
-static int node_row(struct server *sv, struct stmt *s, struct arena *a, struct node_info *info,
-                    int64_t *asked, struct err *e)
+static int node_row(struct server *sv, struct stmt *s, const struct conn *asker, struct arena *a,
+                    struct node_info *info, int64_t *asked, struct err *e)
 {
     int64_t worker = stmt_int(s, 0), now_ms = turn_now_ms(sv), live = 0, used_milli = 0, unused;
     bool is_drained = stmt_int(s, 3) != 0;
@@ -84,6 +95,7 @@ static int node_row(struct server *sv, struct stmt *s, struct arena *a, struct n
         if (c->load_at_ms > 0 && c->load_milli != SCHEMA_NONE &&
             now_ms - c->load_at_ms < LOAD_OLD_MS)
             info->load = (double)c->load_milli / 1000;
+        info->refused = find_refusal(c, asker, a);
         *asked += ask_for_load(sv, c, now_ms);
     }
     if (info->gpus > 0 && db_get(sv->db, e, SQL_WHY_LOAD, "i>ii", worker, &unused, &used_milli) < 0)
@@ -135,7 +147,7 @@ int handle_get_nodes(struct server *sv, struct ask *ask, const void *request, vo
     int rc, listed = 0;
 
     while (listed >= 0 && n < limit && (rc = stmt_step(s, e)) != 0) {
-        listed = rc < 0 ? -1 : node_row(sv, s, ask->arena, &items[n], &rep->asked, e);
+        listed = rc < 0 ? -1 : node_row(sv, s, ask->conn, ask->arena, &items[n], &rep->asked, e);
         n += listed == 1;
     }
     stmt_end(s);

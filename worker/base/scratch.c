@@ -12,14 +12,21 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #include <linux/fs.h>
 
 #include "common/base/io.h"
 #include "common/base/log.h"
+#include "common/base/units.h"
 #include "common/base/crash_point.h"
 
-enum { RECORD_MAX_BYTES = FRAME_MAX_BYTES };
+enum {
+    RECORD_MAX_BYTES = FRAME_MAX_BYTES,
+    /* What another attempt takes before its job does anything. */
+    ROOM_BYTES = 64 * 1024,
+    ROOM_FILES = 32
+};
 
 /* Folders of scratch, and where struct scratch has their descriptors. */
 static const struct {
@@ -137,6 +144,29 @@ static int open_again(int dir_fd, const char *path, mode_t mode, struct stat *st
         return -1;
     (void)unlinkat(dir_fd, path, 0);
     return -1;
+}
+
+int scratch_check_room(const char *path, struct err *e)
+{
+    struct buf text = { 0 };
+    struct statvfs fs;
+    int result = 0;
+
+    if (statvfs(path, &fs) < 0 || fs.f_blocks == 0)
+        return 0;
+    if ((uint64_t)fs.f_bavail * fs.f_frsize < ROOM_BYTES) {
+        buf_printf(&text, "scratch %s is full: ", path);
+        units_add_size(&text, (int64_t)((uint64_t)fs.f_bavail * fs.f_frsize));
+        buf_add_str(&text, " of ");
+        units_add_size(&text, (int64_t)((uint64_t)fs.f_blocks * fs.f_frsize));
+        result = err_set(e, ERR_NO_SPACE, "%s are free", buf_text(&text));
+    } else if (fs.f_files > 0 && fs.f_favail < ROOM_FILES) {
+        result =
+            err_set(e, ERR_NO_SPACE, "scratch %s can hold no more files: %llu of %llu are free",
+                    path, (unsigned long long)fs.f_favail, (unsigned long long)fs.f_files);
+    }
+    buf_free(&text);
+    return result;
 }
 
 int scratch_put(int dir_fd, const char *path, const void *bytes, size_t n, mode_t mode,

@@ -31,6 +31,10 @@ void scratch_close(struct scratch *s);
 /* Opens it anew, after it was removed under our feet. */
 int scratch_reopen(struct scratch *s, struct err *e);
 
+/* ERR_NO_SPACE: the disk of the folder at path has no room for another attempt, with how much is
+ * free.  What cannot be found out counts as room. */
+int scratch_check_room(const char *path, struct err *e);
+
 /* Writes a file anew, in place of what an earlier attempt left under this name. */
 int scratch_put(int dir_fd, const char *path, const void *bytes, size_t n, mode_t mode,
                 struct err *e);

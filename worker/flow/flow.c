@@ -8,6 +8,7 @@
 #include "common/base/log.h"
 #include "common/base/units.h"
 #include "worker/agent/runtime_dir.h"
+#include "worker/base/scratch.h"
 #include "worker/flow/flow_pack.h"
 #include "worker/flow/flow_publish.h"
 #include "worker/flow/flow_recover.h"
@@ -237,6 +238,12 @@ static void start_batch(struct agent *ag, struct batch *b)
     struct err e = { 0 };
     struct given g;
 
+    if (scratch_check_room(b->user->owner.scratch, &e) < 0) {
+        flow_stage_start_failed(b->user, e.text);
+        slots_release(ag->slots, &b->slot);
+        slots_add(ag->slots, &b->slot);
+        return;
+    }
     runtime_dir_describe_given(ag, b, first->arena, &g);
     first->order.cpus = g.cpus;
     first->order.gpus = g.gpus;

@@ -13,6 +13,7 @@
 #include "common/base/log.h"
 #include "common/base/units.h"
 #include "common/proto/layout.h"
+#include "worker/base/scratch.h"
 #include "worker/flow/pilot_end.h"
 #include "worker/node/user_inotify.h"
 
@@ -21,6 +22,7 @@ enum {
     TREE_RETRY_AT_MOST_MS = 30 * 1000,
     PAUSE_AT_FIRST_MS = 1000,
     PAUSE_AT_MOST_MS = 60 * 1000,
+    FULL_LOOK_MS = 2 * 1000,
     INOTIFY_BYTES = 64 * 1024,
     /* A tree that cannot be watched is looked through not more often than this. */
     LOOK_EVERY_MS = 10 * 1000
@@ -590,12 +592,7 @@ bool flow_stage_is_long_paused(const struct user *u)
     return is_pausing(u) && u->pause_ms > FLOW_PATIENCE_MS;
 }
 
-static void on_pause_over(uv_timer_t *timer)
-{
-    struct user *u = timer->data;
-
-    u->agent->is_register_due |= u->pause_ms > FLOW_PATIENCE_MS;
-}
+static void on_pause_over(uv_timer_t *timer);
 
 /* Attempts that were given before the first failure fail together: they count as one failure. */
 void flow_stage_start_failed(struct user *u, const char *why)
@@ -621,6 +618,21 @@ void flow_stage_start_failed(struct user *u, const char *why)
     for (const struct attempt *a = user_next(u, NULL); a != NULL; a = user_next(u, a))
         flow_post(u->agent, a, EVENT_RECALL, why);
     u->agent->is_register_due = true;
+}
+
+/* Whether scratch is full can be seen without an attempt that fails of it. */
+static void on_pause_over(uv_timer_t *timer)
+{
+    struct user *u = timer->data;
+    bool is_long = u->pause_ms > FLOW_PATIENCE_MS;
+    struct err full = { 0 };
+
+    if (u->owner.scratch == NULL || scratch_check_room(u->owner.scratch, &full) == 0)
+        u->agent->is_register_due |= is_long;
+    else if (is_long)
+        uv_timer_start(timer, on_pause_over, FULL_LOOK_MS, 0);
+    else
+        flow_stage_start_failed(u, full.text);
 }
 
 void flow_stage_start_succeeded(struct user *u)

@@ -327,11 +327,10 @@ void server_messages_register(struct agent *ag)
         const char *why = u->state == USER_REFUSED ? u->why : u->pause_why;
 
         is_closed |= u->name == NULL && flow_stage_is_long_paused(u);
-        if (u->name == NULL || n_refused == REFUSED_MAX ||
-            (u->state != USER_REFUSED && !flow_stage_is_long_paused(u)))
+        if (n_refused == REFUSED_MAX || (u->state != USER_REFUSED && !flow_stage_is_long_paused(u)))
             continue;
         mem_grow((void **)&refused, &capacity, n_refused, sizeof *refused);
-        refused[n_refused++] = (struct refusal){ u->name, why };
+        refused[n_refused++] = (struct refusal){ u->name == NULL ? "" : u->name, why };
     }
     models = mem_alloc(ag->gpus.n * sizeof *models);
     for (size_t i = 0; i < ag->gpus.n; i++)

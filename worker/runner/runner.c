@@ -19,6 +19,7 @@
 #include "common/base/io.h"
 #include "common/base/log.h"
 #include "common/base/path.h"
+#include "common/base/units.h"
 #include "worker/base/child_start.h"
 #include "worker/base/process_tree.h"
 #include "worker/runner/batch_jobs.h"
@@ -26,6 +27,8 @@
 
 /* An outcome that could not be written (scratch is full) is tried again after this. */
 #define SAVE_PAUSE_MS 1000
+/* And that it could not be is said not more often than this. */
+#define SAY_PAUSE_MS (60 * 1000)
 /* A dead agent's orders are in the socket already; this long for an agent that is just dying. */
 #define DRAIN_MS 1000
 /* From SIGTERM, which Slurm sends to all processes of a pilot, until the job should be gone, unless
@@ -47,6 +50,7 @@ struct runner {
     struct job job;          /* what runs: an attempt's process, or that of the mates */
     struct batch_jobs mates; /* of a batch */
     int64_t grace_ms;        /* for the mates' process, once no mate is wanted */
+    int64_t say_again_ms;    /* when it may be said again that an outcome could not be written */
 };
 
 /* ---- notes to the agent ---- */
@@ -91,6 +95,16 @@ static const char *trouble_of(const struct outcome *x)
     return x->event == EV_LOSE && x->started_at == 0 ? x->reason == NULL ? "" : x->reason : NULL;
 }
 
+static void say_not_written(struct runner *r, const char *hex, const struct err *e)
+{
+    int64_t now_ms = units_monotonic_ms();
+
+    if (now_ms < r->say_again_ms)
+        return;
+    log_event(LOG_ERROR, "outcome-not-written", "attempt", "%s", hex, "error", "%s", e->text, NULL);
+    r->say_again_ms = now_ms + SAY_PAUSE_MS;
+}
+
 static void save_job(struct runner *r)
 {
     struct note_ended ended = { .token = r->job.token, .trouble = trouble_of(&r->job.outcome) };
@@ -100,8 +114,7 @@ static void save_job(struct runner *r)
         send_note(r, NOTE_ENDED, &ended);
         return;
     }
-    log_event(LOG_ERROR, "outcome-not-written", "attempt", "%s", r->job.hex, "error", "%s", e.text,
-              NULL);
+    say_not_written(r, r->job.hex, &e);
     (void)scratch_reopen(&r->scratch, NULL);
 }
 
@@ -137,8 +150,7 @@ static void save_mates(struct runner *r)
             send_note(r, NOTE_ENDED, &ended);
             continue;
         }
-        log_event(LOG_ERROR, "outcome-not-written", "attempt", "%s", mate->hex, "error", "%s",
-                  e.text, NULL);
+        say_not_written(r, mate->hex, &e);
         (void)scratch_reopen(&r->scratch, NULL);
     }
     /* All mates have their outcome: the batch is over when its process is, too. */
