@@ -35,6 +35,11 @@ void describe_resources(struct buf *out, const struct resources *r)
     } else {
         buf_add_str(out, ", memory not limited");
     }
+    if (r->disk_bytes > 0) {
+        buf_add_str(out, ", ");
+        units_add_size(out, r->disk_bytes);
+        buf_add_str(out, " of disk");
+    }
     if (r->time_ms > 0) {
         buf_add_str(out, ", at most ");
         units_add_duration(out, r->time_ms);

@@ -356,6 +356,11 @@ const struct key spec_resources_keys[] = {
       .offset = offsetof(struct resources, time_ms),
       .max = AMOUNT_MAX,
       .help = "the longest it may run, as 2h; default: no limit" },
+    { .name = "disk",
+      .type = KEY_SIZE,
+      .offset = offsetof(struct resources, disk_bytes),
+      .max = AMOUNT_MAX,
+      .help = "what its files may take on scratch, as 20GiB; default: no limit" },
     { .name = NULL },
 };
 

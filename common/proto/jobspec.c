@@ -36,6 +36,7 @@ static const struct field resources_fields[] = {
     FIELD(struct resources, gpus_milli, FIELD_INT, 0, 10000000),
     FIELD(struct resources, memory_bytes, FIELD_INT, 0, INT64_C(1) << 53),
     FIELD(struct resources, time_ms, FIELD_INT, 0, INT64_C(1) << 53),
+    FIELD(struct resources, disk_bytes, FIELD_INT, 0, INT64_C(1) << 53),
 };
 const struct schema resources_schema = SCHEMA(struct resources, "resources", resources_fields);
 

@@ -52,6 +52,7 @@ struct resources {
     int64_t gpus_milli;
     int64_t memory_bytes; /* 0: not set */
     int64_t time_ms;      /* 0: no limit */
+    int64_t disk_bytes;   /* on scratch; 0: no limit */
 };
 
 /* A job that may go on elsewhere is asked to save a checkpoint before it is ended. */

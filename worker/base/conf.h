@@ -22,12 +22,13 @@ struct conf {
     struct endpoint server;   /* the one of servers that is in use */
     struct endpoint *servers; /* to be tried in this order */
     size_t n_servers;
-    const char *share;   /* its mount here; NULL: where ludwigd says */
-    const char *scratch; /* NULL: chosen */
-    const char *name;    /* NULL: the host's */
-    const char *kind;    /* local, node, slurm */
-    const char *state;   /* NULL: by XDG */
-    int64_t min_uid;     /* of a root worker: no jobs of users below it */
+    const char *share;          /* its mount here; NULL: where ludwigd says */
+    const char *scratch;        /* NULL: chosen */
+    const char *name;           /* NULL: the host's */
+    const char *kind;           /* local, node, slurm */
+    const char *state;          /* NULL: by XDG */
+    int64_t min_uid;            /* of a root worker: no jobs of users below it */
+    int64_t disk_per_job_bytes; /* what a job's files may take at most; 0: what it asks for */
     struct settings settings;
     struct conf_resources resources;
 };

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -65,6 +66,11 @@ static int child_main(void *context)
     if (s->shares_with_group)
         (void)umask(007);
     give_way();
+    if (s->file_max_bytes > 0) {
+        const struct rlimit most = { (rlim_t)s->file_max_bytes, (rlim_t)s->file_max_bytes };
+
+        (void)setrlimit(RLIMIT_FSIZE, &most); /* a lower one stays */
+    }
     /* A processor that went away is no reason not to run. */
     if (c->is_pinned)
         (void)syscall(SYS_sched_setaffinity, 0, sizeof c->cpus, c->cpus);

@@ -26,6 +26,7 @@ struct job_spawn {
     const struct list *cpus; /* struct number; empty: any */
     bool has_group;          /* it starts in this control group: the folder of one of version 2 */
     int group_fd;
+    int64_t file_max_bytes; /* no file of it gets larger; 0: no limit */
 };
 
 /* Whether a process can start in a control group: since Linux 5.7, but not in some containers. */

@@ -231,6 +231,15 @@ static void take_events(struct agent *ag)
 
 /* ---- slots ---- */
 
+/* A node may allow a job less than it asks for. */
+static void limit_disk(struct agent *ag, struct resources *r)
+{
+    int64_t most = ag->conf.disk_per_job_bytes;
+
+    if (most > 0 && (r->disk_bytes == 0 || r->disk_bytes > most))
+        r->disk_bytes = most;
+}
+
 /* The batch is recorded before a runner has it, so that no later agent gives away what it has. */
 static void start_batch(struct agent *ag, struct batch *b)
 {
@@ -244,6 +253,7 @@ static void start_batch(struct agent *ag, struct batch *b)
         slots_add(ag->slots, &b->slot);
         return;
     }
+    limit_disk(ag, &first->order.work.work.resources);
     runtime_dir_describe_given(ag, b, first->arena, &g);
     first->order.cpus = g.cpus;
     first->order.gpus = g.gpus;

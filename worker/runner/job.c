@@ -147,6 +147,10 @@ static void judge(struct job *j)
         j->outcome.event = EV_FAIL;
         j->outcome.cause = CAUSE_OOM;
         break;
+    case JOB_FILLS_DISK: /* the same */
+        j->outcome.event = EV_FAIL;
+        j->outcome.cause = CAUSE_FAILED;
+        break;
     case JOB_IS_PREEMPTED:
         /* A job that was asked to save may exit with code 0 after that.  In a batch jobs that are
          * done have said so. */
@@ -253,6 +257,8 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
     j->hits = j->oom == NULL ? -1 : oom_hits(j->oom);
     if (!j->is_limited)
         memwatch_begin(&j->memwatch, j->memory_bytes);
+    diskwatch_begin(&j->diskwatch, j->is_batch ? 0 : w->resources.disk_bytes);
+    p.file_max_bytes = w->resources.disk_bytes;
 
     if (mp_read(packed.data, packed.n, a, &params, &e) < 0)
         err_wrap(&e, "parameters");
@@ -390,28 +396,42 @@ static bool has_log_limit(const struct job *j)
     return j->log_max_bytes > 0 && j->phase != JOB_PHASE_NONE && j->phase != JOB_PHASE_OVER;
 }
 
+/* No time to save: other jobs would end with it. */
+static void end_greedy(struct job *j, enum job_stop stop, const char *what, int64_t bytes,
+                       int64_t limit_bytes, const char *after)
+{
+    struct buf text = { 0 };
+
+    buf_add_str(&text, what);
+    units_add_size(&text, bytes);
+    buf_add_str(&text, " of ");
+    units_add_size(&text, limit_bytes);
+    buf_add_str(&text, after);
+    set_reason(j, buf_text(&text));
+    buf_free(&text);
+    j->stop = stop;
+    kill_all(j);
+}
+
+static bool is_watched(const struct job *j)
+{
+    return j->phase != JOB_PHASE_NONE && j->phase < JOB_PHASE_KILLING;
+}
+
 void job_tick(struct job *j)
 {
-    int64_t bytes = j->phase == JOB_PHASE_NONE || j->phase >= JOB_PHASE_KILLING
-                        ? 0
-                        : memwatch_look(&j->memwatch);
-    struct buf text = { 0 };
+    int64_t bytes;
 
     if (has_log_limit(j) && units_monotonic_ms() >= j->log_look_ms) {
         limit_log(j);
         j->log_look_ms = units_monotonic_ms() + LOG_LOOK_MS;
     }
 
-    if (bytes > 0) { /* no time to save: other jobs would end with it */
-        buf_add_str(&text, "out of memory: it used ");
-        units_add_size(&text, bytes);
-        buf_add_str(&text, " of ");
-        units_add_size(&text, j->memory_bytes);
-        set_reason(j, buf_text(&text));
-        buf_free(&text);
-        j->stop = JOB_IS_TOO_LARGE;
-        kill_all(j);
-    }
+    if (is_watched(j) && (bytes = memwatch_look(&j->memwatch)) > 0)
+        end_greedy(j, JOB_IS_TOO_LARGE, "out of memory: it used ", bytes, j->memory_bytes, "");
+    if (is_watched(j) && (bytes = diskwatch_look(&j->diskwatch, j->scratch, j->hex)) > 0)
+        end_greedy(j, JOB_FILLS_DISK, "out of disk: its files take ", bytes,
+                   j->diskwatch.limit_bytes, " (resources: disk)");
     if (j->deadline_ms < 0 || units_monotonic_ms() < j->deadline_ms)
         return;
     switch (j->phase) {
@@ -427,11 +447,12 @@ void job_tick(struct job *j)
 
 int job_wait_ms(const struct job *j)
 {
-    int watch_ms = j->phase == JOB_PHASE_NONE || j->phase >= JOB_PHASE_KILLING
-                       ? -1
-                       : memwatch_wait_ms(&j->memwatch);
+    int watch_ms = is_watched(j) ? memwatch_wait_ms(&j->memwatch) : -1;
+    int disk_ms = is_watched(j) ? diskwatch_wait_ms(&j->diskwatch) : -1;
     int64_t wait_ms;
 
+    if (disk_ms >= 0 && (watch_ms < 0 || watch_ms > disk_ms))
+        watch_ms = disk_ms;
     if (has_log_limit(j) && (watch_ms < 0 || watch_ms > LOG_LOOK_MS))
         watch_ms = LOG_LOOK_MS;
     if (j->deadline_ms < 0)

@@ -21,6 +21,7 @@
 
 #include "worker/base/scratch.h"
 #include "worker/runner/checkpoint_signal.h"
+#include "worker/runner/diskwatch.h"
 #include "worker/runner/jobenv.h"
 #include "worker/runner/oom.h"
 
@@ -40,6 +41,7 @@ enum job_stop {
     JOB_NOT_STOPPED,
     JOB_TIME_IS_UP,
     JOB_IS_TOO_LARGE,
+    JOB_FILLS_DISK,
     JOB_IS_PREEMPTED,
     JOB_IS_CANCELLED
 };
@@ -69,7 +71,8 @@ struct job {
     int64_t kills, hits; /* oom_kills and oom_hits when it began */
     int64_t memory_bytes;
     struct memwatch memwatch; /* used if the kernel does not limit the job's memory */
-    int64_t log_max_bytes;    /* 0: its log has no limit */
+    struct diskwatch diskwatch;
+    int64_t log_max_bytes; /* 0: its log has no limit */
     int64_t
         log_end_bytes; /* of a log that has reached it, with the line that says so; 0: it has not */
     int64_t log_look_ms; /* monotonic: when it is looked at next */

@@ -134,7 +134,7 @@ static void test_resources_checkpoints_batches_and_gits_names_do_not(void **stat
     struct jobspec other = base;
 
     (void)state;
-    other.resources = (struct resources){ 2000, 1000, 1 << 30, 3600000 };
+    other.resources = (struct resources){ 2000, 1000, 1 << 30, 3600000, 1 << 30 };
     other.checkpoint = (struct checkpoint){ "SIGUSR1", 60000, 600000 };
     other.batch = 16;
     other.passed = (struct list){ passed, 1 };
