@@ -21,9 +21,10 @@ accounts() {
 cgroup2() {
     mount -t cgroup2 cgroup2 /sys/fs/cgroup
     grep -qw memory /sys/fs/cgroup/cgroup.controllers
-    echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+    grep -qw pids /sys/fs/cgroup/cgroup.controllers
+    echo '+memory +pids' >/sys/fs/cgroup/cgroup.subtree_control
     mkdir -p $groups/worker.service/agent $groups/job_1
-    echo +memory >$groups/cgroup.subtree_control
+    echo '+memory +pids' >$groups/cgroup.subtree_control
     python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.delegate", b"1")' $groups/worker.service
 }
 
@@ -120,16 +121,53 @@ one_of_two() {
 }
 it 'a job that takes more memory than it asked for is ended by the kernel, and no other' one_of_two
 
+# The kernel has room for 1600 processes, of which one job gets a quarter.
+many_processes() {
+    local pid_max
+    pid_max=$(cat /proc/sys/kernel/pid_max)
+    as_lab1 tee fork.py >/dev/null <<'END'
+import os, signal, time
+n = 0
+try:
+    while n < 1500:
+        if os.fork() == 0:
+            time.sleep(600)
+            os._exit(0)
+        n += 1
+except OSError as why:
+    print("forked", n, why.strerror, flush=True)
+while not os.path.exists("/tmp/let_go"):
+    time.sleep(0.05)
+os.killpg(0, signal.SIGKILL) if n >= 1500 else os._exit(0)
+END
+    kill_hard $(pgrep -f -- --runner)
+    echo 1600 >/proc/sys/kernel/pid_max
+    rm -f /tmp/let_go
+    as_lab1 tee fork.yaml >/dev/null <<'END'
+project: forks
+command: python3 fork.py
+source: fork.py
+resources: {cpus: 1, memory: 300MiB}
+END
+    as_lab1 ludwig submit fork.yaml
+    wait_until 60 'grep -qE "forked 3[0-9][0-9] Resource temporarily" /srv/share/forks/logs/*/*'
+    sweep beside alone 10 100MiB --wait
+    touch /tmp/let_go
+    wait_until 60 ended 5
+    echo "$pid_max" >/proc/sys/kernel/pid_max
+}
+it 'a job that starts processes without end leaves others theirs' many_processes
+
 # Nothing is left of the groups that its runners had, once they have gone, or were killed.
 groups_are_removed() {
     local runner
-    rm /tmp/let_go
+    rm -f /tmp/let_go
     sweep held waits 10 40MiB
     wait_until 60 'grep -q "has 10" /srv/share/held/logs/*/*'
     runner=$(runner_of "$(pgrep -f 'take.py waits' | head -n 1)")
     kill_hard "$runner"
-    ludwig cancel 5 --yes
-    wait_until 60 ended 5
+    ludwig cancel 7 --yes
+    wait_until 60 ended 7
     kill "$(cat /run/worker.pid)"
     wait_until 60 '[ -z "$(pgrep -f -- --runner)$(pgrep -x ludwig-worker)" ]'
     # What the last one had is removed by the next agent, which may be put there again.
@@ -145,7 +183,7 @@ pilot() {
     start_in job_1 pilot setpriv --reuid=lab1 --regid=lab1 --init-groups env -i HOME=/home/lab1 \
         PATH="$PATH" LUDWIG_TEST_MARK="$LUDWIG_TEST_MARK" SLURM_JOB_ID=1 SLURM_CPUS_ON_NODE=4 SLURM_MEM_PER_NODE=200 \
         ludwig-worker pilot --server "$LUDWIG_SERVER" --idle 2000 --ends "$((($(date +%s) + 600) * 1000))"
-    fails_for_memory 6 'its processes together reached 40 MiB' pilots together 60 40MiB
+    fails_for_memory 8 'its processes together reached 40 MiB' pilots together 60 40MiB
     wait_until 60 '[ -z "$(cat $groups/job_1/cgroup.procs; ls -d $groups/job_1/*/)" ]'
     grep -q 'retire why="nothing to do"' /var/log/pilot
 }

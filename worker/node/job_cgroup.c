@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +164,38 @@ static bool divide_memory(const char *folder)
     return has_memory(folder) && write_to(folder, "cgroup.subtree_control", "+memory") == 0;
 }
 
+/* The same for the group in which cages are made.  Processes are counted where the kernel can. */
+static bool divide(const char *folder)
+{
+    if (!divide_memory(folder))
+        return false;
+    (void)write_to(folder, "cgroup.subtree_control", "+pids");
+    return true;
+}
+
+/* One job may not take all the processes that the machine can have: a quarter, for all that a runner
+ * starts. */
+static void limit_processes(const char *path)
+{
+    static const char *const kernel_limits[] = { "pid_max", "threads-max" };
+    long long least = LLONG_MAX;
+
+    for (size_t i = 0; i < sizeof kernel_limits / sizeof kernel_limits[0]; i++) {
+        char *text = read_from("/proc/sys/kernel", kernel_limits[i]);
+        long long most = text == NULL ? 0 : strtoll(text, NULL, 10);
+
+        if (most > 0 && most < least)
+            least = most;
+        free(text);
+    }
+    if (least < LLONG_MAX) {
+        char *number = mem_printf("%lld", least / 4);
+
+        (void)write_to(path, "pids.max", number);
+        free(number);
+    }
+}
+
 static bool is_delegated(const char *folder)
 {
     char mark[2];
@@ -210,9 +243,9 @@ char *job_cgroup_name(void)
     *strrchr(above, '/') = '\0';
     token_make(&name);
     token_hex(&name, hex);
-    path = mem_printf(
-        "%s/" PREFIX "%s",
-        strlen(above) > top && is_delegated(above) && divide_memory(above) ? above : own, hex);
+    path =
+        mem_printf("%s/" PREFIX "%s",
+                   strlen(above) > top && is_delegated(above) && divide(above) ? above : own, hex);
     free(own);
     free(above);
     return path;
@@ -275,10 +308,12 @@ bool job_cgroup_make(const char *path, uid_t uid, int *limit_fd)
     kill_path = path_join(path, "cgroup.kill");
     can_kill = access(kill_path, W_OK) == 0;
     free(kill_path);
-    if (can_kill)
+    if (can_kill) {
+        limit_processes(path);
         *limit_fd = make_groups(path, uid);
-    else
+    } else {
         (void)rmdir(path);
+    }
     return can_kill;
 }
 
@@ -321,7 +356,7 @@ char *job_cgroup_divide_own(void)
         leaf = add_group(own, PILOT_GROUP);
     if (leaf != NULL) {
         is_divided = write_to(leaf, "cgroup.procs", "0") == 0 &&
-                     setxattr(own, DELEGATED, "1", 1, 0) == 0 && divide_memory(own);
+                     setxattr(own, DELEGATED, "1", 1, 0) == 0 && divide(own);
         if (!is_divided) {
             (void)removexattr(own, DELEGATED);
             (void)write_to(own, "cgroup.procs", "0");
@@ -356,6 +391,7 @@ static bool undivide(const char *folder)
     if (d != NULL)
         closedir(d);
     leaf = path_join(folder, PILOT_GROUP);
+    (void)write_to(folder, "cgroup.subtree_control", "-pids");
     is_undivided = is_undivided && write_to(folder, "cgroup.subtree_control", "-memory") == 0 &&
                    write_to(folder, "cgroup.procs", "0") == 0 &&
                    (rmdir(leaf) == 0 || errno != EBUSY);
