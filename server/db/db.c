@@ -605,6 +605,14 @@ void db_rollback(struct db *db)
         db_run(db, NULL, SQL_ROLLBACK, "");
 }
 
+int db_check(struct db *db, struct err *e)
+{
+    struct err unknown = db->unknown;
+
+    db->unknown = (struct err){ 0 };
+    return unknown.kind == ERR_NONE ? 0 : err_set(e, unknown.kind, "%s", unknown.text);
+}
+
 int db_savepoint(struct db *db, struct err *e)
 {
     return db_run(db, e, SQL_SAVEPOINT, "") < 0 ? -1 : 0;

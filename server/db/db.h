@@ -44,7 +44,7 @@ int stmt_step(struct stmt *s, struct err *e); /* 1 a row, 0 the end, -1 */
 void stmt_end(struct stmt *s);                /* if the end was not reached */
 int64_t stmt_int(struct stmt *s, int column); /* NULL: SCHEMA_NONE */
 /* A number below count; a larger one, which a newer ludwigd wrote, is read as 0, and the savepoint
- * that read it cannot be released. */
+ * that read it cannot be released, nor does db_check pass. */
 int stmt_enum(struct stmt *s, int column, int count);
 double stmt_float(struct stmt *s, int column);
 const char *stmt_text(struct stmt *s, int column); /* NULL for NULL; until the next step */
@@ -70,6 +70,10 @@ struct db_backup *db_backup_begin(struct db *db, const char *path, struct err *e
 int db_backup_step(struct db_backup *b,
                    struct err *e);       /* 1: there is more, 0: it is complete, -1 */
 void db_backup_end(struct db_backup *b); /* also one that is not complete; NULL is fine */
+
+/* Whether all numbers that stmt_enum read outside of a savepoint were known: 0, or once -1 with e
+ * set. */
+int db_check(struct db *db, struct err *e);
 
 /* Savepoints nest.  A commit or a rollback also ends every statement in use. */
 int db_begin(struct db *db, struct err *e);

@@ -203,7 +203,7 @@ static int push(struct server *sv, struct conn *c, struct subscription *sub, str
             goto fail;
         followed_move(sv, sub, &before);
     }
-    if (fill_page(sv, sub, a, &page, &owner, &e) < 0)
+    if (fill_page(sv, sub, a, &page, &owner, &e) < 0 || db_check(sv->db, &e) < 0)
         goto fail;
     /* A subscriber of one job is not told about the other jobs. */
     is_news = sub->job == 0 || page.jobs.n > 0 || page.sweep.state != sub->last_state ||

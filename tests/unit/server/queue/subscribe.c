@@ -86,6 +86,40 @@ static void a_subscriber_that_would_miss_a_page_is_cut_off(void **state)
     fixture_close(f);
 }
 
+/* A state that a newer ludwigd has written. */
+static int mystify(struct server *sv, int64_t sweep, struct err *e)
+{
+    subscribe_touch(sv, sweep);
+    return db_run(sv->db, e, SQL_SWEEP_TURN, "iiii", sweep, (int64_t)SWEEP_RUNNING, INT64_C(99),
+                  turn_next_version(sv)) < 0
+               ? -1
+               : 0;
+}
+
+/* Else it would be told another state, and could wait for the end of what has ended. */
+static void a_subscriber_of_what_nobody_knows_is_cut_off(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f), *other = client_connect(f);
+    struct msg_submitted first = submit_all(p, submit_of("demo", 1), 1, 1);
+    struct msg_submitted done = submit_all(p, submit_of("demo", 1), 1, 3);
+    struct msg_subscribe again = { .sweep = done.sweep };
+    struct envelope m;
+
+    (void)state;
+    subscribe(p, (struct msg_subscribe){ .sweep = done.sweep });
+    turn_add_work(f->sv.turn, mystify, done.sweep);
+    assert_int_equal(peer_receive_any(p, &m), -1);
+    /* Who asks is told; and others go on. */
+    assert_non_null(
+        strstr(peer_refused(other, MSG_SUBSCRIBE, &again, ERR_INTERNAL), "is not known here"));
+    assert_int_equal(subscribe(other, (struct msg_subscribe){ .sweep = first.sweep }).sweep.state,
+                     SWEEP_RUNNING);
+    peer_close(other);
+    peer_close(p);
+    fixture_close(f);
+}
+
 static void everything_is_told_in_pages_and_then_only_what_is_new(void **state)
 {
     enum { N = 3 * SUBSCRIBE_JOBS_MAX + 7 };
@@ -285,6 +319,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_answer_comes_at_once),
         cmocka_unit_test(a_subscriber_that_would_miss_a_page_is_cut_off),
+        cmocka_unit_test(a_subscriber_of_what_nobody_knows_is_cut_off),
         cmocka_unit_test(everything_is_told_in_pages_and_then_only_what_is_new),
         cmocka_unit_test(a_cursor_of_now_tells_only_what_comes),
         cmocka_unit_test(who_comes_back_with_a_cursor_misses_nothing),
