@@ -308,6 +308,24 @@ runners_killed() {
 }
 it "what one user's dead runner left is ended, and another's job goes on" runners_killed
 
+# A job that stops its runner, and hides a daemon (env -i) that only the runner leads to.
+held() {
+    rm -f "$TEST_TMP"/gates/*
+    script lab1 'env -i setsid sleep 1001 & sleep 1; kill -STOP $PPID; sleep 1002'
+    sweep lab1 held '1' 'resources: {cpus: 8}' && first=$id
+    wait_until 20 '[ "$(count lab1 '"$first"' running)" = 1 ]'
+    script lab2 'touch $LUDWIG_SAVE_PATH/out'
+    sweep lab2 waits '1' && second=$id
+    wait_until 20 on node1 pgrep -U 2001 -f 'sleep 1002'
+    service_stop node1 worker
+    start_worker
+    as lab1 ludwig cancel "$first"
+    wait_until 60 '[ "$(state lab2 '"$second"')" = done ]'
+    wait_until 10 not on node1 pgrep -U 2001 -f 'sleep 100[12]'
+    on node1 kill -0 "$(agent_pid)"
+}
+it 'a job that stops its runner holds the node no longer than others, also after a restart of the worker' held
+
 # ---- hostile users ----
 
 # What root changes or removes on their behalf would be seen here.

@@ -65,6 +65,7 @@ struct batch {
     enum process_phase phase;
     bool is_shared;        /* a fact: it was handed out as a batch */
     bool has_lost_runner;  /* a fact: its runner died; if it never began, starting it failed */
+    bool is_overdue;       /* a fact: its runner did not end it in time, and was killed */
     struct runner *runner; /* that has the batch; NULL: none, or not known yet */
     struct slot_item slot;
 };
@@ -107,6 +108,7 @@ struct attempt {
     bool is_followed;       /* a client reads its log while it grows */
     bool may_be_on_scratch; /* the publisher must discard it */
     enum attempt_event finish_event; /* FINISHING: what it is to end as */
+    enum cause finish_cause;
     const char *finish_reason;
     struct telling telling;
 };

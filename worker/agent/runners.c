@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* runners.c - start runners, find them again, notice that they are gone; their orders and notes */
+/* runners.c - start runners, find them again, end them, notice that they are gone; orders and notes */
 
 #include "worker/agent/runners.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,19 +16,35 @@
 
 #include "common/base/io.h"
 #include "common/base/log.h"
+#include "common/base/units.h"
 #include "worker/agent/child_question.h"
+#include "worker/base/process_tree.h"
 #include "worker/node/job_cgroup.h"
 #include "worker/node/unix_socket.h"
 
 /* Files in a runner's folder, beside lock and sock. */
 #define USER_FILE "user"
 #define CAGE_FILE "cage"
+/* Who the runner is, what it runs, and until when: see write_due. */
+#define DUE_FILE "due"
 
 enum {
     QUEUED_MAX_BYTES = 32 * 1024 * 1024,
     CAGE_MAX_BYTES = 4096,
     CHECK_AT_FIRST_MS = 10,
-    CHECK_AT_MOST_MS = 1000
+    CHECK_AT_MOST_MS = 1000,
+    /* Beyond the time and the grace of its job a runner may take so long to end it on a machine that
+     * is slow or busy, */
+    LATE_MAX_MS = 20 * 1000,
+    /* and to start it. */
+    START_MAX_MS = 30 * 1000,
+    /* A runner that an earlier agent left gets so long to say what it runs, which takes longer than
+     * flow_recover.c waits for it. */
+    SPEAK_MAX_MS = 10 * 1000,
+    /* What is below the runner is killed first, as it stays there while the runner lives. */
+    KILL_EVERY_MS = 100,
+    KILLS_BELOW = 10,
+    DUE_MAX_BYTES = 128,
 };
 
 struct runner {
@@ -37,7 +55,7 @@ struct runner {
     char *user; /* the user whose jobs it runs, as in struct owner */
     char *cage; /* its control group, see job_cgroup.h; NULL: none */
     int dir_fd;
-    pid_t pid;            /* 0: not a child of ours, or reaped */
+    pid_t pid;            /* 0: not known, or reaped; it may have ended if it is no child of ours */
     struct chan *chan;    /* NULL: being looked for, or leaving */
     struct batch *batch;  /* NULL: none, or not known */
     struct token process; /* what it runs; zero: nothing */
@@ -46,6 +64,12 @@ struct runner {
     bool is_leaving;  /* idle, told to go */
     uv_timer_t check; /* while it is not known whether it lives */
     uint64_t check_ms;
+    int64_t allowed_ms; /* how long its process may take, from its start; 0: as long as it likes */
+    int64_t due_ms;     /* monotonic: when its process should be gone; 0: never */
+    bool is_to_stop;    /* it is due then as it is to stop, and not by its time limit */
+    unsigned n_kills;   /* since then */
+    uv_timer_t due_timer; /* at due_ms */
+    unsigned n_closed;    /* of the timers */
 };
 
 /* The connection is gone: looks until it is certain that the runner is gone or listens again. */
@@ -57,6 +81,103 @@ static void lose_connection(struct runner *r)
     chan_destroy(r->chan);
     r->chan = NULL;
     look_for_runner(r);
+}
+
+/* ---- runners that do not end their jobs ---- */
+
+/* Writes over the line that is there: this must not fail for lack of room. */
+static int write_due(const struct runner *r, struct err *e)
+{
+    int fd = openat(r->dir_fd, DUE_FILE, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600), rc;
+    char hex[TOKEN_HEX], line[DUE_MAX_BYTES];
+
+    if (fd < 0)
+        return err_sys(e, "open %s", DUE_FILE);
+    token_hex(&r->process, hex);
+    snprintf(line, sizeof line, "%10lld %s %20" PRId64 " %d\n", (long long)r->pid, hex, r->due_ms,
+             r->is_to_stop);
+    rc = io_write_all(fd, line, strlen(line)) < 0 ? err_sys(e, "write %s", DUE_FILE) : 0;
+    close(fd);
+    return rc;
+}
+
+/* Kills also a runner that is stopped, or whose memory hangs on a disk.  A runner that goes on, and
+ * below which nothing is left, has done its duty: it is about to say so, or waits for room on
+ * scratch to write the outcome. */
+static void on_due(uv_timer_t *timer)
+{
+    struct runner *r = timer->data;
+    struct process_look look;
+    size_t n_alive;
+
+    if (r->pid == 0 || !process_look(r->pid, &look) || !child_lock_is_held(r->dir_fd, "lock"))
+        return; /* it is gone: its connection says so, or the timer that looks for it */
+    n_alive = process_tree_kill_below(r->pid, look.uid);
+    if (r->n_kills == 0 && n_alive == 0 && look.state != 'T' && look.state != 't') {
+        uv_timer_start(timer, on_due, CHECK_AT_MOST_MS, 0);
+        return;
+    }
+    if (r->n_kills++ == 0)
+        r->all->events.overdue(r->all->ag, r, &r->process, r->is_to_stop);
+    if (n_alive == 0 || r->n_kills > KILLS_BELOW) {
+        if (r->cage != NULL)
+            (void)job_cgroup_end(r->cage);
+        if (kill(r->pid, SIGKILL) < 0 && errno != ESRCH)
+            log_event(LOG_ERROR, "runner-not-killed", "pid", "%lld", (long long)r->pid, "why", "%s",
+                      strerror(errno), NULL);
+    }
+    uv_timer_start(timer, on_due, r->n_kills > KILLS_BELOW ? CHECK_AT_MOST_MS : KILL_EVERY_MS, 0);
+}
+
+static void set_due(struct runner *r, int64_t due_ms, bool is_to_stop)
+{
+    int64_t now_ms = units_monotonic_ms();
+
+    r->due_ms = due_ms;
+    r->is_to_stop = is_to_stop;
+    r->n_kills = 0;
+    if (due_ms > 0)
+        uv_timer_start(&r->due_timer, on_due, due_ms > now_ms ? (uint64_t)(due_ms - now_ms) : 0, 0);
+    else
+        uv_timer_stop(&r->due_timer);
+}
+
+/* As set_due; a later agent does not know of it when it cannot be written. */
+static void change_due(struct runner *r, int64_t due_ms, bool is_to_stop)
+{
+    struct err e = { 0 };
+
+    set_due(r, due_ms, is_to_stop);
+    if (write_due(r, &e) < 0)
+        log_event(LOG_WARN, "runner-folder", "why", "%s", e.text, NULL);
+}
+
+/* The time is that of the whole process: each of a batch's jobs has as much. */
+static int64_t allowed_ms(const struct order_run *run)
+{
+    const struct jobspec *w = &run->order.work.work;
+    int64_t save_ms = w->checkpoint.signal == NULL ? 0 : w->checkpoint.grace_ms;
+
+    return w->resources.time_ms == 0 ? 0
+                                     : w->resources.time_ms * (int64_t)(1 + run->mates.n) +
+                                           save_ms + RUNNER_GRACE_MS + LATE_MAX_MS;
+}
+
+/* Reads what an earlier agent has written down. */
+static void read_due(struct runner *r)
+{
+    struct buf text = { 0 };
+    char hex[TOKEN_HEX];
+    long long pid, due_ms, soonest_ms = units_monotonic_ms() + SPEAK_MAX_MS;
+    int is_to_stop;
+
+    if (io_read_file_at(r->dir_fd, DUE_FILE, DUE_MAX_BYTES, &text, NULL) == 0 &&
+        sscanf(buf_text(&text), "%lld %32s %lld %d", &pid, hex, &due_ms, &is_to_stop) == 4 &&
+        token_parse(hex, &r->process) == 0) {
+        r->pid = (pid_t)pid;
+        set_due(r, due_ms > 0 && due_ms < soonest_ms ? soonest_ms : due_ms, is_to_stop != 0);
+    }
+    buf_free(&text);
 }
 
 /* ---- idle runners ---- */
@@ -94,6 +215,7 @@ static void set_idle(struct runner *r)
 {
     r->batch = NULL;
     r->process = (struct token){ { 0 } };
+    set_due(r, 0, false);
     r->idle_since = uv_now(r->all->loop);
     ring_insert(&r->all->idle, &r->idle);
     watch_idle(r->all);
@@ -116,6 +238,8 @@ static int take_note(struct runner *r, const struct envelope *m, struct arena *a
     if (message_body(&orders, m, a, &note, e) < 0)
         return -1;
     if (m->type == NOTE_STARTED) {
+        if (r->allowed_ms > 0 && !r->is_to_stop && token_equal(&r->process, &note.started.token))
+            change_due(r, units_monotonic_ms() + r->allowed_ms, false);
         rs->events.started(rs->ag, r, &note.started);
     } else if (m->type == NOTE_ENDED) {
         if (token_equal(&r->process, &note.ended.token)) { /* else the others of a batch go on */
@@ -127,6 +251,8 @@ static int take_note(struct runner *r, const struct envelope *m, struct arena *a
     } else if (r->is_unknown) { /* a new runner's first hello says nothing */
         r->is_unknown = false;
         rs->n_unknown--;
+        if (!token_equal(&r->process, &note.hello.token))
+            set_due(r, 0, false);
         r->process = note.hello.token;
         if (token_is_zero(&note.hello.token)) { /* its job ended while no agent was connected */
             set_idle(r);
@@ -188,6 +314,8 @@ static void on_timer_closed(uv_handle_t *handle)
 {
     struct runner *r = handle->data;
 
+    if (++r->n_closed < 2)
+        return;
     free(r->name);
     free(r->user);
     free(r->cage);
@@ -204,6 +332,7 @@ static void forget_runner(struct runner *r)
     if (r->dir_fd >= 0)
         close(r->dir_fd);
     uv_close((uv_handle_t *)&r->check, on_timer_closed);
+    uv_close((uv_handle_t *)&r->due_timer, on_timer_closed);
 }
 
 static struct runner *runner_create(struct runners *rs, const char *name)
@@ -216,7 +345,8 @@ static struct runner *runner_create(struct runners *rs, const char *name)
     ring_init(&r->idle);
     ring_add_last(&rs->all, &r->ring);
     uv_timer_init(rs->loop, &r->check);
-    r->check.data = r;
+    uv_timer_init(rs->loop, &r->due_timer);
+    r->check.data = r->due_timer.data = r;
     return r;
 }
 
@@ -391,6 +521,7 @@ int runners_adopt(struct runners *rs, struct err *e)
         }
         r->user = read_text(r, USER_FILE, NAME_MAX_BYTES);
         r->cage = read_text(r, CAGE_FILE, CAGE_MAX_BYTES);
+        read_due(r);
     }
     closedir(d);
     for (RING_EACH(struct runner, r, &rs->all, ring))
@@ -446,22 +577,42 @@ int runners_run(struct runners *rs, struct batch *b, const struct owner *owner, 
         mates[run.mates.n++] = a->order.assignment;
     }
     run.mates.items = mates;
+    r->allowed_ms = allowed_ms(&run);
+    runner_assign(r, b);
+    set_due(r, r->allowed_ms == 0 ? 0 : units_monotonic_ms() + START_MAX_MS + r->allowed_ms, false);
+    if (write_due(r, e) < 0) {
+        free(mates);
+        b->runner = NULL;
+        set_idle(r);
+        return err_wrap(e, "runner");
+    }
     seq = chan_send(r->chan, ORDER_RUN, 0, NULL, &run, e);
     free(mates);
     if (seq < 0) {
+        b->runner = NULL;
+        r->batch = NULL;
         lose_connection(r);
         return -1;
     }
-    runner_assign(r, b);
     return 0;
 }
 
 void runner_stop(struct runner *r, const struct token *token)
 {
     struct order_stop stop = { .token = *token, .grace_ms = RUNNER_GRACE_MS };
+    int64_t due_ms = units_monotonic_ms() + RUNNER_GRACE_MS + LATE_MAX_MS;
 
     if (r->chan != NULL)
         chan_send(r->chan, ORDER_STOP, 0, NULL, &stop, NULL);
+    if (token_equal(token, &r->process) && (r->due_ms == 0 || due_ms < r->due_ms))
+        change_due(r, due_ms, true);
+}
+
+void runners_stop(struct runners *rs, const struct token *process)
+{
+    for (RING_EACH(struct runner, r, &rs->all, ring))
+        if (token_equal(&r->process, process))
+            runner_stop(r, process);
 }
 
 void runner_preempt(struct runner *r, enum cause cause, const char *reason, int64_t budget_ms)

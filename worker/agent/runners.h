@@ -5,6 +5,10 @@
  * Each has a folder runner.N with a lock, which its process holds as long as it
  * lives, and a socket by which a later agent can reach it.  Whether it lives is
  * asked of the lock alone, never of a pid.
+ *
+ * A runner has the rights of its job, which may stop it (SIGSTOP).  So it is not relied on: when the
+ * time of its process is up, and that of ending it as well, the runner is killed with all below it.
+ * The time is written down beside its lock and holds for later agents, too.
  */
 #ifndef LUDWIG_WORKER_AGENT_RUNNERS_H
 #define LUDWIG_WORKER_AGENT_RUNNERS_H
@@ -31,6 +35,10 @@ struct runner_events {
      * idle already.  trouble: why it could not be started here, or NULL. */
     void (*ended)(struct agent *ag, struct runner *r, const struct token *token,
                   const char *trouble);
+    /* The process that the runner has should be gone: by its time limit, or because it was to stop.
+     * The runner, and all below it, is being killed. */
+    void (*overdue)(struct agent *ag, struct runner *r, const struct token *process,
+                    bool was_to_stop);
     /* The runner's process is gone: only the folders on scratch tell of its jobs.  b: the batch
      * that it had, NULL: none, or not known. */
     void (*lost)(struct agent *ag, struct batch *b);
@@ -60,8 +68,10 @@ int runners_adopt(struct runners *rs, struct err *e);
 
 /* Gives the batch to an idle runner of this owner, or to a new one. */
 int runners_run(struct runners *rs, struct batch *b, const struct owner *owner, struct err *e);
-/* Ends this attempt, which the runner has. */
+/* Ends this attempt, which the runner has, or its process. */
 void runner_stop(struct runner *r, const struct token *token);
+/* Ends this process, also if an earlier agent gave it to a runner that has not said so yet. */
+void runners_stop(struct runners *rs, const struct token *process);
 /* Ends the jobs of a runner, which may go on elsewhere; budget_ms: until they are gone,
  * SCHEMA_NONE: not limited. */
 void runner_preempt(struct runner *r, enum cause cause, const char *reason, int64_t budget_ms);

@@ -240,6 +240,7 @@ static const struct field finish_fields[] = {
     FIELD(struct order_finish, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
     FIELD_NAMED(struct order_finish, event, FIELD_REQUIRED, attempt_event_names,
                 ATTEMPT_EVENT_COUNT),
+    FIELD_NAMED(struct order_finish, cause, 0, cause_names, CAUSE_COUNT),
     FIELD(struct order_finish, reason, FIELD_STR, 0, REASON_MAX_BYTES),
     FIELD(struct order_finish, started_at, FIELD_INT, 0, INT64_MAX),
 };

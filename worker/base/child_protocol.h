@@ -285,10 +285,11 @@ struct note_reaped {
     int64_t left; /* killed, but perhaps not gone yet: ask again */
 };
 
-/* End the attempt as its runner would have, if it left a checkpoint. */
+/* End the attempt as its runner would have, if it left a checkpoint, or has failed or was cancelled. */
 struct order_finish {
     struct token token;
     int event; /* enum attempt_event */
+    int cause; /* enum cause */
     const char *reason;
     int64_t started_at;
 };

@@ -137,16 +137,33 @@ static void add_descendants_by_stat(pid_t root, struct pids *p)
     buf_free(&text);
 }
 
-struct process_tree_process *process_tree_list(size_t *n)
+static struct process_tree_process *list_below(pid_t root, size_t *n)
 {
     struct pids p = { 0 };
 
-    if (!add_children(getpid(), &p))
-        add_descendants_by_stat(getpid(), &p);
+    if (!add_children(root, &p))
+        add_descendants_by_stat(root, &p);
     else
         for (size_t done = 0; done < p.n; done++)
             (void)add_children(p.items[done].pid, &p);
     *n = p.n;
+    return p.items;
+}
+
+struct process_tree_process *process_tree_list(size_t *n)
+{
+    return list_below(getpid(), n);
+}
+
+struct process_tree_process *process_tree_children(size_t *n)
+{
+    struct pids p = { 0 };
+
+    *n = 0;
+    if (!add_children(getpid(), &p))
+        add_descendants_by_stat(getpid(), &p);
+    while (*n < p.n && p.items[*n].parent == getpid()) /* they come before theirs */
+        ++*n;
     return p.items;
 }
 
@@ -169,6 +186,36 @@ size_t process_tree_signal(int signal)
         (void)process_tree_signal_one(all[i].pid, signal);
     free(all);
     return n;
+}
+
+size_t process_tree_kill_below(pid_t root, uid_t uid)
+{
+    size_t n, n_alive = 0;
+    struct process_tree_process *all = list_below(root, &n);
+    struct process_look look;
+
+    for (size_t i = 0; i < n; i++)
+        n_alive += process_look(all[i].pid, &look) && look.uid == uid && look.state != 'Z' &&
+                   kill(all[i].pid, SIGKILL) == 0;
+    free(all);
+    return n_alive;
+}
+
+bool process_look(pid_t pid, struct process_look *look)
+{
+    static const char state_key[] = "\nState:\t", uid_key[] = "\nUid:\t";
+    struct buf text = { 0 };
+    const char *state = NULL, *uid = NULL;
+
+    if (process_read(pid, "status", FILE_MAX_BYTES, &text)) {
+        state = strstr(buf_text(&text), state_key);
+        uid = strstr(buf_text(&text), uid_key);
+    }
+    if (state != NULL && uid != NULL)
+        *look = (struct process_look){ state[sizeof state_key - 1],
+                                       (uid_t)strtoul(uid + sizeof uid_key - 1, NULL, 10) };
+    buf_free(&text);
+    return state != NULL && uid != NULL;
 }
 
 void process_usage_look(struct process_usage *u)

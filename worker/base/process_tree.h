@@ -27,6 +27,8 @@ int process_tree_become_reaper(struct err *e);
 
 /* All descendants, parents before their children; the caller frees it. */
 struct process_tree_process *process_tree_list(size_t *n);
+/* The children of this process; the caller frees it. */
+struct process_tree_process *process_tree_children(size_t *n);
 
 /* false: the process is gone, or not ours.  A stopped process is made to go on, to take notice. */
 bool process_tree_signal_one(pid_t pid, int signal);
@@ -43,6 +45,21 @@ size_t process_tree_signal(int signal);
 size_t process_tree_kill_with(const char *entry);
 /* The same with LUDWIG_ATTEMPT=<token>, for an attempt whose runner is gone. */
 size_t process_tree_kill_marked(const struct token *token);
+
+/*
+ * Sends SIGKILL to the descendants of another process that belong to this user, and returns how many
+ * of them were alive.  Call again, later, until none is: as above.
+ */
+size_t process_tree_kill_below(pid_t root, uid_t uid);
+
+struct process_look {
+    char
+        state; /* the letter of /proc/PID/status: T, t for a stopped one, Z for one that has ended */
+    uid_t uid; /* its real user, whatever program it runs */
+};
+
+/* false: the process is gone. */
+bool process_look(pid_t pid, struct process_look *look);
 
 /* Reads /proc/PID/NAME in place of text's content; false: the process is gone, or not ours. */
 bool process_read(pid_t pid, const char *name, size_t max_bytes, struct buf *text);

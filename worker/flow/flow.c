@@ -85,7 +85,10 @@ static void tell_outcome(struct agent *ag, struct attempt *a, enum effect effect
         r = outbox_report(a, EV_LOSE, ev->reason);
         r->cause = (int)ev->cause;
         break;
-    case EFFECT_TELL_FINISHED: r = outbox_report(a, a->finish_event, a->finish_reason); break;
+    case EFFECT_TELL_FINISHED:
+        r = outbox_report(a, a->finish_event, a->finish_reason);
+        r->cause = (int)a->finish_cause;
+        break;
     case EFFECT_TELL_WITHDRAWN: r = outbox_report(a, EV_WITHDRAW, NULL); break;
     default: /* EFFECT_TELL_REPORT */
         a->may_be_on_scratch = true;
@@ -121,6 +124,20 @@ static void take_slot(struct agent *ag, struct batch *b)
         slots_take(ag->slots, &b->slot);
 }
 
+/* The process of a batch ends with the last member that is wanted. */
+static void stop_attempt(struct agent *ag, struct attempt *a)
+{
+    struct batch *b = a->batch;
+
+    a->is_unwanted = true;
+    if (b->runner != NULL && b->is_shared)
+        runner_stop(b->runner, &a->token);
+    for (RING_EACH(const struct attempt, mate, &b->members, mate))
+        if (!mate->is_unwanted)
+            return;
+    runners_stop(&ag->runners, &b->token);
+}
+
 static void take_effect(struct agent *ag, struct attempt *a, enum effect effect,
                         const struct flow_event *ev)
 {
@@ -144,14 +161,13 @@ static void take_effect(struct agent *ag, struct attempt *a, enum effect effect,
     case EFFECT_TAKE_OVER:
         pilot_end_admitted(ag, a);
         a->may_be_on_scratch = true;
-        if (a->is_unwanted && b->runner != NULL)
-            runner_stop(b->runner, &a->token);
+        if (a->is_unwanted)
+            stop_attempt(ag, a);
         flow_publish_watch(a);
         break;
     case EFFECT_STOP:
-        if (!a->is_unwanted && b->runner != NULL)
-            runner_stop(b->runner, &a->token);
-        a->is_unwanted = true;
+        if (!a->is_unwanted)
+            stop_attempt(ag, a);
         break;
     case EFFECT_TAKE_SLOT: take_slot(ag, b); break;
     case EFFECT_ORPHAN:
@@ -336,6 +352,28 @@ static void on_ended(struct agent *ag, struct runner *r, const struct token *tok
         flow_post(ag, a, EVENT_ENDED, trouble);
 }
 
+/* The runner may not have said yet what it has. */
+static void on_overdue(struct agent *ag, struct runner *r, const struct token *process,
+                       bool was_to_stop)
+{
+    struct batch *b = attempts_find_process(&ag->attempts, process);
+
+    if (b == NULL || !runner_is_of(r, &b->user->owner)) {
+        log_event(LOG_WARN, "runner-killed", "user", "%s",
+                  runner_user(r) == NULL ? "" : runner_user(r), NULL);
+        return;
+    }
+    if (b->runner == NULL && runner_batch(r) == NULL)
+        runner_assign(r, b);
+    b->is_overdue = true;
+    for (RING_EACH(struct attempt, a, &b->members, mate)) {
+        a->is_unwanted |= was_to_stop;
+        log_attempt(LOG_WARN, "runner-killed", a,
+                    was_to_stop ? "it did not end the job when it was told to"
+                                : "it did not end the job at its time limit");
+    }
+}
+
 /* The janitor is not asked before all runners of an earlier agent have said what they run. */
 static void on_lost(struct agent *ag, struct batch *b)
 {
@@ -351,7 +389,7 @@ static void on_lost(struct agent *ag, struct batch *b)
 }
 
 static const struct runner_events runner_events = { flow_recover_hello, on_started, on_ended,
-                                                    on_lost };
+                                                    on_overdue, on_lost };
 
 /* ---- users, known or refused on this machine ---- */
 

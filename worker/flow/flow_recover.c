@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
+#include "common/base/units.h"
 #include "worker/agent/runtime_dir.h"
 #include "worker/flow/flow_stage.h"
 #include "worker/flow/pilot_end.h"
@@ -123,7 +124,8 @@ static void resolve(struct agent *ag, struct attempt *a, const struct note_settl
             flow_post(ag, a, EVENT_LOSE, "its report cannot be read");
     } else if (a->phase == PHASE_MUTE) {
         flow_post(ag, a, EVENT_NOWHERE, NULL);
-    } else if (a->is_stale) { /* from here on: it never started, or its files were wiped */
+    } else if (a->is_stale || /* from here on: it never started, or its files were wiped */
+               (b->is_overdue && a->started_at > 0)) {
         flow_post(ag, a, EVENT_IN_RUN, NULL);
     } else if (a->is_unwanted) {
         flow_post(ag, a, EVENT_STOPPED, NULL);
@@ -149,8 +151,31 @@ void flow_recover_finish(struct attempt *a, const struct flow_event *ev)
     service_send(&a->user->janitor, ORDER_FINISH,
                  &(struct order_finish){ .token = a->token,
                                          .event = (int)a->finish_event,
+                                         .cause = (int)a->finish_cause,
                                          .reason = a->finish_reason,
                                          .started_at = a->started_at });
+}
+
+/* What the runner would have said, and why it could not. */
+static enum attempt_event judge_overdue(struct attempt *a, bool is_shared)
+{
+    static const char why[] = "its runner, stopped or stuck, did not end it and was killed";
+    struct buf text = { 0 };
+
+    if (a->is_unwanted) {
+        a->finish_reason = arena_printf(a->arena, "cancelled; %s", why);
+        return EV_CANCEL;
+    }
+    if (is_shared)
+        buf_add_str(&text, "time limit of its batch");
+    else
+        buf_add_str(&text, "time limit of ");
+    if (!is_shared)
+        units_add_duration(&text, a->order.work.work.resources.time_ms);
+    buf_printf(&text, " reached; %s", why);
+    a->finish_cause = CAUSE_TIMEOUT;
+    a->finish_reason = buf_to_arena(&text, a->arena);
+    return EV_FAIL;
 }
 
 /* The process was at the first member that had not ended; it had not come to the others.  Files
@@ -162,6 +187,8 @@ void flow_recover_bury(struct agent *ag, struct batch *b)
     ring_remove(&b->orphan);
     flow_recover_release(ag, b);
     for (RING_EACH(struct attempt, a, &b->members, mate)) {
+        enum attempt_event outcome = is_first ? EV_LOSE : EV_RECALL;
+
         if (a->phase != PHASE_ORPHANED)
             continue;
         a->finish_reason = !is_first     ? "its process was lost before it came to this job"
@@ -169,8 +196,10 @@ void flow_recover_bury(struct agent *ag, struct batch *b)
                                          : "runner-lost";
         if (!is_first)
             a->started_at = 0;
+        else if (b->is_overdue)
+            outcome = judge_overdue(a, b->is_shared);
         if (!a->is_stale && !a->user->is_gone)
-            flow_post(ag, a, EVENT_KILLED, NULL)->outcome = is_first ? EV_LOSE : EV_RECALL;
+            flow_post(ag, a, EVENT_KILLED, NULL)->outcome = outcome;
         else
             flow_post(ag, a, is_first ? EVENT_LOSE : EVENT_LEFT_OUT, a->finish_reason);
         is_first = false;

@@ -83,10 +83,12 @@ static void find_place(const struct scratch *s, const struct order_settle *x,
     }
 }
 
-/* True: the attempt left a checkpoint, has its outcome now, and lies in ended/. */
+/* True: the attempt has its outcome now, and lies in ended/.  Of one that was lost or goes back only
+ * a checkpoint is of use. */
 static bool finish(const struct scratch *s, const struct order_finish *x)
 {
     const struct outcome outcome = { .event = x->event,
+                                     .cause = x->cause,
                                      .exit_code = SCHEMA_NONE,
                                      .signal = SCHEMA_NONE,
                                      .reason = x->reason,
@@ -94,12 +96,13 @@ static bool finish(const struct scratch *s, const struct order_finish *x)
                                      .ended_at = units_now_ms() };
     char hex[TOKEN_HEX];
     char *checkpoint, *path;
-    bool has_ended;
+    bool is_of_use = x->event == EV_FAIL || x->event == EV_CANCEL, has_ended;
 
     token_hex(&x->token, hex);
     checkpoint = mem_printf("%s/" JOB_CHECKPOINT, hex);
     path = mem_printf("%s/" JOB_OUTCOME, hex);
-    has_ended = is_in(s->run_fd, checkpoint) && !scratch_is_fresh_dir(s->run_fd, checkpoint) &&
+    is_of_use |= is_in(s->run_fd, checkpoint) && !scratch_is_fresh_dir(s->run_fd, checkpoint);
+    has_ended = is_of_use &&
                 scratch_replace(s->run_fd, path, &outcome_schema, &outcome, NULL) == 0 &&
                 move_to_ended(s, hex);
     free(checkpoint);

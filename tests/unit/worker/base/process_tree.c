@@ -87,10 +87,54 @@ static void only_processes_of_the_attempt_are_killed(void **state)
     assert_int_equal(process_tree_kill_marked(&tokens[0]), 0);
 }
 
+/* As a stopped runner, below which a job has started others. */
+static void what_is_below_a_stopped_process_is_killed(void **state)
+{
+    struct process_tree_process *children;
+    struct process_look look;
+    int ends[2], status, tries = 0;
+    pid_t root, below;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    root = fork();
+    assert_true(root >= 0);
+    if (root == 0) {
+        below = fork();
+        if (below > 0 && write(ends[1], &below, sizeof below) == (ssize_t)sizeof below)
+            kill(getpid(), SIGSTOP);
+        (void)pause();
+        _exit(0);
+    }
+    assert_int_equal(read(ends[0], &below, sizeof below), sizeof below);
+    assert_int_equal(waitpid(root, &status, WUNTRACED), root);
+    assert_true(WIFSTOPPED(status));
+    children = process_tree_children(&n);
+    assert_int_equal(n, 1);
+    assert_int_equal(children[0].pid, root);
+    free(children);
+    assert_true(process_look(root, &look));
+    assert_int_equal(look.state, 'T');
+    assert_int_equal(look.uid, getuid());
+    assert_int_equal(process_tree_kill_below(root, getuid() + 1), 0);
+    assert_int_equal(process_tree_kill_below(root, getuid()), 1);
+    while (process_tree_kill_below(root, getuid()) > 0 && tries++ < 1000)
+        usleep(10 * 1000);
+    assert_true(process_look(below, &look)); /* nobody has waited for it */
+    assert_int_equal(look.state, 'Z');
+    kill(root, SIGKILL);
+    assert_int_equal(waitpid(root, &status, 0), root);
+    assert_false(process_look(root, &look));
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_processes_of_the_attempt_are_killed),
+        cmocka_unit_test(what_is_below_a_stopped_process_is_killed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

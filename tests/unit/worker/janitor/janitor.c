@@ -181,16 +181,23 @@ static void the_report_of_a_published_one_comes_along(void **state)
     close_janitor(&c);
 }
 
-static bool finish(struct janitor_site *c)
+static bool finish_as(struct janitor_site *c, const char *hex, int event, int cause)
 {
-    struct order_finish x = {
-        .token = token_of(HEX_A), .event = EV_LOSE, .reason = "runner-lost", .started_at = 5
-    };
+    struct order_finish x = { .token = token_of(hex),
+                              .event = event,
+                              .cause = cause,
+                              .reason = "runner-lost",
+                              .started_at = 5 };
     struct note_finished note;
 
     agent_tell(&c->agent, ORDER_FINISH, &x);
     agent_hear(&c->agent, NOTE_FINISHED, &note);
     return note.has_ended;
+}
+
+static bool finish(struct janitor_site *c)
+{
+    return finish_as(c, HEX_A, EV_LOSE, CAUSE_NONE);
 }
 
 static void only_what_left_a_checkpoint_is_ended_in_its_runners_stead(void **state)
@@ -210,6 +217,34 @@ static void only_what_left_a_checkpoint_is_ended_in_its_runners_stead(void **sta
                      0);
     assert_int_equal(outcome.event, EV_LOSE);
     assert_string_equal(outcome.reason, "runner-lost");
+    close_janitor(&c);
+}
+
+static void what_failed_or_was_cancelled_is_ended_in_any_case(void **state)
+{
+    static const struct {
+        const char *hex;
+        int event, cause;
+    } cases[] = { { HEX_A, EV_FAIL, CAUSE_TIMEOUT }, { HEX_B, EV_CANCEL, CAUSE_NONE } };
+    struct janitor_site c;
+
+    (void)state;
+    open_janitor(&c);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *folder = mem_printf("run/%s/", cases[i].hex);
+        char *path = mem_printf("%s/" JOB_OUTCOME, cases[i].hex);
+        struct outcome outcome;
+
+        make(&c, folder, NULL);
+        assert_true(finish_as(&c, cases[i].hex, cases[i].event, cases[i].cause));
+        assert_int_equal(scratch_read(c.site.scratch.ended_fd, path, &outcome_schema, c.site.arena,
+                                      &outcome, NULL),
+                         0);
+        assert_int_equal(outcome.event, cases[i].event);
+        assert_int_equal(outcome.cause, cases[i].cause);
+        free(folder);
+        free(path);
+    }
     close_janitor(&c);
 }
 
@@ -323,6 +358,7 @@ int main(void)
         cmocka_unit_test(the_process_of_a_batch_is_answered_first),
         cmocka_unit_test(the_report_of_a_published_one_comes_along),
         cmocka_unit_test(only_what_left_a_checkpoint_is_ended_in_its_runners_stead),
+        cmocka_unit_test(what_failed_or_was_cancelled_is_ended_in_any_case),
         cmocka_unit_test(a_survey_names_what_there_is_and_whose_it_is),
         cmocka_unit_test(nothing_a_job_planted_holds_it_up),
         cmocka_unit_test(without_a_scratch_folder_it_finds_nothing),

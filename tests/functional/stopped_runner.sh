@@ -1,0 +1,113 @@
+#!/bin/bash
+# shellcheck disable=SC2016,SC2046 # shell text for wait_until and for jobs; pids are one word each
+# stopped_runner.sh - jobs that stop their runner are ended all the same
+. "$(dirname "$0")/lib.sh"
+
+configure 'resources: {cpus: 8, gpus: 0}'
+
+sweep() { # PROJECT LINE...; its number in $id
+    local project=$1
+    shift
+    printf '%s\n' "project: $project" 'command: sh job.sh {how}' 'source: job.sh' "$@" >"$project.yaml"
+    id=$(submit "$project.yaml" --reuse none)
+}
+pid_of() { # JOB
+    sed -n "s/^start $1 .* //p" "$TEST_TMP/records"
+}
+stopped() { # PID
+    grep -q 'State:.T' "/proc/$1/status"
+}
+all_gone() { # FILE
+    gone $(cat "$1")
+}
+# A daemon to which neither its ancestors nor its environment lead, once its runner is dead.
+hide=('hide() { env -i sh -c '\''setsid sh -c "echo \$\$ >>$1; exec sleep 600" &'\'' sh "$1"; until [ -s "$1" ]; do sleep 0.1; done; }')
+log=$XDG_STATE_HOME/ludwig/worker.log
+
+# ---- time limit ----
+
+over_time() {
+    write_job "${hide[@]}" 'echo kept >"$LUDWIG_SAVE_PATH/part"' \
+        '[ "$1" != deaf ] || trap "" TERM' \
+        "[ \"\$1\" != hidden ] || hide $TEST_TMP/hidden" \
+        'kill -STOP $PPID; sleep 600 & wait; sleep 600'
+    sweep slow 'params: {how: [plain, deaf, hidden]}' 'resources: {time: 4s}' 'retry: {max: 3, on: [node-lost]}'
+    wait_until 30 '[ "$(recorded "^start ")" = 3 ]'
+    wait_until 60 ended "$id"
+    for n in 1 2 3; do
+        job "$id.$n" 'j["state"] == "failed" and j["cause"] == "timeout" and j["attempt"] == 1'
+        job "$id.$n" 'j["reason"]' | grep '^time limit of 4 s reached; its runner, stopped or stuck, '
+        gone "$(pid_of "$id.$n")"
+        [ "$(cat "$SHARE"/slow/failed/param_00$n/*.a1/part)" = kept ]
+    done
+    wait_until 10 all_gone "$TEST_TMP/hidden"
+    ludwig why "$id.1" | grep 'its runner, stopped or stuck, did not end it and was killed'
+    grep -q 'runner-killed.*it did not end the job at its time limit' "$log"
+    wait_until 20 '[ -z "$(pids_of --runner)" ]'
+    nothing_left
+}
+it 'a job that stops its runner, and a deaf one, and one that hides, have a time limit' over_time
+
+# ---- cancel ----
+
+cancelled() {
+    rm -f "$TEST_TMP/records"
+    write_job '[ "$1" != deaf ] || trap "" TERM' 'kill -STOP $PPID; sleep 600 & wait; sleep 600'
+    sweep long 'params: {how: [plain, deaf]}'
+    wait_until 30 '[ "$(recorded "^start ")" = 2 ]'
+    ludwig cancel "$id"
+    wait_until 60 gone "$(pid_of "$id.1")" "$(pid_of "$id.2")"
+    wait_until 20 '[ -z "$(pids_of --runner)" ]'
+    [ "$(jobs_in cancelled "$id")" = 2 ]
+    grep -q 'runner-killed.*it did not end the job when it was told to' "$log"
+    nothing_left
+}
+it 'they can be cancelled' cancelled
+
+# One job of a batch may be cancelled, and the process goes on for the others.
+of_a_batch() {
+    rm -f "$TEST_TMP/records"
+    write_job 'kill -STOP $PPID; sleep 600'
+    printf '%s\n' 'project: batch' 'command: sh job.sh' 'source: job.sh' 'batch: 3' 'params: {a: [1, 2, 3]}' \
+        'resources: {time: 2s}' >batch.yaml
+    id=$(submit batch.yaml --reuse none)
+    wait_until 30 '[ "$(recorded "^start ")" = 1 ]'
+    process=$(sed 's/.* //' "$TEST_TMP/records")
+    ludwig cancel "$id.2"
+    wait_until 60 gone "$process"
+    wait_until 30 job "$id.1" 'j["state"] == "failed" and j["cause"] == "timeout"'
+    job "$id.1" 'j["reason"]' | grep '^time limit of its batch reached; '
+    ludwig cancel "$id"
+    wait_until 60 ended "$id"
+    nothing_left
+}
+it 'a batch has the time of all its jobs' of_a_batch
+
+# ---- a later agent ----
+
+restarted() {
+    rm -f "$TEST_TMP/records"
+    write_job 'kill -STOP $PPID; sleep 600'
+    sweep timed 'params: {how: [plain]}' 'resources: {time: 4s}' && timed=$id
+    sweep before 'params: {how: [plain]}' && before=$id
+    sweep after 'params: {how: [plain]}' && after=$id
+    wait_until 30 '[ "$(recorded "^start ")" = 3 ]'
+    for sweep in $timed $before $after; do
+        wait_until 10 stopped "$(runner_of "$(pid_of "$sweep.1")")"
+    done
+    ludwig cancel "$before"
+    kill_hard $(agents)
+    timeout 100 ludwig up
+    ludwig cancel "$after"
+    for sweep in $timed $before $after; do
+        wait_until 60 gone "$(pid_of "$sweep.1")"
+    done
+    wait_until 30 ended "$timed"
+    job "$timed.1" 'j["cause"] == "timeout" and j["attempt"] == 1'
+    [ "$(jobs_in cancelled "$before")$(jobs_in cancelled "$after")" = 11 ]
+    wait_until 20 '[ -z "$(pids_of --runner)" ]'
+    nothing_left
+}
+it 'an agent that comes later keeps the time limits, and what was cancelled' restarted
+
+done_testing
