@@ -9,6 +9,7 @@
 #include "common/connect/mux.h"
 #include "worker/agent/probes.h"
 #include "worker/base/child_start.h"
+#include "worker/base/process_tree.h"
 #include "worker/janitor/janitor.h"
 #include "worker/janitor/user_scratch.h"
 #include "worker/loop/lifecycle.h"
@@ -41,7 +42,12 @@ static const char usage[] =
 
 static int mux_part_main(int argc, char **argv)
 {
+    struct err e = { 0 };
+
     (void)argc;
+    /* Its couriers stay below it: the agent ends strangers among its own children. */
+    if (process_tree_become_reaper(&e) < 0)
+        return child_fail("ssh", &e);
     return mux_main(CHILD_CHANNEL_FD, argv[1]);
 }
 

@@ -326,6 +326,16 @@ held() {
 }
 it 'a job that stops its runner holds the node no longer than others, also after a restart of the worker' held
 
+# Nothing else leads to them where there is no control group.
+orphaned() {
+    script lab1 'env -i setsid sleep 1003 & sleep 1; kill -KILL $PPID; sleep 1004'
+    sweep lab1 orphans '1'
+    wait_until 60 '[ "$(state lab1 '"$id"')" = failed ]'
+    wait_until 10 not on node1 pgrep -U 2001 -f 'sleep 100[34]'
+    on node1 kill -0 "$(agent_pid)"
+}
+it 'nor does it leave a process by killing its runner' orphaned
+
 # ---- hostile users ----
 
 # What root changes or removes on their behalf would be seen here.

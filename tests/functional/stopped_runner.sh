@@ -1,6 +1,6 @@
 #!/bin/bash
 # shellcheck disable=SC2016,SC2046 # shell text for wait_until and for jobs; pids are one word each
-# stopped_runner.sh - jobs that stop their runner are ended all the same
+# stopped_runner.sh - jobs that stop or kill their runner are ended all the same
 . "$(dirname "$0")/lib.sh"
 
 configure 'resources: {cpus: 8, gpus: 0}'
@@ -109,5 +109,28 @@ restarted() {
     nothing_left
 }
 it 'an agent that comes later keeps the time limits, and what was cancelled' restarted
+
+# ---- a dead runner ----
+
+dead() {
+    rm -f "$TEST_TMP/records"
+    write_job "${hide[@]}" 'rm -f '"$TEST_TMP"'/left.*; hide '"$TEST_TMP"'/left.1' \
+        'env -i setsid sh -c "setsid sh -c \"echo \\\$\\\$ >'"$TEST_TMP"'/left.2; exec sleep 600\" & exec sleep 600" &' \
+        'until [ -s '"$TEST_TMP"'/left.2 ]; do sleep 0.1; done' 'kill -KILL $PPID; sleep 600'
+    sweep daemon 'params: {how: [plain]}' 'retry: {max: 0}'
+    agent=$(agents)
+    wait_until 30 ended "$id"
+    wait_until 10 all_gone "$TEST_TMP/left.1"
+    wait_until 10 all_gone "$TEST_TMP/left.2"
+    [ "$(agents)" = "$agent" ]
+    grep -q strangers-killed "$log"
+    # Those that belong here are still there.
+    write_job 'true'
+    sweep fine 'params: {how: [plain]}'
+    wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
+    not grep -q child-dropped "$log"
+    nothing_left
+}
+it 'what a job hides and leaves to the agent when it kills its runner is ended' dead
 
 done_testing

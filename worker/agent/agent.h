@@ -17,6 +17,7 @@
 #include "worker/agent/registry.h"
 #include "worker/agent/runners.h"
 #include "worker/agent/server_link.h"
+#include "worker/agent/strangers.h"
 #include "worker/agent/user.h"
 #include "worker/base/conf.h"
 #include "worker/base/folders.h"
@@ -58,6 +59,7 @@ struct agent {
     struct gpu_list gpus;
     struct outbox outbox;
     struct runners runners;
+    struct strangers strangers;
     struct child_question gpu_question; /* see gpus.h */
     uint64_t gpus_answered_at;
     void (*on_gpus_known)(struct agent *ag);

@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
+#include "common/base/mem.h"
+#include "worker/base/process_tree.h"
 
 #ifndef CLOSE_RANGE_CLOEXEC
 #define CLOSE_RANGE_CLOEXEC (1u << 2)
@@ -94,6 +96,49 @@ static int spawn_self(const struct child *c, const struct move *moves, size_t n,
     return rc;
 }
 
+/* ---- our own children ---- */
+
+static struct {
+    pid_t *pids;
+    size_t n, capacity;
+    bool is_kept;
+} own;
+
+static void know(pid_t pid)
+{
+    mem_grow((void **)&own.pids, &own.capacity, own.n, sizeof *own.pids);
+    own.pids[own.n++] = pid;
+}
+
+void child_know_own(void)
+{
+    size_t n;
+    struct process_tree_process *all = process_tree_children(&n);
+
+    own.is_kept = true;
+    for (size_t i = 0; i < n; i++)
+        know(all[i].pid);
+    free(all);
+}
+
+bool child_is_own(pid_t pid)
+{
+    size_t i = 0;
+
+    while (i < own.n && own.pids[i] != pid)
+        i++;
+    return i < own.n;
+}
+
+void child_forget(pid_t pid)
+{
+    for (size_t i = 0; i < own.n; i++)
+        if (own.pids[i] == pid)
+            own.pids[i--] = own.pids[--own.n];
+}
+
+/* ---- start ---- */
+
 int child_start(const struct child *c, pid_t *pid, struct err *e)
 {
     struct move moves[] = { { c->channel_fd, CHILD_CHANNEL_FD, -1 },
@@ -111,6 +156,8 @@ int child_start(const struct child *c, pid_t *pid, struct err *e)
     if (rc == 0) {
         errno = spawn_self(c, moves, n, pid);
         rc = errno == 0 ? 0 : err_sys(e, "start %s", c->args[0] + 2);
+        if (rc == 0 && own.is_kept)
+            know(*pid);
     }
     for (size_t i = 0; i < n; i++)
         if (moves[i].copy >= 0)

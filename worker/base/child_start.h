@@ -65,6 +65,15 @@ struct child {
  */
 int child_start(const struct child *c, pid_t *pid, struct err *e);
 
+/*
+ * For the agent, to which jobs leave children when their runner dies: from now on this process knows
+ * which children are its own, those that are there already and those that child_start starts.
+ */
+void child_know_own(void);
+bool child_is_own(pid_t pid);
+/* The child has been waited for. */
+void child_forget(pid_t pid);
+
 /* 0, or -1 with ERR_BUSY while another process holds the lock, which is a file in dir_fd. */
 int child_lock(int dir_fd, const char *name, int *lock_fd, struct err *e);
 /* Whether a process holds the lock; takes it for a moment to find that out. */

@@ -16,6 +16,7 @@
 #include "common/base/log.h"
 #include "common/base/units.h"
 #include "worker/agent/runtime_dir.h"
+#include "worker/base/child_start.h"
 #include "worker/base/scratch.h"
 #include "worker/flow/flow.h"
 #include "worker/flow/flow_publish.h"
@@ -23,6 +24,7 @@
 #include "worker/flow/gpus.h"
 #include "worker/flow/pilot_end.h"
 #include "worker/loop/server_messages.h"
+#include "worker/node/job_cgroup.h"
 #include "worker/node/pilot_cleanup.h"
 
 enum { WRITE_AGAIN_MS = 1000 };
@@ -32,6 +34,7 @@ enum { WRITE_AGAIN_MS = 1000 };
 static void on_child(uv_signal_t *handle, int number)
 {
     struct agent *ag = handle->data;
+    bool may_leave_strangers = false;
     pid_t pid;
 
     (void)number;
@@ -42,7 +45,11 @@ static void on_child(uv_signal_t *handle, int number)
             is_known = is_known || user_reaped(u, pid);
         if (!is_known && ag->runners.loop != NULL)
             runners_reaped(&ag->runners, pid);
+        may_leave_strangers |= !is_known;
+        child_forget(pid);
     }
+    if (may_leave_strangers)
+        strangers_end(&ag->strangers);
 }
 
 static void on_terminate(uv_signal_t *handle, int number)
@@ -161,10 +168,12 @@ static int agent_start(struct agent *ag, const struct options *o, struct err *e)
                     { &ag->sigterm, on_terminate, SIGTERM },
                     { &ag->sigint, on_terminate, SIGINT } };
 
+    child_know_own();
     if (look_around(ag, o, e) < 0)
         return -1;
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return err_sys(e, "become the reaper of orphaned processes");
+    strangers_init(&ag->strangers, &ag->loop, ag->changes_uid);
     token_make(&ag->incarnation);
     uv_prepare_init(&ag->loop, &ag->prepare);
     ag->prepare.data = ag;
@@ -189,6 +198,13 @@ static int agent_start(struct agent *ag, const struct options *o, struct err *e)
     log_event(LOG_INFO, "start", "version", "%s", LUDWIG_VERSION, "server", "%s",
               ag->conf.server.text, "scratch", "%s", ag->folders.pattern, "runtime", "%s",
               ag->folders.runtime, NULL);
+    if (!job_cgroup_is_possible())
+        log_event(LOG_INFO, "no-control-group", "means", "%s",
+                  "what a job hides from its runner is found by its ancestors and its environment "
+                  "only, and not always",
+                  "mend", "%s",
+                  "start ludwig-worker by systemd with Delegate=yes (control groups of version 2)",
+                  NULL);
     on_child(&ag->sigchld, SIGCHLD);
     gpus_start(ag, on_gpus_known);
     return 0;

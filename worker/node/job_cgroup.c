@@ -317,6 +317,20 @@ bool job_cgroup_make(const char *path, uid_t uid, int *limit_fd)
     return can_kill;
 }
 
+bool job_cgroup_is_possible(void)
+{
+    char *path = job_cgroup_name();
+    int limit_fd = -1;
+    bool is_possible = path != NULL && job_cgroup_make(path, geteuid(), &limit_fd);
+
+    if (limit_fd >= 0)
+        close(limit_fd);
+    if (is_possible)
+        (void)job_cgroup_end(path);
+    free(path);
+    return is_possible;
+}
+
 bool job_cgroup_put(const char *path, pid_t pid)
 {
     char *number = mem_printf("%lld", (long long)pid), *runner = path_join(path, RUNNER_GROUP);

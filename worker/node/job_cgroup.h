@@ -28,6 +28,8 @@
 /* A path for a new group, with an unused name; the caller frees it.  NULL: no group can be made.
  * Record the path before making the group, so that it is found after a crash. */
 char *job_cgroup_name(void);
+/* Whether such a group can be made: makes one, and removes it. */
+bool job_cgroup_is_possible(void);
 /* Makes the group, for a runner of this user.  limit_fd: its jobs' limit, which the caller closes;
  * -1: they have none.  false: no group can be made. */
 bool job_cgroup_make(const char *path, uid_t uid, int *limit_fd);
