@@ -230,19 +230,22 @@ struct courier *courier_over_folder(const char *share, struct err *e)
 /* Forks once more, so that the program need not wait for the courier. */
 _Noreturn static void live(struct courier *c, int fd)
 {
+    static const int passed_over[] = { SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM };
     pid_t pid = fork();
     sigset_t none;
     int null;
 
     if (pid != 0)
         _exit(pid < 0 ? 1 : 0);
-    /* Ctrl-C at the terminal ends the command; the courier ends when the command has closed its
-     * socket. */
+    /* Ctrl-C at the terminal ends the command, and Slurm tells a pilot of its end by a SIGTERM to
+     * all of its processes: the courier brings the last messages as well.  It ends when its program
+     * has closed the socket. */
     sigemptyset(&none);
     for (int i = 1; i < NSIG; i++)
         if (i != SIGKILL && i != SIGSTOP)
             (void)signal(i, SIG_DFL);
-    (void)signal(SIGPIPE, SIG_IGN);
+    for (size_t i = 0; i < sizeof passed_over / sizeof *passed_over; i++)
+        (void)signal(passed_over[i], SIG_IGN);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)setsid();
     null = open("/dev/null", O_RDWR | O_CLOEXEC);

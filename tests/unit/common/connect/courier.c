@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -400,6 +401,41 @@ static void what_is_written_comes_as_a_request_and_a_reply_as_bytes(void **state
     desk_close(&d);
 }
 
+/* Sends the signal to all couriers of this process. */
+static void signal_couriers(int signal)
+{
+    char path[64];
+    struct buf children = { 0 };
+    size_t n = 0;
+
+    (void)snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    assert_int_equal(io_read_file(path, 64 * 1024, &children, NULL), 0);
+    for (char *left, *word = strtok_r((char *)(uintptr_t)buf_text(&children), " ", &left);
+         word != NULL; word = strtok_r(NULL, " ", &left))
+        n += kill((pid_t)strtol(word, NULL, 10), signal) == 0;
+    assert_true(n > 0);
+    buf_free(&children);
+}
+
+static void signals_that_are_meant_for_its_program_do_not_end_it(void **state)
+{
+    struct desk d = desk_open();
+    struct file_request p;
+
+    (void)state;
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+    begin(&d);
+    say(&d, "hello");
+    (void)take(&d);
+    signal_couriers(SIGTERM);
+    signal_couriers(SIGINT);
+    say(&d, "goodbye");
+    p = take(&d);
+    assert_int_equal(p.data.n, 7);
+    assert_memory_equal(p.data.data, "goodbye", 7);
+    desk_close(&d);
+}
+
 static void replies_are_given_in_their_order(void **state)
 {
     struct desk d = desk_open();
@@ -726,6 +762,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_in_the_way_is_said_at_once),
         cmocka_unit_test(what_is_written_comes_as_a_request_and_a_reply_as_bytes),
+        cmocka_unit_test(signals_that_are_meant_for_its_program_do_not_end_it),
         cmocka_unit_test(replies_are_given_in_their_order),
         cmocka_unit_test(a_courier_that_has_nothing_to_say_asks),
         cmocka_unit_test(a_request_is_removed_when_its_reply_was_read),
