@@ -689,3 +689,23 @@ static const struct message messages[MSG_COUNT] = {
 };
 
 const struct protocol proto = { messages, MSG_COUNT };
+
+/* ---- signs of life ---- */
+
+enum { ALIVE_EVERY_MAX_MS = 20 * 1000 };
+
+int64_t proto_alive_every_ms(int64_t lease_ms)
+{
+    int64_t every_ms = lease_ms / 4;
+
+    if (every_ms > ALIVE_EVERY_MAX_MS)
+        every_ms = ALIVE_EVERY_MAX_MS;
+    return every_ms > 0 ? every_ms : 1;
+}
+
+int64_t proto_silent_after_ms(int64_t lease_ms)
+{
+    int64_t every_ms = proto_alive_every_ms(lease_ms);
+
+    return 2 * every_ms + every_ms / 4;
+}

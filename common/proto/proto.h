@@ -784,10 +784,16 @@ struct msg_retiring {
     bool gives_back; /* the pilot ends its jobs, and gives back those that are not done */
 };
 
-/* Sent on an idle connection, so that its unnoticed death is found. */
+/* Sent every proto_alive_every_ms, so that an unnoticed death is found. */
 struct msg_alive {
     bool well;
 };
+
+/* How often a worker says that it is alive: often enough that a few may be late, seldom enough to
+ * cost nothing. */
+int64_t proto_alive_every_ms(int64_t lease_ms);
+/* Two such signs are missing: it may be dead. */
+int64_t proto_silent_after_ms(int64_t lease_ms);
 
 extern const struct schema folder_order_schema, sweep_info_schema, job_info_schema,
     job_result_schema, node_info_schema, held_schema, token_entry_schema, assignment_schema,

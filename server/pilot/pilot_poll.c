@@ -46,14 +46,17 @@ void look_drop(struct pilots *p)
 
 /* ---- choice of rows ---- */
 
-static bool is_here(struct server *sv, const struct pilot_row *row)
+/* Of one that is silent Slurm may know more. */
+static bool is_heard(struct server *sv, const struct pilot_row *row)
 {
-    return row->worker != 0 && conn_of_worker(sv, row->worker) != NULL;
+    const struct conn *c = row->worker == 0 ? NULL : conn_of_worker(sv, row->worker);
+
+    return c != NULL && !lease_is_silent(sv, c);
 }
 
 bool look_is_wanted(struct pilots *p, const struct pilot_row *row)
 {
-    return row->was_asked && !is_here(p->sv, row);
+    return row->was_asked && !is_heard(p->sv, row);
 }
 
 /* Adds the rows with ids in this range, as long as there is room. */
@@ -120,7 +123,7 @@ static struct slurm_seen seen_of(const struct look *l, const struct pilot_row *r
                                .has_accounting = l->p->site.config.has_accounting };
 
     *job = job_of(l, row);
-    if (is_here(l->p->sv, row))
+    if (is_heard(l->p->sv, row))
         seen.worker = WORKER_THERE;
     else if (row->worker != 0 && lease_is_running(l->p->sv, row->worker))
         seen.worker = WORKER_AWAY;
@@ -157,9 +160,14 @@ static int end_pilot(struct look *l, const struct pilot_row *row, const struct s
               row->user, "slurm", "%s", slurm_state_name(m->state), NULL);
     if (pilot_row_end(p->sv, row->id, words, e) < 0)
         return -1;
-    if (row->worker != 0 && m->jobs == JOBS_BACK &&
-        attempts_lose_all(p->sv, row->worker, m->cause, why, e) < 0)
-        return -1;
+    if (row->worker != 0 && m->jobs == JOBS_BACK) {
+        struct conn *c = conn_of_worker(p->sv, row->worker);
+
+        if (attempts_lose_all(p->sv, row->worker, m->cause, why, e) < 0)
+            return -1;
+        if (c != NULL)
+            conn_close(p->sv, c, why);
+    }
     if (row->worker == 0) /* it died before its worker came */
         words = arena_printf(l->arena,
                              "%s (Slurm's job %s; its log: %s on the share, if its node "

@@ -4,7 +4,7 @@
  *
  * One thing at a time: a command of Slurm's runs beside the loop, and its answer is written in the
  * turn after.  The next step is found anew each time, from the database alone, so that it goes on
- * after a restart where it was.  Slurm is not asked about pilots that work: they report by
+ * after a restart where it was.  Slurm is not asked about pilots that are heard: they report by
  * themselves.  Waiting pilots are looked at together, PILOTS_LOOK_FIRST_MS after a submission, else
  * not more often than PILOTS_LOOK_EVERY_MS, and less often the longer nothing changes.
  */
@@ -37,7 +37,8 @@ void pilots_try_anew(struct server *sv, int64_t pool);
 void pilots_let_go(struct server *sv);
 /* The pilot's worker takes no more jobs, and leaves when those that it has are over.  In a turn. */
 void pilots_retire(struct server *sv, struct conn *c, const char *reason);
-/* A worker, perhaps a pilot's, has gone without a word, or its lease is over: asks Slurm. */
+/* A worker, perhaps a pilot's, has gone without a word or is silent, or its lease is over: asks
+ * Slurm. */
 void pilots_lost_sight(struct server *sv);
 
 /* A pool and its owner. */

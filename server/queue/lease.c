@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "common/base/log.h"
+#include "common/proto/proto.h"
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
 #include "server/queue/attempts.h"
@@ -16,11 +17,13 @@ enum { LATE_MS = 1000, SETTLE_MS = 10 * 1000 };
 struct lease {
     int64_t worker;
     uint64_t ends_ms; /* of the loop's clock */
+    uint64_t look_ms; /* the same: when it is looked at again; ends_ms at the latest */
+    bool is_silent;   /* as it was looked at last */
 };
 
 struct leases {
     struct server *sv;
-    void (*over)(struct server *sv);
+    void (*lost_sight)(struct server *sv);
     uv_timer_t timer;
     struct lease *items;
     size_t n, capacity;
@@ -34,8 +37,8 @@ static void arm(struct leases *l)
     uint64_t first = UINT64_MAX;
 
     for (size_t i = 0; i < l->n; i++)
-        if (l->items[i].ends_ms < first)
-            first = l->items[i].ends_ms;
+        if (l->items[i].look_ms < first)
+            first = l->items[i].look_ms;
     if (l->n == 0)
         uv_timer_stop(&l->timer);
     else
@@ -55,11 +58,27 @@ static uint64_t ends_after(const struct server *sv, const struct conn *c)
     return c->heard_ms + (uint64_t)sv->conf.lease_ms;
 }
 
+static uint64_t silent_after(const struct server *sv, const struct conn *c)
+{
+    return c->heard_ms + (uint64_t)proto_silent_after_ms(sv->conf.lease_ms);
+}
+
+bool lease_is_silent(const struct server *sv, const struct conn *c)
+{
+    return silent_after(sv, c) <= uv_now(&sv->loop);
+}
+
 static void add_lease(struct leases *l, int64_t worker, int64_t lease_ms)
 {
+    int64_t look_ms = proto_silent_after_ms(l->sv->conf.lease_ms);
+    uint64_t now = uv_now(&l->sv->loop);
+
     forget(l, worker);
     mem_grow((void **)&l->items, &l->capacity, l->n, sizeof *l->items);
-    l->items[l->n++] = (struct lease){ worker, uv_now(&l->sv->loop) + (uint64_t)lease_ms };
+    l->items[l->n++] =
+        (struct lease){ .worker = worker,
+                        .ends_ms = now + (uint64_t)lease_ms,
+                        .look_ms = now + (uint64_t)(look_ms < lease_ms ? look_ms : lease_ms) };
     arm(l);
 }
 
@@ -95,25 +114,45 @@ static int lease_over(struct server *sv, int64_t worker, struct err *e)
     log_event(LOG_WARN, "lease-over", "worker", "%lld", (long long)worker, "attempts", "%d", n,
               NULL);
     forget(sv->leases, worker);
-    sv->leases->over(sv);
+    sv->leases->lost_sight(sv);
     return 0;
+}
+
+/* True: it has just become silent. */
+static bool look_at(struct lease *it, const struct server *sv, const struct conn *c, uint64_t now)
+{
+    bool was_silent = it->is_silent;
+    uint64_t next;
+
+    it->is_silent = c != NULL && lease_is_silent(sv, c);
+    if (c != NULL && ends_after(sv, c) > now)
+        it->ends_ms = ends_after(sv, c); /* the worker was heard meanwhile */
+    if (c == NULL)
+        next = it->ends_ms;
+    else if (it->is_silent)
+        next = now + (uint64_t)proto_alive_every_ms(sv->conf.lease_ms);
+    else
+        next = silent_after(sv, c);
+    it->look_ms = next < it->ends_ms ? next : it->ends_ms;
+    return it->is_silent && !was_silent;
 }
 
 static void on_timer(uv_timer_t *timer)
 {
     struct leases *l = timer->data;
     uint64_t now = uv_now(&l->sv->loop);
+    bool is_any_silent = false;
 
     for (size_t i = 0; i < l->n; i++) {
         struct lease *it = &l->items[i];
-        const struct conn *c = it->ends_ms > now ? NULL : conn_of_worker(l->sv, it->worker);
 
-        if (c != NULL && ends_after(l->sv, c) > now)
-            it->ends_ms = ends_after(l->sv, c); /* the worker was heard meanwhile */
+        if (it->look_ms > now)
+            continue;
+        is_any_silent |= look_at(it, l->sv, conn_of_worker(l->sv, it->worker), now);
         if (it->ends_ms > now)
             continue;
         if (now - it->ends_ms > LATE_MS) {
-            it->ends_ms = now + SETTLE_MS;
+            it->ends_ms = it->look_ms = now + SETTLE_MS;
             continue;
         }
         turn_add_work(l->sv->turn, lease_over, it->worker);
@@ -121,14 +160,16 @@ static void on_timer(uv_timer_t *timer)
         i--;
     }
     arm(l);
+    if (is_any_silent)
+        l->lost_sight(l->sv);
 }
 
-struct leases *leases_create(struct server *sv, void (*over)(struct server *sv))
+struct leases *leases_create(struct server *sv, void (*lost_sight)(struct server *sv))
 {
     struct leases *l = mem_alloc(sizeof *l);
 
     l->sv = sv;
-    l->over = over;
+    l->lost_sight = lost_sight;
     uv_timer_init(&sv->loop, &l->timer);
     uv_unref((uv_handle_t *)&l->timer);
     l->timer.data = l;

@@ -16,7 +16,7 @@
 #include "worker/flow/pilot_end.h"
 #include "common/share/share.h"
 
-enum { ALIVE_EVERY_MAX_MS = 60 * 1000, SHARE_ANSWER_MAX_MS = 10 * 1000 };
+enum { SHARE_ANSWER_MAX_MS = 10 * 1000 };
 
 /* ---- welcome ---- */
 
@@ -181,14 +181,9 @@ static void post_each(struct agent *ag, const struct list *tokens, enum event ev
     }
 }
 
-/* Sends signs of life often enough that a few may be late, seldom enough to cost nothing. */
 static void on_registered(struct agent *ag, const struct msg_registered *registered)
 {
-    int64_t every_ms = registered->lease_ms / 4;
-
-    if (every_ms > ALIVE_EVERY_MAX_MS)
-        every_ms = ALIVE_EVERY_MAX_MS;
-    server_link_keep_alive(ag->link, every_ms > 0 ? (uint64_t)every_ms : 1);
+    server_link_keep_alive(ag->link, (uint64_t)proto_alive_every_ms(registered->lease_ms));
     if (!ag->is_registered) {
         outbox_connected(&ag->outbox);
         for (RING_EACH(struct user, u, &ag->users, ring))

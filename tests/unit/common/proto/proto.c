@@ -152,6 +152,18 @@ static void test_an_unknown_type_and_a_missing_field_are_refused(void **state)
     arena_destroy(a);
 }
 
+static void test_a_worker_gives_several_signs_of_life_in_a_lease(void **state)
+{
+    const int64_t second = 1000;
+
+    (void)state;
+    assert_int_equal(proto_alive_every_ms(600 * second), 20 * second);
+    assert_int_equal(proto_silent_after_ms(600 * second), 45 * second);
+    assert_int_equal(proto_alive_every_ms(4 * second), 1 * second);
+    assert_in_range(proto_silent_after_ms(4 * second), 2 * second, 3 * second);
+    assert_int_equal(proto_alive_every_ms(1), 1);
+}
+
 /* Prints the rows for the document. */
 static int print_document(void)
 {
@@ -174,6 +186,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_every_request_is_answered_and_only_requests_change_things),
         cmocka_unit_test(test_a_report_survives_the_way),
         cmocka_unit_test(test_an_unknown_type_and_a_missing_field_are_refused),
+        cmocka_unit_test(test_a_worker_gives_several_signs_of_life_in_a_lease),
     };
 
     if (argc > 1 && strcmp(argv[1], "--print") == 0)

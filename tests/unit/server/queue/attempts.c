@@ -396,6 +396,41 @@ static void test_a_silent_worker_is_cut_off_though_its_connection_stands(void **
     peer_close(other.peer);
 }
 
+static int n_lost_sight;
+
+static void count_lost_sight(struct server *sv)
+{
+    (void)sv;
+    n_lost_sight++;
+}
+
+static void test_a_connected_worker_that_is_silent_is_told_once(void **state)
+{
+    enum { LEASE_MS = 600000 };
+    struct scene *s = *state;
+    struct server *sv = &s->f->sv;
+    struct conn *c = s->w.peer->conn;
+    struct msg_alive alive = { true };
+    int64_t until_ms = units_monotonic_ms() + FIXTURE_WAIT_MS;
+
+    tell(&s->w, s->w.hand, EV_RUN);
+    assert_false(lease_is_silent(sv, c));
+    leases_destroy(sv->leases);
+    sv->leases = leases_create(sv, count_lost_sight);
+    sv->conf.lease_ms = 10; /* it is looked at soon */
+    lease_begin(sv, c->worker);
+    sv->conf.lease_ms = LEASE_MS;
+    c->heard_ms -= (uint64_t)proto_silent_after_ms(LEASE_MS);
+    assert_true(lease_is_silent(sv, c));
+    for (n_lost_sight = 0; n_lost_sight == 0; fixture_turn(s->f))
+        assert_true(units_monotonic_ms() < until_ms);
+    assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_RUNNING);
+    peer_ask(s->w.peer, MSG_ALIVE, &alive, NULL);
+    assert_false(lease_is_silent(sv, c));
+    fixture_settle(s->f);
+    assert_int_equal(n_lost_sight, 1);
+}
+
 static void test_a_worker_that_was_heard_within_its_lease_keeps_its_jobs(void **state)
 {
     struct scene *s = *state;
@@ -1074,6 +1109,7 @@ int main(void)
         TEST(test_a_withdrawal_that_crosses_a_retry_ends_well),
         TEST(test_a_silent_workers_jobs_are_given_out_again_after_the_lease),
         TEST(test_a_silent_worker_is_cut_off_though_its_connection_stands),
+        TEST(test_a_connected_worker_that_is_silent_is_told_once),
         TEST(test_a_worker_that_was_heard_within_its_lease_keeps_its_jobs),
         TEST(test_small_differences_of_clocks_are_left_alone),
         TEST(test_times_of_a_worker_whose_clock_is_behind_are_the_servers),
