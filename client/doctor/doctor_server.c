@@ -246,8 +246,34 @@ void check_identity(struct doctor *d)
 
 /* ---- workers ---- */
 
-/* Adds a finding with the names of the page's nodes in that state; returns their number. */
-static size_t say_nodes(struct doctor *d, const struct list *page, const char *state,
+static bool is_in_state(const struct node_info *node, const char *state)
+{
+    return node->state != NULL && strcmp(node->state, state) == 0;
+}
+
+static bool is_up(const struct node_info *node)
+{
+    return is_in_state(node, "up");
+}
+
+static bool is_drained(const struct node_info *node)
+{
+    return is_in_state(node, "drained");
+}
+
+static bool is_lost(const struct node_info *node)
+{
+    return is_in_state(node, "lost");
+}
+
+static bool is_up_without_groups(const struct node_info *node)
+{
+    return is_up(node) && node->lacks_groups;
+}
+
+/* Adds a finding with the names of those nodes of the page; returns their number. */
+static size_t say_nodes(struct doctor *d, const struct list *page,
+                        bool (*is_one)(const struct node_info *node), const char *words,
                         enum verdict_of_check verdict, const char *advice)
 {
     const struct node_info *nodes = page->items;
@@ -255,13 +281,13 @@ static size_t say_nodes(struct doctor *d, const struct list *page, const char *s
     size_t n = 0;
 
     for (size_t i = 0; i < page->n; i++)
-        if (nodes[i].state != NULL && strcmp(nodes[i].state, state) == 0 && ++n <= NAMES_SHOWN_MAX)
+        if (is_one(&nodes[i]) && ++n <= NAMES_SHOWN_MAX)
             buf_printf(&names, "%s%s", n > 1 ? ", " : "", nodes[i].node);
     if (n > NAMES_SHOWN_MAX)
         buf_printf(&names, " and %zu more", n - NAMES_SHOWN_MAX);
     if (n > 0)
         doctor_say(d, verdict, advice, "%s%zu %s: %s", d->has_all_nodes ? "" : "at least ", n,
-                   state, buf_text(&names));
+                   words, buf_text(&names));
     buf_free(&names);
     return n;
 }
@@ -284,13 +310,13 @@ void check_workers(struct doctor *d)
         const struct node_info *node = (const struct node_info *)page.nodes.items + i;
         bool is_local = node->kind != NULL && strcmp(node->kind, node_kind_names[NODE_LOCAL]) == 0;
 
-        if (node->state == NULL || strcmp(node->state, "up") != 0)
+        if (!is_up(node))
             continue;
         d->n_gpus += node->gpus;
         d->n_local_gpus += is_local ? node->gpus : 0;
         d->n_local_workers += is_local;
     }
-    if (say_nodes(d, &page.nodes, "up", CHECK_OK, NULL) > 0)
+    if (say_nodes(d, &page.nodes, is_up, "up", CHECK_OK, NULL) > 0)
         ;
     else if (!d->has_all_nodes)
         doctor_say(d, CHECK_NOTE, NULL, "none of the first %zu is up", page.nodes.n);
@@ -299,9 +325,13 @@ void check_workers(struct doctor *d)
                    d->choice.embedded ? "`ludwig up --local` starts one here"
                                       : "start ludwig-worker on a node",
                    "none is up, so that jobs wait");
-    say_nodes(d, &page.nodes, "drained", CHECK_NOTE, "`ludwig undrain NODE` gives it jobs again");
-    say_nodes(d, &page.nodes, "lost", CHECK_NOTE,
+    say_nodes(d, &page.nodes, is_drained, "drained", CHECK_NOTE,
+              "`ludwig undrain NODE` gives it jobs again");
+    say_nodes(d, &page.nodes, is_lost, "lost", CHECK_NOTE,
               "see whether the machine and its ludwig-worker run");
+    say_nodes(d, &page.nodes, is_up_without_groups,
+              "without control groups, where a process that a job hides may go on after its end",
+              CHECK_NOTE, "let systemd start ludwig-worker, with Delegate=yes");
 }
 
 void check_gpus(struct doctor *d)

@@ -147,6 +147,7 @@ static const struct field node_info_fields[] = {
     FIELD(struct node_info, held, FIELD_INT, 0, COUNT_MAX),
     FIELD_OF(struct node_info, holds, FIELD_LIST, 0, HOLDS_MAX, &held_tree_schema),
     FIELD(struct node_info, refused, FIELD_STR, 0, ERR_TEXT_BYTES),
+    FIELD(struct node_info, lacks_groups, FIELD_BOOL, 0, 0),
 };
 PART(node_info);
 
@@ -568,6 +569,7 @@ static const struct field register_fields[] = {
     FIELD(struct msg_register, gpu_models, FIELD_STRS, 0, GPU_MODELS_MAX),
     FIELD(struct msg_register, memory_bytes, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct msg_register, own_jobs_only, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_register, lacks_groups, FIELD_BOOL, 0, 0),
     FIELD_OF(struct msg_register, attempts, FIELD_LIST, 0, 100000, &held_schema),
     FIELD_OF(struct msg_register, refused, FIELD_LIST, 0, REFUSED_MAX, &refusal_schema),
     FIELD(struct msg_register, said_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),

@@ -470,6 +470,7 @@ struct node_info {
     struct list holds;  /* struct held_tree: the largest of these */
     /* Why none of the asker's jobs can start there for now, of admins anybody's; NULL: they can. */
     const char *refused;
+    bool lacks_groups;  /* as its worker said when it registered */
 };
 
 struct msg_get_nodes {
@@ -618,6 +619,7 @@ struct msg_register {
     struct list gpu_models; /* const char *: of each GPU, "" where it is not known */
     int64_t memory_bytes;
     bool own_jobs_only; /* without a mounted share, the worker publishes only as its own account */
+    bool lacks_groups;  /* nothing ends for certain what a job leaves behind: no control groups */
     struct list attempts; /* struct held: all that the worker holds */
     struct list refused;  /* struct refusal */
     int64_t said_at;      /* now by the worker's clock, by which its other times are given */

@@ -53,6 +53,7 @@ struct conn {
     int64_t worker;           /* its row in the table of workers, 0: none registered */
     int64_t registering;      /* the worker that it becomes with the turn's commit */
     bool own_jobs_only;       /* the worker cannot publish others' */
+    bool lacks_groups;        /* the worker can make no control groups for jobs */
     bool is_retiring;         /* the worker gets no more jobs, */
     bool gives_back;          /* and the jobs that it has are ended */
     int64_t pilot;            /* row of the pilot that it is; 0: none */

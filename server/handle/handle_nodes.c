@@ -89,6 +89,7 @@ static int node_row(struct server *sv, struct stmt *s, const struct conn *asker,
     info->memory = stmt_int(s, 6);
     info->user = stmt_copy(s, 7, a);
     if (c != NULL) {
+        info->lacks_groups = c->lacks_groups;
         info->gpu_models = c->gpu_models;
         info->held = (int64_t)c->holdings.n;
         info->holds = cached_trees_list(&c->holdings, HELD_SHOWN, a, &info->held_bytes);

@@ -297,6 +297,7 @@ static void take_over(struct server *sv, void *context)
         return;
     }
     c->own_jobs_only = said->own_jobs_only;
+    c->lacks_groups = said->lacks_groups;
     conn_keep_claims(c, said);
     log_event(LOG_INFO, "register", "worker", "%lld", (long long)n->worker, "node", "%s",
               said->node, "user", "%s", c->user, "cpus_milli", "%lld", (long long)said->cpus_milli,

@@ -46,6 +46,11 @@ running() {
     said version ok "$(cat "$TEST_ROOT/VERSION")"
     said identity ok "$(id -un)"
     said workers ok '1 up'
+    if grep -q no-control-group "$XDG_STATE_HOME/ludwig/worker.log"; then
+        said workers note '1 without control groups, where a process that a job hides may go on'
+    else
+        not said workers note 'without control groups'
+    fi
     said share ok "$SHARE"
     said projects ok "$SHARE/mine is yours"
     said clock ok agree

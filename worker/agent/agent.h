@@ -67,8 +67,9 @@ struct agent {
     struct child_question share_question; /* whether ludwigd's share is mounted here */
     char *told_user, *told_server, *told_share, *told_projects; /* by the last welcome */
 
-    bool changes_uid; /* each job runs as its owner */
-    bool is_in_slurm; /* a pilot, or a worker that a user started inside a Slurm job */
+    bool changes_uid;  /* each job runs as its owner */
+    bool is_in_slurm;  /* a pilot, or a worker that a user started inside a Slurm job */
+    bool lacks_groups; /* a fact: it can make no control groups for jobs, and is not in Slurm */
     bool gpus_can_be_asked;
     bool gpus_are_wanted;   /* they are asked for again as soon as the last child is gone */
     bool is_registry_stuck; /* the registry cannot be written: nothing is sent meanwhile */

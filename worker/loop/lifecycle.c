@@ -198,7 +198,8 @@ static int agent_start(struct agent *ag, const struct options *o, struct err *e)
     log_event(LOG_INFO, "start", "version", "%s", LUDWIG_VERSION, "server", "%s",
               ag->conf.server.text, "scratch", "%s", ag->folders.pattern, "runtime", "%s",
               ag->folders.runtime, NULL);
-    if (!job_cgroup_is_possible())
+    ag->lacks_groups = !ag->is_in_slurm && !job_cgroup_is_possible();
+    if (ag->lacks_groups)
         log_event(LOG_INFO, "no-control-group", "means", "%s",
                   "what a job hides from its runner is found by its ancestors and its environment "
                   "only, and not always",

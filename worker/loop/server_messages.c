@@ -339,6 +339,7 @@ void server_messages_register(struct agent *ag)
     m.gpus = is_closed ? 0 : (int64_t)slots_gpus_offered(ag->slots);
     m.memory_bytes = ag->node.memory_bytes;
     m.own_jobs_only = !share_is_mounted(ag->share);
+    m.lacks_groups = ag->lacks_groups;
     m.attempts = (struct list){ held, n_held };
     m.refused = (struct list){ refused, n_refused };
     m.said_at = units_now_ms();
