@@ -29,7 +29,7 @@ static int connect_to(const struct endpoint *to, struct far_end *far, struct err
     static const struct mux_options options; /* without prompts, as there is no terminal */
 
     if (to->kind == ENDPOINT_UNIX) {
-        far->fd = unixsocket_connect(to->path, e);
+        far->fd = unixsocket_connect_server(to, true, e);
         return far->fd < 0 ? -1 : 0;
     }
     far->mux = mux_start(to, &options, e);
@@ -39,11 +39,14 @@ static int connect_to(const struct endpoint *to, struct far_end *far, struct err
 }
 
 /* Connects to the user's own server, or else the machine's. */
-static int connect_found(struct cli *cli, struct far_end *far, struct err *e)
+static int connect_found(struct cli *cli, const struct conf *c, struct far_end *far, struct err *e)
 {
+    const struct endpoint machine = { .kind = ENDPOINT_UNIX,
+                                      .path = MACHINE_SOCKET,
+                                      .server_uid = c->server_uid };
     char *state = conf_state_dir();
     struct endpoint to = { 0 };
-    struct err why = { 0 };
+    struct err why = { 0 }, denied = { 0 };
     int result = address_read(state, &to, cli->arena, &why);
 
     free(state);
@@ -51,9 +54,11 @@ static int connect_found(struct cli *cli, struct far_end *far, struct err *e)
         result = connect_to(&to, far, &why);
     if (result == 0)
         return 0;
-    far->fd = unixsocket_connect(MACHINE_SOCKET, NULL);
+    far->fd = unixsocket_connect_server(&machine, true, &denied);
     if (far->fd >= 0)
         return 0;
+    if (denied.kind == ERR_DENIED)
+        return err_set(e, denied.kind, "%s", denied.text);
     if (why.kind == ERR_NOT_FOUND || to.kind == ENDPOINT_UNIX)
         return err_set(e, ERR_UNREACHABLE,
                        "no server of yours is running on this machine, and none is at %s (is "
@@ -109,17 +114,15 @@ static int run_bridge(struct cli *cli, struct err *e)
         return o->no_sftp
                    ? err_set(e, ERR_DENIED, "this key is for messages to ludwigd, not for files")
                    : sftp_server_exec_become(e);
-    if (cli->args.n > 0)
-        result =
-            endpoint_parse(&choice.endpoint,
-                           arena_printf(cli->arena, "unix:%s", cli->args.words[0]), cli->arena, e);
-    else if (conf_read(&c, cli->arena, e) < 0)
+    if (conf_read(&c, cli->arena, e) < 0)
         return -1;
-    else
-        result = server_choice_make(&choice, cli->server, &c, cli->arena, e);
+    result = server_choice_make(
+        &choice,
+        cli->args.n > 0 ? arena_printf(cli->arena, "unix:%s", cli->args.words[0]) : cli->server, &c,
+        cli->arena, e);
     if (result == 0)
-        result =
-            choice.embedded ? connect_found(cli, &far, e) : connect_to(&choice.endpoint, &far, e);
+        result = choice.embedded ? connect_found(cli, &c, &far, e)
+                                 : connect_to(&choice.endpoint, &far, e);
     (void)signal(SIGPIPE, SIG_IGN);
     if (result == 0)
         result = greet(&first, e);

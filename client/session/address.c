@@ -65,7 +65,7 @@ static char *socket_in(const char *dir, const char *name, struct err *e)
 {
     char *path;
 
-    if (make_private(dir, e) < 0)
+    if (make_private(dir, e) < 0 || unixsocket_check_folder(dir, 0, e) < 0)
         return NULL;
     path = path_join(dir, name);
     if (strlen(path) < SOCKET_PATH_MAX)

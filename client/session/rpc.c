@@ -16,7 +16,8 @@ enum { FIRST_PAUSE_MS = 20, LONGEST_PAUSE_MS = 1000 };
 
 bool rpc_is_answered(const char *socket_path)
 {
-    int fd = unixsocket_connect(socket_path, NULL);
+    const struct endpoint to = { .kind = ENDPOINT_UNIX, .path = socket_path };
+    int fd = unixsocket_connect_server(&to, true, NULL);
 
     if (fd < 0)
         return false;
@@ -55,7 +56,7 @@ static int wait_for_ssh(struct rpc *r, struct err *e)
 static int connect_to(struct rpc *r, bool with_sftp, struct err *e)
 {
     if (r->to.kind != ENDPOINT_SSH)
-        return unixsocket_connect(r->to.path, e);
+        return unixsocket_connect_server(&r->to, true, e);
     if (r->mux != NULL && !mux_is_alive(r->mux))
         drop_ssh(r);
     if (wait_for_ssh(r, e) < 0)

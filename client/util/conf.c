@@ -7,6 +7,7 @@
 
 #include "client/util/conf.h"
 #include "common/proto/unixsocket.h"
+#include "common/base/account.h"
 #include "common/base/path.h"
 #include "common/proto/envvars.h"
 
@@ -29,6 +30,18 @@ static int read_folder(struct yaml_keys_reader *r, const struct key *key,
     return 0;
 }
 
+static int read_account(struct yaml_keys_reader *r, const struct key *key,
+                        const struct yaml_node *node, void *to)
+{
+    struct err e = { 0 };
+
+    if (node->type == VALUE_LIST || node->type == VALUE_MAP || node->text == NULL)
+        return yaml_keys_error(r, node, "%s: expected the name of an account", key->name);
+    if (account_uid(node->text, to, &e) < 0)
+        return yaml_keys_error(r, node, "%s: %s", key->name, e.text);
+    return 0;
+}
+
 static int read_map(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                     void *to)
 {
@@ -45,6 +58,11 @@ const struct key conf_keys[] = {
       .offset = AT(server),
       .help =
           "address of the server, unix:/path/server.sock or ssh://host; default: one of your own" },
+    { .name = "server_user",
+      .type = KEY_CUSTOM,
+      .offset = AT(server_uid),
+      .read = read_account,
+      .help = "the account that ludwigd runs as on this machine if that is neither root nor you" },
     { .name = "share",
       .type = KEY_CUSTOM,
       .offset = AT(share),
@@ -173,6 +191,7 @@ int server_choice_make(struct server_choice *choice, const char *option, const s
     *choice = (struct server_choice){ .from = places[i].from };
     address = places[i].address;
     result = endpoint_parse(to, address, a, e);
+    to->server_uid = c->server_uid;
     if (result == 0 && to->kind == ENDPOINT_UNIX && strlen(to->path) > unixsocket_path_max())
         result = err_set(e, ERR_USAGE, "%s: the path of a socket has at most %zu bytes", address,
                          unixsocket_path_max());

@@ -14,6 +14,7 @@
 
 struct conf {
     const char *server;       /* address, or NULL */
+    uid_t server_uid;         /* whose server is believed besides root's and our own; 0: nobody's */
     const char *share;        /* path of the shared drive on this machine, or NULL */
     const char *user;         /* label of a person of a shared account, or NULL */
     const char *scratch;      /* of the worker on this machine, or NULL */

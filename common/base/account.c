@@ -84,6 +84,32 @@ void account_free(struct account *a)
     *a = (struct account){ .name = NULL };
 }
 
+int account_uid(const char *name, uid_t *uid, struct err *e)
+{
+    const struct passwd *p;
+    char *end;
+    unsigned long long number;
+
+    if (name[0] == '#' && name[1] >= '0' && name[1] <= '9') {
+        errno = 0;
+        number = strtoull(name + 1, &end, 10);
+        if (errno != 0 || *end != '\0' || number >= (uid_t)-1)
+            return err_set(e, ERR_NOT_FOUND, "'%s' is no uid", name);
+        *uid = (uid_t)number;
+        return 0;
+    }
+    errno = 0;
+    p = getpwnam(name);
+    /* Some databases answer "not found" with one of these numbers, see getpwnam(3). */
+    if (p == NULL && errno != 0 && errno != ENOENT && errno != ESRCH && errno != EBADF &&
+        errno != EPERM)
+        return err_sys(e, "look for user %s", name);
+    if (p == NULL)
+        return err_set(e, ERR_NOT_FOUND, "there is no user %s on this machine", name);
+    *uid = p->pw_uid;
+    return 0;
+}
+
 bool account_is_own_name(const char *name)
 {
     const struct passwd *p = getpwuid(geteuid());

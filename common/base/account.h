@@ -29,6 +29,10 @@ struct account {
 int account_find(const char *name, int64_t min_uid, struct account *a, struct err *e);
 void account_free(struct account *a);
 
+/* The uid of the account, or of "#1234", which an account without a name is called.  May wait for
+ * the user database.  ERR_NOT_FOUND: no account has this name. */
+int account_uid(const char *name, uid_t *uid, struct err *e);
+
 /* Whether the name is that of this process's own account, here or for ludwigd ("#1234"). */
 bool account_is_own_name(const char *name);
 

@@ -14,6 +14,7 @@ enum {
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS  "0123456789"
 #define KEYS    "?keys="
+#define BOOT    "?boot="
 
 static const char user_chars[] = LETTERS DIGITS "._+@\\-";
 static const char host_chars[] = LETTERS DIGITS "._-";
@@ -51,6 +52,20 @@ static int parse_path(struct endpoint *ep, enum endpoint_kind kind, const char *
     ep->kind = kind;
     ep->path = arena_strdup(a, path);
     return 0;
+}
+
+/* rest: "/path/server.sock?boot=ID" */
+static int parse_unix(struct endpoint *ep, const char *text, struct arena *a, struct err *e)
+{
+    char *rest = arena_strdup(a, text), *query = strstr(rest, BOOT);
+
+    if (query != NULL) {
+        *query = '\0';
+        ep->host = query + strlen(BOOT);
+        if (!consists_of(ep->host, host_chars) || strlen(ep->host) > HOST_MAX_BYTES)
+            return err_set(e, ERR_USAGE, "'%s': '%s' is no boot id", ep->text, ep->host);
+    }
+    return parse_path(ep, ENDPOINT_UNIX, rest, a, e);
 }
 
 static int parse_port(struct endpoint *ep, const char *digits, struct err *e)
@@ -144,7 +159,7 @@ int endpoint_parse(struct endpoint *ep, const char *text, struct arena *a, struc
 
     *ep = (struct endpoint){ .text = arena_strdup(a, text) };
     if (path != NULL)
-        return parse_path(ep, ENDPOINT_UNIX, path, a, e);
+        return parse_unix(ep, path, a, e);
     if (rest != NULL)
         return parse_ssh(ep, rest, a, e);
     if (share != NULL)

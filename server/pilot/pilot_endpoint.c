@@ -13,6 +13,7 @@
 #include "common/base/log.h"
 #include "common/base/units.h"
 #include "common/proto/endpoint.h"
+#include "common/proto/unixsocket.h"
 #include "server/base/conf.h"
 #include "server/inbox/inbox.h"
 #include "server/pilot/pilotkey.h"
@@ -159,26 +160,41 @@ static void add_endpoint(struct buf *out, const char *scheme, const char *text)
         buf_printf(out, "%s%s%s", out->n > 0 ? "," : "", scheme, text);
 }
 
-static void add_all(struct buf *out, const char *scheme, const struct list *texts)
+/* A socket is this machine's: on another one, where anybody may have put something under its path,
+ * a pilot does not try it. */
+static void add_socket(struct buf *out, const char *address, struct arena *a)
 {
-    const char *const *items = texts->items;
+    char *here = unixsocket_machine();
+    const char *text = arena_printf(a, "%s?boot=%s", address, here);
+    struct endpoint parsed;
 
-    for (size_t i = 0; i < texts->n; i++)
-        if (strcmp(scheme, "unix:") != 0 || !conf_is_pattern(items[i]))
-            add_endpoint(out, scheme, items[i]);
+    free(here);
+    if (endpoint_parse(&parsed, text, a, NULL) == 0)
+        add_endpoint(out, "", text);
 }
 
 const char *reach_endpoints(const struct pilots *p, uid_t uid, struct arena *a)
 {
     const struct conf *conf = &p->sv->conf;
     const struct pilot_key *key = find_key(p, uid);
+    const char *const *named = conf->slurm.endpoints.items;
+    const char *const *sockets = conf->sockets.items;
     struct buf out = { 0 };
     const char *copy;
 
-    if (conf->slurm.endpoints.n > 0) {
-        add_all(&out, "", &conf->slurm.endpoints);
-    } else {
-        add_all(&out, "unix:", &conf->sockets);
+    for (size_t i = 0; i < conf->slurm.endpoints.n; i++) {
+        struct endpoint parsed;
+
+        if (endpoint_parse(&parsed, named[i], a, NULL) == 0 && parsed.kind == ENDPOINT_UNIX &&
+            parsed.host == NULL)
+            add_socket(&out, named[i], a);
+        else
+            add_endpoint(&out, "", named[i]);
+    }
+    if (conf->slurm.endpoints.n == 0) {
+        for (size_t i = 0; i < conf->sockets.n; i++)
+            if (!conf_is_pattern(sockets[i]))
+                add_socket(&out, arena_printf(a, "unix:%s", sockets[i]), a);
         add_endpoint(&out, "", key != NULL ? key->endpoints : "");
         if (inbox_kind(p->sv->inbox) != INBOX_NONE)
             add_endpoint(&out, "share:", conf->share);

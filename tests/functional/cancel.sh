@@ -184,6 +184,8 @@ admins() {
     as_user sh -c 'cd && ludwig submit theirs.yaml'
     LUDWIG_SERVER=$(grep '^unix:' "$TEST_TMP/user/.local/state/ludwig/address")
     export LUDWIG_SERVER
+    not ludwig status
+    configure "server_user: '#$uid'"
     [ "$(ludwig status --quiet)" = 1 ]
     [ -z "$(ludwig status --quiet --mine)" ]
     [ "$(ludwig status --quiet --user "#$uid")" = 1 ]

@@ -328,10 +328,10 @@ wrong() {
 it 'what cannot be is said' wrong
 
 open_folder() {
-    chmod 0777 "$home/.local"
+    chmod 1777 "$home/.local"
     not there ludwig up --sshd 2>err
     cat err
-    grep 'sshd would accept no key, as others may write into /home/lab1/.local (mode 0777)' err
+    grep 'sshd would accept no key, as others may write into /home/lab1/.local (mode 1777)' err
     chmod 0700 "$home/.local"
     # It had not listened: nobody was answered by one that does not stay.
     awk '/ start /{ listens = 0 } / listen /{ listens = 1 } /^ludwigd: sshd would accept no key/{ n++; bad += listens } END { exit n == 0 || bad }' \

@@ -206,7 +206,8 @@ service_needs() {
 }
 it 'a service user says what it lacks on the share' service_needs
 
-on fileserver sh -c 'chown ludwig: /srv/research_data/.ludwig; mkdir /srv/research_data/lab'
+on fileserver sh -c 'chown ludwig: /srv/research_data/.ludwig; mkdir /srv/research_data/lab
+    for user in lab1 lab2; do echo "server_user: ludwig" >>/home/$user/.config/ludwig/config.yaml; done'
 ludwigd_as ludwig
 
 client_makes() {

@@ -483,7 +483,14 @@ service_user() {
         'sockets: [/srv/research_data/.ludwig/server.sock]' 'worker_users: [root]' |
         write_on fileserver /etc/ludwig/ludwigd.yaml
     service fileserver ludwigd_as_ludwig as ludwig ludwigd --config /etc/ludwig/ludwigd.yaml
+    # Nobody believes another account's server that no configuration names.
+    wait_until 10 on fileserver test -S /srv/research_data/.ludwig/server.sock
+    for user in lab1 lab2; do
+        not as $user ludwig status
+        on fileserver sh -c "echo 'server_user: ludwig' >>/home/$user/.config/ludwig/config.yaml"
+    done
     wait_until 10 as lab1 ludwig status >/dev/null 2>&1
+    worker_conf 'scratch: /processing/{user}' 'server_user: ludwig'
     start_worker
     for user in lab1 lab2; do
         script $user 'id -u' 'touch $LUDWIG_SAVE_PATH/out'

@@ -9,6 +9,7 @@
 
 #include "common/base/log.h"
 #include "common/connect/mux.h"
+#include "common/proto/unixsocket.h"
 #include "worker/base/child_start.h"
 #include "worker/node/unix_socket.h"
 
@@ -331,7 +332,7 @@ void server_link_start(struct server_link *l)
         drop_session(l);
     l->is_connecting = true;
     if (is_local(l)) {
-        int fd = unix_socket_connect(server_link_server(l)->path, &e);
+        int fd = unixsocket_connect_server(server_link_server(l), false, &e);
 
         take_connection(l, fd, WAY_UNIX, &e);
     } else if ((l->session == NULL && start_session(l, &e) < 0) ||

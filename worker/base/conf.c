@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/account.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
 #include "common/base/units.h"
@@ -25,6 +26,16 @@ static int read_server(struct yaml_keys_reader *r, const struct key *key,
     struct err e = { 0 };
 
     if (endpoint_parse(to, text_of(node), r->arena, &e) < 0)
+        return yaml_keys_error(r, node, "%s: %s", key->name, e.text);
+    return 0;
+}
+
+static int read_server_user(struct yaml_keys_reader *r, const struct key *key,
+                            const struct yaml_node *node, void *to)
+{
+    struct err e = { 0 };
+
+    if (account_uid(text_of(node), to, &e) < 0)
         return yaml_keys_error(r, node, "%s: %s", key->name, e.text);
     return 0;
 }
@@ -111,6 +122,11 @@ static const struct key resource_keys[] = {
 
 const struct key conf_keys[] = {
     ROW(server, read_server, "address of ludwigd: unix:/path/server.sock or ssh://host"),
+    { .name = "server_user",
+      .type = KEY_CUSTOM,
+      .read = read_server_user,
+      .offset = offsetof(struct conf, server_uid),
+      .help = "the account that ludwigd runs as on this machine if that is neither root nor ours" },
     ROW(share, read_path, "where the shared drive is mounted here; default: as ludwigd says"),
     ROW(scratch, read_path, "local folder for jobs and the cache; {user} is replaced"),
     ROW(name, read_name, "name of this node; default: the host's"),
@@ -194,6 +210,8 @@ int conf_parse(const char *name, const char *text, size_t n, const char *servers
         c->servers = arena_alloc(c->arena, sizeof *c->servers);
         c->servers[c->n_servers++] = c->server;
     }
+    for (size_t i = 0; i < c->n_servers; i++)
+        c->servers[i].server_uid = c->server_uid;
     return 0;
 fail:
     conf_free(c);

@@ -20,6 +20,7 @@ struct conf_resources {
 struct conf {
     struct arena *arena;
     struct endpoint server;   /* the one of servers that is in use */
+    uid_t server_uid;         /* whose server is believed besides root's and our own; 0: nobody's */
     struct endpoint *servers; /* to be tried in this order */
     size_t n_servers;
     const char *share;          /* its mount here; NULL: where ludwigd says */

@@ -5,14 +5,12 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "common/base/io.h"
-#include "common/base/path.h"
 
 /* Makes a socket and its address, by the descriptor, so that the folder's path may be long. */
 static int make_at(int dir_fd, const char *name, struct sockaddr_un *address, struct err *e)
@@ -62,22 +60,6 @@ int unix_socket_connect_at(int dir_fd, const char *name, struct err *e)
         close(fd);
         return -1;
     }
-    return fd;
-}
-
-int unix_socket_connect(const char *path, struct err *e)
-{
-    char *folder = path_dirname(path);
-    int dir_fd = io_open_dir(folder, e);
-    int fd = -1;
-
-    if (dir_fd >= 0) {
-        fd = unix_socket_connect_at(dir_fd, path_basename(path), e);
-        close(dir_fd);
-    }
-    if (fd < 0 && e != NULL)
-        e->kind = ERR_UNREACHABLE;
-    free(folder);
     return fd;
 }
 

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unix_socket.h - unix sockets whose paths may be longer than the 107 bytes an address holds
+ * unix_socket.h - unix sockets of the worker and its children, below folders with paths of any length
  */
 #ifndef LUDWIG_WORKER_NODE_UNIX_SOCKET_H
 #define LUDWIG_WORKER_NODE_UNIX_SOCKET_H
 
 #include "common/base/err.h"
 
-/* A connected descriptor, or -1 with ERR_UNREACHABLE.  Never waits. */
-int unix_socket_connect(const char *path, struct err *e);
-/* name in the folder dir_fd */
+/* A descriptor connected to name in the folder dir_fd, or -1 with ERR_UNREACHABLE.  Never waits. */
 int unix_socket_connect_at(int dir_fd, const char *name, struct err *e);
 /* Listens under this name in the folder dir_fd, instead of what lies there; close-on-exec, does not
  * block. */

@@ -42,6 +42,7 @@ static void addresses_are_taken_apart(void **state)
         { "ssh://me@[fe80::1%eth0]:22/s", ENDPOINT_SSH, "me", "fe80::1%eth0", 22, "/s", NULL },
         { "ssh://me@h:22?keys=/a/b@c", ENDPOINT_SSH, "me", "h", 22, NULL, "/a/b@c" },
         { "ssh://h/s?keys=/a", ENDPOINT_SSH, NULL, "h", 0, "/s", "/a" },
+        { "unix:/r/s?boot=a.example", ENDPOINT_UNIX, NULL, "a.example", 0, "/r/s", NULL },
         { "unix:/s?keys=/a", ENDPOINT_UNIX, NULL, NULL, 0, "/s?keys=/a", NULL },
         { "share:/srv/my data", ENDPOINT_SHARE, NULL, NULL, 0, "/srv/my data", NULL },
     };
@@ -77,6 +78,9 @@ static void a_wrong_address_says_what_is_wrong_with_it(void **state)
         { "ssh:host", "is no address of a server" },
         { "unix:", "an absolute path is expected" },
         { "unix:server.sock", "an absolute path is expected" },
+        { "unix:?boot=h", "an absolute path is expected" },
+        { "unix:/s?boot=", "'' is no boot id" },
+        { "unix:/s?boot=a/b", "'a/b' is no boot id" },
         { "unix:/a\nb", "an absolute path is expected" },
         { "share:srv", "an absolute path is expected, as in share:/srv/data" },
         { "ssh://h?keys=", "behind ?keys= an absolute path is expected" },

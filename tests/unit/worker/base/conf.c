@@ -25,6 +25,7 @@ static int parse(const char *text, struct conf *c, struct err *e)
 static void every_key_is_read(void **state)
 {
     static const char text[] = "server: unix:/run/ludwig/server.sock\n"
+                               "server_user: '#1234'\n"
                                "share: /media/research\n"
                                "scratch: /processing/{user}\n"
                                "cache_size: 200GiB\n"
@@ -38,6 +39,7 @@ static void every_key_is_read(void **state)
     (void)state;
     assert_int_equal(parse(text, &c, &e), 0);
     assert_string_equal(c.server.path, "/run/ludwig/server.sock");
+    assert_int_equal(c.servers[0].server_uid, 1234);
     assert_string_equal(c.share, "/media/research");
     assert_string_equal(c.scratch, "/processing/{user}");
     assert_int_equal(c.settings.cache_size_bytes, 200LL << 30);
