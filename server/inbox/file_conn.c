@@ -271,6 +271,16 @@ size_t file_conn_waiting_bytes(const struct file_conn *c)
 
 /* ---- a visit ---- */
 
+/* Whether the first of the requests that are held is to be replied to. */
+static bool has_to_reply(const struct file_conn *c)
+{
+    int64_t n_held = c->n_read - c->n_replied;
+
+    return n_held > 0 && !c->has_last &&
+           (c->down.n > 0 || c->has_down_end || n_held == FILE_REQUEST_AHEAD ||
+            inbox_now(c->in) - c->since_ms >= FILE_REQUEST_HOLD_MS);
+}
+
 void file_conn_take(struct file_conn *c, const struct visit_conn *got)
 {
     if (c->over_ms != 0)
@@ -288,7 +298,7 @@ void file_conn_take(struct file_conn *c, const struct visit_conn *got)
     }
     pass_on(c);
     wait_for_events(c);
-    if (c->n_read - c->n_replied == FILE_REQUEST_AHEAD)
+    if (has_to_reply(c)) /* the dispatcher may have said something before the request came */
         inbox_queue(c->box);
 }
 
@@ -342,11 +352,7 @@ void file_conn_prepare(struct file_conn *c, struct visit *v)
         else if (c->over_ms <= inbox_now(c->in) || c->box->n_over > INBOX_OVER_MAX)
             add_burial(c, v);
     } else {
-        int64_t n_held;
-
-        while ((n_held = c->n_read - c->n_replied) > 0 && !c->has_last &&
-               (c->down.n > 0 || c->has_down_end || n_held == FILE_REQUEST_AHEAD ||
-                inbox_now(c->in) - c->since_ms >= FILE_REQUEST_HOLD_MS))
+        while (has_to_reply(c))
             add_reply(c, v);
         for (; c->n_dropped + FILE_REQUEST_AHEAD < c->n_read; c->n_dropped++)
             file_request_reply_name(visit_add_out_drop(v), c->box->uid, &c->token, c->n_dropped);

@@ -139,7 +139,7 @@ why_again() { # SWEEP
     grep -iE 'not responding|down' "$SLURM/log/slurmctld.log" | tail -n 10
 }
 
-# A ludwigd with a lease of its own, which says when it has asked for its pilots.
+# A ludwigd with a lease and a share of its own, which says when it has asked for its pilots.
 cat >"$TEST_TMP/bin/squeue" <<END
 #!/bin/bash
 "$(command -v squeue)" "\$@"
@@ -150,6 +150,7 @@ END
 chmod +x "$TEST_TMP/bin/squeue"
 
 own() { # LEASE
+    SHARE=$TEST_TMP/share
     mkdir -p "$SHARE"
     mkdir -p -m 0700 "$TEST_TMP/own"
     printf '%s\n' "share: $SHARE" "state: $TEST_TMP/own" "sockets: [$TEST_TMP/own.sock]" "lease: $1" \

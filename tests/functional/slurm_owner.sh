@@ -6,8 +6,9 @@ slurm_possible || { skip 'what is done to pilots' "$slurm_lacks" && done_testing
 slurm_up
 log=$TEST_TMP/own.log
 
-# A ludwigd whose lease is soon over.
-mkdir -p "$SHARE"
+# A ludwigd whose lease is soon over, with a share of its own, as pilots find it by that.
+SHARE=$TEST_TMP/share
+mkdir "$SHARE"
 mkdir -m 0700 "$TEST_TMP/own"
 printf '%s\n' "share: $SHARE" "state: $TEST_TMP/own" "sockets: [$TEST_TMP/own.sock]" 'lease: 5s' \
     'slurm: {idle: 2s}' >"$TEST_TMP/own.yaml"
@@ -151,6 +152,7 @@ done
 forbidden() {
     local id pilot
     unset LUDWIG_SERVER
+    SHARE=$HOME/ludwig_data
     : >"$TEST_TMP/records" # the other ludwigd's sweeps have the same numbers
     configure 'slurm: {idle: 2s}'
     id=$(PATH=$TEST_TMP/forbidden:$PATH sweep forbidden '{partition: short}')

@@ -22,63 +22,62 @@ all_gone() { # FILE
 }
 # A daemon to which neither its ancestors nor its environment lead, once its runner is dead.
 hide=('hide() { env -i sh -c '\''setsid sh -c "echo \$\$ >>$1; exec sleep 600" &'\'' sh "$1"; until [ -s "$1" ]; do sleep 0.1; done; }')
+# Half a minute later than a runner that has said that the job began, one that has not is killed.
+stop='sleep 1; kill -STOP $PPID; sleep 600 & wait; sleep 600'
 log=$XDG_STATE_HOME/ludwig/worker.log
 
-# ---- time limit ----
+# ---- all of these at once, as each takes more than half a minute ----
+
+write_job "${hide[@]}" 'echo kept >"$LUDWIG_SAVE_PATH/part"' \
+    '[ "$1" != deaf ] || trap "" TERM' \
+    "[ \"\$1\" != hidden ] || hide $TEST_TMP/hidden" \
+    "$stop"
+sweep slow 'params: {how: [plain, deaf, hidden]}' 'resources: {time: 4s}' 'retry: {max: 3, on: [node-lost]}' && slow=$id
+write_job '[ "$1" != deaf ] || trap "" TERM' "$stop"
+sweep long 'params: {how: [plain, deaf]}' && long=$id
+printf '%s\n' 'project: batch' 'command: sh job.sh' 'source: job.sh' 'batch: 3' 'params: {a: [1, 2, 3]}' \
+    'resources: {time: 2s}' >batch.yaml
+batch=$(submit batch.yaml --reuse none)
+
+# One job of a batch may be cancelled, and the process goes on for the others.
+begun() {
+    wait_until 60 '[ "$(recorded "^start ")" = 6 ]'
+    ludwig cancel "$long"
+    ludwig cancel "$batch.2"
+}
+it 'jobs stop their runners' begun
 
 over_time() {
-    write_job "${hide[@]}" 'echo kept >"$LUDWIG_SAVE_PATH/part"' \
-        '[ "$1" != deaf ] || trap "" TERM' \
-        "[ \"\$1\" != hidden ] || hide $TEST_TMP/hidden" \
-        'kill -STOP $PPID; sleep 600 & wait; sleep 600'
-    sweep slow 'params: {how: [plain, deaf, hidden]}' 'resources: {time: 4s}' 'retry: {max: 3, on: [node-lost]}'
-    wait_until 30 '[ "$(recorded "^start ")" = 3 ]'
-    wait_until 60 ended "$id"
+    wait_until 60 ended "$slow"
     for n in 1 2 3; do
-        job "$id.$n" 'j["state"] == "failed" and j["cause"] == "timeout" and j["attempt"] == 1'
-        job "$id.$n" 'j["reason"]' | grep '^time limit of 4 s reached; its runner, stopped or stuck, '
-        gone "$(pid_of "$id.$n")"
+        job "$slow.$n" 'j["state"] == "failed" and j["cause"] == "timeout" and j["attempt"] == 1'
+        job "$slow.$n" 'j["reason"]' | grep '^time limit of 4 s reached; its runner, stopped or stuck, '
+        gone "$(pid_of "$slow.$n")"
         [ "$(cat "$SHARE"/slow/failed/param_00$n/*.a1/part)" = kept ]
     done
     wait_until 10 all_gone "$TEST_TMP/hidden"
-    ludwig why "$id.1" | grep 'its runner, stopped or stuck, did not end it and was killed'
+    ludwig why "$slow.1" | grep 'its runner, stopped or stuck, did not end it and was killed'
     grep -q 'runner-killed.*it did not end the job at its time limit' "$log"
-    wait_until 20 '[ -z "$(pids_of --runner)" ]'
-    nothing_left
 }
 it 'a job that stops its runner, and a deaf one, and one that hides, have a time limit' over_time
 
-# ---- cancel ----
-
 cancelled() {
-    rm -f "$TEST_TMP/records"
-    write_job '[ "$1" != deaf ] || trap "" TERM' 'kill -STOP $PPID; sleep 600 & wait; sleep 600'
-    sweep long 'params: {how: [plain, deaf]}'
-    wait_until 30 '[ "$(recorded "^start ")" = 2 ]'
-    ludwig cancel "$id"
-    wait_until 60 gone "$(pid_of "$id.1")" "$(pid_of "$id.2")"
-    wait_until 20 '[ -z "$(pids_of --runner)" ]'
-    [ "$(jobs_in cancelled "$id")" = 2 ]
-    grep -q 'runner-killed.*it did not end the job when it was told to' "$log"
-    nothing_left
+    wait_until 60 gone "$(pid_of "$long.1")" "$(pid_of "$long.2")"
+    [ "$(jobs_in cancelled "$long")" = 2 ]
+    wait_until 20 grep -q 'runner-killed.*it did not end the job when it was told to' "$log"
 }
 it 'they can be cancelled' cancelled
 
-# One job of a batch may be cancelled, and the process goes on for the others.
 of_a_batch() {
-    rm -f "$TEST_TMP/records"
-    write_job 'kill -STOP $PPID; sleep 600'
-    printf '%s\n' 'project: batch' 'command: sh job.sh' 'source: job.sh' 'batch: 3' 'params: {a: [1, 2, 3]}' \
-        'resources: {time: 2s}' >batch.yaml
-    id=$(submit batch.yaml --reuse none)
-    wait_until 30 '[ "$(recorded "^start ")" = 1 ]'
-    process=$(sed 's/.* //' "$TEST_TMP/records")
-    ludwig cancel "$id.2"
+    local process # of which $LUDWIG_JOB tells nothing
+    process=$(grep -v '^start [0-9]*[.]' "$TEST_TMP/records" | sed 's/.* //')
+    [ -n "$process" ]
     wait_until 60 gone "$process"
-    wait_until 30 job "$id.1" 'j["state"] == "failed" and j["cause"] == "timeout"'
-    job "$id.1" 'j["reason"]' | grep '^time limit of its batch reached; '
-    ludwig cancel "$id"
-    wait_until 60 ended "$id"
+    wait_until 30 job "$batch.1" 'j["state"] == "failed" and j["cause"] == "timeout"'
+    job "$batch.1" 'j["reason"]' | grep '^time limit of its batch reached; '
+    ludwig cancel "$batch"
+    wait_until 60 ended "$batch"
+    wait_until 20 '[ -z "$(pids_of --runner)" ]'
     nothing_left
 }
 it 'a batch has the time of all its jobs' of_a_batch
@@ -87,7 +86,7 @@ it 'a batch has the time of all its jobs' of_a_batch
 
 restarted() {
     rm -f "$TEST_TMP/records"
-    write_job 'kill -STOP $PPID; sleep 600'
+    write_job "$stop"
     sweep timed 'params: {how: [plain]}' 'resources: {time: 4s}' && timed=$id
     sweep before 'params: {how: [plain]}' && before=$id
     sweep after 'params: {how: [plain]}' && after=$id

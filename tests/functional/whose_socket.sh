@@ -27,9 +27,10 @@ as() { # UID COMMAND...
 cat >"$TEST_TMP/bin/listen" <<'END'
 import os, socket, sys
 s = socket.socket(socket.AF_UNIX)
-s.bind(sys.argv[1])
-os.chmod(sys.argv[1], 0o777)
+s.bind(sys.argv[1] + ".new")
+os.chmod(sys.argv[1] + ".new", 0o777)
 s.listen(8)
+os.rename(sys.argv[1] + ".new", sys.argv[1])
 while True:
     c, _ = s.accept()
     c.settimeout(0.5)
@@ -160,7 +161,7 @@ worker() {
         printf '%s\n' "server: $address" "scratch: $user_home/scratch" "state: $user_home/worker" 'kind: local' |
             as $user tee "$user_home/worker.yaml" >/dev/null
         as $user ludwig-worker --config "$user_home/worker.yaml" 2>worker.log &
-        wait_until 30 'grep -q "disconnected.*belongs to uid $other" worker.log' || cat worker.log
+        wait_until 30 'grep -q "disconnected.*belongs to uid $other" worker.log' || { cat worker.log && false; }
         kill_hard ludwig-worker
         not hears
     done

@@ -256,6 +256,35 @@ static void an_empty_request_is_held_until_the_next_one_comes(void **state)
     fixture_close(f);
 }
 
+static int say_ok(struct server *sv, int64_t conn, struct err *e)
+{
+    struct msg_ok ok = { true };
+
+    (void)e;
+    conn_send(sv, conn, MSG_OK, &ok);
+    return 0;
+}
+
+static void what_was_said_before_a_request_came_is_its_reply(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct hand h = hand_begin(f);
+    struct file_request p = request_of(&h, 1);
+    int64_t put_ms;
+
+    (void)state;
+    put_hello(&h);
+    (void)get(&h, 0);
+    turn_add_work(f->sv.turn, say_ok, conn_after(&f->sv, 0)->number);
+    serve_another(f);
+    put_ms = units_monotonic_ms();
+    put(&h, &p);
+    assert_int_equal(message_in(&h, get(&h, 1).data), MSG_OK);
+    assert_true(units_monotonic_ms() - put_ms < FILE_REQUEST_HOLD_MS / 2);
+    hand_end(&h);
+    fixture_close(f);
+}
+
 static void a_reply_is_removed_when_the_next_request_but_one_has_come(void **state)
 {
     struct fixture *f = fixture_open();
@@ -926,6 +955,7 @@ int main(void)
         cmocka_unit_test(all_users_are_listed_only_now_and_then),
         cmocka_unit_test(a_request_with_hello_is_answered),
         cmocka_unit_test(an_empty_request_is_held_until_the_next_one_comes),
+        cmocka_unit_test(what_was_said_before_a_request_came_is_its_reply),
         cmocka_unit_test(a_reply_is_removed_when_the_next_request_but_one_has_come),
         cmocka_unit_test(requests_count_in_their_order_whichever_comes_first),
         cmocka_unit_test(a_request_too_early_waits_for_its_turn),
