@@ -105,6 +105,9 @@ static void judge_failure(struct job *j)
         j->outcome.cause = CAUSE_SIGNAL;
         buf_printf(&reason, "killed by signal %d (%s)", WTERMSIG(j->status),
                    strsignal(WTERMSIG(j->status)));
+        /* A program that aborts says why; one that is killed does not. */
+        if (WTERMSIG(j->status) == SIGABRT)
+            last_error_add(&reason, j->scratch, j->hex);
     } else if (prelude_has_failed(j->scratch->run_fd, j->hex, &cause, &reason)) {
         j->outcome.cause = (int)cause;
     } else {

@@ -16,7 +16,8 @@
 enum {
     TAIL_BYTES = 16 * 1024,
     LINES_LOOKED_AT = 8,
-    LINE_MAX_BYTES = 300 /* a traceback's last line may hold a whole matrix */
+    LINES_BELOW_TRACEBACK = 40, /* what a program, or what started it, says after its traceback */
+    LINE_MAX_BYTES = 300        /* a traceback's last line may hold a whole matrix */
 };
 
 /* Where they stand in a line it tells of an error, whatever the program was written in. */
@@ -110,28 +111,86 @@ static void forget_folder(char *line, const struct scratch *s, const char *token
     free(folder);
 }
 
+/* A line of the log's end, without its newline. */
+struct tail_line {
+    const char *at;
+    size_t n;
+};
+
+/* The one after `before` (without text: the first); false: there is none. */
+static bool next_line(const struct buf *tail, struct tail_line *line)
+{
+    const char *end = (const char *)tail->bytes + tail->n, *newline;
+
+    line->at = line->at == NULL ? (const char *)tail->bytes : line->at + line->n + 1;
+    if (line->at >= end)
+        return false;
+    newline = memchr(line->at, '\n', (size_t)(end - line->at));
+    line->n = (size_t)((newline != NULL ? newline : end) - line->at);
+    return true;
+}
+
+/* "ValueError: ..." below the last of Python's tracebacks, whose lines may all begin with "[rank0]: ";
+ * NULL: there is none at the end of the log. */
+static char *below_traceback(const struct buf *tail)
+{
+    static const char header[] = "Traceback (most recent call last):";
+    size_t prefix = 0, below = 0;
+    struct tail_line line = { 0 }, found = { 0 };
+    bool is_inside = false;
+
+    while (tail->n > 0 && next_line(tail, &line)) {
+        const char *begins = memmem(line.at, line.n, header, sizeof header - 1);
+
+        if (begins != NULL) {
+            prefix = (size_t)(begins - line.at);
+            is_inside = true;
+        } else if (is_inside && line.n > prefix && line.at[prefix] != ' ') {
+            found = (struct tail_line){ line.at + prefix, line.n - prefix };
+            is_inside = false;
+            below = 0;
+        } else {
+            below++;
+        }
+    }
+    if (found.at == NULL || is_inside || below > LINES_BELOW_TRACEBACK)
+        return NULL;
+    return plain_line(found.at, found.n);
+}
+
+/* The last of the log's last lines that tells of an error; NULL: none does. */
+static char *last_that_tells(const struct buf *tail)
+{
+    size_t end, n_lines = 0;
+
+    for (end = tail->n; end > 0 && n_lines < LINES_LOOKED_AT;) {
+        const char *newline = memrchr(tail->bytes, '\n', end);
+        size_t begin = newline == NULL ? 0 : (size_t)(newline - (const char *)tail->bytes) + 1;
+        char *line = plain_line((const char *)tail->bytes + begin, end - begin);
+
+        if (tells_of_error(line))
+            return line;
+        n_lines += line[0] != '\0';
+        free(line);
+        end = begin == 0 ? 0 : begin - 1;
+    }
+    return NULL;
+}
+
 void last_error_add(struct buf *reason, const struct scratch *s, const char *token_hex)
 {
     struct buf tail = { 0 };
-    size_t end, n_lines = 0;
+    char *line;
 
     read_tail(s, token_hex, &tail);
-    for (end = tail.n; end > 0 && n_lines < LINES_LOOKED_AT;) {
-        const char *newline = memrchr(tail.bytes, '\n', end);
-        size_t begin = newline == NULL ? 0 : (size_t)(newline - (const char *)tail.bytes) + 1;
-        char *line = plain_line((const char *)tail.bytes + begin, end - begin);
-        bool is_it = tells_of_error(line);
-
-        if (is_it) {
-            forget_folder(line, s, token_hex);
-            buf_printf(reason, ": %s", line + strspn(line, " "));
-            add_hint(reason, s, token_hex, line);
-        }
-        n_lines += line[0] != '\0';
-        free(line);
-        if (is_it)
-            break;
-        end = begin == 0 ? 0 : begin - 1;
+    line = below_traceback(&tail);
+    if (line == NULL)
+        line = last_that_tells(&tail);
+    if (line != NULL) {
+        forget_folder(line, s, token_hex);
+        buf_printf(reason, ": %s", line + strspn(line, " "));
+        add_hint(reason, s, token_hex, line);
     }
+    free(line);
     buf_free(&tail);
 }

@@ -39,6 +39,8 @@ static void wait_for(struct run *r, const char *text)
 
 /* ---- outcomes ---- */
 
+#define TRACEBACK "Traceback (most recent call last):"
+
 static void the_end_of_the_process_is_the_outcome(void **state)
 {
     static const struct {
@@ -63,6 +65,18 @@ static void the_end_of_the_process_is_the_outcome(void **state)
         { "printf 'a 1\\rb error \\033[31mred\\033[0m\\t\\377.'; exit 1", EV_FAIL, CAUSE_FAILED, 1,
           -1, "exit code 1: b error red ?." },
         { "echo epoch 3; exit 1", EV_FAIL, CAUSE_FAILED, 1, -1, "exit code 1" },
+        /* the line below the last traceback, also if more is said after it */
+        { "echo '" TRACEBACK "\n f()\nStopIteration'; seq 9; exit 1", EV_FAIL, CAUSE_FAILED, 1, -1,
+          "exit code 1: StopIteration" },
+        { "echo '" TRACEBACK "\n f()\nKeyError: 1\n\nDuring that:\n\n" TRACEBACK
+          "\n  g()\nValueError: 2\nsrun: error: task 0'; exit 1",
+          EV_FAIL, CAUSE_FAILED, 1, -1, "exit code 1: ValueError: 2" },
+        { "echo '[r0]: " TRACEBACK "\n[r0]:   f()\n[r0]: Odd: 1'; exit 1", EV_FAIL, CAUSE_FAILED, 1,
+          -1, "exit code 1: Odd: 1" },
+        { "echo '" TRACEBACK "\n f()\nKeyError: 1'; seq 41; exit 1", EV_FAIL, CAUSE_FAILED, 1, -1,
+          "exit code 1" },
+        { "echo 'a.c:3: Assertion failed'; kill -ABRT $$", EV_FAIL, CAUSE_SIGNAL, -1, 6,
+          "killed by signal 6 (Aborted): a.c:3: Assertion failed" },
     };
     struct run r;
 
