@@ -129,6 +129,7 @@ $(program_$1): $O/$1/main.o $(filter $O/$1/% $O/common/%,$(archives))
 	$$(call say,LINK)$$(link) -o $$@ $$(call grouped,$$^) $$(call libs_of,$(packages_$1)) $$(libs_$1)
 endef
 libs_client := -lm
+libs_server := -lm
 libs_worker := -ldl -lm
 $(foreach p,client server worker,$(eval $(call program,$p)))
 

@@ -6,6 +6,7 @@
 
 #include "client/query/jobinfo.h"
 #include "client/query/selector.h"
+#include "client/query/sweep_why.h"
 #include "client/session/session.h"
 #include "client/share/logfile.h"
 #include "client/term/output.h"
@@ -156,35 +157,66 @@ static int show_json(const struct session *s, const struct msg_why *why, struct 
     return result;
 }
 
-static int explain_job(struct cli *cli, struct err *e)
+/* ---- the command ---- */
+
+static int explain_sweep(struct rpc *rpc, int64_t sweep, bool json, struct err *e)
+{
+    struct arena *a = arena_create();
+    struct sweep_why why;
+    struct buf out = { 0 };
+    int result = sweep_why_read(rpc, sweep, a, &why, e);
+
+    if (result == 0 && json)
+        result = output_write_json(&sweep_why_schema, &why, e);
+    if (result == 0 && !json) {
+        buf_printf(&out, "sweep %" PRId64 ": %s\n", sweep, sweep_state_names[why.state]);
+        for (size_t i = 0; i < why.lines.n; i++)
+            add_line(&out, ((const char *const *)why.lines.items)[i]);
+        result = output_write(&out, e);
+    }
+    arena_destroy(a);
+    return result;
+}
+
+static int explain_job(struct session *s, const struct target *t, bool json, struct err *e)
+{
+    struct msg_why why;
+    int result =
+        rpc_call(&s->rpc, MSG_ASK_WHY, &(struct msg_ask_why){ t->sweep, t->first }, &why, e);
+
+    if (result == 0)
+        result = json ? show_json(s, &why, e) : show_answer(s, &why, e);
+    if (result == 0 && !json)
+        result = show_log(s, &why.job, e);
+    return result;
+}
+
+static int explain(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
-    struct msg_why why;
     struct session s;
     struct target t;
     int result;
 
     if (selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
-    result = selector_job(&s.rpc, cli->args.words[0], &t, e);
+    result = selector_sweep_or_job(&s.rpc, cli->args.words[0], &t, e);
     if (result == 0)
-        result = rpc_call(&s.rpc, MSG_ASK_WHY, &(struct msg_ask_why){ t.sweep, t.first }, &why, e);
-    if (result == 0)
-        result = o->json ? show_json(&s, &why, e) : show_answer(&s, &why, e);
-    if (result == 0 && !o->json)
-        result = show_log(&s, &why.job, e);
+        result = target_is_whole(&t) ? explain_sweep(&s.rpc, t.sweep, o->json, e)
+                                     : explain_job(&s, &t, o->json, e);
     session_close(&s);
     return result < 0 ? -1 : EXIT_WELL;
 }
 
 const struct command cmd_why = {
     .name = "why",
-    .args = "JOB [OPTION]...",
-    .help = "explain why a job does not run, or how it ended",
-    .more = "JOB is written as 7.13 or last.13. For a failed job the end of its log follows.\n",
+    .args = "SWEEP|JOB [OPTION]...",
+    .help = "explain why a job does not run, or how it ended, or how a sweep stands",
+    .more = "A job is written as 7.13 or last.13. For a failed job the end of its log follows.\n"
+            "For a sweep: what its jobs wait for, and what those that failed have in common.\n",
     .min_args = 1,
     .max_args = 1,
     .options = options,
     .options_size = sizeof(struct options),
-    .run = explain_job,
+    .run = explain,
 };

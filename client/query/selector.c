@@ -294,6 +294,16 @@ int selector_job(struct rpc *rpc, const char *text, struct target *t, struct err
     return 0;
 }
 
+int selector_sweep_or_job(struct rpc *rpc, const char *text, struct target *t, struct err *e)
+{
+    if (read_target(rpc, text, "one sweep or job", t, e) < 0)
+        return -1;
+    if (!target_is_whole(t) && t->first != t->last)
+        return err_set(e, ERR_USAGE, "'%s' is more than one job (write %" PRId64 ".%" PRId64 ")",
+                       text, t->sweep, t->first);
+    return 0;
+}
+
 /* ---- jobs that do not exist ---- */
 
 int selector_check_jobs(struct rpc *rpc, const struct list *targets, struct err *e)

@@ -50,6 +50,8 @@ int selector_check(const struct opt_words *words, struct err *e);
 /* Parse and, for last and all, ask the server.  One sweep, one job: */
 int selector_sweep(struct rpc *rpc, const char *text, int64_t *sweep, struct err *e);
 int selector_job(struct rpc *rpc, const char *text, struct target *t, struct err *e);
+/* One of the two: a whole sweep, or one job. */
+int selector_sweep_or_job(struct rpc *rpc, const char *text, struct target *t, struct err *e);
 /* Any words; targets are in order, each job once.  There is none when "all" finds no unfinished
  * sweep.  user: the user whose sweeps "last" and "all" mean; NULL: one's own. */
 int selector_targets(struct rpc *rpc, const char *user, const struct opt_words *words,

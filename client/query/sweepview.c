@@ -7,62 +7,84 @@
 #include "client/query/jobinfo.h"
 #include "client/query/pages.h"
 #include "client/query/sweepview.h"
+#include "client/query/triage.h"
 #include "client/term/progress.h"
 #include "client/term/safe_text.h"
 #include "common/base/units.h"
 
-enum { FAILURES_LOOKED_AT = 5000, REASONS_KEPT = 200, BAR_NEEDS = 60 };
+enum { LOOKED_AT_MAX = 5000 /* jobs of one state */, BAR_NEEDS = 60 };
 
 /* ---- failures ---- */
 
-static int take_failures(void *context, const struct job_info *jobs, size_t n, struct err *e)
+struct looking {
+    struct triage *triage;
+    int64_t n;
+};
+
+static int take_ended(void *context, const struct job_info *jobs, size_t n, struct err *e)
 {
-    struct failures *f = context;
+    struct looking *l = context;
 
     (void)e;
-    for (size_t i = 0; i < n; i++) {
-        struct buf text = { 0 };
-        size_t k = 0;
+    for (size_t i = 0; i < n && l->n < LOOKED_AT_MAX; i++, l->n++)
+        triage_add(l->triage, &jobs[i]);
+    return l->n == LOOKED_AT_MAX;
+}
 
-        jobinfo_add_reason(&text, &jobs[i]);
-        while (k < f->n && strcmp(f->reasons[k].text, buf_text(&text)) != 0)
-            k++;
-        if (k == f->n && f->n < REASONS_KEPT) {
-            mem_grow((void **)&f->reasons, &f->capacity, f->n, sizeof *f->reasons);
-            f->reasons[f->n++] =
-                (struct reason){ mem_strdup(buf_text(&text)), mem_strdup(jobs[i].job), 0 };
-        }
-        if (k < f->n)
-            f->reasons[k].n++;
-        f->jobs++;
-        buf_free(&text);
+/* Adds jobs in that state: 1 when these are all, 0 when there are more, -1. */
+static int look_at(struct rpc *rpc, int64_t sweep, enum job_state state, struct looking *l,
+                   struct err *e)
+{
+    const char *name = job_state_names[state];
+    struct target whole = { .sweep = sweep };
+    struct list targets = { &whole, 1 };
+    struct job_filter filter = { .states = { &name, 1 } };
+
+    l->n = 0;
+    if (pages_jobs(rpc, &targets, &filter, take_ended, l, e) < 0)
+        return -1;
+    return l->n < LOOKED_AT_MAX;
+}
+
+static void keep_reasons(struct failures *f, const struct list *groups, bool is_sure)
+{
+    const struct triage_group *g = groups->items;
+
+    f->n = groups->n;
+    f->reasons = mem_alloc(f->n * sizeof *f->reasons);
+    for (size_t i = 0; i < f->n; i++) {
+        const struct triage_reason *reasons = g[i].reasons.items;
+        struct buf text = { 0 };
+
+        f->reasons[i] =
+            (struct reason){ mem_strdup(g[i].example), mem_strdup(g[i].first), g[i].failed, NULL };
+        f->jobs += g[i].failed;
+        if (!is_sure || g[i].reasons.n == 0 || !reasons[0].is_sure)
+            continue;
+        triage_add_reason(&text, &reasons[0]);
+        f->reasons[i].explained = buf_take(&text);
     }
-    f->is_complete = f->jobs < FAILURES_LOOKED_AT;
-    return !f->is_complete;
 }
 
 int failures_read(struct rpc *rpc, int64_t sweep, struct failures *f, struct err *e)
 {
-    const char *failed = job_state_names[JOB_FAILED];
-    struct target whole = { .sweep = sweep };
-    struct list targets = { &whole, 1 };
-    struct job_filter filter = { .states = { &failed, 1 } };
+    struct looking l = { .triage = triage_create() };
     struct err why = { 0 };
+    int all_failed = look_at(rpc, sweep, JOB_FAILED, &l, &why), all_done = 0;
+    struct list groups;
 
     *f = (struct failures){ .is_complete = true };
-    if (pages_jobs(rpc, &targets, &filter, take_failures, f, &why) < 0 && why.kind != ERR_DENIED) {
-        failures_free(f);
-        return err_set(e, why.kind, "%s", why.text);
+    if (all_failed == 1 && l.n > 0)
+        all_done = look_at(rpc, sweep, JOB_DONE, &l, &why);
+    if (all_failed >= 0 && all_done >= 0) {
+        groups = triage_judge(l.triage);
+        keep_reasons(f, &groups, all_failed == 1 && all_done == 1);
+        f->is_complete = all_failed == 1;
     }
-    /* Sorts by frequency; equally frequent reasons keep their order. */
-    for (size_t i = 1; i < f->n; i++)
-        for (size_t k = i; k > 0 && f->reasons[k].n > f->reasons[k - 1].n; k--) {
-            struct reason other = f->reasons[k];
-
-            f->reasons[k] = f->reasons[k - 1];
-            f->reasons[k - 1] = other;
-        }
-    return 0;
+    triage_destroy(l.triage);
+    if (all_failed >= 0 && all_done >= 0)
+        return 0;
+    return why.kind == ERR_DENIED ? 0 : err_set(e, why.kind, "%s", why.text);
 }
 
 static void add_reason(struct buf *out, const struct reason *r)
@@ -80,6 +102,12 @@ void failures_add(struct buf *out, const struct failures *f)
         add_reason(&line, &f->reasons[i]);
         safe_text_clean(&line, "");
         buf_printf(out, "%s  %s", i > 0 ? "\n" : "", buf_text(&line));
+        if (f->reasons[i].explained != NULL) {
+            buf_clear(&line);
+            buf_add_str(&line, f->reasons[i].explained);
+            safe_text_clean(&line, "");
+            buf_printf(out, "\n    %s", buf_text(&line));
+        }
         buf_free(&line);
     }
 }
@@ -89,6 +117,7 @@ void failures_free(struct failures *f)
     for (size_t i = 0; i < f->n; i++) {
         free(f->reasons[i].text);
         free(f->reasons[i].job);
+        free(f->reasons[i].explained);
     }
     free(f->reasons);
     *f = (struct failures){ 0 };
@@ -309,6 +338,10 @@ static void add_failures(struct table *t, const struct sweep_info *s, const stru
     for (size_t i = 0; i < f->n && i < REASONS_SHOWN; i++) {
         add_reason(&text, &f->reasons[i]);
         add_line(t, i == 0 ? "failed" : "", TONE_BAD, &text);
+        if (f->reasons[i].explained != NULL) {
+            buf_printf(&text, "  %s", f->reasons[i].explained);
+            add_line(t, "", TONE_PLAIN, &text);
+        }
         others -= f->reasons[i].n;
     }
     if (others > 0)
@@ -319,8 +352,7 @@ static void add_failures(struct table *t, const struct sweep_info *s, const stru
     if (text.n > 0)
         add_line(t, "", TONE_BAD, &text);
     buf_printf(&text,
-               "`ludwig why %s` tells more, `ludwig jobs %" PRId64 " --state failed` lists "
-               "them",
+               "`ludwig why %s` tells more, `ludwig triage %" PRId64 "` what they have in common",
                f->reasons[0].job, s->sweep);
     add_line(t, "", TONE_DIM, &text);
 }

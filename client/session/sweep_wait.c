@@ -27,8 +27,8 @@ int sweep_wait_say_end(const struct sweep_info *s)
         buf_printf(&text, ", %" PRId64 " cancelled", c->cancelled);
     if (c->failed > 0)
         buf_printf(&text,
-                   ", %" PRId64 " failed (`ludwig jobs %" PRId64 " --state failed` lists "
-                   "them)",
+                   ", %" PRId64 " failed (`ludwig triage %" PRId64
+                   "` says what they have in common)",
                    c->failed, s->sweep);
     output_note("%s", buf_text(&text));
     buf_free(&text);

@@ -11,6 +11,7 @@
 #include "client/query/jobinfo.h"
 #include "client/query/where.h"
 #include "common/data/json.h"
+#include "common/proto/param_test.h"
 
 /* A failed job with these parameters. */
 static const char params_text[] =
@@ -422,6 +423,55 @@ static void exit_codes_of_shells_have_words(void **state)
     }
 }
 
+/* What the guard and triage write is what --where reads. */
+static void tests_of_parameters_are_read_as_they_are_written(void **state)
+{
+    struct arena *a = arena_create();
+    struct value params;
+
+    (void)state;
+    assert_int_equal(json_read(params_text, strlen(params_text), a, &params, NULL), 0);
+    for (size_t i = 0; i < params.map.n; i++) {
+        struct param_test t = { params.map.members[i].key.str.s, PARAM_IS,
+                                params.map.members[i].value };
+        struct buf other = { 0 };
+        double number;
+
+        for (int op = PARAM_IS; op <= PARAM_AT_MOST; op++) {
+            struct buf text = { 0 };
+
+            t.op = (enum param_op)op;
+            if (op != PARAM_IS && !param_number(&t.value, &number))
+                continue;
+            assert_true(param_test_holds(&t, &params));
+            param_test_add(&text, &t);
+            check(buf_text(&text), true);
+            buf_free(&text);
+        }
+        t = (struct param_test){ t.name, PARAM_IS, value_str("another") };
+        assert_false(param_test_holds(&t, &params));
+        param_test_add(&other, &t);
+        check(buf_text(&other), false);
+        buf_free(&other);
+    }
+    arena_destroy(a);
+}
+
+static void a_parameter_that_hides_behind_a_field_is_written_as_a_parameter(void **state)
+{
+    struct job_info j = { .job = "7.1", .state = JOB_DONE };
+    struct jobinfo_row row;
+
+    (void)state;
+    jobinfo_fill_row(&row, &j);
+    for (size_t i = 0; i < row.row.n_fields; i++) {
+        assert_non_null(param_test_fields[i]);
+        assert_string_equal(param_test_fields[i], row.fields[i].key.str.s);
+    }
+    assert_null(param_test_fields[row.row.n_fields]);
+    check("params.state=solid", true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -439,6 +489,8 @@ int main(void)
         cmocka_unit_test(a_deep_expression_is_looked_at_once),
         cmocka_unit_test(a_name_that_no_row_has_is_told_with_the_nearest),
         cmocka_unit_test(a_field_without_a_value_is_known_all_the_same),
+        cmocka_unit_test(tests_of_parameters_are_read_as_they_are_written),
+        cmocka_unit_test(a_parameter_that_hides_behind_a_field_is_written_as_a_parameter),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,8 @@
 #include "client/doctor/doctor.h"
 #include "client/pack/datasets.h"
 #include "client/importance/importance.h"
+#include "client/query/sweep_why.h"
+#include "client/query/triage.h"
 #include "client/query/usage.h"
 #include "client/share/disk_usage.h"
 #include "client/results/results_out.h"
@@ -30,7 +32,8 @@ static const struct schema *const shapes[] = {
     &invitation_schema,       &guest_schema,           &held_tree_schema,
     &pool_trouble_schema,     &dataset_info_schema,    &datasets_gone_schema,
     &dataset_schema,          &disk_usage_schema,      &importance_schema,
-    &param_importance_schema, &pair_importance_schema,
+    &param_importance_schema, &pair_importance_schema, &sweep_why_schema,
+    &triage_answer_schema,    &triage_group_schema,    &triage_reason_schema,
 };
 static const enum msg_type messages[] = { MSG_WHY, MSG_CHANGED, MSG_REMOVED, MSG_DRAINED };
 

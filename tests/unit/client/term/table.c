@@ -324,10 +324,10 @@ static const struct sweep_info running = {
 
 static void a_view_of_a_sweep_tells_all_about_it(void **state)
 {
-    struct reason reasons[] = { { "exit code 1\033[1m", "7.3", 2 },
-                                { "it ran out of memory", "7.5", 1 },
-                                { "", "7.6", 1 },
-                                { "another", "7.8", 1 } };
+    struct reason reasons[] = { { "exit code 1\033[1m", "7.3", 2, "2 of 2 with x=\033" },
+                                { "it ran out of memory", "7.5", 1, NULL },
+                                { "", "7.6", 1, NULL },
+                                { "another", "7.8", 1, NULL } };
     struct failures f = { .reasons = reasons, .n = 4, .jobs = 6, .is_complete = true };
     struct buf out = { 0 };
     const char *text;
@@ -347,11 +347,12 @@ static void a_view_of_a_sweep_tells_all_about_it(void **state)
     assert_non_null(strstr(text, "progress   [###############.........] 62 %, about 1 min 15 s "
                                  "left\n"));
     assert_non_null(strstr(text, "failed     2 x exit code 1^[[1m (first: 7.3)\n"
+                                 "             2 of 2 with x=^[\n"
                                  "           1 x it ran out of memory (7.5)\n"
                                  "           1 x for no reason that is known (7.6)\n"
                                  "           2 x something else\n"
-                                 "           `ludwig why 7.3` tells more, `ludwig jobs 7 --state "
-                                 "failed` lists them\n"));
+                                 "           `ludwig why 7.3` tells more, `ludwig triage 7` what "
+                                 "they have in common\n"));
     buf_free(&out);
 }
 
@@ -414,7 +415,8 @@ static void a_sweep_that_was_cancelled_has_not_come_to_its_end(void **state)
 
 static void a_view_of_a_sweep_fits_into_narrow_terminals(void **state)
 {
-    struct reason reasons[] = { { "a reason that takes quite some room on its line", "7.3", 4 } };
+    struct reason reasons[] = { { "a reason that takes quite some room on its line", "7.3", 4,
+                                  "and what they have in common does as well" } };
     struct failures f = { .reasons = reasons, .n = 1, .jobs = 4, .is_complete = true };
 
     (void)state;
