@@ -333,10 +333,10 @@ static int resume_jobs(struct cli *cli, struct err *e)
 {
     struct changing c = { .options = cli->options,
                           .type = MSG_RESUME,
-                          .states = 1 << JOB_QUEUED,
+                          .states = 1 << JOB_QUEUED | 1 << JOB_HELD,
                           .verb = "resume",
                           .done = "resumed",
-                          .idle = "is paused" };
+                          .idle = "is paused or held" };
 
     return change_jobs(cli, &c, e);
 }
@@ -422,8 +422,9 @@ CHANGE(
     "terminal it never asks.\n");
 CHANGE(pause, common, "start no more of these jobs for now; running ones go on",
        "Jobs of a paused sweep that are retried later wait as well.\n");
-CHANGE(resume, common, "continue what was paused",
-       "A sweep continues with all its jobs, also those that were paused one by one.\n");
+CHANGE(resume, common, "continue what was paused, or is held",
+       "A sweep continues with all its jobs, also those that were paused one by one, or\n"
+       "are held as all that was like them failed.\n");
 CHANGE(retry, retry_options, "run failed or cancelled jobs again",
        "Files and log of the earlier attempt stay where they are. A retry runs the\n"
        "source as it was submitted: if you have changed the program, submit again, with\n"

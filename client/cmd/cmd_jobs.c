@@ -28,7 +28,7 @@ struct options {
 
 static const struct opt options[] = {
     { "state", 0, OPT_STRS, "STATE", offsetof(struct options, states), 0, 0,
-      "only jobs that are queued, staging, running, publishing, done, failed or cancelled; "
+      "only jobs that are queued, staging, running, publishing, done, failed, cancelled or held; "
       "several separated by commas" },
     { "where", 0, OPT_STR, "TEST", offsetof(struct options, where), 0, 0,
       "only jobs for which TEST holds, as 'lr > 0.01 and state = failed'" },

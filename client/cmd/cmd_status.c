@@ -24,7 +24,7 @@ struct options {
 
 static const struct opt options[] = {
     { "state", 0, OPT_STRS, "STATE", offsetof(struct options, states), 0, 0,
-      "only sweeps that are running, paused, done, failed or cancelled; several separated by "
+      "only sweeps that are running, paused, held, done, failed or cancelled; several separated by "
       "commas" },
     { "user", 0, OPT_STR, "USER", offsetof(struct options, user), 0, 0, "only this user's sweeps" },
     { "mine", 0, OPT_FLAG, NULL, offsetof(struct options, mine), 0, 0, "only your own sweeps" },

@@ -290,7 +290,7 @@ static int say_failures(struct rpc *rpc, int64_t sweep, struct err *e)
 
     if (rpc_reopen(rpc, e) < 0 || pages_sweep(rpc, sweep, &info, e) < 0)
         return -1;
-    if (!progress_is_over(&info) || info.jobs.failed == 0)
+    if (!progress_has_stopped(&info) || info.jobs.failed == 0)
         return 0;
     if (failures_read(rpc, sweep, &f, e) < 0)
         return -1;

@@ -114,10 +114,11 @@ const struct command cmd_triage = {
     .name = "triage",
     .args = "[SWEEP] [OPTION]...",
     .help = "group a sweep's failures by their cause, and say what those of each have in common",
-    .more = "SWEEP is a number or last, which is meant without one. Jobs failed of the same cause\n"
-            "if they ended in the same way with the same error line, apart from numbers and\n"
-            "folders. Of all values of parameters, and nodes, the one is named by which they\n"
-            "differ most from the jobs that did not fail so, or two or three values together.\n"
+    .more = "SWEEP is a number or last, which is meant without one. Jobs failed of the same\n"
+            "cause if they ended in the same way with the same error line, apart from\n"
+            "numbers and folders. Of all values of parameters, and nodes, the one is named\n"
+            "by which they differ most from the jobs that did not fail so, or two or three\n"
+            "values together.\n"
             "\n"
             "  ludwig triage 7\n",
     .max_args = 1,

@@ -106,6 +106,10 @@ static void keep_info(struct watch *w, struct sweep_info *s, const struct sweep_
     s->name = names.name;
     s->user = names.user;
     s->ranking.metric = s->refused = s->note = s->tags = NULL;
+    if (news->held != NULL)
+        s->held = names.held != NULL && strcmp(names.held, news->held) == 0
+                      ? names.held
+                      : arena_strdup(w->arena, news->held);
 }
 
 static char *line_of(const struct job_info *j)
@@ -426,12 +430,12 @@ static int take_changes(struct watch *w, const struct msg_changes *changes, stru
     return output_write(&line, e);
 }
 
-/* Watches until all sweeps are over: 1; 0 when the user interrupts; -1 with e set. */
+/* Watches until all sweeps are over, or held: 1; 0 when the user interrupts; -1 with e set. */
 static int follow_sweeps(struct watch *w, struct subscription *sub, struct err *e)
 {
     struct msg_changes changes;
 
-    while (!are_all(w, progress_is_over)) {
+    while (!are_all(w, progress_has_stopped)) {
         enum event event = subscription_wait(sub, patience_ms(w), &changes, e);
 
         if (event == EVENT_ERROR || (event == EVENT_CHANGES && take_changes(w, &changes, e) < 0))

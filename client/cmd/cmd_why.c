@@ -212,7 +212,8 @@ const struct command cmd_why = {
     .name = "why",
     .args = "SWEEP|JOB [OPTION]...",
     .help = "explain why a job does not run, or how it ended, or how a sweep stands",
-    .more = "A job is written as 7.13 or last.13. For a failed job the end of its log follows.\n"
+    .more = "A job is written as 7.13 or last.13. For a failed job the end of its log\n"
+            "follows.\n"
             "For a sweep: what its jobs wait for, and what those that failed have in common.\n",
     .min_args = 1,
     .max_args = 1,

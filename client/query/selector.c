@@ -197,9 +197,10 @@ int selector_targets(struct rpc *rpc, const char *user, const struct opt_words *
 {
     struct targets found = { .arena = a };
     /* The name is copied, as the next question may replace the welcome. */
-    const struct sweep_filter not_over = { .user = arena_strdup(
-                                               a, user != NULL ? user : rpc->welcome.user),
-                                           .states = 1u << SWEEP_RUNNING | 1u << SWEEP_PAUSED };
+    const struct sweep_filter not_over = {
+        .user = arena_strdup(a, user != NULL ? user : rpc->welcome.user),
+        .states = 1u << SWEEP_RUNNING | 1u << SWEEP_PAUSED | 1u << SWEEP_HELD
+    };
 
     for (size_t i = 0; i < words->n; i++) {
         struct list parsed = { 0 };

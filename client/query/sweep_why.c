@@ -87,6 +87,8 @@ int sweep_why_read(struct rpc *rpc, int64_t sweep, struct arena *a, struct sweep
         buf_printf(&text, "it is paused (ludwig resume %" PRId64 ")\n", sweep);
     if (info.refused != NULL)
         buf_printf(&text, "Slurm: %s\n", info.refused);
+    if (info.held != NULL)
+        buf_printf(&text, "%s\n", info.held);
     result = queue_read(rpc, &info, &queue, e);
     if (result == 0)
         result = add_waiting(&text, rpc, sweep, &queue, e);

@@ -215,7 +215,8 @@ enum tone sweepview_tone(int state)
 {
     switch (state) {
     case SWEEP_DONE: return TONE_GOOD;
-    case SWEEP_FAILED: return TONE_BAD;
+    case SWEEP_FAILED:
+    case SWEEP_HELD: return TONE_BAD;
     case SWEEP_RUNNING: return TONE_BUSY;
     default: return TONE_DIM;
     }
@@ -224,7 +225,7 @@ enum tone sweepview_tone(int state)
 /* Jobs that have begun and are not over. */
 static int64_t count_started(const struct job_counts *c)
 {
-    return progress_jobs(c) - progress_ended(c) - c->queued;
+    return progress_jobs(c) - progress_ended(c) - c->queued - c->held;
 }
 
 void sweepview_add_row(struct table *t, const struct sweep_info *s, int64_t now_ms)
@@ -254,10 +255,10 @@ void sweepview_add_counts(struct buf *out, const struct sweep_info *s)
     /* By rank: running jobs, jobs under way, waiting jobs, jobs that are over. */
     for (int rank = 0; rank <= 3; rank++)
         for (int i = 0; i < JOB_STATE_COUNT; i++) {
-            int its = i == JOB_RUNNING                  ? 0
-                      : i == JOB_QUEUED                 ? 2
-                      : job_is_ended((enum job_state)i) ? 3
-                                                        : 1;
+            int its = i == JOB_RUNNING                   ? 0
+                      : i == JOB_QUEUED || i == JOB_HELD ? 2
+                      : job_is_ended((enum job_state)i)  ? 3
+                                                         : 1;
 
             if (i != JOB_DONE && its == rank && s->jobs.of[i] > 0)
                 buf_printf(out, ", %" PRId64 " %s", s->jobs.of[i], job_state_names[i]);
@@ -283,6 +284,14 @@ static void add_line(struct table *t, const char *name, enum tone tone, struct b
     table_add_buf(t, tone, text);
 }
 
+/* "optimizer=lion failed 3 of 3: ..." of "held: optimizer=lion failed 3 of 3: ...". */
+static const char *without_word(const char *held)
+{
+    static const char word[] = "held: ";
+
+    return strncmp(held, word, sizeof word - 1) == 0 ? held + sizeof word - 1 : held;
+}
+
 static void add_description(struct table *t, const struct sweep_info *s, int64_t now_ms)
 {
     struct buf text = { 0 };
@@ -300,6 +309,11 @@ static void add_description(struct table *t, const struct sweep_info *s, int64_t
     if (s->refused != NULL) {
         buf_add_str(&text, s->refused);
         add_line(t, "Slurm", TONE_BAD, &text);
+    }
+    if (s->held != NULL) {
+        buf_printf(&text, "%" PRId64 " job%s: %s", s->jobs.held, s->jobs.held == 1 ? "" : "s",
+                   without_word(s->held));
+        add_line(t, "held", TONE_BAD, &text);
     }
     if (s->tags != NULL) {
         buf_add_str(&text, s->tags);

@@ -20,7 +20,7 @@ enum {
     LEFT_MIN = 3          /* failures without a reason that are worth another search */
 };
 
-static const double sure_below = 0.01, /* corrected for many tests */
+static const double sure_below = 0.05, /* corrected for many tests */
     shown_below = 0.05;                /* of one test alone */
 
 static const struct field reason_fields[] = {

@@ -18,7 +18,7 @@ int sweep_wait_say_end(const struct sweep_info *s)
     struct buf text = { 0 };
 
     buf_printf(&text, "sweep %" PRId64 ": ", s->sweep);
-    if (c->failed == 0 && c->cancelled == 0)
+    if (c->failed == 0 && c->cancelled == 0 && c->held == 0)
         buf_add_str(&text, "all ");
     buf_printf(&text, "%" PRId64 " done", c->done + s->reused);
     if (s->reused > 0)
@@ -30,7 +30,11 @@ int sweep_wait_say_end(const struct sweep_info *s)
                    ", %" PRId64 " failed (`ludwig triage %" PRId64
                    "` says what they have in common)",
                    c->failed, s->sweep);
+    if (c->held > 0)
+        buf_printf(&text, ", %" PRId64 " held", c->held);
     output_note("%s", buf_text(&text));
+    if (c->held > 0 && s->held != NULL)
+        output_note("%s", s->held);
     buf_free(&text);
     return s->state == SWEEP_DONE && c->failed == 0 ? EXIT_WELL : EXIT_FAILED;
 }
@@ -39,6 +43,7 @@ static int follow_sweep(struct subscription *sub, struct progress *p, char **ref
 {
     struct sweep_info last = { 0 };
     struct msg_changes changes;
+    char *held = NULL;
 
     for (;;) {
         int timeout_ms = p->shown && last.sweep != 0 ? SHOW_EVERY_MS : -1;
@@ -64,16 +69,23 @@ static int follow_sweep(struct subscription *sub, struct progress *p, char **ref
                 output_note("no pilots: %s (`ludwig why %" PRId64 ".1` says more)", why,
                             changes.sweep.sweep);
             }
+            free(held);
+            held = changes.sweep.held != NULL ? mem_strdup(changes.sweep.held) : NULL;
             last = changes.sweep; /* without texts, which the next message overwrites */
             last.project = last.name = last.user = last.refused = last.ranking.metric = NULL;
             last.note = last.tags = NULL;
+            last.held = held;
         }
         if (last.sweep == 0)
             continue;
         progress_show(p, &last, units_monotonic_ms());
-        if (progress_is_over(&last)) {
+        if (progress_has_stopped(&last)) {
+            int result;
+
             progress_clear(p);
-            return sweep_wait_say_end(&last);
+            result = sweep_wait_say_end(&last);
+            free(held);
+            return result;
         }
     }
 }

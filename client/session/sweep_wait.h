@@ -7,12 +7,13 @@
 
 #include "client/session/rpc.h"
 
-/* Prints the outcome of a sweep that is over on stderr.  EXIT_WELL when all jobs are done, else
- * EXIT_FAILED. */
+/* Prints the outcome of a sweep that is over, or held, on stderr.  EXIT_WELL when all jobs are
+ * done, else EXIT_FAILED. */
 int sweep_wait_say_end(const struct sweep_info *s);
 
 /* Shows the progress on a terminal.  Returns EXIT_WELL when all jobs are done, EXIT_FAILED when
- * one failed or was cancelled, EXIT_INTERRUPTED when the user pressed Ctrl-C, -1 with e set. */
+ * one failed or was cancelled, or what is left is held, EXIT_INTERRUPTED when the user pressed
+ * Ctrl-C, -1 with e set. */
 int sweep_wait(struct rpc *rpc, int64_t sweep, struct err *e);
 
 #endif

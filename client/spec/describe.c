@@ -96,6 +96,14 @@ void describe_retry(struct buf *out, const struct retry *r)
     add_list(out, &r->on, " or ");
 }
 
+void describe_guard(struct buf *out, const struct guard_policy *g)
+{
+    if (g->off)
+        buf_add_str(out, "off: nothing is held, whatever fails");
+    else if (g->failures > 0)
+        buf_printf(out, "what is like %" PRId64 " that failed is held", g->failures);
+}
+
 void describe_checkpoint(struct buf *out, const struct checkpoint *c)
 {
     if (c->signal != NULL) {

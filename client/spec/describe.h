@@ -20,6 +20,8 @@ void describe_pools(struct buf *out, const struct spec *s);
 void describe_batch(struct buf *out, const struct jobspec *w);
 /* "up to 2 times after failed or oom" */
 void describe_retry(struct buf *out, const struct retry *r);
+/* Nothing where it is as usual. */
+void describe_guard(struct buf *out, const struct guard_policy *g);
 /* "SIGUSR1, then 1 min to end; copied every 10 min" */
 void describe_checkpoint(struct buf *out, const struct checkpoint *c);
 /* "WANDB_API_KEY, from this shell; no file or listing shows its value" */

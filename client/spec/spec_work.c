@@ -472,6 +472,34 @@ const struct key spec_log_keys[] = {
     { .name = NULL },
 };
 
+/* ---- guard ---- */
+
+const struct key spec_guard_keys[] = {
+    { .name = "failures",
+      .type = KEY_INT,
+      .offset = offsetof(struct guard_policy, failures),
+      .min = 1,
+      .max = GUARD_FAILURES_MAX,
+      .help = "after so many failures of one kind its like are held; default: 3" },
+    { .name = NULL },
+};
+
+int spec_read_guard(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
+                    void *to)
+{
+    struct guard_policy *guard = to;
+
+    if (node->type == VALUE_NULL)
+        return 0;
+    if (node->type == VALUE_MAP)
+        return yaml_keys_read(r, spec_guard_keys, node, to);
+    guard->off = (node->type == VALUE_BOOL && !node->scalar.b) ||
+                 (node->type == VALUE_STR && strcmp(node->text, "off") == 0);
+    return guard->off ? 0
+                      : yaml_keys_error(r, node, "%s: expected {failures: N} or off, found %s",
+                                        key->name, value_type_name(node->type));
+}
+
 /* ---- retry ---- */
 
 const struct key spec_retry_keys[] = {

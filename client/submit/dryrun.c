@@ -678,6 +678,8 @@ static void add_needs(const struct dryrun *d, struct buf *out)
     add_line(out, "batch", &text);
     describe_retry(&text, &s->retry);
     add_line(out, "retry", &text);
+    describe_guard(&text, &s->guard);
+    add_line(out, "guard", &text);
     describe_checkpoint(&text, &s->work.checkpoint);
     add_line(out, "to save", &text);
     describe_passed(&text, &s->work);

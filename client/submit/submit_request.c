@@ -25,6 +25,7 @@ struct msg_submit_begin submit_request_begin(const struct submit_request *o,
                                       .no_nodes = s->has_nodes && s->nodes.n == 0,
                                       .pools = s->pools,
                                       .retry = s->retry,
+                                      .guard = s->guard,
                                       .ranking = s->ranking,
                                       .work = *w,
                                       .passed = o->passed };

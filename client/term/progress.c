@@ -119,6 +119,11 @@ bool progress_is_over(const struct sweep_info *s)
     return s->state == SWEEP_DONE || s->state == SWEEP_FAILED || s->state == SWEEP_CANCELLED;
 }
 
+bool progress_has_stopped(const struct sweep_info *s)
+{
+    return progress_is_over(s) || s->state == SWEEP_HELD;
+}
+
 void progress_init(struct progress *p)
 {
     *p = (struct progress){ .shown = output_is_terminal(STDERR_FILENO), .ended_before = -1 };
@@ -141,7 +146,7 @@ void progress_add_line(struct buf *out, const struct progress *p, const struct s
     if (c->running > 0)
         buf_printf(out, ", %" PRId64 " running", c->running);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
-        if (job_runs_again((enum job_state)i) && c->of[i] > 0)
+        if ((job_runs_again((enum job_state)i) || i == JOB_HELD) && c->of[i] > 0)
             buf_printf(out, ", %" PRId64 " %s", c->of[i], job_state_names[i]);
     if (s->state == SWEEP_PAUSED) {
         buf_add_str(out, ", paused");

@@ -48,6 +48,8 @@ int64_t progress_done(const struct job_counts *c);
 /* Jobs for the bar: those that are over, but not those cancelled with their whole sweep. */
 int64_t progress_reached(const struct sweep_info *s);
 bool progress_is_over(const struct sweep_info *s);
+/* Whether nothing goes on by itself: it is over, or what is left of it is held. */
+bool progress_has_stopped(const struct sweep_info *s);
 
 /* ---- an upload ---- */
 

@@ -107,6 +107,12 @@ static const struct field retry_fields[] = {
 };
 const struct schema retry_schema = SCHEMA(struct retry, "retry", retry_fields);
 
+static const struct field guard_fields[] = {
+    FIELD(struct guard_policy, off, FIELD_BOOL, 0, 0),
+    FIELD(struct guard_policy, failures, FIELD_INT, 0, GUARD_FAILURES_MAX),
+};
+const struct schema guard_schema = SCHEMA(struct guard_policy, "guard", guard_fields);
+
 static const struct field slurm_pool_fields[] = {
     FIELD(struct slurm_pool, partition, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct slurm_pool, account, FIELD_STR, 0, NAME_MAX_BYTES),

@@ -21,6 +21,7 @@ enum {
     BATCH_MAX = 512,
     PASSED_MAX = 100,
     RETRIES_MAX = 1000,
+    GUARD_FAILURES_MAX = 1000,
     POOLS_MAX = 64,
     MODULES_MAX = 200,
     PARAM2VAL_MAX_BYTES = 1024 * 1024,
@@ -122,6 +123,12 @@ struct retry {
         on; /* const char *: names of causes (common/proto/states.h) and exit codes as "137" */
 };
 
+/* When jobs are held, as all that was like them failed (server/queue/guard.h). */
+struct guard_policy {
+    bool off;
+    int64_t failures; /* so many of one kind; 0: as usual */
+};
+
 /* One kind of pilots: options of sbatch.  NULL: not set. */
 struct slurm_pool {
     const char *partition;
@@ -163,6 +170,7 @@ extern const struct schema environment_schema;
 extern const struct schema work_schema;
 extern const struct schema metric_schema;
 extern const struct schema retry_schema;
+extern const struct schema guard_schema;
 extern const struct schema slurm_pool_schema;
 extern const struct schema ranking_schema;
 

@@ -57,6 +57,7 @@ static const struct field sweep_info_fields[] = {
     FIELD(struct sweep_info, last_job, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct sweep_info, note, FIELD_STR, 0, NOTE_MAX_BYTES),
     FIELD(struct sweep_info, tags, FIELD_STR, 0, NOTE_MAX_BYTES),
+    FIELD(struct sweep_info, held, FIELD_STR, 0, REASON_MAX_BYTES),
 };
 PART(sweep_info);
 
@@ -317,6 +318,7 @@ static const struct field submit_begin_fields[] = {
     FIELD(struct msg_submit_begin, no_nodes, FIELD_BOOL, 0, 0),
     FIELD_OF(struct msg_submit_begin, pools, FIELD_LIST, 0, POOLS_MAX, &slurm_pool_schema),
     FIELD_OF(struct msg_submit_begin, retry, FIELD_STRUCT, 0, 0, &retry_schema),
+    FIELD_OF(struct msg_submit_begin, guard, FIELD_STRUCT, 0, 0, &guard_schema),
     FIELD_OF(struct msg_submit_begin, ranking, FIELD_STRUCT, 0, 0, &ranking_schema),
     FIELD_OF(struct msg_submit_begin, work, FIELD_STRUCT, FIELD_REQUIRED, 0, &work_schema),
     /* An older ludwigd, whose jobs would not get them, refuses it. */

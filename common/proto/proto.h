@@ -195,6 +195,7 @@ struct msg_submit_begin {
     bool no_nodes;     /* nodes: [] */
     struct list pools; /* struct slurm_pool; empty: no Slurm */
     struct retry retry;
+    struct guard_policy guard;
     struct ranking ranking;
     struct jobspec work;
     struct list
@@ -363,6 +364,7 @@ struct sweep_info {
     const char
         *note; /* what its owner wrote on it, and how it is tagged: "good,paper"; NULL: not */
     const char *tags;
+    const char *held; /* why jobs of it are held, and how they run; NULL: none are */
 };
 
 struct msg_get_sweeps {

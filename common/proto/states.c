@@ -115,6 +115,11 @@ bool job_runs_again(enum job_state state)
     return (jobs[state].flags & JOB_RUNS_AGAIN) != 0;
 }
 
+bool job_goes_on(enum job_state state)
+{
+    return (jobs[state].flags & (JOB_IS_OVER | JOB_IS_KEPT_BACK)) == 0;
+}
+
 enum job_look job_look(enum job_state state)
 {
     return jobs[state].look;
@@ -130,5 +135,16 @@ enum job_state job_state_of(const struct job_evidence *evidence)
         return attempts[evidence->live].job;
     if (evidence->failed)
         return JOB_FAILED;
-    return evidence->drained ? JOB_CANCELLED : JOB_QUEUED;
+    if (evidence->drained)
+        return JOB_CANCELLED;
+    return evidence->held ? JOB_HELD : JOB_QUEUED;
+}
+
+enum sweep_state sweep_state_shown(enum sweep_state state, const struct job_counts *counts)
+{
+    int64_t n = 0;
+
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        n += job_goes_on((enum job_state)i) ? counts->of[i] : 0;
+    return state == SWEEP_RUNNING && n == 0 && counts->held > 0 ? SWEEP_HELD : state;
 }

@@ -58,7 +58,8 @@ enum attempt_flags {
 enum job_flags {
     JOB_IS_OVER = 1,
     JOB_HAS_PUBLISHED = 2, /* its files lie under runs/ */
-    JOB_RUNS_AGAIN = 4     /* after ludwig retry */
+    JOB_RUNS_AGAIN = 4,    /* after ludwig retry */
+    JOB_IS_KEPT_BACK = 8   /* it does not go on by itself; its sweep does not wait for it */
 };
 
 /* The look of a state in listings. */
@@ -80,19 +81,23 @@ enum job_look { JOB_LOOKS_PLAIN, JOB_LOOKS_DIM, JOB_LOOKS_GOOD, JOB_LOOKS_BAD };
     X(JOB_FAILED, 5, failed, JOB_IS_OVER | JOB_RUNS_AGAIN, JOB_LOOKS_BAD,                      \
       "none has, none is live, and one failed or was lost as is not tried again (see causes)") \
     X(JOB_CANCELLED, 6, cancelled, JOB_IS_OVER | JOB_RUNS_AGAIN, JOB_LOOKS_DIM,                \
-      "its owner said so, and has not retried it since")
+      "its owner said so, and has not retried it since")                                       \
+    X(JOB_HELD, 7, held, JOB_IS_KEPT_BACK, JOB_LOOKS_BAD,                                      \
+      "it would be queued, but all that was like it failed, and nobody has resumed it")
 
 /* A job's column for cancelling: at once, or when running attempts have ended; 0: not cancelled. */
 enum job_cancelling { CANCEL_NOW = 1, CANCEL_DRAIN = 2 };
 
-/* The state of a sweep as people see it; open ones are invisible. */
-#define SWEEP_STATES(X)            \
-    X(SWEEP_OPEN, 0, "open")       \
-    X(SWEEP_RUNNING, 1, "running") \
-    X(SWEEP_PAUSED, 2, "paused")   \
-    X(SWEEP_DONE, 3, "done")       \
-    X(SWEEP_FAILED, 4, "failed")   \
-    X(SWEEP_CANCELLED, 5, "cancelled")
+/* The state of a sweep as people see it; open ones are invisible.  In the database a held one is
+ * running: it is held as long as nothing of it goes on, and jobs of it are held. */
+#define SWEEP_STATES(X)                \
+    X(SWEEP_OPEN, 0, "open")           \
+    X(SWEEP_RUNNING, 1, "running")     \
+    X(SWEEP_PAUSED, 2, "paused")       \
+    X(SWEEP_DONE, 3, "done")           \
+    X(SWEEP_FAILED, 4, "failed")       \
+    X(SWEEP_CANCELLED, 5, "cancelled") \
+    X(SWEEP_HELD, 6, "held")
 
 /* reasons why an attempt has no result: number, its name in retry:, its meaning */
 #define CAUSES(X)                                                                           \
@@ -157,6 +162,8 @@ bool attempt_has_published(enum attempt_state state);
 bool job_is_ended(enum job_state state);
 bool job_has_published(enum job_state state);
 bool job_runs_again(enum job_state state); /* after ludwig retry */
+/* Whether it is neither over nor kept back. */
+bool job_goes_on(enum job_state state);
 enum job_look job_look(enum job_state state);
 
 /* Facts about a job from which its state follows. */
@@ -167,7 +174,10 @@ struct job_evidence {
     bool any_live;  /* an attempt is live: live is the furthest state of these */
     enum attempt_state done, live;
     bool failed; /* the last ended attempt failed and no retry is due */
+    bool held;   /* the guard holds it */
 };
 enum job_state job_state_of(const struct job_evidence *evidence);
+/* The state of a sweep that is running, by its jobs: held, or the same. */
+enum sweep_state sweep_state_shown(enum sweep_state state, const struct job_counts *jobs);
 
 #endif

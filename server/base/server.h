@@ -12,6 +12,8 @@
 
 struct backup;
 struct conns;
+struct hold_notes;
+struct holds;
 struct inbox;
 struct jails;
 struct leases;
@@ -30,6 +32,8 @@ struct server {
     struct turn *turn;
     struct conns *conns;
     struct leases *leases;
+    struct hold_notes *hold_notes;
+    struct holds *holds;
     struct param_index *params;
     struct share_packs *passes;
 

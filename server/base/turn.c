@@ -179,3 +179,11 @@ void turn_add_work(struct turn *t, turn_work_fn run, int64_t key)
     mem_grow((void **)&t->chores, &t->chores_capacity, t->n_chores, sizeof *t->chores);
     t->chores[t->n_chores++] = (struct chore){ .run = run, .key = key };
 }
+
+bool turn_has_work(const struct turn *t, turn_work_fn run, int64_t key)
+{
+    for (size_t i = 0; i < t->n_chores; i++)
+        if (t->chores[i].run == run && t->chores[i].key == key && !t->chores[i].is_done)
+            return true;
+    return false;
+}

@@ -34,6 +34,8 @@ void turn_wake(struct turn *t);
  */
 typedef int (*turn_work_fn)(struct server *sv, int64_t key, struct err *e);
 void turn_add_work(struct turn *t, turn_work_fn run, int64_t key);
+/* Whether it is still to be called, perhaps again. */
+bool turn_has_work(const struct turn *t, turn_work_fn run, int64_t key);
 
 /* ---- for handlers and work, inside a turn: effects, dropped if they fail ---- */
 

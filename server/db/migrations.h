@@ -217,11 +217,33 @@
     "CREATE INDEX worker_unused ON worker(uid, seen_at) WHERE used = 0;"                           \
     "CREATE INDEX request_of ON request(uid, at);"
 
+/* what the guard holds */
+#define MIGRATION_15                                                                               \
+    "ALTER TABLE sweep ADD COLUMN n_held INTEGER NOT NULL DEFAULT 0;"                              \
+    /* so many failures of one kind hold it; 0: none do */                                         \
+    "ALTER TABLE sweep ADD COLUMN guard INTEGER NOT NULL DEFAULT 0;"                               \
+    /* failures up to this version do not count */                                                 \
+    "ALTER TABLE sweep ADD COLUMN guard_from INTEGER NOT NULL DEFAULT 0;"                          \
+    /* test: NULL: the whole sweep; next_no: where its carrying out, or lifting, is; NULL: done */ \
+    "CREATE TABLE hold(id INTEGER PRIMARY KEY, sweep INTEGER NOT NULL, test BLOB,"                 \
+    " cause TEXT NOT NULL, words TEXT NOT NULL, failed INTEGER NOT NULL, ended INTEGER NOT NULL,"  \
+    " sentence TEXT NOT NULL, made_at INTEGER NOT NULL, tried_at INTEGER NOT NULL DEFAULT 0,"      \
+    " has_success INTEGER NOT NULL DEFAULT 0, lifted_at INTEGER NOT NULL DEFAULT 0, lifted TEXT,"  \
+    " next_no INTEGER);"                                                                           \
+    "CREATE INDEX hold_sweep ON hold(sweep);"                                                      \
+    "CREATE INDEX hold_active ON hold(sweep) WHERE lifted_at = 0;"                                 \
+    "CREATE INDEX hold_work ON hold(next_no) WHERE next_no IS NOT NULL;"                           \
+    /* that column was called held before there were holds */                                      \
+    "ALTER TABLE job RENAME COLUMN held TO paused;"                                                \
+    "ALTER TABLE job ADD COLUMN hold INTEGER;" /* hold.id */                                       \
+    "DROP INDEX job_held;"                                                                         \
+    "CREATE INDEX job_kept ON job(sweep, no) WHERE paused <> 0 OR hold IS NOT NULL;"
+
 /* the n-th step leads to version n */
 #define MIGRATIONS(X)                                                       \
     X(MIGRATION_1) X(MIGRATION_2) X(MIGRATION_3) X(MIGRATION_4) X(MIGRATION_5) \
     X(MIGRATION_6) X(MIGRATION_7) X(MIGRATION_8) X(MIGRATION_9) X(MIGRATION_10) \
-    X(MIGRATION_11) X(MIGRATION_12) X(MIGRATION_13) X(MIGRATION_14)
+    X(MIGRATION_11) X(MIGRATION_12) X(MIGRATION_13) X(MIGRATION_14) X(MIGRATION_15)
 /* clang-format on */
 
 #endif

@@ -31,8 +31,9 @@
     X(SQL_SWEEP_ADD,                                                                                    \
       "INSERT INTO sweep(project, uid, user, name, state, priority, reps, reuse, nodes, work,"          \
       " work_digest, cpus_milli, gpus_milli, memory_bytes, time_ms, batch, pools, retry, metric,"       \
-      " goal, opened_by, begin_id, chain, stamp, submitted_at, known_as)"                               \
-      " VALUES(?, ?, ?, ?, SWEEP_OPEN, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") \
+      " goal, opened_by, begin_id, chain, stamp, submitted_at, known_as, guard)"                        \
+      " VALUES (?, ?, ?, ?, SWEEP_OPEN, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?," \
+      " ?)")                                                                                            \
     X(SQL_OPEN_GET, "SELECT project, reps, reuse, work_digest, stamp, chain, chunks, sent,"             \
                     " configs, jobs, reused,"                                                           \
                     " (SELECT name FROM project p WHERE p.id = sweep.project) FROM sweep"               \
@@ -54,9 +55,17 @@
      * One that others follow is among the oldest. */   \
     X(SQL_LIVE_LIKE,                                                                                    \
       "SELECT j.id FROM (SELECT id, sweep, state, follows, work_digest FROM job WHERE param = ?1"       \
-      " AND rep = ?2 AND state NOT IN (JOB_IS_OVER) ORDER BY id LIMIT 256) j"                           \
+      " AND rep = ?2 AND state NOT IN (JOB_IS_OVER) AND state <> JOB_HELD ORDER BY id LIMIT 256) j"     \
       " JOIN sweep s ON s.id = j.sweep WHERE j.follows IS NULL AND s.state <> SWEEP_OPEN"               \
       " AND s.id <> ?3 AND (?4 IS NULL OR j.work_digest = ?4) ORDER BY j.state DESC, j.id LIMIT 1")     \
+    /* held ones that do the same: they take the result of that job */                                  \
+    X(SQL_HELD_FOLLOW,                                                                                  \
+      "UPDATE job SET follows = ?5 WHERE param = ?1 AND rep = ?2 AND state NOT IN (JOB_IS_OVER)"        \
+      " AND state = JOB_HELD AND follows IS NULL AND sweep <> ?3"                                       \
+      " AND (?4 IS NULL OR work_digest = ?4)")                                                          \
+    X(SQL_PROJECT_HOLDS,                                                                                \
+      "SELECT 1 FROM hold h JOIN sweep s ON s.id = h.sweep WHERE h.lifted_at = 0"                       \
+      " AND s.project = ? LIMIT 1")                                                                     \
     X(SQL_REUSED_ADD, "INSERT INTO reused(sweep, job) VALUES(?, ?)")                                    \
     X(SQL_JOB_NAME_TAKEN, "SELECT 1 FROM job WHERE param = ? AND name = ?")                             \
     X(SQL_JOB_ADD, "INSERT INTO job(sweep, no, queue_order, param, rep, name, work_digest, state,"      \
@@ -89,6 +98,8 @@
     X(SQL_PASSED_TIDY, "DELETE FROM passed WHERE sweep = ?1 AND NOT EXISTS(SELECT 1 FROM sweep"         \
                        " WHERE id = ?1 AND state IN (SWEEP_OPEN, SWEEP_RUNNING, SWEEP_PAUSED))")        \
     X(SQL_CLEAR_CLOSE, "UPDATE sweep SET opened_by = -1 WHERE id = ? AND state = SWEEP_OPEN")           \
+    X(SQL_CLEAR_FOLLOWED, "UPDATE job SET follows = NULL WHERE follows IN"                              \
+                          " (SELECT id FROM job WHERE sweep = ? ORDER BY no LIMIT ?)")                  \
     X(SQL_CLEAR_JOBS, "DELETE FROM job WHERE id IN"                                                     \
                       " (SELECT id FROM job WHERE sweep = ? ORDER BY no LIMIT ?)")                      \
     X(SQL_CLEAR_CONFIGS, "DELETE FROM config WHERE (sweep, param) IN"                                   \
@@ -106,9 +117,10 @@
 
 #define SQL_ATTEMPTS(X)                                                                                                  \
     X(SQL_JOB_LOAD,                                                                                                      \
-      "SELECT sweep, no, state, cancelled, held, forgiven,"                                                              \
+      "SELECT sweep, no, state, cancelled, paused, forgiven,"                                                            \
       " queue_order IS NOT NULL, attempt, coalesce(follows, 0),"                                                         \
-      " (SELECT o.state FROM job o WHERE o.id = job.follows AND o.gone = 0) FROM job WHERE id = ?")                      \
+      " (SELECT o.state FROM job o WHERE o.id = job.follows AND o.gone = 0), hold IS NOT NULL"                           \
+      " FROM job WHERE id = ?")                                                                                          \
     /* the last column: its batch was lost, and an earlier member had not ended */                                       \
     X(SQL_JOB_ATTEMPTS,                                                                                                  \
       "SELECT state, no, id, cause, exit_code, signal, reason, state = ATTEMPT_LOST AND batch < id"                      \
@@ -117,23 +129,28 @@
       " FROM attempt a WHERE job = ? ORDER BY no")                                                                       \
     X(SQL_JOB_UPDATE, "UPDATE job SET state = ?2, queue_order = ?3, version = ?4, ended_at = ?5,"                        \
                       " attempt = ?6, reason = ?7, follows = ?8 WHERE id = ?1")                                          \
-    /* one that waits for the job; of these the first whose sweep is not open */                                         \
+    /* one that waits for the job; of these the first whose sweep is not open; those that are held last */               \
     X(SQL_FOLLOWER_NEXT,                                                                                                 \
-      "SELECT j.id FROM job j JOIN sweep s ON s.id = j.sweep WHERE j.follows = ?"                                        \
-      " AND j.state = JOB_QUEUED ORDER BY s.state = SWEEP_OPEN, j.id LIMIT 1")                                           \
+      "SELECT j.id, j.state FROM job j JOIN sweep s ON s.id = j.sweep WHERE j.follows = ?"                               \
+      " AND j.state IN (JOB_QUEUED, JOB_HELD) ORDER BY s.state = SWEEP_OPEN, j.state, j.id LIMIT 1")                     \
+    X(SQL_JOB_FOLLOW, "UPDATE job SET follows = ?2 WHERE id = ?1")                                                       \
     X(SQL_FOLLOWERS_TURN, "UPDATE job SET follows = ?2 WHERE follows = ?1 AND id <> ?2 AND EXISTS"                       \
                           " (SELECT 1 FROM job f JOIN sweep s ON s.id = f.sweep WHERE f.id = ?2"                         \
                           " AND s.state <> SWEEP_OPEN)")                                                                 \
     X(SQL_FOLLOWER_ENDS, "DELETE FROM job WHERE id = ?")                                                                 \
     X(SQL_SWEEP_REUSES, "UPDATE sweep SET reused = reused + 1 WHERE id = ?")                                             \
     X(SQL_JOB_CANCEL, "UPDATE job SET cancelled = ?2 WHERE id = ?1")                                                     \
-    X(SQL_JOB_HOLD, "UPDATE job SET held = ?2 WHERE id = ?1")                                                            \
-    X(SQL_JOB_FORGIVE, "UPDATE job SET cancelled = 0, held = 0, forgiven = attempts WHERE id = ?")                       \
-    X(SQL_HELD_NEXT, "SELECT id, no FROM job WHERE sweep = ? AND no BETWEEN ? AND ?"                                     \
-                     " AND held <> 0 ORDER BY no LIMIT 1")                                                               \
+    X(SQL_JOB_PAUSE, "UPDATE job SET paused = ?2, hold = iif(?2 = 0, NULL, hold) WHERE id = ?1")                         \
+    X(SQL_JOB_FORGIVE,                                                                                                   \
+      "UPDATE job SET cancelled = 0, paused = 0, hold = NULL, forgiven = attempts"                                       \
+      " WHERE id = ?")                                                                                                   \
+    /* paused or held; the last condition is the index's */                                                              \
+    X(SQL_KEPT_NEXT, "SELECT id, no FROM job WHERE sweep = ? AND no BETWEEN ? AND ?"                                     \
+                     " AND (paused <> 0 OR hold IS NOT NULL) ORDER BY no LIMIT 1")                                       \
     X(SQL_SWEEP_RETRY, "SELECT retry, time_ms FROM sweep WHERE id = ?")                                                  \
     X(SQL_SWEEP_WAITING, "SELECT n_queued - (SELECT count(*) FROM job WHERE sweep = ?1"                                  \
-                         " AND held <> 0 AND state = JOB_QUEUED) FROM sweep WHERE id = ?1")                              \
+                         " AND (paused <> 0 OR hold IS NOT NULL) AND paused <> 0"                                        \
+                         " AND state = JOB_QUEUED) FROM sweep WHERE id = ?1")                                            \
     X(SQL_SWEEP_TURN, "UPDATE sweep SET state = ?3, version = ?4 WHERE id = ?1 AND state = ?2")                          \
     X(SQL_SWEEP_COUNTS, "SELECT state, ended_at, JOB_COUNTERS FROM sweep WHERE id = ?")                                  \
     X(SQL_SWEEP_UPDATE,                                                                                                  \
@@ -192,7 +209,8 @@
     X(SQL_SCHED_SWEEPS,                                                                                                  \
       "SELECT id, uid, priority, n_ready, cpus_milli, gpus_milli, memory_bytes, ran_jobs,"                               \
       " ran_ms, max(handed_at, submitted_at), nodes, batch, user, time_ms FROM sweep"                                    \
-      " WHERE state = SWEEP_RUNNING AND n_ready > 0 AND refused IS NULL ORDER BY id")                                    \
+      " WHERE state = SWEEP_RUNNING AND n_ready > 0 AND refused IS NULL AND NOT EXISTS(SELECT 1"                         \
+      " FROM hold h WHERE h.next_no IS NOT NULL AND h.sweep = sweep.id AND h.lifted_at = 0) ORDER BY id")                \
     /* A drained worker has room for nothing; what it holds counts against its users' limits.  Memory 0 is unknown. */   \
     X(SQL_SCHED_WORKER,                                                                                                  \
       "SELECT cpus_milli * (drained = 0), gpus * (drained = 0),"                                                         \
@@ -247,12 +265,63 @@
       " AND coalesce(batch, id) IN (SELECT coalesce(a.batch, a.id) FROM attempt a"                                       \
       " JOIN sweep s ON s.id = a.sweep JOIN job j ON j.id = a.job JOIN worker w ON w.id = ?1"                            \
       " WHERE a.worker = ?1 AND a.state <= ATTEMPT_LAST_LIVE AND a.state <= ATTEMPT_STAGING"                             \
-      " AND (s.state = SWEEP_PAUSED OR j.held <> 0 OR w.drained <> 0)) RETURNING token")                                 \
+      " AND (s.state = SWEEP_PAUSED OR j.paused <> 0 OR j.hold IS NOT NULL OR w.drained <> 0))"                          \
+      " RETURNING token")                                                                                                \
     X(SQL_DRAINABLE, "SELECT id, node, uid, user, drained FROM worker ORDER BY node, id")                                \
     X(SQL_WORKER_DRAIN, "UPDATE worker SET drained = ?2 WHERE id = ?1")                                                  \
     X(SQL_WORKER_RUNNING,                                                                                                \
       "SELECT count(*) FROM attempt WHERE worker = ? AND state <= ATTEMPT_LAST_LIVE"                                     \
       " AND state = ATTEMPT_RUNNING")
+
+/* ---- what the guard holds ---- */
+
+#define HOLD_COLUMNS \
+    "id, sweep, test, cause, words, failed, ended, made_at, tried_at, has_success, lifted_at, next_no FROM hold"
+
+#define SQL_HOLDS(X)                                                                             \
+    X(SQL_GUARD_SWEEP, "SELECT guard, guard_from, state FROM sweep WHERE id = ?")                \
+    X(SQL_GUARD_OUTCOMES,                                                                        \
+      "SELECT j.version, j.param, p.value, j.state, a.cause, a.exit_code, a.signal, a.reason,"   \
+      " a.started_at, a.ended_at FROM job j JOIN param p ON p.id = j.param"                      \
+      " LEFT JOIN attempt a ON a.id = j.attempt WHERE j.sweep = ? AND j.version > ?"             \
+      " AND j.state IN (JOB_DONE, JOB_FAILED) ORDER BY j.version LIMIT ?")                       \
+    X(SQL_GUARD_RUNNING,                                                                         \
+      "SELECT p.value, a.started_at FROM attempt a JOIN job j ON j.id = a.job"                   \
+      " JOIN param p ON p.id = j.param WHERE a.sweep = ? AND a.state <= ATTEMPT_LAST_LIVE"       \
+      " AND a.state = ATTEMPT_RUNNING AND a.started_at > 0 LIMIT ?")                             \
+    X(SQL_GUARD_FORGET, "UPDATE sweep SET guard_from = ?2 WHERE id = ?1")                        \
+    X(SQL_HOLDS_ACTIVE, "SELECT " HOLD_COLUMNS " WHERE sweep = ? AND lifted_at = 0 ORDER BY id") \
+    X(SQL_HOLDS_OF_PROJECT, "SELECT " HOLD_COLUMNS " WHERE lifted_at = 0 AND next_no IS NULL"    \
+                            " AND sweep IN (SELECT id FROM sweep WHERE project = ?"              \
+                            " AND work_digest <> ?) ORDER BY id")                                \
+    X(SQL_HOLD_AT_WORK, "SELECT " HOLD_COLUMNS " WHERE next_no IS NOT NULL AND sweep = ?"        \
+                        " ORDER BY id LIMIT 1")                                                  \
+    X(SQL_HOLD_SWEEPS_AT_WORK, "SELECT DISTINCT sweep FROM hold WHERE next_no IS NOT NULL")      \
+    X(SQL_HOLD_SWEEPS, "SELECT DISTINCT h.sweep FROM hold h JOIN sweep s ON s.id = h.sweep"      \
+                       " WHERE h.lifted_at = 0 AND s.state IN (SWEEP_RUNNING, SWEEP_PAUSED)")    \
+    X(SQL_HOLD_ADD, "INSERT INTO hold(sweep, test, cause, words, failed, ended, sentence,"       \
+                    " made_at, next_no) VALUES(?, ?, ?, ?, ?, ?, ?, ?, 0)")                      \
+    X(SQL_HOLD_SAY, "UPDATE hold SET failed = ?2, ended = ?3, sentence = ?4 WHERE id = ?1")      \
+    X(SQL_HOLD_TRIED, "UPDATE hold SET tried_at = ?2, has_success = 0 WHERE id = ?1")            \
+    X(SQL_HOLDS_HAVE_SUCCESS,                                                                    \
+      "UPDATE hold SET has_success = 1 WHERE sweep = ? AND lifted_at = 0 AND has_success = 0")   \
+    X(SQL_HOLD_LIFT, "UPDATE hold SET lifted_at = ?2, lifted = ?3, next_no = ?4 WHERE id = ?1")  \
+    X(SQL_HOLD_AT, "UPDATE hold SET next_no = ?2 WHERE id = ?1")                                 \
+    X(SQL_HOLD_NEXT,                                                                             \
+      "SELECT j.id, j.no, p.value, j.state FROM job j JOIN param p ON p.id = j.param"            \
+      " WHERE j.sweep = ? AND j.no >= ? AND j.state NOT IN (JOB_IS_OVER) AND j.hold IS NULL"     \
+      " ORDER BY j.no LIMIT ?")                                                                  \
+    /* the third condition is the index's */                                                     \
+    X(SQL_HOLD_JOBS,                                                                             \
+      "SELECT j.id, p.value FROM job j JOIN param p ON p.id = j.param WHERE j.sweep = ?"         \
+      " AND j.hold = ? AND (j.paused <> 0 OR j.hold IS NOT NULL) ORDER BY j.no LIMIT ?")         \
+    X(SQL_HOLD_TRYABLE,                                                                          \
+      "SELECT j.id, p.value FROM job j JOIN param p ON p.id = j.param WHERE j.sweep = ?"         \
+      " AND j.hold = ? AND (j.paused <> 0 OR j.hold IS NOT NULL) AND j.state = JOB_HELD"         \
+      " AND j.paused = 0 AND j.follows IS NULL ORDER BY j.no LIMIT ?")                           \
+    X(SQL_JOB_SET_HOLD, "UPDATE job SET hold = ?2 WHERE id = ?1")                                \
+    X(SQL_CLEAR_HOLDS, "DELETE FROM hold WHERE id IN"                                            \
+                       " (SELECT id FROM hold WHERE sweep = ? LIMIT ?)")
 
 /* ---- statements that only read ---- */
 
@@ -263,7 +332,9 @@
     " (SELECT coalesce(x.refused, q.trouble) FROM sweep_pool x JOIN pool q ON q.id = x.pool"        \
     " WHERE x.sweep = s.id AND s.state IN (SWEEP_RUNNING, SWEEP_PAUSED)"                            \
     " AND (x.refused IS NOT NULL OR (q.trouble IS NOT NULL AND s.n_ready > 0))"                     \
-    " ORDER BY x.refused IS NULL LIMIT 1), s.jobs, s.note, s.tags,"                                 \
+    " ORDER BY x.refused IS NULL LIMIT 1), s.jobs, s.note, s.tags, CASE WHEN s.n_held > 0 THEN"     \
+    " (SELECT h.sentence FROM job j JOIN hold h ON h.id = j.hold WHERE j.sweep = s.id"              \
+    " AND (j.paused <> 0 OR j.hold IS NOT NULL) AND j.state = JOB_HELD ORDER BY j.no LIMIT 1) END," \
     " JOB_COUNTERS"                                                                                 \
     " FROM sweep s JOIN project p ON p.id = s.project"
 
@@ -285,8 +356,9 @@
       " (JOB_FAILED, ATTEMPT_FAILED), (JOB_CANCELLED, ATTEMPT_CANCELLED))"                                              \
       " THEN a.ended_at ELSE j.ended_at END,"                                                                           \
       " q.value, a.no, a.state, a.exit_code, a.signal, a.reason, a.started_at, w.node, a.cause,"                        \
-      " j.held, w.partition, (SELECT o.sweep || '.' || o.no FROM job o WHERE o.id = j.follows),"                        \
-      " (SELECT s.state FROM sweep s WHERE s.id = j.sweep)"                                                             \
+      " j.paused, w.partition, (SELECT o.sweep || '.' || o.no FROM job o WHERE o.id = j.follows),"                      \
+      " (SELECT s.state FROM sweep s WHERE s.id = j.sweep),"                                                            \
+      " (SELECT h.sentence FROM hold h WHERE h.id = j.hold)"                                                            \
       " FROM job j JOIN param q ON q.id = j.param LEFT JOIN attempt a ON a.id = j.attempt"                              \
       " LEFT JOIN worker w ON w.id = a.worker WHERE j.id = ?")                                                          \
     X(SQL_JOB_RESULT,                                                                                                   \
@@ -331,14 +403,15 @@
     X(SQL_LIVE_REPS,                                                                                                    \
       "SELECT count(DISTINCT j.rep), coalesce(min(j.sweep), 0), coalesce(max(j.sweep), 0) FROM job j"                   \
       " JOIN sweep s ON s.id = j.sweep WHERE j.param = ?1 AND j.rep >= ?2 AND j.rep < ?3"                               \
-      " AND j.state NOT IN (JOB_IS_OVER) AND j.follows IS NULL AND s.state <> SWEEP_OPEN"                               \
+      " AND j.state NOT IN (JOB_IS_OVER) AND j.state <> JOB_HELD AND j.follows IS NULL"                                 \
+      " AND s.state <> SWEEP_OPEN"                                                                                      \
       " AND (?4 IS NULL OR j.work_digest = ?4) AND NOT EXISTS(SELECT 1 FROM job d"                                      \
       " WHERE d.state = JOB_DONE AND d.gone = 0 AND d.param = ?1 AND d.rep = j.rep"                                     \
       " AND (?4 IS NULL OR d.work_digest = ?4))")                                                                       \
     X(SQL_PROJECT_UNFINISHED,                                                                                           \
       "SELECT count(*) FROM sweep WHERE state IN (SWEEP_RUNNING, SWEEP_PAUSED)"                                         \
       " AND project = ?")                                                                                               \
-    X(SQL_JOB_BY_NO, "SELECT id, state, held FROM job WHERE sweep = ? AND no = ?")                                      \
+    X(SQL_JOB_BY_NO, "SELECT id, state, paused FROM job WHERE sweep = ? AND no = ?")                                    \
     X(SQL_WHY_SWEEP, "SELECT uid, state, cpus_milli, gpus_milli, memory_bytes, nodes, user,"                            \
                      " priority, refused, time_ms, batch, ran_jobs, ran_ms FROM sweep"                                  \
                      " WHERE id = ?")                                                                                   \
@@ -512,7 +585,8 @@
       " WHERE uid = ?1 ORDER BY at DESC LIMIT ?3 OFFSET ?2)")
 
 #define SQL_ALL(X) \
-    SQL_SUBMIT(X) SQL_ATTEMPTS(X) SQL_QUERY(X) SQL_REMOVAL(X) SQL_DATA(X) SQL_PILOTS(X) SQL_TURN(X)
+    SQL_SUBMIT(X)  \
+    SQL_ATTEMPTS(X) SQL_HOLDS(X) SQL_QUERY(X) SQL_REMOVAL(X) SQL_DATA(X) SQL_PILOTS(X) SQL_TURN(X)
 
 enum sql_name {
 #define X(name, text) name,

@@ -13,6 +13,7 @@
 #include "server/conn/permission.h"
 #include "server/pilot/pilots.h"
 #include "server/queue/attempts.h"
+#include "server/queue/holds.h"
 #include "server/queue/passed_env.h"
 #include "server/queue/removal.h"
 
@@ -200,7 +201,7 @@ int handle_pause(struct server *sv, struct ask *ask, const void *request, void *
 {
     const struct msg_pause *req = request;
     struct change change = { .event = "pause",
-                             .change = job_hold,
+                             .change = job_pause,
                              .how = 1,
                              .next = SQL_JOB_NEXT,
                              .whole = sweep_pause,
@@ -209,15 +210,21 @@ int handle_pause(struct server *sv, struct ask *ask, const void *request, void *
     return change_jobs(sv, ask, change, &req->targets, reply, e);
 }
 
+/* Its jobs are resumed one by one. */
+static int64_t resume_whole(struct server *sv, int64_t sweep, struct err *e)
+{
+    return holds_end_all(sv, sweep, e) < 0 ? -1 : sweep_resume(sv, sweep, e);
+}
+
 int handle_resume(struct server *sv, struct ask *ask, const void *request, void *reply,
                   struct err *e)
 {
     const struct msg_resume *req = request;
     struct change change = { .event = "resume",
-                             .change = job_hold,
+                             .change = job_pause,
                              .how = 0,
-                             .next = SQL_HELD_NEXT,
-                             .whole = sweep_resume };
+                             .next = SQL_KEPT_NEXT,
+                             .whole = resume_whole };
 
     return change_jobs(sv, ask, change, &req->targets, reply, e);
 }

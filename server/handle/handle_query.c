@@ -46,7 +46,7 @@ int handle_get_sweeps(struct server *sv, struct ask *ask, const void *request, v
     }
     s = db_ask(sv->db, SQL_SWEEP_PAGE, "ii", before, (int64_t)limit + 1);
     while ((rc = stmt_step(s, e)) == 1 && n < limit)
-        row_sweep_row(s, ask->arena, &items[n++], &owner);
+        row_sweep_row(sv, s, ask->arena, &items[n++], &owner);
     rep->more = rc == 1;
     stmt_end(s);
     rep->sweeps = (struct list){ items, n };

@@ -24,6 +24,8 @@
 #include "server/handle/why.h"
 #include "server/pilot/pilots.h"
 #include "server/queue/attempts.h"
+#include "server/queue/guard.h"
+#include "server/queue/holds.h"
 #include "server/queue/other_environment.h"
 #include "server/queue/param_index.h"
 #include "server/queue/passed_env.h"
@@ -231,13 +233,16 @@ static int64_t sweep_add(struct server *sv, struct ask *ask, const struct msg_su
         schema_encode(&retry_schema, &req->retry, &retry);
     jobspec_digest(&req->work, &digest);
     schema_encode(&work_schema, &req->work, &work);
-    rc = db_run(sv->db, e, SQL_SWEEP_ADD, "iissiiibbdiiiiibbsiitdsis", project, (int64_t)c->uid,
+    rc = db_run(sv->db, e, SQL_SWEEP_ADD, "iissiiibbdiiiiibbsiitdsisi", project, (int64_t)c->uid,
                 c->user, req->name, req->priority, req->reps, (int64_t)req->reuse,
                 buf_bytes(&nodes), buf_bytes(&work), &digest, r->cpus_milli, r->gpus_milli,
                 r->memory_bytes, r->time_ms, req->work.batch > 1 ? req->work.batch : (int64_t)1,
                 buf_bytes(&pools), buf_bytes(&retry), req->ranking.metric,
                 (int64_t)req->ranking.goal, c->number, &ask->envelope->id, &chain,
-                stamp_of(turn_now_ms(sv), ask->arena), turn_now_ms(sv), c->known_as);
+                stamp_of(turn_now_ms(sv), ask->arena), turn_now_ms(sv), c->known_as,
+                req->guard.off             ? (int64_t)0
+                : req->guard.failures == 0 ? (int64_t)GUARD_FAILURES
+                                           : req->guard.failures);
     buf_free(&nodes);
     buf_free(&work);
     buf_free(&pools);
@@ -314,6 +319,7 @@ struct taking {
     enum reuse reuse;
     struct digest work;
     char *stamp;
+    bool has_holds; /* the guard holds jobs of the project */
     struct digest chain;
     int64_t chunks;
     struct chunk *chunk; /* in hand, which tells what is reused; NULL: there is none */
@@ -340,10 +346,19 @@ struct chunk {
     size_t told_capacity;
 };
 
+static void taking_end(struct taking *t)
+{
+    arena_destroy(t->arena);
+    buf_free(&t->name);
+    free(t->stamp);
+    free(t->project_name);
+}
+
 static int taking_begin(struct taking *t, struct server *sv, const struct conn *c, int64_t sweep,
                         struct err *e)
 {
     struct stmt *s = db_ask(sv->db, SQL_OPEN_GET, "ii", sweep, c->number);
+    int64_t one;
     int rc = stmt_step(s, e);
 
     if (rc <= 0)
@@ -367,15 +382,11 @@ static int taking_begin(struct taking *t, struct server *sv, const struct conn *
     stmt_digest(s, 3, &t->work);
     stmt_digest(s, 5, &t->chain);
     stmt_end(s);
-    return 0;
-}
-
-static void taking_end(struct taking *t)
-{
-    arena_destroy(t->arena);
-    buf_free(&t->name);
-    free(t->stamp);
-    free(t->project_name);
+    rc = db_get(sv->db, e, SQL_PROJECT_HOLDS, "i>i", t->project, &one);
+    t->has_holds = rc == 1;
+    if (rc < 0)
+        taking_end(t);
+    return rc < 0 ? -1 : 0;
 }
 
 /* So that the client looks whether the result is there. */
@@ -485,9 +496,15 @@ static int rep_take(struct taking *t, int64_t param, int64_t rep, bool is_new, s
     t->jobs++;
     t->new_jobs++;
     t->ready += follows == SCHEMA_NONE;
-    return db_run(db, e, SQL_JOB_ADD, "iiiisdiiII", t->sweep, t->jobs, param, rep,
-                  buf_text(&t->name), &t->work, t->now_ms, turn_next_version(t->sv),
-                  follows == SCHEMA_NONE ? t->jobs : SCHEMA_NONE, follows);
+    if (db_run(db, e, SQL_JOB_ADD, "iiiisdiiII", t->sweep, t->jobs, param, rep, buf_text(&t->name),
+               &t->work, t->now_ms, turn_next_version(t->sv),
+               follows == SCHEMA_NONE ? t->jobs : SCHEMA_NONE, follows) < 0)
+        return -1;
+    /* Held ones that do the same take its result. */
+    if (!is_new && t->has_holds && t->reuse != REUSE_NONE &&
+        db_run(db, e, SQL_HELD_FOLLOW, "iiidi", param, rep, t->sweep, work, db_last_id(db)) < 0)
+        return -1;
+    return 0;
 }
 
 /* Takes the chunk's next configuration in hand; one that the sweep has already is passed over.  1,
@@ -807,6 +824,8 @@ static int end_well(const struct taking *t, struct ask *ask, struct msg_submitte
         return -1;
     if (rep->queued > 0)
         turn_want_schedule(sv);
+    if (t->has_holds && holds_try_project(sv, t->project, &t->work, e) < 0)
+        return -1;
     if (note_nobody(t, ask, rep, e) < 0)
         return -1;
     event = mem_alloc(sizeof *event);

@@ -387,7 +387,7 @@ static int why_pilots(struct why *to, int64_t sweep, struct err *e)
 
 /* ---- a job, a sweep ---- */
 
-static int why_queued(struct why *to, int64_t sweep, int64_t no, bool is_held, struct err *e)
+static int why_queued(struct why *to, int64_t sweep, int64_t no, bool is_paused, struct err *e)
 {
     int64_t before = 0, above = 0;
     struct wanted w = { 0 };
@@ -401,9 +401,9 @@ static int why_queued(struct why *to, int64_t sweep, int64_t no, bool is_held, s
     }
     if (w.state == SWEEP_PAUSED)
         why_say(to, "sweep %" PRId64 " is paused (ludwig resume %" PRId64 ")", sweep, sweep);
-    if (is_held)
+    if (is_paused)
         why_say(to, "it is paused (ludwig resume %" PRId64 ".%" PRId64 ")", sweep, no);
-    if (is_held || w.state == SWEEP_PAUSED)
+    if (is_paused || w.state == SWEEP_PAUSED)
         return 0;
     if (db_get(to->sv->db, e, SQL_WHY_BEFORE, "ii>i", sweep, no, &before) < 0 ||
         db_get(to->sv->db, e, SQL_WHY_ABOVE, "ii>i", (int64_t)w.uid, w.priority, &above) < 0)
@@ -478,7 +478,7 @@ static int say_staging(struct why *to, int64_t sweep, const char *node, struct e
 }
 
 static int say_all(struct why *to, const struct msg_ask_why *req, const struct job_info *job,
-                   uid_t owner, bool is_held, struct err *e)
+                   uid_t owner, bool is_paused, struct err *e)
 {
     const char *node = job->node != NULL ? job->node : "its node";
 
@@ -494,7 +494,7 @@ static int say_all(struct why *to, const struct msg_ask_why *req, const struct j
         }
         if (job->node != NULL)
             why_say(to, "it was given to %s and waits for a slot there", node);
-        return job->node != NULL ? 0 : why_queued(to, req->sweep, req->job, is_held, e);
+        return job->node != NULL ? 0 : why_queued(to, req->sweep, req->job, is_paused, e);
     case JOB_STAGING: return say_staging(to, req->sweep, node, e);
     case JOB_RUNNING: why_say(to, "it runs on %s", node); break;
     case JOB_PUBLISHING:
@@ -502,6 +502,13 @@ static int say_all(struct why *to, const struct msg_ask_why *req, const struct j
         if (job->reason != NULL)
             why_say(to, "they are not on the shared drive yet: %s (%s tries again)", job->reason,
                     node);
+        break;
+    case JOB_HELD:
+        why_say(to, "%s", job->reason != NULL ? job->reason : "held: its like failed");
+        if (job->follows != NULL)
+            why_say(to, "job %s does the same: this one takes its result", job->follows);
+        why_say(to, "ludwig resume %s runs it alone, ludwig triage %" PRId64 " says what failed",
+                job->job, req->sweep);
         break;
     case JOB_FAILED:
         why_say(to, "it failed: %s", job->reason != NULL ? job->reason : "no reason is known");
@@ -550,19 +557,19 @@ int handle_ask_why(struct server *sv, struct ask *ask, const void *request, void
     struct why to = why_begin(sv, ask->arena);
     struct sweep_info info;
     size_t size_bytes = 0;
-    int64_t owner, job = 0, state, held = 0;
+    int64_t owner, job = 0, state, paused = 0;
     int rc = row_sweep(sv, req->sweep, ask->arena, &info, &owner, e);
 
     if (rc == 0)
         rc = project_may_see(sv, ask, owner, &info, e);
     if (rc != 0)
         return rc;
-    rc = db_get(sv->db, e, SQL_JOB_BY_NO, "ii>iii", req->sweep, req->job, &job, &state, &held);
+    rc = db_get(sv->db, e, SQL_JOB_BY_NO, "ii>iii", req->sweep, req->job, &job, &state, &paused);
     if (rc == 0)
         return err_set(e, ERR_NOT_FOUND, "there is no job %" PRId64 ".%" PRId64, req->sweep,
                        req->job);
     if (rc < 0 || row_job(sv, info.project, job, ask->arena, &rep->job, &size_bytes, e) < 0 ||
-        say_all(&to, req, &rep->job, (uid_t)owner, held != 0, e) < 0 ||
+        say_all(&to, req, &rep->job, (uid_t)owner, paused != 0, e) < 0 ||
         why_earlier(&to, job, &rep->job, e) < 0)
         return -1;
     rep->lines = (struct list){ to.lines, to.n };

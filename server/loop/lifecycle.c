@@ -19,6 +19,7 @@
 #include "server/loop/turn_run.h"
 #include "server/pilot/pilots.h"
 
+#include "server/queue/holds.h"
 #include "server/queue/lease.h"
 #include "server/queue/param_index.h"
 
@@ -67,6 +68,7 @@ void server_close(struct server *sv)
         server_dirs_take_id_back(sv);
     inbox_destroy(sv->inbox);
     leases_destroy(sv->leases);
+    holds_destroy(sv->holds);
     turn_destroy(sv->turn);
 
     param_index_destroy(sv->params);
@@ -126,11 +128,12 @@ int server_open(struct server *sv, struct err *e)
     sv->names = user_names_create(sv, &names_usual, conns_named);
     sv->conns = conns_create(sv, &conns_events);
     sv->leases = leases_create(sv, pilots_lost_sight);
+    sv->holds = holds_create(sv);
     sv->listeners = listeners_create();
     sv->params = param_index_create(sv, e);
     sv->pilots = pilots_create(sv, e);
     if (sv->params != NULL && sv->pilots != NULL && leases_load(sv, e) == 0 &&
-        submit_clear_all(sv, e) == 0)
+        holds_load(sv, e) == 0 && submit_clear_all(sv, e) == 0)
         return 0;
 fail:
     server_close(sv);

@@ -8,6 +8,7 @@
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
 #include "server/queue/fit.h"
+#include "server/queue/hold_notes.h"
 #include "server/queue/retry.h"
 #include "server/queue/subscribe.h"
 
@@ -199,7 +200,8 @@ struct job_row {
     int64_t no;
     enum job_state state;
     unsigned cancelled; /* enum job_cancelling; 0: it is not */
-    bool is_held;
+    bool is_paused;
+    bool has_hold;    /* the guard's */
     int64_t forgiven; /* attempts up to this one do not count any more */
     bool is_ready;    /* it stands in the queue */
     int64_t attempt;  /* the newest, or the one that published, or that made it fail */
@@ -219,7 +221,8 @@ static int job_load(struct server *sv, int64_t id, struct job_row *job, struct e
                                  .no = stmt_int(s, 1),
                                  .state = (enum job_state)stmt_enum(s, 2, JOB_STATE_COUNT),
                                  .cancelled = (unsigned)stmt_int(s, 3),
-                                 .is_held = stmt_int(s, 4) != 0,
+                                 .is_paused = stmt_int(s, 4) != 0,
+                                 .has_hold = stmt_int(s, 10) != 0,
                                  .forgiven = stmt_int(s, 5),
                                  .is_ready = stmt_int(s, 6) != 0,
                                  .attempt = stmt_int(s, 7),
@@ -272,7 +275,8 @@ static int job_gather(struct server *sv, struct job_row *job, struct history *h,
 
     h->last = ATTEMPT_NO;
     *evidence = (struct job_evidence){ .cancelled = job->cancelled == CANCEL_NOW,
-                                       .drained = job->cancelled == CANCEL_DRAIN };
+                                       .drained = job->cancelled == CANCEL_DRAIN,
+                                       .held = job->has_hold };
     while ((rc = stmt_step(s, e)) == 1) {
         enum attempt_state state = (enum attempt_state)stmt_enum(s, 0, ATTEMPT_STATE_COUNT);
 
@@ -345,21 +349,32 @@ static int job_weigh(struct server *sv, struct job_row *job, struct history *h, 
 /* ---- jobs that wait for the same job of another sweep ---- */
 
 /*
- * Those that wait for the job, which has ended.  Was it done, its result is theirs; else the first
- * one is queued itself, and the others wait for that.  One whose submit has not ended may be cleared
- * away, so that nobody waits for it.
+ * Those that wait for the job, which has ended or is held now.  Was it done, its result is theirs;
+ * else the first one is queued itself, and the others wait for that, the held one too.  One whose
+ * submit has not ended may be cleared away, so that nobody waits for it.
  */
-static int settle_followers(struct server *sv, int64_t job, bool is_done, struct tally *t,
+static int settle_followers(struct server *sv, int64_t job, enum job_state became, struct tally *t,
                             struct err *e)
 {
-    int64_t follower;
+    int64_t follower, state, next = 0;
     int rc;
 
-    while ((rc = db_get(sv->db, e, SQL_FOLLOWER_NEXT, "i>i", job, &follower)) == 1)
-        if ((!is_done && db_run(sv->db, e, SQL_FOLLOWERS_TURN, "ii", job, follower) < 0) ||
-            job_refresh(sv, follower, t, e) < 0)
+    while ((rc = db_get(sv->db, e, SQL_FOLLOWER_NEXT, "i>ii", job, &follower, &state)) == 1) {
+        if (state == JOB_HELD && !job_has_published(became)) {
+            if (db_run(sv->db, e, SQL_JOB_FOLLOW, "iI", follower, SCHEMA_NONE) < 0)
+                return -1;
+            continue;
+        }
+        if (!job_has_published(became) &&
+            db_run(sv->db, e, SQL_FOLLOWERS_TURN, "ii", job, follower) < 0)
             return -1;
-    return rc;
+        if (job_refresh(sv, follower, t, e) < 0)
+            return -1;
+        next = next == 0 ? follower : next;
+    }
+    if (rc == 0 && next != 0 && became == JOB_HELD)
+        rc = db_run(sv->db, e, SQL_JOB_FOLLOW, "iI", job, next);
+    return rc < 0 ? -1 : 0;
 }
 
 /* What it waited for is done: its sweep has that result, as if it had been there at submit. */
@@ -386,14 +401,14 @@ int job_refresh(struct server *sv, int64_t id, struct tally *t, struct err *e)
         job_weigh(sv, &job, &h, &reason, e) < 0 || tally_turn_to(sv, t, job.sweep, e) < 0)
         goto out;
     state = job_state_of(&h.evidence);
-    if (state == JOB_QUEUED && job.follows != 0 && job.is_followed_there &&
+    if ((state == JOB_QUEUED || state == JOB_HELD) && job.follows != 0 && job.is_followed_there &&
         job_has_published(job.followed)) {
         rc = follower_reuses(sv, &job, t, e);
         goto out;
     }
-    if (!job.is_followed_there || job_is_ended(job.followed))
+    if (!job.is_followed_there || !job_goes_on(job.followed))
         job.follows = 0;
-    is_ready = state == JOB_QUEUED && !h.evidence.any_live && !job.is_held && job.follows == 0;
+    is_ready = state == JOB_QUEUED && !h.evidence.any_live && !job.is_paused && job.follows == 0;
     t->by_state[job.state]--;
     t->by_state[state]++;
     t->ready += is_ready - job.is_ready;
@@ -402,8 +417,10 @@ int job_refresh(struct server *sv, int64_t id, struct tally *t, struct err *e)
                 job_is_ended(state) ? turn_now_ms(sv) : (int64_t)0, job.attempt,
                 reason.n > 0 ? buf_text(&reason) : NULL,
                 job.follows != 0 ? job.follows : SCHEMA_NONE);
-    if (rc >= 0 && job_is_ended(state) && !job_is_ended(job.state))
-        rc = settle_followers(sv, job.id, job_has_published(state), t, e);
+    if (rc >= 0 && !job_goes_on(state) && job_goes_on(job.state))
+        rc = settle_followers(sv, job.id, state, t, e);
+    if (rc >= 0 && job_is_ended(state))
+        hold_notes_end(sv, job.sweep, state);
 out:
     buf_free(&reason);
     free(h.tried);
@@ -469,7 +486,7 @@ int job_retry(struct server *sv, int64_t id, unsigned states, struct tally *t, s
     return 1;
 }
 
-int job_hold(struct server *sv, int64_t id, unsigned is_held, struct tally *t, struct err *e)
+int job_pause(struct server *sv, int64_t id, unsigned is_paused, struct tally *t, struct err *e)
 {
     struct job_row job;
     bool is_over;
@@ -477,13 +494,15 @@ int job_hold(struct server *sv, int64_t id, unsigned is_held, struct tally *t, s
     if (job_load(sv, id, &job, e) < 0)
         return -1;
     is_over = job_is_ended(job.state);
-    if (job.is_held == (is_held != 0) || (is_over && is_held != 0))
+    if (is_paused != 0 ? job.is_paused || is_over : !job.is_paused && !job.has_hold)
         return 0;
-    if (db_run(sv->db, e, SQL_JOB_HOLD, "ii", id, (int64_t)is_held) < 0)
+    if (db_run(sv->db, e, SQL_JOB_PAUSE, "ii", id, (int64_t)is_paused) < 0)
         return -1;
     if (is_over)
         return 0;
-    if ((is_held != 0 && recall_of_job(sv, id, e) < 0) || job_refresh(sv, id, t, e) < 0)
+    if (is_paused == 0 && job.has_hold)
+        hold_notes_resumed(sv, job.sweep);
+    if ((is_paused != 0 && recall_of_job(sv, id, e) < 0) || job_refresh(sv, id, t, e) < 0)
         return -1;
     return 1;
 }

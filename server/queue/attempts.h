@@ -43,15 +43,17 @@ int tally_turn_to(struct server *sv, struct tally *tally, int64_t sweep, struct 
 int job_cancel(struct server *sv, int64_t id, unsigned how, struct tally *tally, struct err *e);
 /* Queues it again if it failed or was cancelled, and that state is in states (1 << JOB_FAILED). */
 int job_retry(struct server *sv, int64_t id, unsigned states, struct tally *tally, struct err *e);
-/* Paused (is_held 1), a job is not handed out; an attempt that has not started is recalled. */
-int job_hold(struct server *sv, int64_t id, unsigned is_held, struct tally *tally, struct err *e);
+/* Paused (is_paused 1), a job is not handed out; an attempt that has not started is recalled.  One
+ * that is resumed is not held by the guard any more, either. */
+int job_pause(struct server *sv, int64_t id, unsigned is_paused, struct tally *tally,
+              struct err *e);
 
 /*
  * Pause and resume a whole sweep that is not over.  Return how many of its queued jobs were paused
  * or resumed, -1.  The tally must have been flushed.
  */
 int64_t sweep_pause(struct server *sv, int64_t sweep, struct err *e);
-int64_t sweep_resume(struct server *sv, int64_t sweep, struct err *e); /* held jobs stay paused */
+int64_t sweep_resume(struct server *sv, int64_t sweep, struct err *e); /* paused jobs stay so */
 
 /* A worker's report on an attempt.  Only its own worker may report on it. */
 int attempt_report(struct server *sv, int64_t worker, const struct report *report,

@@ -55,7 +55,7 @@ int job_remove(struct server *sv, int64_t id, unsigned how, struct tally *t, str
 int sweep_remove(struct server *sv, int64_t sweep, struct err *e)
 {
     static const enum sql_name parts[] = { SQL_CLEAR_CONFIGS, SQL_CLEAR_REUSED, SQL_CLEAR_DATASETS,
-                                           SQL_CLEAR_POOLS };
+                                           SQL_CLEAR_POOLS, SQL_CLEAR_HOLDS };
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         int n = db_run(sv->db, e, parts[i], "ii", sweep, (int64_t)CLEAR_AT_ONCE);

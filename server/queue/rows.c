@@ -7,6 +7,7 @@
 
 #include "common/data/msgpack.h"
 #include "common/proto/layout.h"
+#include "server/queue/hold_notes.h"
 
 /* About what a job takes in a message beside its parameters, and what a measure takes. */
 enum { JOB_ABOUT_BYTES = 300, METRIC_ABOUT_BYTES = 40 };
@@ -20,7 +21,8 @@ int64_t row_mean_ms(int64_t ran_jobs, int64_t ran_ms)
     return ran_ms < ran_jobs ? 1 : ran_ms / ran_jobs;
 }
 
-void row_sweep_row(struct stmt *s, struct arena *a, struct sweep_info *info, int64_t *owner)
+void row_sweep_row(struct server *sv, struct stmt *s, struct arena *a, struct sweep_info *info,
+                   int64_t *owner)
 {
     info->sweep = stmt_int(s, 0);
     info->project = stmt_copy(s, 1, a);
@@ -40,8 +42,12 @@ void row_sweep_row(struct stmt *s, struct arena *a, struct sweep_info *info, int
     info->last_job = stmt_int(s, 17);
     info->note = stmt_copy(s, 18, a);
     info->tags = stmt_copy(s, 19, a);
+    info->held = stmt_copy(s, 20, a);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
-        info->jobs.of[i] = stmt_int(s, 20 + i);
+        info->jobs.of[i] = stmt_int(s, 21 + i);
+    /* While the guard has not looked at what ended, it may let jobs run again. */
+    if (!hold_notes_are_open(sv, info->sweep))
+        info->state = (int)sweep_state_shown((enum sweep_state)info->state, &info->jobs);
 }
 
 int row_sweep(struct server *sv, int64_t sweep, struct arena *a, struct sweep_info *info,
@@ -51,7 +57,7 @@ int row_sweep(struct server *sv, int64_t sweep, struct arena *a, struct sweep_in
     int rc = stmt_step(s, e);
 
     if (rc == 1)
-        row_sweep_row(s, a, info, owner);
+        row_sweep_row(sv, s, a, info, owner);
     stmt_end(s);
     if (rc == 0)
         return err_set(e, ERR_NOT_FOUND, "there is no sweep %" PRId64, sweep);
@@ -86,7 +92,7 @@ static void add_attempt(struct stmt *s, struct arena *a, struct job_info *info)
         info->cause = cause_names[stmt_enum(s, 17, CAUSE_COUNT)];
     if (info->reason == NULL)
         info->reason = stmt_copy(s, 14, a);
-    if (info->state == JOB_QUEUED && !attempt_is_live(state))
+    if ((info->state == JOB_QUEUED || info->state == JOB_HELD) && !attempt_is_live(state))
         return;
     info->exit_code = stmt_int(s, 12);
     info->signal = stmt_int(s, 13);
@@ -139,6 +145,8 @@ int row_job(struct server *sv, const char *project, int64_t job, struct arena *a
                                     sweep, sweep);
     if (info->state == JOB_QUEUED && stmt_int(s, 18) != 0)
         info->reason = "paused";
+    if (info->state == JOB_HELD)
+        info->reason = stmt_copy(s, 22, a);
     if (!stmt_is_null(s, 10))
         add_attempt(s, a, info);
     if (info->attempt > 0) {

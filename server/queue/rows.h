@@ -14,7 +14,8 @@
 enum { ROWS_PAGE_BYTES = 192 * 1024 };
 
 /* A row of SWEEP_COLUMNS. */
-void row_sweep_row(struct stmt *s, struct arena *a, struct sweep_info *info, int64_t *owner);
+void row_sweep_row(struct server *sv, struct stmt *s, struct arena *a, struct sweep_info *info,
+                   int64_t *owner);
 /* ERR_NOT_FOUND for a sweep that is not there, or open. */
 int row_sweep(struct server *sv, int64_t sweep, struct arena *a, struct sweep_info *info,
               int64_t *owner, struct err *e);

@@ -15,6 +15,10 @@ int submit_clear(struct server *sv, int64_t sweep, struct err *e)
     if (n <= 0)
         return n;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        /* Jobs that the guard holds elsewhere may wait for those that go. */
+        if (parts[i] == SQL_CLEAR_JOBS &&
+            db_run(sv->db, e, SQL_CLEAR_FOLLOWED, "ii", sweep, (int64_t)CLEAR_AT_ONCE) < 0)
+            return -1;
         n = db_run(sv->db, e, parts[i], "ii", sweep, (int64_t)CLEAR_AT_ONCE);
         if (n < 0 || n == CLEAR_AT_ONCE)
             return n < 0 ? -1 : 1;

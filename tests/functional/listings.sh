@@ -57,7 +57,7 @@ pipes() {
     not grep -q "$escape" out
     grep -q '^sweep  *1 a name in project l, by ' out
     grep -q '^failed  *2 x exit code 7 (first: 1.3)$' out
-    grep -q 'ludwig jobs 1 --state failed' out
+    grep -q 'ludwig triage 1' out
     grep -q '^progress  *\[.*\] 62 %' out
 }
 it 'in a pipe nothing is cut or coloured, and what others wrote is harmless' pipes

@@ -55,7 +55,7 @@ pauses_jobs() {
     ludwig resume "$id.5" --json | json - 'd == {"v": 1, "jobs": 1}'
     wait_until 10 '[ "$(jobs_in done '"$id"')" = 4 ]'
     ludwig resume "$id.1" 2>err
-    grep -qx "sweep $id: none of these jobs is paused: nothing to resume" err
+    grep -qx "sweep $id: none of these jobs is paused or held: nothing to resume" err
     ludwig resume "$id.3" --quiet
     wait_until 10 '[ "$(jobs_in done '"$id"')" = 5 ]'
     ludwig status "$id" | grep -qx "paused  *1 of the jobs that wait (ludwig resume $id\.6)"

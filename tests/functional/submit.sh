@@ -62,7 +62,7 @@ status_json() {
     ludwig status 1 --json >s
     json s 'd["v"] == 1 and d["sweep"] == 1 and d["project"] == "demo" and d["state"] == "done"'
     json s 'd["user"] == __import__("pwd").getpwuid(__import__("os").getuid()).pw_name'
-    json s 'd["jobs"] == {"queued": 0, "staging": 0, "running": 0, "publishing": 0, "done": 8, "failed": 0, "cancelled": 0}'
+    json s 'd["jobs"] == {"queued": 0, "staging": 0, "running": 0, "publishing": 0, "done": 8, "failed": 0, "cancelled": 0, "held": 0}'
     json s 'all(__import__("re").fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", d[k]) for k in ("submitted_at", "ended_at"))'
     ludwig status --json >all
     json all 'd["v"] == 1 and [s["sweep"] for s in d["sweeps"]] == [1]'

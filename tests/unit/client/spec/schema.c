@@ -183,6 +183,8 @@ static void add_schema(struct buf *out)
     add_end(out);
     buf_add_str(out, ", \"slurm\": {\"type\": \"object\", ");
     add_map(out, row_of("slurm")->of, "partition");
+    buf_add_str(out, "}, \"guard\": {\"type\": \"object\", ");
+    add_map(out, row_of("guard")->of, NULL);
     buf_add_str(out, "}}}");
 }
 

@@ -47,12 +47,12 @@ static const struct number attempts[] = {
 
 static const struct number jobs[] = {
     { "JOB_QUEUED", 0 }, { "JOB_STAGING", 1 }, { "JOB_RUNNING", 2 },   { "JOB_PUBLISHING", 3 },
-    { "JOB_DONE", 4 },   { "JOB_FAILED", 5 },  { "JOB_CANCELLED", 6 },
+    { "JOB_DONE", 4 },   { "JOB_FAILED", 5 },  { "JOB_CANCELLED", 6 }, { "JOB_HELD", 7 },
 };
 
 static const struct number sweeps[] = {
-    { "SWEEP_OPEN", 0 }, { "SWEEP_RUNNING", 1 }, { "SWEEP_PAUSED", 2 },
-    { "SWEEP_DONE", 3 }, { "SWEEP_FAILED", 4 },  { "SWEEP_CANCELLED", 5 },
+    { "SWEEP_OPEN", 0 },   { "SWEEP_RUNNING", 1 },   { "SWEEP_PAUSED", 2 }, { "SWEEP_DONE", 3 },
+    { "SWEEP_FAILED", 4 }, { "SWEEP_CANCELLED", 5 }, { "SWEEP_HELD", 6 },
 };
 
 static const struct number causes[] = {

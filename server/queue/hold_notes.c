@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* hold_notes.c - which ends of jobs the guard has to look at */
+
+#include "server/queue/hold_notes.h"
+
+#include <stdlib.h>
+
+#include "common/base/mem.h"
+
+struct hold_notes {
+    struct hold_work work;
+    int64_t *sweeps; /* that are watched: few, of which something failed */
+    size_t n, capacity;
+};
+
+struct hold_notes *hold_notes_create(const struct hold_work *work)
+{
+    struct hold_notes *n = mem_alloc(sizeof *n);
+
+    n->work = *work;
+    return n;
+}
+
+void hold_notes_destroy(struct hold_notes *n)
+{
+    if (n != NULL)
+        free(n->sweeps);
+    free(n);
+}
+
+static size_t find(const struct hold_notes *n, int64_t sweep)
+{
+    size_t i = 0;
+
+    while (i < n->n && n->sweeps[i] != sweep)
+        i++;
+    return i;
+}
+
+void hold_notes_watch(struct hold_notes *n, int64_t sweep)
+{
+    if (find(n, sweep) < n->n)
+        return;
+    mem_grow((void **)&n->sweeps, &n->capacity, n->n, sizeof *n->sweeps);
+    n->sweeps[n->n++] = sweep;
+}
+
+void hold_notes_unwatch(struct hold_notes *n, int64_t sweep)
+{
+    size_t i = find(n, sweep);
+
+    if (i < n->n)
+        n->sweeps[i] = n->sweeps[--n->n];
+}
+
+void hold_notes_end(struct server *sv, int64_t sweep, enum job_state state)
+{
+    const struct hold_notes *n = sv->hold_notes;
+
+    if (state == JOB_FAILED || find(n, sweep) < n->n)
+        turn_add_work(sv->turn, n->work.look, sweep);
+}
+
+void hold_notes_resumed(struct server *sv, int64_t sweep)
+{
+    turn_add_work(sv->turn, sv->hold_notes->work.settle_resumed, sweep);
+}
+
+bool hold_notes_are_open(const struct server *sv, int64_t sweep)
+{
+    const struct hold_work *w = &sv->hold_notes->work;
+
+    return turn_has_work(sv->turn, w->look, sweep) || turn_has_work(sv->turn, w->carry_out, sweep);
+}
