@@ -188,7 +188,7 @@ static int read_line(struct finding *f, const struct place *at, const char *line
         return take_named(f, at, folder, value, true, e);
     if ((value = value_of(f, line, "-f", "--find-links")) != NULL)
         return take_links(f, at, value, e);
-    if ((value = value_of(f, line, "-e", "--editable")) != NULL)
+    if (value_of(f, line, "-e", "--editable") != NULL)
         return err_set(
             e, ERR_USAGE,
             "%s:%d: an editable package is a link to a folder that nodes do not have; take "

@@ -46,7 +46,7 @@ static const char *describe(const struct environment *x, struct arena *a)
 int other_environment_find(struct server *sv, int64_t sweep, struct arena *a,
                            const char **described, struct err *e)
 {
-    struct jobspec now, before;
+    struct jobspec now = { 0 }, before = { 0 };
     struct digest digest_now, digest_before;
     int64_t doer = SCHEMA_NONE;
     int rc;

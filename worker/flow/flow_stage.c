@@ -44,12 +44,12 @@ static struct tree *find_tree(struct user *u, const struct digest *tree)
 /* An environment is built by the recipe of any attempt that needs it. */
 static struct env_recipe recipe_of(const struct user *u, const struct tree *t, struct arena *a)
 {
+    const struct env_recipe none = { .tool = NULL };
     const struct attempt *needs = user_next(u, NULL);
 
     while (needs != NULL && !digest_equal(&needs->order.built, &t->set.tree))
         needs = user_next(u, needs);
-    return needs == NULL ? (struct env_recipe){ .tool = NULL }
-                         : env_recipe_of(&needs->order.work.work, a);
+    return needs == NULL ? none : env_recipe_of(&needs->order.work.work, a);
 }
 
 static void ask_for_tree(struct user *u, struct tree *t)
