@@ -214,6 +214,7 @@ const struct command cmd_nodes = {
             "GPUS: those that jobs may use, and how many are free.\n"
             "DATA: size of the node's cache, and the number of sources and data sets in it.\n"
             "lost: its worker was connected within the last day, but is not now.\n"
+            "Workers that others brought for jobs of their own are not listed.\n"
             "Below: nodes where no jobs start for now, as where scratch is full, and Slurm\n"
             "partitions named by your sweeps that have no pilots; and why.\n",
     .options = options,

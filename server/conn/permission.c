@@ -28,9 +28,14 @@ int may_change(const struct conn *c, const struct owner *owner, int64_t sweep, s
     return owns(c, owner->uid) ? 0 : refuse_sweep(owner, sweep, "you may not change it", e);
 }
 
+bool serves_all(const struct server *sv, const struct conn *c)
+{
+    return !c->own_jobs_only && identity_is_worker_user(&sv->conf, c->user);
+}
+
 bool may_run(const struct server *sv, const struct conn *c, uid_t uid)
 {
-    return c->uid == uid || (!c->own_jobs_only && identity_is_worker_user(&sv->conf, c->user));
+    return c->uid == uid || serves_all(sv, c);
 }
 
 int may_submit(const struct conf *conf, const struct conn *c, struct err *e)

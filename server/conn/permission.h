@@ -15,6 +15,8 @@ struct owner {
 };
 int may_see(const struct conn *c, const struct owner *owner, int64_t sweep, struct err *e);
 int may_change(const struct conn *c, const struct owner *owner, int64_t sweep, struct err *e);
+/* Is this worker given jobs of all users, not only of its own account? */
+bool serves_all(const struct server *sv, const struct conn *c);
 /* May this worker be given jobs of that uid? */
 bool may_run(const struct server *sv, const struct conn *c, uid_t uid);
 /* Uids below min_uid are the system's: of these only ludwigd's own may submit. */

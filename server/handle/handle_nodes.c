@@ -8,6 +8,7 @@
 
 #include "common/base/log.h"
 #include "common/base/suggest.h"
+#include "server/base/identity.h"
 #include "server/base/nodes.h"
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
@@ -67,6 +68,15 @@ static const char *find_refusal(const struct conn *c, const struct conn *asker, 
     return arena_printf(a, "of %s: %s", all[0].user, all[0].reason);
 }
 
+/* Anybody may bring a worker for jobs of one's own, under any name: others are not shown it. */
+static bool may_see_worker(const struct server *sv, const struct conn *asker, struct stmt *s)
+{
+    bool is_pilot = !stmt_is_null(s, 9);
+
+    return asker->is_admin || is_pilot || strcmp(asker->user, stmt_text(s, 7)) == 0 ||
+           identity_is_worker_user(&sv->conf, stmt_text(s, 7));
+}
+
 /* 1: the node is listed, 0: it is not, -1. */
 static int node_row(struct server *sv, struct stmt *s, const struct conn *asker, struct arena *a,
                     struct node_info *info, int64_t *asked, struct err *e)
@@ -76,6 +86,8 @@ static int node_row(struct server *sv, struct stmt *s, const struct conn *asker,
     struct conn *c = conn_of_worker(sv, worker);
 
     *info = (struct node_info){ .load = NAN };
+    if (!may_see_worker(sv, asker, s))
+        return 0;
     if (db_get(sv->db, e, SQL_WORKER_LIVE, "i>ii", worker, &live, &info->running) < 0)
         return -1;
     if (c == NULL && live == 0 &&

@@ -207,6 +207,7 @@ static void say_if_never(struct why *to, const struct machine *m, const struct w
 /* The resources of the user's jobs now, as the scheduler counts them. */
 struct user_load {
     int64_t jobs, cpus_milli, gpus_milli;
+    int64_t shared_cpus_milli, shared_gpus_milli; /* on machines that are nobody's own */
 };
 
 static int user_load(struct why *to, uid_t uid, struct user_load *h, struct err *e)
@@ -222,6 +223,10 @@ static int user_load(struct why *to, uid_t uid, struct user_load *h, struct err 
         h->jobs += jobs;
         h->cpus_milli += cpus_milli;
         h->gpus_milli += gpus_milli;
+        if (!fit_is_private(to->sv, c)) {
+            h->shared_cpus_milli += cpus_milli;
+            h->shared_gpus_milli += gpus_milli;
+        }
     }
     return 0;
 }
@@ -248,8 +253,8 @@ static void say_limit(struct why *to, struct wanted *w, const char *what, const 
 
 static double share_of(const struct user_load *h, const struct user_load *all)
 {
-    return sched_share(h->cpus_milli, h->gpus_milli, (double)all->cpus_milli,
-                       (double)all->gpus_milli);
+    return sched_share(h->shared_cpus_milli, h->shared_gpus_milli, (double)all->shared_cpus_milli,
+                       (double)all->shared_gpus_milli);
 }
 
 /* Tells the limits that the user has reached, and the other users: those that hold less come first,
@@ -272,11 +277,11 @@ static int say_users(struct why *to, struct wanted *w, struct err *e)
     for (struct conn *c = conn_after(to->sv, 0); c != NULL; c = conn_after(to->sv, c->number)) {
         int64_t cpus_milli = 0, gpus_milli = 0;
 
-        if (c->worker != 0 && !c->is_retiring &&
+        if (c->worker != 0 && !c->is_retiring && !fit_is_private(to->sv, c) &&
             db_get(to->sv->db, e, SQL_WHY_SIZE, "i>ii", c->worker, &cpus_milli, &gpus_milli) < 0)
             return -1;
-        all.cpus_milli += cpus_milli;
-        all.gpus_milli += gpus_milli;
+        all.shared_cpus_milli += cpus_milli;
+        all.shared_gpus_milli += gpus_milli;
     }
     s = db_ask(to->sv->db, SQL_WHY_OTHERS, "i", (int64_t)w->uid);
     while (rc == 0 && (rc = stmt_step(s, e)) == 1) {

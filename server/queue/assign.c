@@ -86,8 +86,13 @@ static int gather_workers(struct pass *p, struct err *e)
             p->workers = grow(p->arena, p->workers, n, sizeof *p->workers);
             p->conns = grow(p->arena, p->conns, n, sizeof *p->conns);
             p->nodes = grow(p->arena, p->nodes, n, sizeof *p->nodes);
-            p->workers[n] = (struct sched_worker){ c->worker, stmt_int(s, 0), 1000 * stmt_int(s, 1),
-                                                   stmt_int(s, 2), c->takes_one };
+            p->workers[n] = (struct sched_worker){ .id = c->worker,
+                                                   .cpus_milli = stmt_int(s, 0),
+                                                   .gpus_milli = 1000 * stmt_int(s, 1),
+                                                   .memory_bytes = stmt_int(s, 2),
+                                                   .takes_one = c->takes_one,
+                                                   .is_private = fit_is_private(p->sv, c),
+                                                   .uid = c->uid };
             p->conns[n] = c;
             p->has_pilots |= c->pilot != 0;
             p->nodes[n] = stmt_copy(s, 3, p->arena);

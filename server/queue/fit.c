@@ -25,6 +25,11 @@ bool fit_may_run(struct server *sv, const struct conn *c, const char *node,
     return is_meant && !(w->is_secret && c->is_open) && conn_refusal(c, w->user) == NULL;
 }
 
+bool fit_is_private(const struct server *sv, const struct conn *c)
+{
+    return c->pilot == 0 && !serves_all(sv, c);
+}
+
 bool fit_has_room(const struct fit_wanted *w, int64_t cpus_milli, int64_t gpus_milli,
                   int64_t memory_bytes)
 {

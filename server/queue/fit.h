@@ -30,6 +30,9 @@ struct fit_wanted {
 bool fit_may_run(struct server *sv, const struct conn *c, const char *node,
                  const struct fit_wanted *w, const struct sweep_pools *pools);
 
+/* Whether a user has brought the worker for jobs of one's own, and it is no pilot of ludwigd's. */
+bool fit_is_private(const struct server *sv, const struct conn *c);
+
 /* Whether a worker that has so much could ever run one; of memory 0: it is not known. */
 bool fit_has_room(const struct fit_wanted *w, int64_t cpus_milli, int64_t gpus_milli,
                   int64_t memory_bytes);

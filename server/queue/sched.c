@@ -12,6 +12,9 @@ static const double ahead_ms = SCHED_AHEAD_MS;
 struct user {
     uid_t uid;
     int64_t cpus_milli, gpus_milli, jobs; /* held */
+    int64_t shared_cpus_milli,
+        shared_gpus_milli;                 /* of these, on workers that others may use, too */
+    double all_cpus_milli, all_gpus_milli; /* of the workers that the user may use */
 };
 
 struct room { /* that is left on a worker; negative when work was sent ahead */
@@ -34,7 +37,7 @@ struct split {
     struct waiting *sweeps;
     struct user *users;
     size_t n_users;
-    double cpus_milli, gpus_milli; /* of all workers */
+    double cpus_milli, gpus_milli; /* of all workers that are nobody's own */
     struct sched_plan *plan;
     size_t hands_capacity, recalls_capacity, expectations_capacity;
 };
@@ -45,6 +48,14 @@ static size_t user_of(struct split *s, uid_t uid)
         if (s->users[i].uid == uid)
             return i;
     s->users[s->n_users] = (struct user){ .uid = uid };
+    for (size_t i = 0; i < s->in->n_workers; i++) {
+        const struct sched_worker *w = &s->in->workers[i];
+
+        if (w->is_private && w->uid != uid)
+            continue;
+        s->users[s->n_users].all_cpus_milli += (double)w->cpus_milli;
+        s->users[s->n_users].all_gpus_milli += (double)w->gpus_milli;
+    }
     return s->n_users++;
 }
 
@@ -57,9 +68,29 @@ double sched_share(int64_t cpus_milli, int64_t gpus_milli, double all_cpus_milli
     return cpus > gpus ? cpus : gpus;
 }
 
-static double share(const struct split *s, int64_t cpus_milli, int64_t gpus_milli)
+/* By which users are compared. */
+static double share_of(const struct split *s, const struct user *u)
 {
-    return sched_share(cpus_milli, gpus_milli, s->cpus_milli, s->gpus_milli);
+    return sched_share(u->shared_cpus_milli, u->shared_gpus_milli, s->cpus_milli, s->gpus_milli);
+}
+
+/* Jobs that a user's sweep holds on a worker from now on. */
+static void hold(struct split *s, struct user *u, size_t worker, int64_t jobs, int64_t cpus_milli,
+                 int64_t gpus_milli)
+{
+    u->jobs += jobs;
+    u->cpus_milli += jobs * cpus_milli;
+    u->gpus_milli += jobs * gpus_milli;
+    if (s->in->workers[worker].is_private)
+        return;
+    u->shared_cpus_milli += jobs * cpus_milli;
+    u->shared_gpus_milli += jobs * gpus_milli;
+}
+
+/* By which a user's sweeps are compared. */
+static double held(const struct user *u, int64_t cpus_milli, int64_t gpus_milli)
+{
+    return sched_share(cpus_milli, gpus_milli, u->all_cpus_milli, u->all_gpus_milli);
 }
 
 /* How much of a worker one job takes, 0..1. */
@@ -93,9 +124,7 @@ static bool goes_before(const struct split *s, size_t x, size_t y)
     const struct waiting *wx = &s->sweeps[x], *wy = &s->sweeps[y];
 
     if (wx->user != wy->user) {
-        const struct user *ux = &s->users[wx->user], *uy = &s->users[wy->user];
-        double sx = share(s, ux->cpus_milli, ux->gpus_milli);
-        double sy = share(s, uy->cpus_milli, uy->gpus_milli);
+        double sx = share_of(s, &s->users[wx->user]), sy = share_of(s, &s->users[wy->user]);
 
         if (sx < sy || sx > sy)
             return sx < sy;
@@ -165,16 +194,14 @@ static size_t best_worker(const struct split *s, size_t sweep,
 }
 
 /* Takes jobs out of the queue; they count among those that their user holds. */
-static void take_jobs(struct split *s, size_t sweep, int64_t jobs)
+static void take_jobs(struct split *s, size_t worker, size_t sweep, int64_t jobs)
 {
     const struct sched_sweep *need = &s->in->sweeps[sweep];
     struct user *u = &s->users[s->sweeps[sweep].user];
 
     s->sweeps[sweep].ready -= jobs;
-    s->sweeps[sweep].held += share(s, jobs * need->cpus_milli, jobs * need->gpus_milli);
-    u->cpus_milli += jobs * need->cpus_milli;
-    u->gpus_milli += jobs * need->gpus_milli;
-    u->jobs += jobs;
+    s->sweeps[sweep].held += held(u, jobs * need->cpus_milli, jobs * need->gpus_milli);
+    hold(s, u, worker, jobs, need->cpus_milli, need->gpus_milli);
 }
 
 static void give(struct split *s, size_t worker, size_t sweep, int64_t jobs)
@@ -191,7 +218,7 @@ static void give(struct split *s, size_t worker, size_t sweep, int64_t jobs)
         p->hands[p->n_hands++] = (struct sched_hand){ worker, sweep, 0 };
     }
     p->hands[i].jobs += jobs;
-    take_jobs(s, sweep, jobs);
+    take_jobs(s, worker, sweep, jobs);
     r->cpus_milli -= jobs * need->cpus_milli;
     r->gpus_milli -= jobs * need->gpus_milli;
     r->memory_bytes -= jobs * need->memory_bytes;
@@ -382,7 +409,7 @@ static void look_ahead(struct split *s)
             continue;
         }
         s->rooms[worker].has_next = true;
-        take_jobs(s, sweep, 1);
+        take_jobs(s, worker, sweep, 1);
         if (stage_ms(need->stage_ms, worker) == 0)
             continue;
         mem_grow((void **)&p->expectations, &s->expectations_capacity, p->n_expectations,
@@ -405,6 +432,8 @@ void sched_split(const struct sched_input *in, struct sched_plan *plan)
         s.rooms[i] = (struct room){ .cpus_milli = w->cpus_milli,
                                     .gpus_milli = w->gpus_milli,
                                     .memory_bytes = w->memory_bytes };
+        if (w->is_private)
+            continue;
         s.cpus_milli += (double)w->cpus_milli;
         s.gpus_milli += (double)w->gpus_milli;
     }
@@ -418,16 +447,14 @@ void sched_split(const struct sched_input *in, struct sched_plan *plan)
         struct user *u = &s.users[user_of(&s, l->uid)];
         struct room *r = &s.rooms[l->worker];
 
-        u->cpus_milli += l->jobs * l->cpus_milli;
-        u->gpus_milli += l->jobs * l->gpus_milli;
-        u->jobs += l->jobs;
+        hold(&s, u, l->worker, l->jobs, l->cpus_milli, l->gpus_milli);
         r->cpus_milli -= l->jobs * l->cpus_milli;
         r->gpus_milli -= l->jobs * l->gpus_milli;
         r->memory_bytes -= l->jobs * l->memory_bytes;
         r->is_reserved |= w->takes_one;
         r->work_ms += (double)l->jobs * work_of(w, l->cpus_milli, l->gpus_milli, l->mean_ms);
         if (l->sweep != SIZE_MAX)
-            s.sweeps[l->sweep].held += share(&s, l->jobs * l->cpus_milli, l->jobs * l->gpus_milli);
+            s.sweeps[l->sweep].held += held(u, l->jobs * l->cpus_milli, l->jobs * l->gpus_milli);
     }
     fill_slots(&s);
     send_ahead(&s);

@@ -8,9 +8,9 @@
  * next job is likely to be of that sweep, whose data it has not".  A job here is what
  * one process works through: with batch: several jobs of the sweep.
  *
- * Users share fairly by what their live jobs hold of the machines (the larger of
- * their share of processors and of GPUs: dominant resource fairness, Ghodsi et al.
- * 2011); within a user the higher priority goes first, then the sweep that holds
+ * Users share fairly by what their live jobs hold of the machines that are no single user's own
+ * (the larger of their share of processors and of GPUs: dominant resource fairness, Ghodsi et
+ * al. 2011); within a user the higher priority goes first, then the sweep that holds
  * least, then the older one.  Slots are filled first.  Then, of sweeps whose jobs are known
  * to be short, about SCHED_AHEAD_MS of work is sent ahead; of a tail no worker gets more
  * than half an even share (guided self-scheduling, Polychronopoulos and Kuck 1987).
@@ -79,6 +79,10 @@ struct sched_worker {
     int64_t gpus_milli;
     int64_t memory_bytes;
     bool takes_one; /* a single job, whatever else there is room for */
+    /* It runs jobs of one user alone, who brought it: nobody shares it, and what it says of itself
+     * is believed of that user's jobs only. */
+    bool is_private;
+    uid_t uid; /* of that user */
 };
 
 struct sched_limits { /* 0: none */

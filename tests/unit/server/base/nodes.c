@@ -110,6 +110,35 @@ static void test_gpus_are_listed_with_their_models_and_how_many_are_free(void **
     assert_true(fabs(node_of(s, &asked).gpus_free - 1.5) < 1e-9);
 }
 
+/* ---- who sees them ---- */
+
+static size_t seen_by(struct peer *p)
+{
+    struct msg_get_nodes get = { .limit = 100 };
+    struct msg_node_page page;
+
+    peer_ask(p, MSG_GET_NODES, &get, &page);
+    return page.nodes.n;
+}
+
+static void test_a_worker_for_jobs_of_ones_own_is_shown_to_nobody_else(void **state)
+{
+    const char *service[] = { sweep_of(((struct scene *)*state)->client, 1).user };
+    struct scene *s = *state;
+    struct peer *stranger = stranger_connect(s->f, 1);
+    int64_t asked;
+
+    node_of(s, &asked);
+    assert_int_equal(seen_by(stranger), 0);
+    stranger->conn->is_admin = true;
+    assert_int_equal(seen_by(stranger), 1);
+    stranger->conn->is_admin = false;
+    s->f->sv.conf.worker_users = (struct list){ service, 1 };
+    assert_int_equal(seen_by(stranger), 1);
+    s->f->sv.conf.worker_users = (struct list){ 0 };
+    peer_close(stranger);
+}
+
 /* ---- whom they refuse ---- */
 
 static const char *why_of(struct scene *s, int64_t sweep)
@@ -189,6 +218,7 @@ static void test_what_it_gives_back_does_not_come_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_a_worker_for_jobs_of_ones_own_is_shown_to_nobody_else),
         TEST(test_a_node_is_asked_how_busy_it_is_when_somebody_looks),
         TEST(test_one_that_does_not_know_is_not_waited_for),
         TEST(test_only_a_registered_worker_says_how_busy_it_is),

@@ -606,6 +606,7 @@ static void a_job_whose_user_has_more_than_another_is_told_so(void **state)
     struct submit large = submit_of("others", 1);
     struct msg_ask_why ask = { .job = WORKER_CPUS + 1 };
     struct peer *p, *w, *other;
+    const char *service; /* its worker runs everybody's jobs */
     struct fixture *f;
     struct msg_why why;
 
@@ -617,6 +618,8 @@ static void a_job_whose_user_has_more_than_another_is_told_so(void **state)
     w = worker_connect(f);
     other = peer_connect_as(f, geteuid() + 1);
     peer_hello(other, "ludwig");
+    service = w->conn->user;
+    f->sv.conf.worker_users = (struct list){ &service, 1 };
     ask.sweep = submit_all(p, submit_of("demo", 1), 1, WORKER_CPUS + 1).sweep;
     peer_ask(p, MSG_ASK_WHY, &ask, &why);
     assert_true(is_said(&why, "n1: it is busy, 64 of 64 cpus are taken"));
@@ -628,6 +631,7 @@ static void a_job_whose_user_has_more_than_another_is_told_so(void **state)
     ask = (struct msg_ask_why){ .sweep = large.sweep, .job = 1 };
     peer_ask(other, MSG_ASK_WHY, &ask, &why);
     assert_false(is_said(&why, "share: "));
+    f->sv.conf.worker_users = (struct list){ 0 };
     peer_close(w);
     peer_close(other);
     peer_close(p);

@@ -116,7 +116,8 @@ struct hand_case {
 #define GPUS(n) .gpus_milli = 1000 * INT64_C(n)
 #define ONE_GPU GPUS(1)
 
-static const bool nowhere[MAX] = { false }, on_second[MAX] = { false, true };
+static const bool nowhere[MAX] = { false }, on_first[MAX] = { true },
+                  on_second[MAX] = { false, true };
 
 static const struct hand_case hand_cases[] = {
     { "nobody is there", { { .uid = 1, .ready = 10 } }, .expected = { GETS(ANY, ANY, 0) } },
@@ -169,6 +170,21 @@ static const struct hand_case hand_cases[] = {
       { { CPUS(12), GPUS(2) } },
       { { .uid = 1, .jobs = 1, ONE_GPU }, { .uid = 2, .sweep = 1, .jobs = 5 } },
       .expected = { GETS(0, 0, 1), GETS(0, 1, 5) } },
+    { "a worker that a user brings changes nothing in how others share",
+      { { .uid = 1, .ready = 100, .may_use = on_first, ONE_GPU },
+        { .uid = 2, .ready = 100, .may_use = on_first, ONE_GPU, CPUS(4) } },
+      { { CPUS(64), GPUS(8) }, { CPUS(1), GPUS(10000), .is_private = true, .uid = 3 } },
+      .expected = { GETS(0, 0, 4), GETS(0, 1, 4) } },
+    { "nor does it help or harm its user, where all share",
+      { { .uid = 1, .ready = 100 }, { .uid = 2, .ready = 100, .may_use = on_first } },
+      { { CPUS(8) }, { CPUS(1000), .is_private = true, .uid = 1 } },
+      { { .worker = 1, .uid = 1, .jobs = 1000 } },
+      .expected = { GETS(0, 0, 4), GETS(0, 1, 4) } },
+    { "and there the sweeps of that user share evenly",
+      { { .uid = 1, .ready = 100 }, { .uid = 1, .ready = 100 } },
+      { { CPUS(8), .is_private = true, .uid = 1 } },
+      { { .uid = 1, .sweep = 0, .jobs = 2 } },
+      .expected = { GETS(0, 0, 2), GETS(0, 1, 4) } },
     { "sweeps of one user share evenly",
       { { .uid = 1, .ready = 100 }, { .uid = 1, .ready = 100 } },
       { { CPUS(8) } },
@@ -255,8 +271,13 @@ static void check_hand_case(const struct hand_case *c)
         to->cpus_milli = s->cpus_milli > 0 ? s->cpus_milli : 1000;
         to->may_use = s->may_use != NULL ? s->may_use : w.all;
     }
-    for (const struct sched_worker *k = c->workers; k->cpus_milli != 0; k++)
-        worker(&w, k->cpus_milli / 1000, k->gpus_milli / 1000)->takes_one = k->takes_one;
+    for (const struct sched_worker *k = c->workers; k->cpus_milli != 0; k++) {
+        struct sched_worker *to = worker(&w, k->cpus_milli / 1000, k->gpus_milli / 1000);
+
+        to->takes_one = k->takes_one;
+        to->is_private = k->is_private;
+        to->uid = k->uid;
+    }
     for (const struct sched_load *l = c->loads; l->jobs != 0; l++) {
         struct sched_load *to = load(&w, l->worker, l->sweep, l->uid, l->jobs, 1000);
 
