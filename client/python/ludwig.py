@@ -155,6 +155,7 @@ class Client:
                log: Optional[Mapping[str, Any]] = None,
                setup: Union[str, Sequence[str], None] = None, container: Optional[str] = None,
                batch: Optional[int] = None, retry: Optional[Mapping[str, Any]] = None,
+               order: Optional[str] = None,
                guard: Union[str, Mapping[str, Any], None] = None,
                checkpoint: Optional[Mapping[str, Any]] = None,
                results: Optional[Mapping[str, Any]] = None,
@@ -180,8 +181,8 @@ class Client:
                         None: the environment of this interpreter, if it has one
         modules         what `module load` loads before setup
         log             {"max": "100MiB"}: how much is kept of what a job prints
-        env, setup, container, batch, retry, guard, checkpoint, results, slurm, private
-                        as in a sweep file: man ludwig-sweep
+        env, setup, container, batch, retry, order, guard, checkpoint, results, slurm,
+        private         as in a sweep file: man ludwig-sweep
         first_only      the first configuration alone
         local           a worker may be started here, even on a login node
         wait            return when all jobs are over
@@ -191,7 +192,7 @@ class Client:
         answer = self._submit(
             [], command=command, param2val_list=param2val_list, src_ps=src_ps, data_ps=data_ps,
             reps=reps, name=name, resources=resources, nodes=nodes, priority=priority,
-            reuse=reuse, env=env, environment=environment, modules=modules, log=log, setup=setup, container=container, batch=batch, retry=retry, guard=guard,
+            reuse=reuse, env=env, environment=environment, modules=modules, log=log, setup=setup, container=container, batch=batch, retry=retry, order=order, guard=guard,
             checkpoint=checkpoint, results=results, slurm=slurm, private=private,
             first_only=first_only, local=local)
         sweep = Sweep(self, answer["sweep"], answer)
@@ -292,7 +293,7 @@ class Client:
 
 # What a sweep file says, beside what the configurations are.
 _SWEEP_KEYS = ("command", "src_ps", "data_ps", "reps", "name", "resources", "nodes", "priority",
-               "env", "setup", "container", "batch", "retry", "guard", "checkpoint", "results", "slurm",
+               "env", "setup", "container", "batch", "retry", "order", "guard", "checkpoint", "results", "slurm",
                "private", "log", "environment", "modules", "reuse")
 
 

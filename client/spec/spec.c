@@ -195,6 +195,14 @@ const struct key spec_keys[] = {
       .offset = AT(retry),
       .of = spec_retry_keys,
       .help = "which failed jobs are tried again, and how often" },
+    { .name = "order",
+      .type = KEY_CUSTOM,
+      .offset = AT(in_file_order),
+      .read = spec_read_order,
+      .help =
+          "which jobs run first: canary, one with each value of each parameter; or file, in its "
+          "order; default: canary",
+      .schema = "\"enum\": [\"canary\", \"file\", null]" },
     { .name = "guard",
       .type = KEY_CUSTOM,
       .offset = AT(guard),

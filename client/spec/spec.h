@@ -61,6 +61,7 @@ struct spec {
     struct list pools; /* struct slurm_pool */
     struct retry retry;
     struct guard_policy guard;
+    bool in_file_order; /* order: file */
     struct ranking ranking;
     struct jobspec work;  /* without digests and git's state; of environment only modules: */
     bool private_project; /* only its owner may read it */

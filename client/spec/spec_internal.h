@@ -61,6 +61,8 @@ extern const struct key spec_resources_keys[], spec_checkpoint_keys[], spec_log_
 int spec_read_env(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                   void *to);
 void spec_check_work(struct yaml_keys_reader *r, const struct yaml_node *root);
+int spec_read_order(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
+                    void *to);
 extern const struct key spec_guard_keys[];
 int spec_read_guard(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                     void *to);

@@ -472,6 +472,22 @@ const struct key spec_log_keys[] = {
     { .name = NULL },
 };
 
+/* ---- order ---- */
+
+int spec_read_order(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
+                    void *to)
+{
+    const char *text = node->type == VALUE_STR ? node->text : NULL;
+
+    if (node->type == VALUE_NULL)
+        return 0;
+    if (text == NULL || (strcmp(text, "canary") != 0 && strcmp(text, "file") != 0))
+        return yaml_keys_error(r, node, "%s: expected canary or file, found %s", key->name,
+                               text != NULL ? text : value_type_name(node->type));
+    *(bool *)to = strcmp(text, "file") == 0;
+    return 0;
+}
+
 /* ---- guard ---- */
 
 const struct key spec_guard_keys[] = {

@@ -230,7 +230,7 @@ static int try_once(struct submission *s, struct msg_submitted *done, struct err
     arrived = open == NULL ? NULL : inputs_arrive(packed, e);
     if (arrived == NULL || add_sweep_files(s, arrived, sweep_send_number(open), e) < 0)
         return -1;
-    sent = sweep_send_points(open, &o->points, o->configs, e);
+    sent = sweep_send_points(open, &o->points, o->configs, !o->spec.in_file_order, e);
     settled = sent == NULL ? NULL : inputs_settle(arrived, e);
     taken = settled == NULL ? NULL : sweep_send_taken(sent, &reused, e);
     if (taken != NULL && (reused.n == 0 || find_gone(s, &reused, &gone, e) == 0))

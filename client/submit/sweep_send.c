@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* sweep_send.c - sends a sweep's description and configurations to ludwigd */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "client/expand/canary.h"
 #include "client/submit/sweep_send.h"
 #include "common/data/msgpack.h"
 
@@ -134,11 +136,29 @@ static int take_answer(struct sweep *s, struct err *e)
     return 0;
 }
 
-static int send_chunk(struct sweep *s, const struct buf *chunk, struct err *e)
+/* The points that run first, in ascending order, of which the first `passed` were sent. */
+struct canaries {
+    int64_t *points;
+    size_t n, passed;
+};
+
+/* Those among the n points from `first` on, numbered from there; at most n. */
+static struct list take_early(struct canaries *c, int64_t first, int64_t n,
+                              struct early_config *early)
 {
-    struct msg_submit_chunk request = { .sweep = s->number,
-                                        .index = s->next,
-                                        .configs = buf_bytes(chunk) };
+    struct list taken = { early, 0 };
+
+    for (; c->passed < c->n && c->points[c->passed] < first + n; c->passed++)
+        early[taken.n++] = (struct early_config){ c->points[c->passed] - first };
+    return taken;
+}
+
+static int send_chunk(struct sweep *s, const struct buf *chunk, const struct list *early,
+                      struct err *e)
+{
+    struct msg_submit_chunk request = {
+        .sweep = s->number, .index = s->next, .configs = buf_bytes(chunk), .early = *early
+    };
     struct hasher *h = hasher_create();
     bool lost;
 
@@ -153,21 +173,29 @@ static int send_chunk(struct sweep *s, const struct buf *chunk, struct err *e)
 }
 
 struct sweep_sent *sweep_send_points(const struct sweep_open *open, const struct points *points,
-                                     int64_t configs, struct err *e)
+                                     int64_t configs, bool with_canaries, struct err *e)
 {
+    struct early_config early[CONFIGS_PER_CHUNK_MAX];
+    struct canaries canaries = { 0 };
     struct sweep *s = of_step(open);
     int64_t most = sweep_send_chunk_max(s->reps), left = configs, n = 1;
     struct buf left_over = { 0 }, chunk = { 0 };
     int result = check_connection(s, e);
 
     s->configs = configs;
+    if (with_canaries)
+        canaries.points = canary_find(points, configs, &canaries.n);
     points_seek(points, 0);
     while (result == 0 && left > 0 && n > 0) {
+        struct list taken;
+
         n = sweep_send_fill_chunk(points, left < most ? left : most, &left_over, &chunk);
+        taken = take_early(&canaries, configs - left, n, early);
         left -= n;
         if (n > 0)
-            result = send_chunk(s, &chunk, e);
+            result = send_chunk(s, &chunk, &taken, e);
     }
+    free(canaries.points);
     if (result == 0 && left > 0)
         result = err_set(e, ERR_INTERNAL, "%" PRId64 " configurations are missing", left);
     buf_free(&left_over);

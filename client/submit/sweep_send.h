@@ -32,9 +32,9 @@ struct sweep_asked *sweep_send_begin(struct rpc *r, const struct msg_submit_begi
 /* Waits until ludwigd has made the sweep. */
 struct sweep_open *sweep_send_opened(const struct sweep_asked *asked, struct err *e);
 int64_t sweep_send_number(const struct sweep_open *open);
-/* Sends the first configs of the points. */
+/* Sends the first configs of the points; with_canaries: some of them run first (canary.h). */
 struct sweep_sent *sweep_send_points(const struct sweep_open *open, const struct points *points,
-                                     int64_t configs, struct err *e);
+                                     int64_t configs, bool with_canaries, struct err *e);
 /* Waits until ludwigd has them all.  reused: struct reused_job, jobs that are done already. */
 struct sweep_taken *sweep_send_taken(struct sweep_sent *sent, struct list *reused, struct err *e);
 /* Ends it; what the jobs need has settled.  gone: struct gone_job, of the reused ones those whose

@@ -257,6 +257,11 @@ static const struct field gone_job_fields[] = {
 };
 PART(gone_job);
 
+static const struct field early_config_fields[] = {
+    FIELD(struct early_config, at, FIELD_INT, 0, CONFIGS_PER_CHUNK_MAX),
+};
+PART(early_config);
+
 /* ---- messages, in the order of MESSAGES ---- */
 
 static const struct field ok_fields[] = {
@@ -335,6 +340,8 @@ static const struct field submit_chunk_fields[] = {
     FIELD(struct msg_submit_chunk, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
     FIELD(struct msg_submit_chunk, index, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
     FIELD(struct msg_submit_chunk, configs, FIELD_BYTES, FIELD_REQUIRED, FRAME_MAX_BYTES),
+    FIELD_OF(struct msg_submit_chunk, early, FIELD_LIST, 0, CONFIGS_PER_CHUNK_MAX,
+             &early_config_schema),
 };
 
 static const struct field submit_taken_fields[] = {

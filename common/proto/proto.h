@@ -207,11 +207,17 @@ struct msg_submit_open {
     struct folder_order folder; /* the client makes it before submit_end */
 };
 
+/* One of a chunk's configurations whose first replication runs before others of the sweep. */
+struct early_config {
+    int64_t at; /* in the chunk, from 0 */
+};
+
 /* chain: SHA-256 over the chain before it (zeroes at first) and the chunk's bytes */
 struct msg_submit_chunk {
     int64_t sweep;
     int64_t index;        /* 0, 1, 2, ... */
     struct bytes configs; /* msgpack array of param2vals (maps) */
+    struct list early;    /* struct early_config, in ascending order */
 };
 
 /* A job that is done already, and need not run again while its result is there. */
@@ -472,7 +478,7 @@ struct node_info {
     struct list holds;  /* struct held_tree: the largest of these */
     /* Why none of the asker's jobs can start there for now, of admins anybody's; NULL: they can. */
     const char *refused;
-    bool lacks_groups;  /* as its worker said when it registered */
+    bool lacks_groups; /* as its worker said when it registered */
 };
 
 struct msg_get_nodes {
@@ -803,6 +809,7 @@ extern const struct schema folder_order_schema, sweep_info_schema, job_info_sche
     job_result_schema, node_info_schema, held_schema, token_entry_schema, assignment_schema,
     sweep_work_schema, report_schema, verdict_entry_schema, target_schema, job_counts_schema,
     submitted_schema, usage_info_schema, held_tree_schema, pool_trouble_schema, dataset_info_schema,
-    digest_entry_schema, pilot_claim_schema, reused_job_schema, gone_job_schema;
+    digest_entry_schema, pilot_claim_schema, reused_job_schema, gone_job_schema,
+    early_config_schema;
 
 #endif

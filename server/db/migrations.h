@@ -236,6 +236,7 @@
     /* that column was called held before there were holds */                                      \
     "ALTER TABLE job RENAME COLUMN held TO paused;"                                                \
     "ALTER TABLE job ADD COLUMN hold INTEGER;" /* hold.id */                                       \
+    "ALTER TABLE job ADD COLUMN early INTEGER NOT NULL DEFAULT 0;" /* it runs before others */     \
     "DROP INDEX job_held;"                                                                         \
     "CREATE INDEX job_kept ON job(sweep, no) WHERE paused <> 0 OR hold IS NOT NULL;"
 

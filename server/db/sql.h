@@ -69,8 +69,8 @@
     X(SQL_REUSED_ADD, "INSERT INTO reused(sweep, job) VALUES(?, ?)")                                    \
     X(SQL_JOB_NAME_TAKEN, "SELECT 1 FROM job WHERE param = ? AND name = ?")                             \
     X(SQL_JOB_ADD, "INSERT INTO job(sweep, no, queue_order, param, rep, name, work_digest, state,"      \
-                   " queued_at, version, follows) VALUES(?1, ?2, ?9, ?3, ?4, ?5, ?6, JOB_QUEUED,"       \
-                   " ?7, ?8, ?10)")                                                                     \
+                   " queued_at, version, follows, early) VALUES(?1, ?2, ?9, ?3, ?4, ?5, ?6,"            \
+                   " JOB_QUEUED, ?7, ?8, ?10, ?11)")                                                    \
     X(SQL_REUSED_GONE, "DELETE FROM reused WHERE sweep = ? AND job = ?")                                \
     X(SQL_JOB_GONE, "UPDATE job SET gone = 1 WHERE id = ? RETURNING param, rep")                        \
     X(SQL_OPEN_GREW, "UPDATE sweep SET jobs = ?2, reused = ?3, n_queued = n_queued + ?4,"               \
@@ -119,7 +119,7 @@
     X(SQL_JOB_LOAD,                                                                                                      \
       "SELECT sweep, no, state, cancelled, paused, forgiven,"                                                            \
       " queue_order IS NOT NULL, attempt, coalesce(follows, 0),"                                                         \
-      " (SELECT o.state FROM job o WHERE o.id = job.follows AND o.gone = 0), hold IS NOT NULL"                           \
+      " (SELECT o.state FROM job o WHERE o.id = job.follows AND o.gone = 0), hold IS NOT NULL, early"                    \
       " FROM job WHERE id = ?")                                                                                          \
     /* the last column: its batch was lost, and an earlier member had not ended */                                       \
     X(SQL_JOB_ATTEMPTS,                                                                                                  \
@@ -420,9 +420,8 @@
       " ON w.id = a.worker WHERE a.job = ? AND a.no <> ? AND (a.state IN (ATTEMPT_FAILED,"                              \
       " ATTEMPT_LOST) OR (a.state = ATTEMPT_RECALLED AND a.reason IS NOT NULL))"                                        \
       " ORDER BY a.no DESC LIMIT ?")                                                                                    \
-    X(SQL_WHY_BEFORE,                                                                                                   \
-      "SELECT count(*) FROM (SELECT 1 FROM job WHERE sweep = ? AND queue_order < ?"                                     \
-      " LIMIT 10001)")                                                                                                  \
+    X(SQL_WHY_BEFORE, "SELECT count(*) FROM (SELECT 1 FROM job WHERE sweep = ?1 AND queue_order <"                      \
+                      " (SELECT queue_order FROM job WHERE sweep = ?1 AND no = ?2) LIMIT 10001)")                       \
     X(SQL_WHY_ABOVE, "SELECT coalesce(sum(n_ready), 0) FROM sweep WHERE state = SWEEP_RUNNING"                          \
                      " AND n_ready > 0 AND uid = ? AND priority > ?")                                                   \
     X(SQL_WHY_WORKERS, "SELECT id, node, user, drained, cpus_milli, gpus, memory_bytes"                                 \

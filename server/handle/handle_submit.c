@@ -29,6 +29,7 @@
 #include "server/queue/other_environment.h"
 #include "server/queue/param_index.h"
 #include "server/queue/passed_env.h"
+#include "server/queue/rows.h"
 #include "server/queue/submit_cleanup.h"
 #include "server/share/project.h"
 
@@ -338,8 +339,11 @@ enum { CHUNK_IN_HAND = -1 };
 /* How far a chunk was taken; kept while its handler answers 1. */
 struct chunk {
     struct mp_items configs; /* that are still to come */
+    struct list early;       /* struct early_config: those that are not passed yet */
+    int64_t at;              /* number of the next one */
     int64_t param, rep;      /* the configuration in hand, and its next replication */
     bool is_new;             /* the project did not have it before this call */
+    bool is_early;           /* its first replication runs before others */
     int64_t sent;        /* configurations of the sweep that came; CHUNK_IN_HAND: not known yet */
     struct arena *arena; /* of the answer */
     struct list told;    /* struct reused_job, in the answer */
@@ -466,7 +470,8 @@ static int name_find(struct taking *t, int64_t param, int64_t rep, struct err *e
 
 /* Takes a replication: a done job that makes it unnecessary, or a new job, which waits for another sweep's
  * that is the same.  is_new: the project did not have the configuration before. */
-static int rep_take(struct taking *t, int64_t param, int64_t rep, bool is_new, struct err *e)
+static int rep_take(struct taking *t, int64_t param, int64_t rep, bool is_new, bool is_early,
+                    struct err *e)
 {
     const struct digest *work = t->reuse == REUSE_ALL ? &t->work : NULL;
     struct db *db = t->sv->db;
@@ -496,15 +501,29 @@ static int rep_take(struct taking *t, int64_t param, int64_t rep, bool is_new, s
     t->jobs++;
     t->new_jobs++;
     t->ready += follows == SCHEMA_NONE;
-    if (db_run(db, e, SQL_JOB_ADD, "iiiisdiiII", t->sweep, t->jobs, param, rep, buf_text(&t->name),
+    if (db_run(db, e, SQL_JOB_ADD, "iiiisdiiIIi", t->sweep, t->jobs, param, rep, buf_text(&t->name),
                &t->work, t->now_ms, turn_next_version(t->sv),
-               follows == SCHEMA_NONE ? t->jobs : SCHEMA_NONE, follows) < 0)
+               follows == SCHEMA_NONE ? queue_place(t->jobs, is_early) : SCHEMA_NONE, follows,
+               (int64_t)is_early) < 0)
         return -1;
     /* Held ones that do the same take its result. */
     if (!is_new && t->has_holds && t->reuse != REUSE_NONE &&
         db_run(db, e, SQL_HELD_FOLLOW, "iiidi", param, rep, t->sweep, work, db_last_id(db)) < 0)
         return -1;
     return 0;
+}
+
+/* Whether the next configuration is among the early ones, which come in the same order. */
+static bool is_next_early(struct chunk *c)
+{
+    struct early_config *early = c->early.items;
+
+    while (c->early.n > 0 && early->at < c->at) {
+        early++;
+        c->early.n--;
+    }
+    c->early.items = early;
+    return c->early.n > 0 && early->at == c->at;
 }
 
 /* Takes the chunk's next configuration in hand; one that the sweep has already is passed over.  1,
@@ -543,6 +562,8 @@ static int config_take(struct taking *t, struct err *e)
         return -1;
     t->configs += rc;
     c->rep = rc == 0 ? t->reps : 0;
+    c->is_early = is_next_early(c);
+    c->at++;
     return 1;
 }
 
@@ -557,8 +578,10 @@ static int chunk_go_on(struct taking *t, struct err *e)
     for (bool is_first = true; rc == 1 && (is_first || !turn_is_full(t->sv)); is_first = false)
         if (c->rep == t->reps)
             rc = config_take(t, e);
-        else if (rep_take(t, c->param, c->rep++, c->is_new, e) < 0)
+        else if (rep_take(t, c->param, c->rep, c->is_new, c->is_early && c->rep == 0, e) < 0)
             rc = -1;
+        else
+            c->rep++;
     /* Before the next turn another submit may bring the same configuration. */
     c->is_new = false;
     return rc;
@@ -647,7 +670,9 @@ int handle_submit_chunk(struct server *sv, struct ask *ask, const void *request,
         return -1;
     if (c == NULL) {
         ask->kept = c = arena_alloc(ask->arena, sizeof *c);
-        *c = (struct chunk){ .arena = ask->arena, .rep = t.reps, .sent = CHUNK_IN_HAND };
+        *c = (struct chunk){
+            .early = req->early, .arena = ask->arena, .rep = t.reps, .sent = CHUNK_IN_HAND
+        };
         rc = chunk_begin(c, req, e);
     }
     t.chunk = c;
@@ -720,7 +745,7 @@ static int take_gone(struct taking *t, struct ask *ask, const struct list *gone,
         if (rc < 0 || db_get(db, e, SQL_JOB_GONE, "i>ii", items[*taken].id, &param, &rep) < 0)
             return -1;
         t->reused--;
-        if (rep_take(t, param, rep, false, e) < 0)
+        if (rep_take(t, param, rep, false, false, e) < 0)
             return -1;
     }
     if (gone->n > 0 && db_run(db, e, SQL_OPEN_GREW, "iiiii", t->sweep, t->jobs, t->reused,

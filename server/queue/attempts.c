@@ -10,6 +10,7 @@
 #include "server/queue/fit.h"
 #include "server/queue/hold_notes.h"
 #include "server/queue/retry.h"
+#include "server/queue/rows.h"
 #include "server/queue/subscribe.h"
 
 enum { RECALL_AT_ONCE = 10000 }; /* attempts in one message */
@@ -201,7 +202,8 @@ struct job_row {
     enum job_state state;
     unsigned cancelled; /* enum job_cancelling; 0: it is not */
     bool is_paused;
-    bool has_hold;    /* the guard's */
+    bool has_hold; /* the guard's */
+    bool is_early;
     int64_t forgiven; /* attempts up to this one do not count any more */
     bool is_ready;    /* it stands in the queue */
     int64_t attempt;  /* the newest, or the one that published, or that made it fail */
@@ -223,6 +225,7 @@ static int job_load(struct server *sv, int64_t id, struct job_row *job, struct e
                                  .cancelled = (unsigned)stmt_int(s, 3),
                                  .is_paused = stmt_int(s, 4) != 0,
                                  .has_hold = stmt_int(s, 10) != 0,
+                                 .is_early = stmt_int(s, 11) != 0,
                                  .forgiven = stmt_int(s, 5),
                                  .is_ready = stmt_int(s, 6) != 0,
                                  .attempt = stmt_int(s, 7),
@@ -413,7 +416,7 @@ int job_refresh(struct server *sv, int64_t id, struct tally *t, struct err *e)
     t->by_state[state]++;
     t->ready += is_ready - job.is_ready;
     rc = db_run(sv->db, e, SQL_JOB_UPDATE, "iiIiiIsI", job.id, (int64_t)state,
-                is_ready ? job.no : SCHEMA_NONE, turn_next_version(sv),
+                is_ready ? queue_place(job.no, job.is_early) : SCHEMA_NONE, turn_next_version(sv),
                 job_is_ended(state) ? turn_now_ms(sv) : (int64_t)0, job.attempt,
                 reason.n > 0 ? buf_text(&reason) : NULL,
                 job.follows != 0 ? job.follows : SCHEMA_NONE);

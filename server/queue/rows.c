@@ -66,6 +66,11 @@ int row_sweep(struct server *sv, int64_t sweep, struct arena *a, struct sweep_in
 
 /* ---- jobs ---- */
 
+int64_t queue_place(int64_t no, bool is_early)
+{
+    return is_early ? no - (INT64_C(1) << 40) : no;
+}
+
 const char *row_param_name(struct arena *a, int64_t no)
 {
     struct buf name = { 0 };

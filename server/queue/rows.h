@@ -26,6 +26,8 @@ int row_job(struct server *sv, const char *project, int64_t job, struct arena *a
 int row_result(struct server *sv, const char *project, int64_t job, struct arena *a,
                struct job_result *result, size_t *size_bytes, struct err *e);
 
+/* A job's place in its sweep's queue: early ones stand before all others. */
+int64_t queue_place(int64_t no, bool is_early);
 /* The name of the project's configuration with this number, in the arena. */
 const char *row_param_name(struct arena *a, int64_t no);
 /* The mean run time; 0 when no job has ended. */

@@ -125,7 +125,7 @@ static void submit(struct wire *w, int64_t first)
     ask(w, MSG_SUBMIT_BEGIN, &begin, &open);
     for (int i = 0; i < CHUNKS; i++) {
         struct buf configs = { 0 };
-        struct msg_submit_chunk chunk = { open.sweep, i, { 0 } };
+        struct msg_submit_chunk chunk = { .sweep = open.sweep, .index = i };
         struct msg_submit_taken taken;
 
         add_chunk(&configs, first + i * CHUNK_CONFIGS);

@@ -404,7 +404,8 @@ def about_projects(path):
                     "a/b", "", "evil\n", "evil/", "x" * 300, "nul\0l", "private/", "./private", "private/../private",
                     "-rf", "--reference=private", "con", "evil ", " evil", "evil.", "a:b", "a\\b", "evil\x1b[2J"):
         begin(path, f"submit to {project!r}", project=project)
-    for project in "private", "shown", "../evil", ".ludwig", "/etc", "":
+    # "private" alone is a project of the asker's own then, private.lab2.
+    for project in "private.lab1", "evil.lab1", "../evil", ".ludwig", "/etc", "":
         is_refused(f"open {project!r}", path, "open_project", {"project": project}, changes=False)
     for name in ("LUDWIG_ATTEMPT", "LUDWIG_TOKEN", "LUDWIG_", "A=B", "", "A\0B", "a b"):
         begin(path, f"set {name!r}", work={**WORK, "env": [{"name": name, "value": "x"}]})

@@ -97,7 +97,7 @@ again() {
 it 'a job that waits again says what became of the attempt before' again
 
 refused() {
-    for job in 1 all 1.1-2 1.1,2 x; do
+    for job in all 1.1-2 1.1,2 x; do
         status=0
         ludwig why $job 2>err || status=$?
         [ $status = 2 ]

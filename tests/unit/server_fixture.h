@@ -423,7 +423,7 @@ static inline struct digest chain_after(const struct digest *before, struct byte
 
 static inline void submit_bytes(struct peer *p, struct submit *s, struct bytes configs, int64_t n)
 {
-    struct msg_submit_chunk chunk = { s->sweep, s->index, configs };
+    struct msg_submit_chunk chunk = { s->sweep, s->index, configs, { 0 } };
     struct msg_submit_taken taken;
 
     s->chain = chain_after(&s->chain, configs);

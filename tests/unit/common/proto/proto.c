@@ -24,6 +24,7 @@ static const struct schema *const parts[] = {
     &assignment_schema,  &sweep_work_schema,   &report_schema,       &verdict_entry_schema,
     &held_tree_schema,   &pool_trouble_schema, &dataset_info_schema, &digest_entry_schema,
     &pilot_claim_schema, &reused_job_schema,   &gone_job_schema,     &log_limit_schema,
+    &guard_schema,       &early_config_schema,
 };
 
 static void test_the_document_has_every_message_with_its_fields(void **state)

@@ -577,7 +577,7 @@ static void a_chunk_out_of_order_is_refused(void **state)
     (void)state;
     add_configs(&configs, 1, 2);
     submit_begin(p, &s);
-    chunk = (struct msg_submit_chunk){ s.sweep, 1, buf_bytes(&configs) };
+    chunk = (struct msg_submit_chunk){ s.sweep, 1, buf_bytes(&configs), { 0 } };
     peer_refused(p, MSG_SUBMIT_CHUNK, &chunk, ERR_PROTOCOL);
     submit_chunk(p, &s, 1, 2); /* nothing was lost */
     assert_int_equal(submit_end(p, &s).queued, 2);
@@ -623,13 +623,13 @@ static void a_chunk_of_too_many_is_refused(void **state)
     (void)state;
     add_configs(&configs, 1, CONFIGS_PER_CHUNK_MAX + 1);
     submit_begin(p, &s);
-    chunk = (struct msg_submit_chunk){ s.sweep, 0, buf_bytes(&configs) };
+    chunk = (struct msg_submit_chunk){ s.sweep, 0, buf_bytes(&configs), { 0 } };
     peer_refused(p, MSG_SUBMIT_CHUNK, &chunk, ERR_PROTOCOL);
     buf_clear(&configs);
     s.begin.reps = REPS_MAX;
     add_configs(&configs, 1, 2);
     submit_begin(p, &s);
-    chunk = (struct msg_submit_chunk){ s.sweep, 0, buf_bytes(&configs) };
+    chunk = (struct msg_submit_chunk){ s.sweep, 0, buf_bytes(&configs), { 0 } };
     peer_refused(p, MSG_SUBMIT_CHUNK, &chunk, ERR_PROTOCOL);
     submit_chunk(p, &s, 1, 1); /* one always fits */
     assert_int_equal(submit_end(p, &s).queued, REPS_MAX);
@@ -719,7 +719,7 @@ static void a_full_turn_takes_one_step_of_a_chunk(void **state)
     (void)state;
     submit_begin(p, &s);
     add_configs(&configs, 1, 2);
-    chunk = (struct msg_submit_chunk){ s.sweep, 0, buf_bytes(&configs) };
+    chunk = (struct msg_submit_chunk){ s.sweep, 0, buf_bytes(&configs), { 0 } };
     assert_int_equal(db_begin(f->sv.db, &e), 0);
     for (; rc == 1; n_calls++) {
         n_ticks = 0;
@@ -757,7 +757,7 @@ static void a_chunk_that_broke_off_is_not_taken_again(void **state)
     (void)state;
     submit_begin(p, &s);
     add_configs(&configs, 1, 2);
-    chunk = (struct msg_submit_chunk){ s.sweep, 0, buf_bytes(&configs) };
+    chunk = (struct msg_submit_chunk){ s.sweep, 0, buf_bytes(&configs), { 0 } };
     assert_int_equal(db_begin(f->sv.db, &e), 0);
     f->sv.turn->changes_before = db_changes(f->sv.db) - TURN_ROWS_MAX;
     assert_int_equal(handle_submit_chunk(&f->sv, &ask, &chunk, &taken, &e), 1);
@@ -798,7 +798,7 @@ static void one_user_has_limits(void **state)
                            " open_submits in ludwigd.yaml)"));
     submit_chunk(p, &s, 1, 2);
     add_configs(&configs, 3, 8);
-    chunk = (struct msg_submit_chunk){ more.sweep, 0, buf_bytes(&configs) };
+    chunk = (struct msg_submit_chunk){ more.sweep, 0, buf_bytes(&configs), { 0 } };
     assert_non_null(strstr(peer_refused(q, MSG_SUBMIT_CHUNK, &chunk, ERR_BUSY),
                            "you have 20 jobs queued, and one user may have 25"));
     submit_chunk(q, &more, 3, 7);
@@ -831,7 +831,8 @@ static void one_user_has_so_many_configurations(void **state)
     submit_begin(p, &s);
     submit_chunk(p, &s, 1, 8);
     add_configs(&configs, 7, 11);
-    chunk = (struct msg_submit_chunk){ s.sweep, 1, buf_bytes(&configs) };
+    chunk =
+        (struct msg_submit_chunk){ .sweep = s.sweep, .index = 1, .configs = buf_bytes(&configs) };
     assert_non_null(strstr(peer_refused(p, MSG_SUBMIT_CHUNK, &chunk, ERR_BUSY),
                            "you have 8 configurations in your projects, and one user may have 10"
                            " (limits: configurations in ludwigd.yaml)"));
@@ -933,7 +934,7 @@ static void nobody_adds_to_anothers_submit(void **state)
     (void)state;
     add_configs(&configs, 1, 1);
     submit_begin(p, &s);
-    chunk = (struct msg_submit_chunk){ s.sweep, 0, buf_bytes(&configs) };
+    chunk = (struct msg_submit_chunk){ s.sweep, 0, buf_bytes(&configs), { 0 } };
     peer_refused(other, MSG_SUBMIT_CHUNK, &chunk, ERR_NOT_FOUND);
     buf_free(&configs);
     peer_close(other);

@@ -64,9 +64,9 @@ static int damage(struct server *sv, int64_t sweep, struct err *e)
     struct digest work = { 0 };
 
     subscribe_touch(sv, sweep);
-    return db_run(sv->db, e, SQL_JOB_ADD, "iiiisdiiII", sweep, INT64_C(1000), INT64_C(1000),
+    return db_run(sv->db, e, SQL_JOB_ADD, "iiiisdiiIIi", sweep, INT64_C(1000), INT64_C(1000),
                   INT64_C(0), "x", &work, INT64_C(0), turn_next_version(sv), INT64_C(1000),
-                  SCHEMA_NONE) < 0
+                  SCHEMA_NONE, INT64_C(0)) < 0
                ? -1
                : 0;
 }

@@ -1,0 +1,52 @@
+#!/bin/bash
+# order.sh - which jobs of a sweep run first
+. "$(dirname "$0")/lib.sh"
+
+configure 'resources: {cpus: 1, gpus: 0}'
+echo "echo \$1\$2 >>$TEST_TMP/ran" >job.sh
+sweep() { # LINE...
+    printf '%s\n' 'project: order' 'command: sh job.sh {a} {b}' 'source: job.sh' "$@" >order.yaml
+    rm -f "$TEST_TMP/ran"
+}
+ran() { tr '\n' ' ' <"$TEST_TMP/ran"; }
+
+canary() {
+    sweep 'params: {a: [1, 2, 3, 4], b: [x, y, z]}' 'reps: 2'
+    timeout 100 ludwig submit order.yaml --wait >id
+    # Each value once, in four jobs; then the others, in the order of the file.
+    [ "$(ran)" = '1x 2y 3z 4x 1x 1y 1y 1z 1z 2x 2x 2y 2z 2z 3x 3x 3y 3y 3z 4x 4y 4y 4z 4z ' ] || { ran && return 1; }
+    # Their numbers are those of the file.
+    ludwig jobs 1 --json | json - '[j["params"]["b"] for j in d["jobs"]] == [b for _ in range(4) for b in "xxyyzz"]'
+}
+it 'a job with each value runs first, whose number is that of the file' canary
+
+in_file_order() {
+    sweep 'params: {a: [1, 2, 3, 4], b: [x, y, z]}' 'order: file'
+    timeout 100 ludwig submit order.yaml --wait --reuse none >id
+    [ "$(ran)" = '1x 1y 1z 2x 2y 2z 3x 3y 3z 4x 4y 4z ' ] || { ran && return 1; }
+    sed -i 's/^order: file/order: random/' order.yaml
+    not ludwig submit order.yaml 2>err
+    grep -q 'order: expected canary or file, found random' err
+}
+it 'order: file keeps the order of the file' in_file_order
+
+given_back() {
+    # What is given back, as its worker died, is early again.
+    sweep 'params: {a: [1, 2, 3, 4], b: [x, y, z]}'
+    id=$(submit order.yaml --reuse none --set 'b=[p, q, r]')
+    ludwig pause "$id"
+    ludwig resume "$id"
+    wait_until 60 '[ "$(sweep_state '"$id"')" = done ]'
+    [ "$(ran | cut -c 1-12)" = '1p 2q 3r 4p ' ] || { ran && return 1; }
+}
+it 'what was paused keeps its place' given_back
+
+list() {
+    printf '%s\n' '{"a": 1, "b": "x"}' '{"a": 1, "b": "y"}' '{"a": 2, "b": "y"}' '{"a": 2, "b": "x"}' >list.jsonl
+    sweep
+    timeout 100 ludwig submit order.yaml --param2vals list.jsonl --wait --reuse none >id
+    [ "$(ran)" = '1x 2y 1y 2x ' ] || { ran && return 1; }
+}
+it 'also of a list of configurations' list
+
+done_testing
