@@ -67,7 +67,7 @@ static const struct opt options[] = {
     { "verbose", 'v', OPT_FLAG, NULL, AT(verbose), 0, 0,
       "with --dry-run: name every file that goes along" },
     { "wait", 'w', OPT_FLAG, NULL, AT(wait), 0, 0,
-      "wait until all jobs have ended; Ctrl-C leaves them running" },
+      "wait until all jobs have ended, or are held; Ctrl-C leaves them running" },
     { "local", 0, OPT_FLAG, NULL, AT(local), 0, 0,
       "start a worker here even on a login node of a cluster" },
     { "yes", 'y', OPT_FLAG, NULL, AT(yes), 0, 0, "allow more than 10 million configurations" },

@@ -238,7 +238,8 @@
     "ALTER TABLE job ADD COLUMN hold INTEGER;" /* hold.id */                                       \
     "ALTER TABLE job ADD COLUMN early INTEGER NOT NULL DEFAULT 0;" /* it runs before others */     \
     "DROP INDEX job_held;"                                                                         \
-    "CREATE INDEX job_kept ON job(sweep, no) WHERE paused <> 0 OR hold IS NOT NULL;"
+    "CREATE INDEX job_kept ON job(sweep, no) WHERE paused <> 0 OR hold IS NOT NULL;"               \
+    "CREATE INDEX job_of_hold ON job(hold, no) WHERE hold IS NOT NULL;"
 
 /* the n-th step leads to version n */
 #define MIGRATIONS(X)                                                       \

@@ -311,14 +311,11 @@
       "SELECT j.id, j.no, p.value, j.state FROM job j JOIN param p ON p.id = j.param"            \
       " WHERE j.sweep = ? AND j.no >= ? AND j.state NOT IN (JOB_IS_OVER) AND j.hold IS NULL"     \
       " ORDER BY j.no LIMIT ?")                                                                  \
-    /* the third condition is the index's */                                                     \
-    X(SQL_HOLD_JOBS,                                                                             \
-      "SELECT j.id, p.value FROM job j JOIN param p ON p.id = j.param WHERE j.sweep = ?"         \
-      " AND j.hold = ? AND (j.paused <> 0 OR j.hold IS NOT NULL) ORDER BY j.no LIMIT ?")         \
+    X(SQL_HOLD_JOBS, "SELECT j.id, p.value FROM job j JOIN param p ON p.id = j.param"            \
+                     " WHERE j.hold = ? ORDER BY j.no LIMIT ?")                                  \
     X(SQL_HOLD_TRYABLE,                                                                          \
-      "SELECT j.id, p.value FROM job j JOIN param p ON p.id = j.param WHERE j.sweep = ?"         \
-      " AND j.hold = ? AND (j.paused <> 0 OR j.hold IS NOT NULL) AND j.state = JOB_HELD"         \
-      " AND j.paused = 0 AND j.follows IS NULL ORDER BY j.no LIMIT ?")                           \
+      "SELECT j.id, p.value FROM job j JOIN param p ON p.id = j.param WHERE j.hold = ?"          \
+      " AND j.state = JOB_HELD AND j.paused = 0 AND j.follows IS NULL ORDER BY j.no LIMIT ?")    \
     X(SQL_JOB_SET_HOLD, "UPDATE job SET hold = ?2 WHERE id = ?1")                                \
     X(SQL_CLEAR_HOLDS, "DELETE FROM hold WHERE id IN"                                            \
                        " (SELECT id FROM hold WHERE sweep = ? LIMIT ?)")

@@ -317,9 +317,8 @@ static int release_some(struct server *sv, const struct hold_row *row, const str
     struct found_job jobs[CARRIED_AT_ONCE];
     size_t n;
 
-    if (take_jobs(
-            db_ask(sv->db, SQL_HOLD_JOBS, "iii", row->sweep, row->id, (int64_t)CARRIED_AT_ONCE),
-            false, a, jobs, CARRIED_AT_ONCE, &n, e) < 0)
+    if (take_jobs(db_ask(sv->db, SQL_HOLD_JOBS, "ii", row->id, (int64_t)CARRIED_AT_ONCE), false, a,
+                  jobs, CARRIED_AT_ONCE, &n, e) < 0)
         return -1;
     for (size_t i = 0; i < n; i++)
         if (set_hold(sv, jobs[i].id, other_hold(others, row->id, &jobs[i].params), t, e) < 0)
@@ -406,9 +405,8 @@ static int try_one(struct server *sv, const struct watched *w, const struct hold
     struct found_job *jobs = arena_alloc(a, TRYABLE_MAX * sizeof *jobs);
     struct tally t = { 0 };
     size_t n, i = 0;
-    int rc = take_jobs(
-        db_ask(sv->db, SQL_HOLD_TRYABLE, "iii", row->sweep, row->id, (int64_t)TRYABLE_MAX), false,
-        a, jobs, TRYABLE_MAX, &n, e);
+    int rc = take_jobs(db_ask(sv->db, SQL_HOLD_TRYABLE, "ii", row->id, (int64_t)TRYABLE_MAX), false,
+                       a, jobs, TRYABLE_MAX, &n, e);
 
     if (rc == 0 && !row->hold.is_whole && w != NULL)
         while (i < n && !guard_is_telling(w->guard, &row->hold, &jobs[i].params))
@@ -648,8 +646,8 @@ static int end_holds(struct server *sv, int64_t sweep, bool all, struct err *e)
         size_t n = 0;
 
         if (!all)
-            rc = take_jobs(db_ask(sv->db, SQL_HOLD_JOBS, "iii", sweep, x.rows[i].id, (int64_t)1),
-                           false, a, &job, 1, &n, e);
+            rc = take_jobs(db_ask(sv->db, SQL_HOLD_JOBS, "ii", x.rows[i].id, (int64_t)1), false, a,
+                           &job, 1, &n, e);
         if (rc < 0 || n > 0 || (!all && x.rows[i].next_no != SCHEMA_NONE))
             continue;
         rc = db_run(sv->db, e, SQL_HOLD_LIFT, "iisI", x.rows[i].id, turn_now_ms(sv), "resumed",
