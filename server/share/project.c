@@ -19,6 +19,7 @@
 #include "server/base/user_limit.h"
 #include "server/conn/handler.h"
 #include "server/conn/permission.h"
+#include "server/share/folder_access.h"
 #include "server/share/server_dirs.h"
 
 #define NO_GROUP ((gid_t)-1)
@@ -375,6 +376,12 @@ static int finish_made(const struct look *l, const struct plan *p, struct err *e
                      (int)group);
     if (rc == 0 && fchmod(fd, p->mode) < 0 && l->has_owners)
         rc = err_sys(e, "set the mode of the folder of project '%s'", l->name);
+    /* Without CAP_FSETID the kernel drops the setgid bit and says nothing. */
+    if (rc == 0 && l->has_owners && (fstat(fd, &st) < 0 || (st.st_mode & 07777) != p->mode))
+        rc = err_set(e, ERR_DENIED,
+                     "the folder of project '%s' got the mode %04o and not %04o: ludwigd needs the "
+                     "capability CAP_FSETID to give folders to other groups",
+                     l->name, st.st_mode & 07777u, p->mode & 07777u);
     close(fd);
     if (rc < 0)
         (void)unlinkat(l->parent_fd, l->name, AT_REMOVEDIR); /* succeeds only while it is empty */
@@ -487,17 +494,6 @@ int project_prepare(struct server *sv, struct ask *ask, const char *name, bool i
 
 /* ---- a user's access ---- */
 
-/* Whether the asker has these bits, of 4, 2, 1. */
-static bool has_access(const struct look *l, const struct stat *st, mode_t bits)
-{
-    int shift = st->st_uid == l->asker ? 6 : 0;
-
-    for (size_t i = 0; shift == 0 && i < l->groups.n; i++)
-        if (l->groups.items[i] == st->st_gid)
-            shift = 3;
-    return (st->st_mode >> shift & bits) == bits;
-}
-
 /* Whether the asker may enter the folder and every folder on the way to it. */
 static bool may_enter(const struct look *l, const char *path)
 {
@@ -505,7 +501,7 @@ static bool may_enter(const struct look *l, const char *path)
     char *parent;
     bool may;
 
-    if (stat(path, &st) < 0 || !has_access(l, &st, 1))
+    if (stat(path, &st) < 0 || !folder_access(path, &st, l->asker, &l->groups, 1))
         return false;
     if (strcmp(path, "/") == 0)
         return true;
@@ -525,8 +521,11 @@ static int find_access(void *context, struct err *e)
     if (!l->has_groups)
         identity_groups(l->asker, &l->groups);
     if (real != NULL && folder_open(l, NULL) == 0) {
+        char *path = path_join(real, l->name);
+
         l->may_read = l->has_owners && folder_look(l, &st, NULL) == 1 && S_ISDIR(st.st_mode) &&
-                      has_access(l, &st, 5) && may_enter(l, real);
+                      folder_access(path, &st, l->asker, &l->groups, 5) && may_enter(l, real);
+        free(path);
         close(l->parent_fd);
     }
     free(real);

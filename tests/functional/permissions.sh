@@ -160,6 +160,21 @@ shared() {
 }
 it 'modes that the owner sets stay, and say who may look' shared
 
+# The group's bits of the mode are the list's mask then, and ls is refused to lab2.
+listed() {
+    as1 python3 -c 'import os, struct, sys
+entries = [(1, 7, -1), (2, 5, 65534), (4, 0, -1), (16, 5, -1), (32, 0, -1)]
+os.setxattr(sys.argv[1], "system.posix_acl_access", struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *e) for e in entries))' \
+        /srv/research_data/lab/demo
+    [ "$(look lab/demo)" = 'lab1:lab 2750' ]
+    not as2 ls /srv/research_data/lab/demo
+    refused 4 'you may see only how far it is' as2 ludwig jobs 1
+    as1 python3 -c 'import os, sys; os.removexattr(sys.argv[1], "system.posix_acl_access")' /srv/research_data/lab/demo
+    as1 chmod 2750 /srv/research_data/lab/demo
+    as2 ludwig jobs 1
+}
+it 'an access control list counts as it does for the kernel' listed
+
 new_state() {
     service_stop fileserver ludwigd
     on fileserver mv /var/lib/ludwig /var/lib/ludwig.old
@@ -189,6 +204,16 @@ links() {
     on fileserver chmod 0755 /srv/research_data/lab
 }
 it 'links and files in its place are refused' links
+
+without_fsetid() {
+    service_stop fileserver ludwigd
+    service fileserver ludwigd setpriv --bounding-set=-fsetid ludwigd --config /etc/ludwig/ludwigd.yaml
+    wait_until 10 is_up
+    sweep lab1 bare
+    refused 4 'got the mode 0750 and not 2750: ludwigd needs the capability CAP_FSETID' submits lab1
+    not look lab/bare
+}
+it 'ludwigd without the right to set a group makes no folder that lacks it' without_fsetid
 
 service_stop fileserver worker1
 service_stop fileserver ludwigd
