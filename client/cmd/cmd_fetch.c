@@ -20,7 +20,7 @@
 enum { AHEAD = 64 };
 
 struct options {
-    bool logs, failed;
+    bool logs, failed, safe_links;
 };
 
 static const struct opt options[] = {
@@ -28,6 +28,8 @@ static const struct opt options[] = {
       "also copy what the jobs printed, in all attempts" },
     { "failed", 0, OPT_FLAG, NULL, offsetof(struct options, failed), 0, 0,
       "also copy what failed attempts left" },
+    { "safe-links", 0, OPT_FLAG, NULL, offsetof(struct options, safe_links), 0, 0,
+      "leave out symlinks that may lead out of DIR" },
     { 0 },
 };
 
@@ -224,6 +226,9 @@ static int copy_all(struct fetch *f, struct err *e)
                f->n_jobs == 1 ? "" : "s", f->to, c->copied, c->copied == 1 ? "" : "s");
     units_add_size(&out, c->bytes);
     buf_printf(&out, "), %" PRId64 " there already", c->there);
+    if (c->astray > 0)
+        buf_printf(&out, ", %" PRId64 " link%s out of it left out", c->astray,
+                   c->astray == 1 ? "" : "s");
     if (c->odd > 0)
         buf_printf(&out, ", %" PRId64 " that are no files left out", c->odd);
     if (c->unread > 0)
@@ -255,6 +260,8 @@ static int fetch_to(struct fetch *f, const char *to, struct err *e)
     if (fs != NULL)
         f->copy = download_open(fs, f->to, e);
     if (f->copy != NULL) {
+        if (f->options->safe_links)
+            download_safe_links(f->copy);
         download_watch(f->copy, show_progress, note_unread, f);
         result = copy_all(f, e);
         f->n_unread = download_counts(f->copy)->unread;

@@ -15,7 +15,7 @@
 #include "common/base/io.h"
 #include "common/base/path.h"
 
-enum { PIECE_BYTES = 256 * 1024, DEPTH_MAX = 200 };
+enum { PIECE_BYTES = 256 * 1024, HOLE_BYTES = 4096, DEPTH_MAX = 200 };
 
 /* The name of a file until it is whole has a token between these, so that no saved file has it. */
 static const char part_begin[] = ".ludwig-fetch.", part_end[] = ".part";
@@ -27,10 +27,12 @@ struct download {
     void (*tick)(void *context);
     void (*unread)(void *context, const struct err *why);
     void *context; /* of both */
+    bool has_safe_links_only;
     char *part_name;
     char *tidied; /* the last target folder in which half-done files were removed */
     char *piece;
-    size_t n_ahead; /* of download_ahead */
+    size_t n_ahead;  /* of download_ahead */
+    size_t n_prefix; /* of download_path */
 };
 
 static bool is_part(const char *name)
@@ -84,6 +86,11 @@ void download_close(struct download *c)
     free(c->part_name);
     free(c->tidied);
     free(c);
+}
+
+void download_safe_links(struct download *c)
+{
+    c->has_safe_links_only = true;
 }
 
 void download_watch(struct download *c, void (*tick)(void *context),
@@ -170,6 +177,30 @@ static bool is_there(const struct item *it)
            st.st_size == it->st->size_bytes && st.st_mtime == it->st->mtime_s;
 }
 
+static bool is_zero(const char *bytes, size_t n)
+{
+    return n == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0);
+}
+
+/* Writes the parts that are not zero, neighbours at once: what is left out becomes a hole. */
+static int write_piece(int fd, const char *bytes, size_t n, int64_t offset)
+{
+    size_t end;
+
+    for (size_t begin = 0; begin < n; begin = end) {
+        bool is_hole = is_zero(bytes + begin, n - begin < HOLE_BYTES ? n - begin : HOLE_BYTES);
+
+        for (end = begin + HOLE_BYTES; end < n; end += HOLE_BYTES)
+            if (is_zero(bytes + end, n - end < HOLE_BYTES ? n - end : HOLE_BYTES) != is_hole)
+                break;
+        end = end < n ? end : n;
+        if (!is_hole &&
+            io_write_all_at(fd, bytes + begin, end - begin, (uint64_t)offset + begin) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* 0; 1 with why set when the original cannot be read; -1. */
 static int write_file(struct download *c, const struct item *it, struct share_input *from,
                       struct err *why, struct err *e)
@@ -180,12 +211,17 @@ static int write_file(struct download *c, const struct item *it, struct share_in
     const struct timespec times[2] = { { .tv_nsec = UTIME_NOW },
                                        { .tv_sec = (time_t)it->st->mtime_s } };
     int fd = openat(it->to_fd, c->part_name, flags, mode), result = 0;
+    int64_t offset = 0;
     ssize_t n = 0;
 
     if (fd < 0)
         return err_sys(e, "make the copy of %s", it->path);
-    while (result == 0 && (n = share_read_input(from, c->piece, PIECE_BYTES, why)) > 0) {
-        if (io_write_all(fd, c->piece, (size_t)n) < 0)
+    while (result == 0) {
+        offset = share_skip_hole(from);
+        n = share_read_input(from, c->piece, PIECE_BYTES, why);
+        if (n <= 0)
+            break;
+        if (write_piece(fd, c->piece, (size_t)n, offset) < 0)
             result = err_sys(e, "write the copy of %s", it->path);
         else
             c->counts.bytes += n;
@@ -194,6 +230,8 @@ static int write_file(struct download *c, const struct item *it, struct share_in
     }
     if (n < 0)
         result = 1;
+    if (result == 0 && ftruncate(fd, (off_t)offset) < 0)
+        result = err_sys(e, "write the copy of %s", it->path);
     if (result == 0 &&
         (futimens(fd, times) < 0 || renameat(it->to_fd, c->part_name, it->to_fd, it->to) < 0))
         result = err_sys(e, "make the copy of %s", it->path);
@@ -239,6 +277,28 @@ static int make_link(struct download *c, const struct item *it, const char *targ
     return 0;
 }
 
+/* Whether a link may lead out of the target folder.  ".." counts only where the target begins, as
+ * behind a name, which may be a link's, it may lead anywhere. */
+static bool leads_astray(const struct download *c, const struct item *it, const char *target)
+{
+    size_t depth = 0, n;
+
+    for (const char *at = it->path + c->n_prefix; *at != '\0'; at++)
+        depth += *at == '/';
+    if (target[0] == '/')
+        return true;
+    for (bool is_up = true; *target != '\0'; target += n + strspn(target + n, "/")) {
+        n = strcspn(target, "/");
+        if (n == 2 && memcmp(target, "..", 2) == 0) {
+            if (!is_up || depth-- == 0)
+                return true;
+        } else if (n != 1 || *target != '.') {
+            is_up = false;
+        }
+    }
+    return false;
+}
+
 static int copy_link(struct download *c, const struct item *it, struct err *e)
 {
     char *there = io_read_link_at(it->to_fd, it->to, NULL);
@@ -248,6 +308,8 @@ static int copy_link(struct download *c, const struct item *it, struct err *e)
 
     if (target == NULL)
         result = skip(c, &why, e);
+    else if (c->has_safe_links_only && leads_astray(c, it, target))
+        c->counts.astray++;
     else if (there != NULL && strcmp(there, target) == 0)
         c->counts.there++;
     else
@@ -375,6 +437,7 @@ int download_path(struct download *c, const char *path, size_t n, struct err *e)
     struct err why = { 0 };
     int result = -1;
 
+    c->n_prefix = n;
     if (share_stat(c->fs, path, &st, &why) < 0)
         return why.kind == ERR_NOT_FOUND ? 0 : skip(c, &why, e) < 0 ? -1 : 1;
     it.to_fd = open_parent(c, path + n, e);

@@ -3,7 +3,8 @@
  * download.h - copies files and folders from the shared drive to this machine
  *
  * A file gets its name when it is whole.  An existing file with the same size and time is left as
- * it is.  Links are copied as links, and never followed, on either side.
+ * it is, and one with holes has holes.  Links are copied as links, and never followed, on either
+ * side.
  */
 #ifndef LUDWIG_CLIENT_SHARE_DOWNLOAD_H
 #define LUDWIG_CLIENT_SHARE_DOWNLOAD_H
@@ -16,6 +17,7 @@ struct download_counts {
     int64_t copied; /* files and links */
     int64_t there;  /* files and links that needed no copying */
     int64_t odd;    /* entries of other types: not copied */
+    int64_t astray; /* links that lead out of the target folder, where they are not copied */
     int64_t unread; /* files, links and folders that could not be read: not copied */
     int64_t bytes;  /* copied */
 };
@@ -23,6 +25,8 @@ struct download_counts {
 /* to: a folder, made if need be; one copy at a time may write there (ERR_BUSY). */
 struct download *download_open(struct share_dir *fs, const char *to, struct err *e);
 void download_close(struct download *c); /* NULL is fine */
+/* Leaves out links that lead, or may lead, out of the target folder. */
+void download_safe_links(struct download *c);
 /* tick is called now and then while bytes flow; unread with the reason for each entry that cannot
  * be read, after which the rest is copied.  Either may be NULL. */
 void download_watch(struct download *c, void (*tick)(void *context),

@@ -209,6 +209,8 @@ struct share_input *share_open_input(const struct share_dir *at, const char *pat
 ssize_t share_read_input(struct share_input *in, void *bytes, size_t n, struct err *e);
 /* Sets the offset of the next read. */
 void share_seek_input(struct share_input *in, int64_t offset);
+/* Moves the next read past a hole, if the file system tells that there is one; gives its offset. */
+int64_t share_skip_hole(struct share_input *in);
 int share_input_size(struct share_input *in, int64_t *size_bytes, struct err *e);
 void share_close_input(struct share_input *in); /* NULL is fine */
 

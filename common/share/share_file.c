@@ -485,6 +485,23 @@ void share_seek_input(struct share_input *in, int64_t offset)
     in->offset = (uint64_t)offset;
 }
 
+int64_t share_skip_hole(struct share_input *in)
+{
+#if defined(SEEK_DATA)
+    struct stat st;
+    off_t data;
+
+    if (in->fd >= 0) {
+        data = lseek(in->fd, (off_t)in->offset, SEEK_DATA);
+        if (data < 0 && errno == ENXIO && fstat(in->fd, &st) == 0)
+            data = st.st_size; /* nothing but a hole comes */
+        if (data > 0 && (uint64_t)data > in->offset)
+            in->offset = (uint64_t)data;
+    }
+#endif
+    return (int64_t)in->offset;
+}
+
 int share_input_size(struct share_input *in, int64_t *size_bytes, struct err *e)
 {
     struct sftp_attrs attrs;

@@ -134,6 +134,44 @@ in_steps() {
 }
 it 'links in the folder that is copied to are not followed' in_steps
 
+holes() {
+    cat >hole.sh <<'END'
+cd "$LUDWIG_SAVE_PATH"
+printf begin >hole && truncate -s 300M hole && printf end >>hole && truncate -s 600M hole
+truncate -s 100M nothing
+head -c 300000 /dev/zero >zeros
+printf 'a%.0s' $(seq 5000) >dense && head -c 20000 /dev/zero >>dense && echo b >>dense
+END
+    printf '%s\n' 'project: holes' 'command: sh hole.sh' 'source: hole.sh' >holes.yaml
+    timeout 200 ludwig submit holes.yaml --wait
+    ludwig fetch last holes
+    cmp "$SHARE"/holes/runs/*/*/dense holes/runs/*/*/dense
+    cmp "$SHARE"/holes/runs/*/*/zeros holes/runs/*/*/zeros
+    [ "$(stat -c %s holes/runs/*/*/hole)" = $((600 << 20)) ]
+    [ "$(stat -c %s holes/runs/*/*/nothing)" = $((100 << 20)) ]
+    [ "$(head -c 5 holes/runs/*/*/hole)" = begin ]
+    [ "$(tail -c +$(((300 << 20) + 1)) holes/runs/*/*/hole | head -c 3)" = end ]
+    [ "$(du -sk holes | cut -f 1)" -lt 1000 ]
+}
+it 'holes stay holes' holes
+
+safe_links() {
+    cat >links.sh <<'END'
+cd "$LUDWIG_SAVE_PATH"
+mkdir -p a/b
+ln -s ../a/b near && ln -s b a/next && ln -s . a/here && ln -s ../../../.. up && ln -s ../../../../x out
+ln -s /etc absolute && ln -s a/here/../../../../.. hidden && ln -s nowhere dangling
+END
+    printf '%s\n' 'project: links' 'command: sh links.sh' 'source: links.sh' >links.yaml
+    timeout 100 ludwig submit links.yaml --wait
+    ludwig fetch last links >out
+    [ "$(find links -type l | wc -l)" = 8 ]
+    ludwig fetch last safe --safe-links >out
+    grep -q '4 links out of it left out' out
+    [ "$(find safe -type l -printf '%f\n' | sort | tr '\n' ' ')" = 'dangling here near next ' ]
+}
+it 'links that lead out of it are left out on request' safe_links
+
 marked() {
     [ "$(wc -l <demo-1/.ludwig-results)" = 1 ]
     rm demo-1/.ludwig-results
