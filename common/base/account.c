@@ -21,6 +21,8 @@
 #include "common/base/path.h"
 
 enum { ROOM_AT_FIRST_BYTES = 1024, ROOM_AT_MOST_BYTES = 1024 * 1024, GROUPS_AT_MOST = 65536 };
+/* Linux shows it for owners that it cannot name (overflowuid), NFS gives root's files to it. */
+enum { NOBODYS_UID = 65534 };
 
 static int find_groups(struct account *a, struct err *e)
 {
@@ -61,6 +63,10 @@ int account_find(const char *name, int64_t min_uid, struct account *a, struct er
         rc = err_set(e, ERR_DENIED,
                      "user %s is refused: its uid %u is below min_uid, which is %" PRId64 " here",
                      name, (unsigned)p->pw_uid, min_uid);
+    } else if (p->pw_uid == NOBODYS_UID) {
+        rc = err_set(e, ERR_DENIED,
+                     "user %s is refused: its uid %u stands for all users that are not known", name,
+                     (unsigned)p->pw_uid);
     } else {
         *a = (struct account){ .name = mem_strdup(name),
                                .uid = p->pw_uid,

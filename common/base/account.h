@@ -24,8 +24,8 @@ struct account {
 };
 
 /* Fills *a, which the caller frees with account_free.  ERR_NOT_FOUND: no account has this name.
- * ERR_DENIED: the account may run no jobs, as its uid is below min_uid or its name cannot be a
- * folder's.  After any other error a later try may succeed. */
+ * ERR_DENIED: the account may run no jobs, as its uid is below min_uid or nobody's, or its name
+ * cannot be a folder's.  After any other error a later try may succeed. */
 int account_find(const char *name, int64_t min_uid, struct account *a, struct err *e);
 void account_free(struct account *a);
 

@@ -11,6 +11,7 @@
 #include "common/base/io.h"
 #include "common/base/log.h"
 #include "common/base/quote.h"
+#include "common/base/units.h"
 
 static const char *const level_names[] = { "debug", "info", "warn", "error" };
 enum { N_LEVELS = sizeof level_names / sizeof level_names[0] };
@@ -96,4 +97,24 @@ void log_event(enum log_level level, const char *event, ...)
     /* A daemon whose log cannot be written goes on working. */
     (void)io_write_all(STDERR_FILENO, line.bytes, line.n);
     buf_free(&line);
+}
+
+bool log_may(struct log_brake *l, const char *event)
+{
+    int64_t now_ms = units_monotonic_ms();
+
+    if (now_ms >= l->until_ms) {
+        l->until_ms = now_ms + 60 * 1000;
+        l->n = 0;
+    }
+    if (l->n == LOG_LIMIT_PER_MINUTE) {
+        l->left_out++;
+        return false;
+    }
+    l->n++;
+    if (l->left_out > 0)
+        log_event(LOG_WARN, "lines-left-out", "event", "%s", event, "lines", "%lld", l->left_out,
+                  NULL);
+    l->left_out = 0;
+    return true;
 }

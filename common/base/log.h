@@ -10,6 +10,7 @@
 #ifndef LUDWIG_COMMON_BASE_LOG_H
 #define LUDWIG_COMMON_BASE_LOG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
@@ -22,5 +23,15 @@ int log_parse_level(const char *name);    /* -1 when unknown */
  * key, format, one argument, repeated; NULL ends.  Formats: %s, %d, %lld (long long), %zu, %g.
  */
 void log_event(enum log_level level, const char *event, ...) __attribute__((sentinel));
+
+/* Of an event that anybody can cause as often as they like: a static struct, zero at first. */
+enum { LOG_LIMIT_PER_MINUTE = 60 };
+struct log_brake {
+    int64_t until_ms; /* monotonic: the end of the minute */
+    int n;            /* lines in it */
+    long long left_out;
+};
+/* Whether one more may be written now.  How many were not is written with the next that may. */
+bool log_may(struct log_brake *l, const char *event);
 
 #endif

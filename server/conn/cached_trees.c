@@ -122,20 +122,22 @@ static int compare_sizes(const void *x, const void *y)
     return (tx->bytes < ty->bytes) - (tx->bytes > ty->bytes);
 }
 
-struct list cached_trees_list(const struct cached_trees *h, size_t max, struct arena *a,
-                              int64_t *bytes)
+struct list cached_trees_list(const struct cached_trees *h, const char *viewer, size_t max,
+                              struct arena *a, int64_t *bytes)
 {
     struct held_tree *trees = arena_alloc(a, h->n * sizeof *trees);
+    size_t n = 0;
 
     *bytes = 0;
     for (size_t i = 0; i < h->n; i++) {
         const struct holding *is = &h->items[i];
 
-        trees[i] =
-            (struct held_tree){ is->tree, is->bytes, is->user == 0 ? NULL : h->users[is->user] };
+        if (viewer == NULL || is->user == 0 || strcmp(h->users[is->user], viewer) == 0)
+            trees[n++] = (struct held_tree){ is->tree, is->bytes,
+                                             is->user == 0 ? NULL : h->users[is->user] };
         *bytes += is->bytes < INT64_MAX - *bytes ? is->bytes : INT64_MAX - *bytes;
     }
-    if (h->n > 0)
-        qsort(trees, h->n, sizeof *trees, compare_sizes);
-    return (struct list){ trees, h->n < max ? h->n : max };
+    if (n > 0)
+        qsort(trees, n, sizeof *trees, compare_sizes);
+    return (struct list){ trees, n < max ? n : max };
 }

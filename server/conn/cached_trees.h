@@ -33,8 +33,9 @@ void cached_trees_take(struct cached_trees *h, const struct msg_holds *m);
 bool cached_trees_has(const struct cached_trees *h, const char *user, const struct digest *tree);
 /* Whether the worker holds the tree for any user. */
 bool cached_trees_has_any(const struct cached_trees *h, const struct digest *tree);
-/* Lists the largest trees, at most max; users' names belong to h.  *bytes: of all trees. */
-struct list cached_trees_list(const struct cached_trees *h, size_t max, struct arena *a,
-                              int64_t *bytes);
+/* Lists the largest trees, at most max; users' names belong to h.  viewer: the trees that serve this
+ * user; NULL: all.  *bytes: of all trees, also of those that are not listed. */
+struct list cached_trees_list(const struct cached_trees *h, const char *viewer, size_t max,
+                              struct arena *a, int64_t *bytes);
 
 #endif

@@ -58,6 +58,7 @@ static void on_rested(uv_timer_t *timer)
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
+    static struct log_brake limit;
     struct listener *l = poll->data;
 
     (void)status, (void)events; /* accept reports errors */
@@ -76,7 +77,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
             uv_timer_start(&l->rest, on_rested, TIRED_MS, 0);
             return;
         }
-        if (conn_add(l->sv, fd, l->only, l->name, &e) == NULL)
+        if (conn_add(l->sv, fd, l->only, l->name, &e) == NULL && log_may(&limit, "turned-away"))
             log_event(LOG_WARN, "turned-away", "why", "%s", e.text, NULL);
     }
 }

@@ -104,7 +104,8 @@ static int node_row(struct server *sv, struct stmt *s, const struct conn *asker,
         info->lacks_groups = c->lacks_groups;
         info->gpu_models = c->gpu_models;
         info->held = (int64_t)c->holdings.n;
-        info->holds = cached_trees_list(&c->holdings, HELD_SHOWN, a, &info->held_bytes);
+        info->holds = cached_trees_list(&c->holdings, asker->is_admin ? NULL : asker->user,
+                                        HELD_SHOWN, a, &info->held_bytes);
         if (c->load_at_ms > 0 && c->load_milli != SCHEMA_NONE &&
             now_ms - c->load_at_ms < LOAD_OLD_MS)
             info->load = (double)c->load_milli / 1000;

@@ -98,6 +98,8 @@ static void end_conn(struct file_conn *c, uint64_t linger_ms)
     c->box->n_over++;
 }
 
+static struct log_brake turned_away, gave_up;
+
 /* The client finds the reason as the reply to its next request. */
 static void give_up(struct file_conn *c, const char *why)
 {
@@ -107,8 +109,9 @@ static void give_up(struct file_conn *c, const char *why)
         return;
     token_hex(&c->token, hex);
     hex[8] = '\0'; /* enough to tell it from others */
-    log_event(LOG_INFO, "inbox-gave-up", "uid", "%lld", (long long)c->box->uid, "conn", "%s", hex,
-              "why", "%s", why, NULL);
+    if (log_may(&gave_up, "inbox-gave-up"))
+        log_event(LOG_INFO, "inbox-gave-up", "uid", "%lld", (long long)c->box->uid, "conn", "%s",
+                  hex, "why", "%s", why, NULL);
     c->why = mem_strdup(why);
     end_conn(c, AFTER_FAILURE_MS);
     inbox_queue(c->box);
@@ -227,7 +230,7 @@ struct file_conn *file_conn_open(struct box *b, const struct token *token)
     conn = conn_add_as(c->in->sv, ends[0], b->uid, &e);
     if (conn != NULL) /* files that we cannot give away are readable */
         conn->is_open = !inbox_dir_may_remove(&b->in->dirs, b->uid);
-    else
+    else if (log_may(&turned_away, "turned-away"))
         log_event(LOG_WARN, "turned-away", "why", "%s", e.text, NULL);
     c->fd = ends[1];
     c->poll = mem_alloc(sizeof *c->poll);

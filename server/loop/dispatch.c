@@ -42,8 +42,11 @@ static void answer_error(struct conn *c, int64_t re, const struct err *why)
 /* Tells a peer why, and cuts it off. */
 static void cut_off(struct conn *c, int64_t re, const struct err *why)
 {
-    log_event(LOG_WARN, "cut-off", "conn", "%lld", (long long)c->number, "user", "%s", c->user,
-              "why", "%s", why->text, NULL);
+    static struct log_brake limit;
+
+    if (log_may(&limit, "cut-off"))
+        log_event(LOG_WARN, "cut-off", "conn", "%lld", (long long)c->number, "user", "%s", c->user,
+                  "why", "%s", why->text, NULL);
     answer_error(c, re, why);
     conn_end(c);
 }

@@ -123,6 +123,22 @@ static void a_format_nobody_knows_ends_the_line(void **state)
     assert_string_equal(captured_event(*state), "info x a=1 b=\n");
 }
 
+static void what_anybody_can_cause_is_written_so_often(void **state)
+{
+    struct log_brake limit = { 0 };
+    int n = 0;
+
+    for (int i = 0; i < 3 * LOG_LIMIT_PER_MINUTE; i++)
+        n += log_may(&limit, "bad");
+    assert_int_equal(n, LOG_LIMIT_PER_MINUTE);
+    assert_string_equal(captured(*state), "");
+    limit.until_ms = 0; /* as if a minute had gone */
+    assert_true(log_may(&limit, "bad"));
+    assert_string_equal(captured_event(*state), "warn lines-left-out event=bad lines=120\n");
+    assert_true(log_may(&limit, "bad"));
+    assert_int_equal(limit.left_out, 0);
+}
+
 static void levels_have_names(void **state)
 {
     (void)state;
@@ -143,6 +159,7 @@ int main(void)
         CAPTURED(values_that_would_break_the_line_are_json_strings),
         CAPTURED(only_events_of_the_level_and_above_are_written),
         CAPTURED(a_format_nobody_knows_ends_the_line),
+        CAPTURED(what_anybody_can_cause_is_written_so_often),
         cmocka_unit_test(levels_have_names),
     };
 

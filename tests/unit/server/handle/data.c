@@ -143,7 +143,7 @@ static void one_that_says_very_much_is_remembered_in_part(void **state)
         take(&h, NULL, trees, HOLDS_MAX);
     }
     assert_int_equal(h.n, CACHED_TREES_MAX);
-    list = cached_trees_list(&h, 5, a, &bytes);
+    list = cached_trees_list(&h, NULL, 5, a, &bytes);
     assert_int_equal(list.n, 5);
     assert_true(bytes == INT64_MAX); /* more than that, in fact */
     for (int i = 0; i < 2 * CACHED_TREES_USERS_MAX; i++) {
@@ -153,6 +153,39 @@ static void one_that_says_very_much_is_remembered_in_part(void **state)
         take(&h, name, trees, 0);
     }
     assert_int_equal(h.n_users, CACHED_TREES_USERS_MAX);
+    cached_trees_free(&h);
+    arena_destroy(a);
+}
+
+/* Its digest and size would tell others that somebody works with it. */
+static void a_users_tree_is_listed_for_that_user(void **state)
+{
+    static const struct {
+        const char *viewer;
+        size_t n;
+    } cases[] = { { NULL, 3 }, { "alice", 2 }, { "bob", 2 }, { "carl", 1 } };
+    static const char *const users[] = { "alice", "bob", NULL };
+    struct cached_trees h = { 0 };
+    struct arena *a = arena_create();
+    int64_t bytes;
+
+    (void)state;
+    for (int64_t i = 0; i < 3; i++) {
+        struct held_tree tree = { .bytes = 10 };
+
+        digest_of(&i, sizeof i, &tree.tree);
+        take(&h, users[i], &tree, 1);
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct list list = cached_trees_list(&h, cases[i].viewer, 5, a, &bytes);
+        const struct held_tree *trees = list.items;
+
+        assert_int_equal(list.n, cases[i].n);
+        assert_int_equal(bytes, 30);
+        for (size_t k = 0; k < list.n; k++)
+            assert_true(cases[i].viewer == NULL || trees[k].user == NULL ||
+                        strcmp(trees[k].user, cases[i].viewer) == 0);
+    }
     cached_trees_free(&h);
     arena_destroy(a);
 }
@@ -448,6 +481,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_node_is_listed_with_what_it_holds),
         TEST(who_is_no_worker_holds_nothing),
+        cmocka_unit_test(a_users_tree_is_listed_for_that_user),
         cmocka_unit_test(each_user_sees_their_own_and_what_is_everybodys),
         cmocka_unit_test(what_is_said_twice_counts_once),
         cmocka_unit_test(one_that_says_very_much_is_remembered_in_part),

@@ -66,6 +66,8 @@ static void nobody_else_is_taken_for_one(void **state)
         { "root", 1000, ERR_DENIED, "its uid 0 is below min_uid, which is 1000 here" },
         { "root", 1, ERR_DENIED, "uid 0" },
         { "daemon", 1000, ERR_DENIED, "below min_uid" },
+        { "nobody", 1000, ERR_DENIED, "stands for all users that are not known" },
+        { "nobody", 0, ERR_DENIED, "uid 65534" },
     };
     struct account a;
 
