@@ -54,9 +54,11 @@ static struct bytes signal_words(const struct failure *f)
     const char *at = skip(f->reason, "killed by signal ");
     const char *words = at != NULL ? skip(at + strspn(at, "0123456789"), " (") : NULL;
     const char *end = words != NULL ? strchr(words, ')') : NULL;
+    struct bytes found = { 0 };
 
-    return end == NULL ? (struct bytes){ 0 }
-                       : (struct bytes){ (const uint8_t *)words, (size_t)(end - words) };
+    if (end != NULL)
+        found = (struct bytes){ (const uint8_t *)words, (size_t)(end - words) };
+    return found;
 }
 
 /* How many bytes belong to the line: ", after 3 tries" at its end is a job's, not a failure's. */

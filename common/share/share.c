@@ -264,7 +264,7 @@ int share_open_below(const struct share_dir *at, const char *path, int flags, mo
 static int ask_for_folder(const struct share_dir *at, const char *full, const char *path,
                           struct err *e)
 {
-    struct sftp_attrs attrs;
+    struct sftp_attrs attrs = { 0 };
 
     if ((at->is_client || path[0] == '\0' ? sftp_stat : sftp_lstat)(at->line->sftp, full, &attrs,
                                                                     e) < 0)

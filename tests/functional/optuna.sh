@@ -12,6 +12,8 @@ done >>"$LUDWIG_METRICS"
 END
 cat >sweep.yaml <<'END'
 project: demo
+order: file
+guard: off
 command: sh job.sh {lr} {opt}
 source: job.sh
 params:

@@ -12,6 +12,7 @@ awk -v lr="$1" -v depth="$2" -v opt="$3" -v r="$LUDWIG_REP" 'BEGIN {
 END
 cat >sweep.yaml <<'END'
 project: demo
+order: file
 command: sh job.sh {lr} {depth} {opt}
 source: job.sh
 params: {lr: [0.001, 0.01, 0.1], depth: [1, 2, 4], opt: [adam, sgd]}
