@@ -63,6 +63,10 @@ ifeq ($(uname),Linux)
 link_flags       := -pie -Wl,-z,relro,-z,now -Wl,--as-needed
 endif
 hardening        := -fPIE -fstack-protector-strong
+# A stack that cannot jump over its guard page, and branches checked by the processor, where the compiler
+# knows them for this processor.
+hardening        += $(foreach flag,-fstack-clash-protection -fcf-protection,$(shell \
+                      $(CC) -Werror $(flag) -c -xc /dev/null -o /dev/null 2>/dev/null && echo $(flag)))
 
 ifneq ($(filter default hooks clang,$(variant)),)
 # A compiler or C library without level 3 warns about it and takes level 2.
