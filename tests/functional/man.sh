@@ -89,4 +89,18 @@ it 'ludwigd and ludwig-worker run with the examples of ludwig-config(5)' '
     wait_until 20 "ludwig nodes --json | grep -q up"
 '
 
+# Each test that the page names is there, with that case.
+security() {
+    local file named=0 name case
+    while IFS=$'\t' read -r name case; do
+        named=$((named + 1))
+        file=$TEST_ROOT/tests/functional/$name.sh
+        sed "s/'\\\\''/'/g" "$file" | grep -qE "^ *it ['\"]" || return 1
+        sed "s/'\\\\''/'/g" "$file" | grep -F "it " | grep -qF "$case" || { echo "$name: no $case" && return 1; }
+    done < <(sed -nE 's/^  Test: ([a-z_]+), "(.*)"\.$/\1\t\2/p' "$TEST_ROOT/docs/security.md")
+    [ $named -gt 20 ]
+    [ $named = "$(grep -c '^  Test: ' "$TEST_ROOT/docs/security.md")" ]
+}
+it 'what docs/security.md promises has a test of that name' security
+
 done_testing
