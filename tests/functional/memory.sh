@@ -4,12 +4,14 @@
 
 configure 'resources: {cpus: 2, gpus: 0}'
 
-# Takes so many MiB, and ends itself as the kernel would.
+# Takes so many MiB, and ends itself as the kernel would, or stays.
 cat >take.py <<'END'
-import os, sys
+import os, sys, time
 taken = b"x" * (int(sys.argv[1]) << 20)
 print("took", len(taken) >> 20, flush=True)
-if len(sys.argv) > 2:
+if sys.argv[2:] == ["stay"]:
+    time.sleep(90)
+elif len(sys.argv) > 2:
     os.kill(os.getpid(), int(sys.argv[2]))
 END
 
@@ -54,7 +56,7 @@ other_ends() {
 it 'kills far from it, and other signals near it, are signals' other_ends
 
 too_large() {
-    sweep large 'python3 take.py 300; sleep 20' 'resources: {memory: 70MiB}'
+    sweep large 'python3 take.py 300 stay' 'resources: {memory: 70MiB}'
     fails large.yaml >id
     job "$(cat id).1" 'j["cause"] == "oom"'
     job "$(cat id).1" 'j["reason"]' | grep -qE '^out of memory: it used [0-9.]+ MiB of 70 MiB$'
