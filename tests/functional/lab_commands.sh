@@ -29,6 +29,8 @@ prepare
 stop_all() {
     on fileserver pkill -KILL ludwigd
     on node1 sh -c 'pkill -KILL ludwig-worker; kill -KILL $(pgrep -u lab1)'
+    # do_up takes one that is still there for one that runs.
+    wait_until 20 '! on fileserver pgrep -x ludwigd && ! on node1 pgrep -x ludwig-worker'
     on fileserver sh -c 'rm -rf /var/lib/ludwig /srv/research_data/* /srv/research_data/.ludwig'
     on node1 sh -c 'rm -rf /var/lib/ludwig /processing/lab1/*'
     rm -rf "${seen:?}"/scratch/*
