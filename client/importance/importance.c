@@ -266,7 +266,7 @@ int importance_of(struct importance *out, struct aggregate *g, size_t metric, st
 
     choose_top(&f, g, metric, a);
     *out = (struct importance){ .metric = g->metrics[metric],
-                                .goal = aggregate_goal(g, metric),
+                                .goal = (int)aggregate_goal(g, metric),
                                 .configs = (int64_t)f.n,
                                 .top = (int64_t)f.n_top };
     if (f.n < IMPORTANCE_CONFIGS_MIN)
