@@ -11,7 +11,7 @@
 
 enum { PARAMS_MAX = 64 };
 
-static const int32_t no_value = -1;
+static const int16_t no_value = -1;
 
 struct cover {
     char *names[PARAMS_MAX];
@@ -19,7 +19,7 @@ struct cover {
     int32_t *uses[PARAMS_MAX];             /* how many chosen points have each of them */
     size_t n_params;
     int64_t *points;           /* what was looked at, */
-    int32_t (*of)[PARAMS_MAX]; /* and the numbers of their values */
+    int16_t (*of)[PARAMS_MAX]; /* and the numbers of their values */
     size_t n;
 };
 
@@ -40,7 +40,7 @@ static size_t find_param(struct cover *c, const char *name)
 
 static void add_point(struct cover *c, int64_t number, const struct value *params)
 {
-    int32_t *of = c->of[c->n];
+    int16_t *of = c->of[c->n];
 
     for (size_t i = 0; i < PARAMS_MAX; i++)
         of[i] = no_value;
@@ -56,7 +56,7 @@ static void add_point(struct cover *c, int64_t number, const struct value *param
             value = (uint32_t)hash_table_count(c->values[p]);
             (void)hash_table_add(c->values[p], &d, value);
         }
-        of[p] = (int32_t)value;
+        of[p] = (int16_t)value;
     }
     c->points[c->n++] = number;
 }

@@ -65,7 +65,7 @@ static struct bytes signal_words(const struct failure *f)
 static size_t line_length(const char *line)
 {
     static const char tries[] = " tries", after[] = ", after ";
-    size_t n = strlen(line), i = n;
+    size_t n = strlen(line), i;
 
     if (n < sizeof tries - 1 || strcmp(line + n - (sizeof tries - 1), tries) != 0)
         return n;

@@ -178,6 +178,6 @@ struct job_evidence {
 };
 enum job_state job_state_of(const struct job_evidence *evidence);
 /* The state of a sweep that is running, by its jobs: held, or the same. */
-enum sweep_state sweep_state_shown(enum sweep_state state, const struct job_counts *jobs);
+enum sweep_state sweep_state_shown(enum sweep_state state, const struct job_counts *counts);
 
 #endif
