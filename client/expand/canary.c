@@ -14,6 +14,8 @@ enum { PARAMS_MAX = 64 };
 static const int16_t no_value = -1;
 
 struct cover {
+    struct hasher *hasher; /* of values, */
+    struct buf text;       /* in their canonical form */
     char *names[PARAMS_MAX];
     struct hash_table *values[PARAMS_MAX]; /* numbers of a parameter's values */
     int32_t *uses[PARAMS_MAX];             /* how many chosen points have each of them */
@@ -51,7 +53,10 @@ static void add_point(struct cover *c, int64_t number, const struct value *param
 
         if (p == PARAMS_MAX)
             continue;
-        param_digest(&params->map.members[i].value, &d);
+        buf_clear(&c->text);
+        param_digest_add(&c->text, &params->map.members[i].value);
+        hasher_add(c->hasher, c->text.bytes, c->text.n);
+        hasher_end(c->hasher, &d);
         if (!hash_table_find(c->values[p], &d, &value)) {
             value = (uint32_t)hash_table_count(c->values[p]);
             (void)hash_table_add(c->values[p], &d, value);
@@ -186,7 +191,10 @@ int64_t *canary_find(const struct points *points, int64_t n, size_t *found)
     struct cover *c = mem_alloc(sizeof *c);
     int64_t *chosen;
 
+    c->hasher = hasher_create();
     look(c, points, n);
+    hasher_destroy(c->hasher);
+    buf_free(&c->text);
     for (size_t p = 0; p < c->n_params; p++) {
         size_t n_values = hash_table_count(c->values[p]);
 

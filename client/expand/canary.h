@@ -13,7 +13,7 @@
 
 #include "client/expand/points.h"
 
-enum { CANARY_LOOKED_AT_MAX = 8000, CANARY_VALUES_MAX = 1000 };
+enum { CANARY_LOOKED_AT_MAX = 20000, CANARY_VALUES_MAX = 1000 };
 
 /* Numbers of points, of the first n, in ascending order, which the caller frees; *found of them, 0
  * where all would be among them.  The points stand somewhere afterwards. */
