@@ -75,7 +75,7 @@ static void sim_begin(struct sim *s, uint64_t seed, int n_seeds, enum sim_order 
     s->random = seed * 2 + 1;
     for (int i = 0; i < 10; i++)
         (void)chance(s);
-    s->n = (size_t)(40 * n_seeds);
+    s->n = 40 * (size_t)n_seeds;
     for (size_t i = 0; i < s->n; i++) {
         struct sim_job *job = &s->jobs[i];
         size_t at = i / (size_t)n_seeds;
