@@ -193,7 +193,7 @@ static int run_push(struct data *d, struct err *e)
         return -1;
     if (answer.project != NULL)
         to.project = arena_strdup(d->cli->arena, answer.project);
-    if ((answer.folder.mode != 0 && store_make_project(&to, &answer.folder, e) < 0))
+    if (answer.folder.mode != 0 && store_make_project(&to, &answer.folder, e) < 0)
         return -1;
     inputs_plan_paths(&d->cargo, paths, n, &to);
     if (inputs_send(&d->cargo, e) < 0)

@@ -132,7 +132,7 @@ static enum trial_state state_of(const struct config_result *c, const struct mea
         return TRIAL_COMPLETE;
     if (c->n_left == 0)
         return TRIAL_FAIL;
-    return c->n_left > c->counts.queued ? TRIAL_RUNNING : TRIAL_WAITING;
+    return c->n_left > c->counts.queued + c->counts.held ? TRIAL_RUNNING : TRIAL_WAITING;
 }
 
 static void add_user_attrs(struct buf *out, const struct gathered *g, size_t config)

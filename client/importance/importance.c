@@ -304,7 +304,7 @@ int importance_of(struct importance *out, struct aggregate *g, size_t metric, st
 
 static const char *const bars[2] = { "#", "\u2588" };
 
-/* As many columns as the share of the most important one, at least one. */
+/* As many columns as the share of the most important one; none where that is less than half of one. */
 static void add_bar(struct table *t, double importance, double most, size_t columns)
 {
     size_t n = (size_t)(importance / most * (double)columns + 0.5);

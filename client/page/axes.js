@@ -416,12 +416,11 @@ class Strips {
     *drawMatches() {
         const pen = this.picture.clear(1), { sweep, metric, matches } = this.page;
         yield* this.drawDots(pen, sweep.rank(metric).order.filter((i) => matches[i]), false);
-        // Above the dots, as all is drawn below what is there.
-        pen.globalCompositeOperation = "destination-over";
+        // Above the dots.
+        pen.globalCompositeOperation = "source-over";
         for (const strip of this.strips)
             if (strip.axis.choices !== null)
                 this.drawMedians(pen, strip);
-        pen.globalCompositeOperation = "source-over";
     }
 
     // The best first, and the others below them.

@@ -265,7 +265,7 @@ class BestSoFar {
         const timed = done.filter((j) => jobs.ended[j] > 0).sort((a, b) => jobs.ended[a] - jobs.ended[b]);
         this.hasTimes = timed.length > 0;
         this.byWork.disabled = !this.hasTimes;
-        const began = Math.min(...timed.map((j) => jobs.started[j] || jobs.ended[j]));
+        const began = timed.reduce((least, j) => Math.min(least, jobs.started[j] || jobs.ended[j]), Infinity);
         let work = 0;
         const seen = new Set(), points = [];
         const add = (j, x) => {
@@ -289,7 +289,7 @@ class BestSoFar {
         this.axis = this.page.sweep.measures[this.page.metric];
         this.points = this.read();
         Object.assign(this, {
-            x1: Math.max(...this.points.map((p) => p.x), this.hasTimes ? 1 : 2),
+            x1: this.points.reduce((most, p) => Math.max(most, p.x), this.hasTimes ? 1 : 2),
             frame: { left: FRAME.left, right: width - FRAME.right, top: FRAME.top + 8, bottom: height - FRAME.bottom - 18 },
         });
         this.update();

@@ -29,10 +29,10 @@ const RAMP_STEPS = 48;
 
 // Colours of states after Okabe and Ito; a mark tells them apart as well.
 const STATE_COLOURS = {
-    light: { queued: "#c3c7cd", staging: "#e0b000", running: "#3f9fe0", publishing: "#7a86c8", done: "#009e73", failed: "#d0450a", cancelled: "#8a8f98" },
-    dark: { queued: "#4a505a", staging: "#e6c229", running: "#56b4e9", publishing: "#97a3e6", done: "#1db98a", failed: "#f0692e", cancelled: "#7d838d" },
+    light: { queued: "#c3c7cd", held: "#b07aa1", staging: "#e0b000", running: "#3f9fe0", publishing: "#7a86c8", done: "#009e73", failed: "#d0450a", cancelled: "#8a8f98" },
+    dark: { queued: "#4a505a", held: "#cc79a7", staging: "#e6c229", running: "#56b4e9", publishing: "#97a3e6", done: "#1db98a", failed: "#f0692e", cancelled: "#7d838d" },
 };
-const STATE_MARKS = { failed: "cross", cancelled: "slash", running: "dot", staging: "dot", publishing: "dot" };
+const STATE_MARKS = { failed: "cross", cancelled: "slash", held: "slash", running: "dot", staging: "dot", publishing: "dot" };
 
 const theme = {
     wanted: "auto",

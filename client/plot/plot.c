@@ -120,12 +120,13 @@ static void label_x(struct plot *p, const struct area *a, const char *low, const
                     const char *name)
 {
     size_t row = a->row + a->rows;
+    size_t n_low = strlen(low) < a->columns / 2 ? strlen(low) : a->columns / 2;
     struct buf end = { 0 };
 
     buf_printf(&end, "%s%s%s", name, name[0] != '\0' ? " " : "", high);
     canvas_text(p->canvas, a->column, row, a->columns / 2, INK_DIM, low);
-    canvas_text_before(p->canvas, a->column + a->columns, row, a->columns - strlen(low) - 1,
-                       INK_DIM, buf_text(&end));
+    canvas_text_before(p->canvas, a->column + a->columns, row, a->columns - n_low - 1, INK_DIM,
+                       buf_text(&end));
     buf_free(&end);
 }
 

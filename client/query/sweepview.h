@@ -20,7 +20,7 @@ struct reason {
 /* The reasons why jobs of a sweep failed, the most frequent first; those of one cause are one. */
 struct failures {
     struct reason *reasons;
-    size_t n, capacity;
+    size_t n;
     int64_t jobs;     /* failed jobs looked at */
     bool is_complete; /* these are all failed jobs */
 };

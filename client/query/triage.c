@@ -458,6 +458,11 @@ static void add_tests(struct buf *out, const struct test *tests, size_t n)
  * with it chance is less likely, although more tests were tried.  Jobs that the reason explains are
  * not in any more.
  */
+static int64_t multiply(int64_t n, int64_t m)
+{
+    return m > 0 && n > INT64_MAX / m ? INT64_MAX : n * m;
+}
+
 static bool find_reason(struct triage *t, int32_t cause, bool *is_in, struct triage_reason *reason)
 {
     bool *rest = mem_copy(is_in, t->n * sizeof *is_in);
@@ -476,10 +481,10 @@ static bool find_reason(struct triage *t, int32_t cause, bool *is_in, struct tri
             break;
         tests[n] = best.test;
         more = count(t, cause, is_in, tests, n + 1);
-        if (n > 0 && fisher_of_many(probability(&more), n_tests * tried) >= p)
+        if (n > 0 && fisher_of_many(probability(&more), multiply(n_tests, tried)) >= p)
             break;
         table = more;
-        n_tests *= tried;
+        n_tests = multiply(n_tests, tried);
         p = fisher_of_many(probability(&table), n_tests);
         for (size_t i = 0; i < t->n; i++)
             rest[i] = rest[i] && holds(&best.test, i);

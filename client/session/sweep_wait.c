@@ -39,11 +39,11 @@ int sweep_wait_say_end(const struct sweep_info *s)
     return s->state == SWEEP_DONE && c->failed == 0 ? EXIT_WELL : EXIT_FAILED;
 }
 
-static int follow_sweep(struct subscription *sub, struct progress *p, char **refused, struct err *e)
+static int follow_sweep(struct subscription *sub, struct progress *p, char **refused, char **held,
+                        struct err *e)
 {
     struct sweep_info last = { 0 };
     struct msg_changes changes;
-    char *held = NULL;
 
     for (;;) {
         int timeout_ms = p->shown && last.sweep != 0 ? SHOW_EVERY_MS : -1;
@@ -69,12 +69,12 @@ static int follow_sweep(struct subscription *sub, struct progress *p, char **ref
                 output_note("no pilots: %s (`ludwig why %" PRId64 ".1` says more)", why,
                             changes.sweep.sweep);
             }
-            free(held);
-            held = changes.sweep.held != NULL ? mem_strdup(changes.sweep.held) : NULL;
+            free(*held);
+            *held = changes.sweep.held != NULL ? mem_strdup(changes.sweep.held) : NULL;
             last = changes.sweep; /* without texts, which the next message overwrites */
             last.project = last.name = last.user = last.refused = last.ranking.metric = NULL;
             last.note = last.tags = NULL;
-            last.held = held;
+            last.held = *held;
         }
         if (last.sweep == 0)
             continue;
@@ -84,7 +84,6 @@ static int follow_sweep(struct subscription *sub, struct progress *p, char **ref
 
             progress_clear(p);
             result = sweep_wait_say_end(&last);
-            free(held);
             return result;
         }
     }
@@ -95,15 +94,16 @@ int sweep_wait(struct rpc *rpc, int64_t sweep, struct err *e)
     struct msg_subscribe what = { .sweep = sweep };
     struct subscription sub;
     struct progress p;
-    char *refused = NULL;
+    char *refused = NULL, *held = NULL;
     int result;
 
     progress_init(&p);
     if (subscription_begin(&sub, rpc, &what, e) < 0)
         return -1;
-    result = follow_sweep(&sub, &p, &refused, e);
+    result = follow_sweep(&sub, &p, &refused, &held, e);
     progress_clear(&p);
     free(refused);
+    free(held);
     subscription_end(&sub);
     return result;
 }

@@ -34,6 +34,9 @@
 /* How often beneath_create removes what others put in the place of the file. */
 enum { CREATE_TRIES = 100 };
 
+/* How often a way that is changed meanwhile is looked at again by the kernel. */
+enum { KERNEL_TRIES = 100 };
+
 static void close_quietly(int fd)
 {
     int number = errno;
@@ -93,18 +96,19 @@ static int open_in_kernel(int dir_fd, const char *path, int flags, mode_t mode)
     struct open_how how = { .flags = (unsigned)(flags | O_CLOEXEC),
                             .mode = (flags & O_CREAT) != 0 ? mode & 07777 : 0,
                             .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
-    int fd;
+    int fd, n_tries = 0;
 
     errno = ENOSYS;
     if (atomic_load(&is_missing))
         return -1;
     do
         fd = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof how);
-    while (fd < 0 && (errno == EINTR || errno == EAGAIN));
+    while (fd < 0 && (errno == EINTR || (errno == EAGAIN && ++n_tries < KERNEL_TRIES)));
     if (fd < 0 && errno == ENOSYS)
         atomic_store(&is_missing, true);
-    /* Some filters say EPERM for a call that they do not know; the walk finds out. */
-    if (fd < 0 && errno == EPERM)
+    /* Some filters say EPERM for a call that they do not know, and EAGAIN is also said of a file that
+     * somebody has a lease on; the walk finds out. */
+    if (fd < 0 && (errno == EPERM || errno == EAGAIN))
         errno = ENOSYS;
     return fd;
 }

@@ -7,7 +7,7 @@
  * way they fail with ELOOP.  Otherwise they are the system calls of the same names, with paths below
  * dir_fd.  Linux 5.6 and later follow the way themselves; elsewhere each folder on it is opened.
  *
- * All return -1 with errno.
+ * Those without e return -1 with errno.
  */
 #ifndef LUDWIG_COMMON_BASE_BENEATH_H
 #define LUDWIG_COMMON_BASE_BENEATH_H

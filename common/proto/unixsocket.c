@@ -204,10 +204,11 @@ char *unixsocket_machine(void)
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, id, sizeof id);
 
+    const char *end = n > 0 ? memchr(id, '\n', (size_t)n) : NULL;
+
     if (fd >= 0)
         close(fd);
-    return n > 1 ? mem_strndup(id, strcspn(id, "\n") < (size_t)n ? strcspn(id, "\n") : (size_t)n)
-                 : unixsocket_host();
+    return end != NULL && end > id ? mem_strndup(id, (size_t)(end - id)) : unixsocket_host();
 }
 
 char *unixsocket_host(void)

@@ -122,10 +122,30 @@ static void on_written(void *context, const struct sftp_answer *answer)
     err_keep(context, answer->error);
 }
 
+/* A client's own symlinks on the way are followed. */
+static int create_here(const struct share_dir *at, const char *path, mode_t mode)
+{
+    char *folder;
+    int folder_fd, fd, number;
+
+    if (!at->is_client)
+        return beneath_create(at->fd, path, mode & 0777);
+    folder = path_dirname(path);
+    folder_fd = share_open_below(at, folder, O_RDONLY | O_DIRECTORY, 0);
+    free(folder);
+    if (folder_fd < 0)
+        return -1;
+    fd = beneath_create(folder_fd, path_basename(path), mode & 0777);
+    number = errno;
+    close(folder_fd);
+    errno = number;
+    return fd;
+}
+
 static int write_here(const struct share_dir *at, const char *path, struct bytes content,
                       mode_t mode, struct err *e)
 {
-    int fd = beneath_create(at->fd, path, mode & 0777), number = 0;
+    int fd = create_here(at, path, mode), number = 0;
 
     if (fd < 0)
         return err_sys(e, "create %s", path);

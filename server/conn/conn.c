@@ -16,13 +16,7 @@
 #include "server/conn/conn_user.h"
 #include "server/conn/user_names.h"
 
-enum { LOOK_EVERY_MS = 500, LOG_EVERY_MS = 1000 };
-
-/* Connections that were cut off for the same reason: so that none of their users fills the log. */
-struct cut_off_log {
-    size_t n;       /* since the log said so */
-    uint64_t at_ms; /* of the loop's clock: when it said so last */
-};
+enum { LOOK_EVERY_MS = 500 };
 
 struct conns {
     struct server *sv;
@@ -34,7 +28,6 @@ struct conns {
     struct conn_users *users;
     uv_timer_t *clock; /* runs while a connection is to be closed in time; frees itself */
     uv_timer_t *rest;  /* until a user may make another change; frees itself */
-    struct cut_off_log silent, greedy;
     const struct conns_events *events;
 };
 
@@ -180,16 +173,6 @@ static void cut_off(struct conn *c, const struct err *why)
     conn_end(c);
 }
 
-static void log_cut_off(struct conns *l, struct cut_off_log *log, const char *event)
-{
-    uint64_t now = uv_now(&l->sv->loop);
-
-    if (log->n == 0 || now - log->at_ms < LOG_EVERY_MS)
-        return;
-    log_event(LOG_WARN, event, "closed", "%zu", log->n, NULL);
-    *log = (struct cut_off_log){ .at_ms = now };
-}
-
 /* ---- memory: what waits of all connections of a user ---- */
 
 static void count_waiting(struct conn *c)
@@ -210,14 +193,14 @@ static bool takes_too_much(const struct conn *c)
            c->shared->waiting_bytes > (size_t)most;
 }
 
-static void start_clock(struct conns *l);
-
 static void refuse_more(struct conn *c)
 {
+    static struct log_brake limit;
     struct err e = { 0 };
 
-    c->sv->conns->greedy.n++;
-    start_clock(c->sv->conns);
+    if (log_may(&limit, "too-much-waits"))
+        log_event(LOG_WARN, "too-much-waits", "uid", "%lld", (long long)c->uid, "conn", "%lld",
+                  (long long)c->number, NULL);
     if (chan_queued_bytes(c->chan) > CONN_HELLO_MAX) { /* it would not read why */
         conn_close(c->sv, c, "its user does not read what was asked for");
         return;
@@ -251,6 +234,7 @@ static bool is_silent(const struct conn *c, uint64_t now)
 
 static void on_clock(uv_timer_t *timer)
 {
+    static struct log_brake limit;
     struct conns *l = timer->data;
     uint64_t now = uv_now(&l->sv->loop);
     bool any_left = false;
@@ -266,13 +250,13 @@ static void on_clock(uv_timer_t *timer)
         any_left |= c->is_finished || !c->greeted;
         if (!is_silent(c, now))
             continue;
-        l->silent.n++;
+        if (log_may(&limit, "no-hello"))
+            log_event(LOG_WARN, "no-hello", "uid", "%lld", (long long)c->uid, "after_s", "%d",
+                      CONN_HELLO_MS / 1000, NULL);
         err_set(&e, ERR_PROTOCOL, "no hello came within %d s; connect again", CONN_HELLO_MS / 1000);
         cut_off(c, &e);
     }
-    log_cut_off(l, &l->silent, "no-hello");
-    log_cut_off(l, &l->greedy, "too-much-waits");
-    if (!any_left && l->silent.n == 0 && l->greedy.n == 0)
+    if (!any_left)
         uv_timer_stop(timer);
 }
 

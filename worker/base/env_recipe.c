@@ -71,11 +71,15 @@ const struct env_recipe *env_recipe_copy(const struct env_recipe *r, struct aren
 
 struct digest env_recipe_tree(const struct jobspec *w)
 {
-    struct arena *a = arena_create();
-    struct env_recipe r = env_recipe_of(w, a);
     struct digest tree = { { 0 } };
     struct buf text = { 0 };
+    struct env_recipe r;
+    struct arena *a;
 
+    if (w->environment.tool == NULL)
+        return tree;
+    a = arena_create();
+    r = env_recipe_of(w, a);
     if (r.tool != NULL) {
         buf_add_str(&text, "ludwig environment 1\n");
         schema_encode(&env_recipe_schema, &r, &text);

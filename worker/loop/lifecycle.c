@@ -39,14 +39,15 @@ static void on_child(uv_signal_t *handle, int number)
 
     (void)number;
     while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
-        bool is_known = gpus_reaped(ag, pid) || child_question_reaped(&ag->share_question, pid);
+        bool is_known;
 
+        child_forget(pid); /* first, as the next child may get its number */
+        is_known = gpus_reaped(ag, pid) || child_question_reaped(&ag->share_question, pid);
         for (RING_EACH(struct user, u, &ag->users, ring))
             is_known = is_known || user_reaped(u, pid);
         if (!is_known && ag->runners.loop != NULL)
             runners_reaped(&ag->runners, pid);
         may_leave_strangers |= !is_known;
-        child_forget(pid);
     }
     if (may_leave_strangers)
         strangers_end(&ag->strangers);

@@ -8,9 +8,9 @@
  * systemd's Delegate=yes.  Elsewhere there is none, and process_tree_kill_marked() finds what it
  * can.
  *
- * A limit of memory, or of processes, takes more: no process may be in the group that is divided.  So we have to be in one
- * below it, which systemd does with DelegateSubgroup=, and a pilot by itself.  Then there are
- * three:
+ * A limit of memory, or of processes, takes more: no process may be in the group that is divided.
+ * So we have to be in one below it, which systemd does with DelegateSubgroup=, and a pilot by
+ * itself.  Then there are three:
  *
  *     ludwig-TOKEN            the cage
  *     ludwig-TOKEN/runner     the runner, and jobs that did not say how much memory they need

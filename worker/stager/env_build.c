@@ -455,9 +455,15 @@ static int list_folder(struct listing *l, int parent_fd, const char *name, const
     const struct dirent *entry;
     int rc = dir == NULL ? -1 : 0;
 
-    while (rc == 0 && (entry = readdir(dir)) != NULL) {
+    while (rc == 0) {
         char *below;
 
+        errno = 0;
+        entry = readdir(dir);
+        if (entry == NULL) {
+            rc = errno == 0 ? 0 : err_sys(e, "list %s", path[0] == '\0' ? "." : path);
+            break;
+        }
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
         below = path[0] == '\0' ? mem_strdup(entry->d_name) : path_join(path, entry->d_name);
@@ -503,10 +509,13 @@ static struct digest identity_of(const struct env_build *b)
 
 bool env_build_is_current(const struct env_build *b)
 {
-    struct digest identity = identity_of(b);
+    struct digest identity;
     struct record r;
     bool is_same;
 
+    if (find_tool(b->recipe->tool) == NULL)
+        return false; /* a newer version's */
+    identity = identity_of(b);
     if (!record_open(&r, b->cache->fd, &b->tree))
         return false;
     is_same = digest_equal(&r.head->id, &identity);
