@@ -25,7 +25,8 @@ value() {
     id=$(cat id)
     # Three, and those that run beside the third, or begin while a busy machine publishes it.
     failed=$(jobs_in failed "$id")
-    [ "$failed" -ge 3 ] && [ "$failed" -lt 10 ]
+    [ "$failed" -ge 3 ]
+    [ "$failed" -lt 10 ]
     [ "$(jobs_in "done" "$id")" = 20 ]
     [ "$(held "$id")" = $((10 - failed)) ]
     [ "$(sweep_state "$id")" = held ]
@@ -83,7 +84,8 @@ whole() {
     [ "$(cat status)" = 1 ]
     id=$(cat id)
     failed=$(jobs_in failed "$id")
-    [ "$failed" -ge 3 ] && [ "$failed" -lt 20 ]
+    [ "$failed" -ge 3 ]
+    [ "$failed" -lt 20 ]
     [ "$(held "$id")" = $((40 - failed)) ]
     grep -q "^held: the first [0-9]* configurations failed: FileNotFoundError: data/part_[0-9]*.csv (ludwig resume $id runs the others)$" err
 }
@@ -96,7 +98,8 @@ off() {
     sweep five "'sleep 0.1; exit 1'" 'params: {x: {range: [1, 30]}}' 'guard: {failures: 5}' 'resources: {cpus: 4}'
     ends five
     failed=$(jobs_in failed "$(cat id)")
-    [ "$failed" -ge 5 ] && [ "$failed" -lt 20 ]
+    [ "$failed" -ge 5 ]
+    [ "$failed" -lt 20 ]
     sweep wrong "'true'" 'guard: {failures: 0}'
     not ludwig submit wrong.yaml 2>err
     sed -i 's/^guard:.*/guard: none/' wrong.yaml

@@ -91,12 +91,11 @@ it 'ludwigd and ludwig-worker run with the examples of ludwig-config(5)' '
 
 # Each test that the page names is there, with that case.
 security() {
-    local file named=0 name case
+    local named=0 name case
     while IFS=$'\t' read -r name case; do
         named=$((named + 1))
-        file=$TEST_ROOT/tests/functional/$name.sh
-        sed "s/'\\\\''/'/g" "$file" | grep -qE "^ *it ['\"]" || return 1
-        sed "s/'\\\\''/'/g" "$file" | grep -F "it " | grep -qF "$case" || { echo "$name: no $case" && return 1; }
+        sed "s/'\\\\''/'/g" "$TEST_ROOT/tests/functional/$name.sh" |
+            sed -nE "s/^ *it '(.*)' .*/\1/p; s/^ *it \"(.*)\" .*/\1/p" | grep -qxF "$case" || { echo "$name: no $case" && return 1; }
     done < <(sed -nE 's/^  Test: ([a-z_]+), "(.*)"\.$/\1\t\2/p' "$TEST_ROOT/docs/security.md")
     [ $named -gt 20 ]
     [ $named = "$(grep -c '^  Test: ' "$TEST_ROOT/docs/security.md")" ]

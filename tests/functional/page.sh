@@ -4,9 +4,8 @@
 
 configure 'resources: {cpus: 4, gpus: 0, memory: 2GiB}'
 check=$TEST_ROOT/tests/functional/page_check.py
-# Its profile lies in memory: the browser syncs files often.
-profile=$(mktemp -d /dev/shm/ludwig-page.XXXXXX 2>/dev/null || mktemp -d "$TEST_TMP/profile.XXXXXX")
-trap 'test_cleanup; rm -rf "$profile"' EXIT
+# The browser syncs the files of its profile often.
+profile=$(memory_folder 200000 5000)
 
 cat >job.sh <<'END'
 for step in 1 2 3 4; do

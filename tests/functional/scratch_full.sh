@@ -18,7 +18,7 @@ full() {
     wait_until 60 '[ "$(recorded "^filled ")" = 1 ]'
     # The disk may take a few bytes of what comes after.
     other=$(submit other.yaml)
-    wait_until 60 'ludwig why '"$other"'.1 | grep "vm\|scratch" | grep "scratch $SCRATCH.* is full: .* of 64 MiB are free"'
+    wait_until 60 'ludwig why '"$other"'.1 | grep "scratch $SCRATCH.* is full: .* of 64 MiB are free"'
     ludwig nodes >said 2>&1
     grep "no jobs start there for now: scratch $SCRATCH.* is full" said
     ludwig nodes --json | json - '"is full" in d["nodes"][0]["refused"]'
