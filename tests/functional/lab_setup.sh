@@ -28,7 +28,7 @@ awk '/^## / { step = $2 }
 # `make install` of the page: the programs are in the laboratory already, the rest is mounted.
 installed() {
     [ "$(cat "blocks/$1")" = 'make install' ]
-    make -s -C "$TEST_ROOT" install DESTDIR="$TEST_TMP/dest" PREFIX=/usr/local >/dev/null
+    build_alone make -s -C "$TEST_ROOT" install DESTDIR="$TEST_TMP/dest" PREFIX=/usr/local >/dev/null
     chmod -R a+rX "$TEST_TMP/dest"
     for host in fileserver laptop node1 node2; do
         on "$host" mountpoint -q /usr/local/share ||

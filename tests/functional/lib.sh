@@ -6,51 +6,63 @@
 #     '
 #     done_testing
 #
-# A test runs in an empty folder $TEST_TMP with a HOME and XDG folders of its own,
-# with $LUDWIG_BIN first in PATH; the repository is $TEST_ROOT.  At its end every
-# process it started is killed and the folder is removed, unless LUDWIG_TEST_KEEP
-# is set.
+# A test has an empty folder $TEST_TMP, with a HOME and XDG folders of its own in it,
+# and $LUDWIG_BIN first in PATH; the repository is $TEST_ROOT.  When the test ends, every
+# process that it started is killed and the folder is removed; if LUDWIG_TEST_KEEP
+# is set the folder stays.
 #
-#     it SENTENCE BODY           BODY, shell text or a function's name, must succeed; what
-#                                it prints is shown when it fails.  It runs in a subshell
-#                                under set -e: share files, or set variables outside
-#     skip SENTENCE WHY
-#     done_testing               last of all
-#     not COMMAND...             must fail; "!" would not do, as set -e overlooks it
-#     within SECONDS CMD...      try every 50 ms, later every 200 and never for more than a quarter
-#                                of the time, until it succeeds; one argument is shell text
-#     wait_until SECONDS CMD...  the same where the time is not what is tested: a busy machine
-#                                gets two minutes in any case
-#     memory_folder KB FILES     print an empty folder for so many files: in memory, if there is
-#                                room, as a disk takes minutes to remove them; one for each test
-#     measured FILE COMMAND...   run it; "SECONDS PEAK_KB CPU_SECONDS" of it go to the file
-#     python_with MODULE...      print the first python3 that has these; fails when none has
-#     json FILE|- EXPRESSION     print a Python expression on d, the file's JSON value;
-#                                fails when that is None or False
-#     pids_of NAME               the test's processes of that name, or with those words
-#                                in their command line
+#     it SENTENCE BODY           run a test: BODY, shell text or a function's name, must succeed;
+#                                its output is shown if it fails.  BODY runs in a subshell under
+#                                set -e: variables that it sets are lost, files are not
+#     skip SENTENCE WHY          count a test as skipped, with the reason
+#     done_testing               print the plan and exit; the last line of each script
+#     not COMMAND...             succeed if the command fails; set -e ignores a failing "! COMMAND"
+#     within SECONDS CMD...      run the command again and again until it succeeds; fail after
+#                                SECONDS.  The pause between two runs is 50 ms, grows to 200 ms and
+#                                is three times as long as the last run at least.  A single
+#                                argument is shell text
+#     wait_until SECONDS CMD...  the same, but with 300 s at least: for a test that does not check
+#                                how long something takes, so that a busy machine does not fail it
+#     memory_folder KB FILES     print the path of an empty folder with room for so many files: in
+#                                memory if there is room, as a disk takes minutes to remove them;
+#                                call it once per test
+#     measured FILE COMMAND...   run the command; its "SECONDS PEAK_KB CPU_SECONDS" go to the file
+#     python_with MODULE...      print the first python3 that has these modules; fail if none has
+#     json FILE|- EXPRESSION     print the value of a Python expression on d, the file's JSON value;
+#                                fail if the value is None or False
+#     pids_of NAME               print the pids of the test's processes that have this name, or
+#                                these words in their command line
 #
-# About ludwig itself, in embedded mode with the share in $SHARE and scratch in $SCRATCH;
-# $SHOWN is how people are told where that is, before a path in it:
+# For ludwig itself, in embedded mode with the share in $SHARE and scratch in $SCRATCH; ludwig
+# prints $SHOWN before a path in the share:
 #
-#     configure LINE...          write config.yaml: where scratch is, and these lines
+#     configure LINE...          write config.yaml with the path of scratch and these lines
 #     write_job LINE...          write job.sh: it appends "start JOB TOKEN RESTART PID" to
-#                                $TEST_TMP/records, does these lines, appends "end ..."; in
-#                                them, `say WORD` records, `gate NAME` waits for `open NAME`
-#     open NAME                  let the jobs pass that gate
-#     recorded PATTERN           how many records match an extended regular expression
-#     submit ARGUMENT...         submit; prints the sweep's number
-#     sweep_state SWEEP          prints its state
-#     ended SWEEP                its jobs have all ended
-#     jobs_in STATE SWEEP        prints how many of its jobs are in that state
-#     job JOB EXPRESSION         prints a Python expression on j, the job as `ludwig jobs` has it
-#     agents                     pids of the workers' agents
-#     runner_of PID              the nearest runner above that process of a job
-#     kill_hard NAME|PID...      kill -9 by name (see pids_of) or pid, and wait until they are gone
-#     published PROJECT          check a project on the share; prints "JOB TOKEN ATTEMPT FOLDER"
-#                                for each result
-#     make_bundle                `make bundle`, whose words are in the file said; the tar is copied here
-#     nothing_left               no attempt has left anything on scratch or half-made on the share
+#                                $TEST_TMP/records, runs these lines and appends "end ...".  The
+#                                lines may call `say WORD`, which appends a record, and
+#                                `gate NAME`, which waits for `open NAME`
+#     open NAME                  let the jobs pass the gate of that name
+#     recorded PATTERN           print how many records match an extended regular expression
+#     submit ARGUMENT...         run `ludwig submit`; print the sweep's number
+#     sweep_state SWEEP [COMMAND...]   print the sweep's state; COMMAND, if given, runs ludwig
+#     ended SWEEP                all jobs of the sweep have ended
+#     jobs_in STATE SWEEP [COMMAND...]   print how many jobs of the sweep are in that state
+#     is_up NAME                 the worker of that name is up
+#     job JOB EXPRESSION         print the value of a Python expression on j, the job as in
+#                                `ludwig jobs --json`
+#     agents                     print the pids of the workers' agents
+#     runner_of PID              print the pid of the runner that is the nearest ancestor of PID,
+#                                a job's process
+#     kill_hard NAME|PID...      kill -9 by name (see pids_of) or pid, and wait until the processes
+#                                are gone
+#     published PROJECT          check the project's results on the share; print "JOB TOKEN ATTEMPT
+#                                FOLDER" for each
+#     make_bundle                run `make bundle`, with its output in the file said, and copy the
+#                                tar file here
+#     nothing_left               no attempt has left files on scratch or unfinished ones on the share
+#     ludwig_wait ARGUMENT...    run ludwig, which ends by itself; after ten minutes it hangs and is ended
+#     build_alone COMMAND...     run a command that builds in the repository; others wait
+#     sanitized                  the programs under test are built with a sanitizer
 set -u
 export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
 umask 022
@@ -59,25 +71,28 @@ TEST_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 LUDWIG_BIN=$(realpath -m "${LUDWIG_BIN:-$TEST_ROOT/build/bin}")
 LUDWIG_HOOKS_BIN=$(realpath -m "${LUDWIG_HOOKS_BIN:-$TEST_ROOT/build/hooks/bin}")
 test_keep=${LUDWIG_TEST_KEEP-}
-# What .ci/deps has unpacked for tests.
+# Packages that .ci/deps has unpacked for tests.
 test_cache=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/ludwig-tests
 
-# With the link resolved and the name short: a unix socket's path has 107 bytes at most.
+# The path has no symlinks, and the name is short: a unix socket's path has 107 bytes at most.
 TEST_TMP=$(realpath "$(mktemp -d "${TMPDIR:-/tmp}/lw.XXXXXX")") || exit 1
 test_memory=/dev/shm/${TEST_TMP##*/}
 LUDWIG_TEST_MARK=$TEST_TMP.$$
 
-# Processes carry the mark in the environment they were started with, which this shell
-# does not.  The commands that look for it must not either.
-# Jobs get an environment made from nothing, but it says where they save and whose project
-# it is: one of both lies in the test's folder.  So does what builds an environment.
+# Prints the pids of the test's processes.  Each has LUDWIG_TEST_MARK in the environment that it was
+# started with; this shell has not, and the commands that look for the mark must not have it either.
+# A job gets a new environment without the mark, but with the paths of its save folder and of its
+# project, one of which lies in the test's folder; a process that builds an environment has such a
+# path in LUDWIG_TO.
 test_pids() {
-    LUDWIG_TEST_MARK='' command grep -lzxE -e "LUDWIG_TEST_MARK=$LUDWIG_TEST_MARK" \
-        -e "LUDWIG_(SAVE_PATH|PROJECT_PATH|TO)=$TEST_TMP/.*" /proc/[0-9]*/environ 2>/dev/null |
-        LUDWIG_TEST_MARK='' command cut -d/ -f3
+    local found
+    mapfile -t found < <(LUDWIG_TEST_MARK='' command grep -lzxE -e "LUDWIG_TEST_MARK=$LUDWIG_TEST_MARK" \
+        -e "LUDWIG_(SAVE_PATH|PROJECT_PATH|TO)=$TEST_TMP/.*" /proc/[0-9]*/environ 2>/dev/null)
+    found=("${found[@]#/proc/}")
+    [ ${#found[@]} = 0 ] || printf '%s\n' "${found[@]%/environ}"
 }
 
-# Again until nobody is left, as a process may start another while we look.
+# Kills until no process is left, as a process may start another one meanwhile.
 test_kill_all() {
     local pids tries
     for tries in {1..100}; do
@@ -131,8 +146,8 @@ test_failed=0
 it() {
     local output=$TEST_TMP/output step=$TEST_TMP/step status
     test_n=$((test_n + 1))
-    # The step that failed is the last one that was begun, in a function too.
-    [ "$(type -t "${2%% *}")" != function ] || declare -ft "${2%% *}"
+    # The command that failed is the last one that was begun; -t makes the trap see those in functions.
+    ! declare -F "${2%% *}" >/dev/null || declare -ft "${2%% *}"
     (
         set -e
         trap 'printf "%s\n" "$BASH_COMMAND" >"$step"' DEBUG
@@ -165,8 +180,12 @@ not() { # COMMAND...
 }
 
 wait_until() { # SECONDS COMMAND...
-    within $(($1 > 120 ? $1 : 120)) "${@:2}"
+    within $(($1 > 300 ? $1 : 300)) "${@:2}"
 }
+
+# Nothing is ever written to this pipe: `read` with a time limit waits on it without starting a process.
+exec {test_never}<> <(:)
+export test_never
 
 within() { # SECONDS COMMAND...
     local begun=${EPOCHREALTIME/./} waited=$1 pause_ms=50 took_ms pause now
@@ -183,7 +202,7 @@ within() { # SECONDS COMMAND...
         pause_ms=$((pause_ms < 200 ? pause_ms + 5 : 200))
         pause_ms=$((pause_ms > 3 * took_ms ? pause_ms : 3 * took_ms))
         printf -v pause '%d.%03d' $((pause_ms / 1000)) $((pause_ms % 1000))
-        sleep "$pause"
+        read -rt "$pause" -u "$test_never" || true
         begun=${EPOCHREALTIME/./}
     done
 }
@@ -199,7 +218,7 @@ memory_folder() { # KB FILES
 }
 
 measured() { # FILE COMMAND...
-    python3 "$TEST_ROOT/tests/functional/measure.py" "$@"
+    python3 -S "$TEST_ROOT/tests/functional/measure.py" "$@"
 }
 
 python_with() { # MODULE...
@@ -210,8 +229,12 @@ python_with() { # MODULE...
     false
 }
 
+# The system's python3 starts in half the time of one that was built elsewhere.  -I -S leaves
+# site-packages out, whose start-up code may take longer than all the rest here.
 json() { # FILE|- EXPRESSION
-    python3 -c '
+    local python=/usr/bin/python3
+    [ -x "$python" ] || python=python3
+    "$python" -I -S -c '
 import json, sys
 source, expression = sys.argv[1:]
 d = json.load(sys.stdin if source == "-" else open(source))
@@ -224,14 +247,22 @@ sys.exit(value is None or value is False)
 pids_of() { # NAME
     local pid comm words
     for pid in $(test_pids); do
-        { read -r comm <"/proc/$pid/comm" && words=$(tr '\0' ' ' <"/proc/$pid/cmdline"); } 2>/dev/null || continue
-        case "$comm| $words" in
+        { read -r comm <"/proc/$pid/comm" && mapfile -d '' words <"/proc/$pid/cmdline"; } 2>/dev/null || continue
+        case "$comm| ${words[*]} " in
         "$1|"* | *" $1 "*) echo "$pid" ;;
         esac
     done
 }
 
+sanitized() {
+    grep -qaE '__(asan|tsan|msan)_init' "$LUDWIG_BIN/ludwig"
+}
+
 # ---- ludwig ----
+
+ludwig_wait() { # ARGUMENT...
+    timeout 600 ludwig "$@"
+}
 
 configure() { # LINE...
     mkdir -p "$XDG_CONFIG_HOME/ludwig" "$SCRATCH"
@@ -242,12 +273,12 @@ configure() { # LINE...
 write_job() { # LINE...
     cat >job.sh <<END
 say() { echo "\$* \$LUDWIG_JOB \$LUDWIG_ATTEMPT \$LUDWIG_RESTART \$\$" >>$TEST_TMP/records; }
-gate() { until [ -e $TEST_TMP/gates/\$1 ]; do sleep 0.1; done; }
+gate() { until [ -e $TEST_TMP/gates/\$1 ]; do sleep 0.3; done; }
 say start
 $(printf '%s\n' "$@")
 say end
 END
-    touch "$TEST_TMP/records"
+    : >>"$TEST_TMP/records"
 }
 
 open() { # NAME
@@ -258,7 +289,7 @@ recorded() { # PATTERN
     grep -cE -e "$1" "$TEST_TMP/records" || true
 }
 
-# No command did anything yet.
+# No process of ludwig runs, and no command has written a file yet.
 untouched() {
     [ -z "$(pids_of ludwigd)" ]
     [ -z "$(agents)" ]
@@ -269,11 +300,11 @@ untouched() {
 submit() { # ARGUMENT...
     local answer
     answer=$(ludwig submit --json "$@") || return
-    sed -n 's/.*"sweep": *\([0-9]*\).*/\1/p' <<<"$answer"
+    [[ ! $answer =~ \"sweep\":([0-9]+) ]] || echo "${BASH_REMATCH[1]}"
 }
 
-sweep_state() { # SWEEP
-    ludwig status "$1" --json | sed -n 's/.*"state": *"\([a-z]*\)".*/\1/p'
+sweep_state() { # SWEEP [COMMAND...]
+    [[ $("${@:2}" ludwig status "$1" --json) =~ \"state\":\"([a-z]+)\" ]] && echo "${BASH_REMATCH[1]}"
 }
 
 ended() { # SWEEP
@@ -283,8 +314,12 @@ ended() { # SWEEP
     esac
 }
 
-jobs_in() { # STATE SWEEP
-    ludwig status "$2" --json | json - "str(d['jobs']['$1'])"
+jobs_in() { # STATE SWEEP [COMMAND...]
+    [[ $("${@:3}" ludwig status "$2" --json) =~ \"jobs\":\{[^}]*\"$1\":([0-9]+) ]] && echo "${BASH_REMATCH[1]}"
+}
+
+is_up() { # NAME
+    ludwig nodes --state up --quiet | grep -qxF -e "$1"
 }
 
 job() { # JOB EXPRESSION
@@ -293,29 +328,33 @@ job() { # JOB EXPRESSION
 }
 
 agents() {
-    local pid
+    local pid words
     for pid in $(pids_of ludwig-worker); do
-        case " $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)" in
-        ' ' | *' --runner '* | *' --stager '* | *' --publisher '* | *' --janitor '* | *' --mux '*) ;;
+        { mapfile -d '' words <"/proc/$pid/cmdline"; } 2>/dev/null || continue
+        case " ${words[*]} " in
+        '  ' | *' --runner '* | *' --stager '* | *' --publisher '* | *' --janitor '* | *' --mux '*) ;;
         *) echo "$pid" ;;
         esac
     done
 }
 
 runner_of() { # PID
-    local pid=$1
-    until tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q -e ' --runner '; do
-        pid=$(sed 's/.*) //' "/proc/$pid/stat" | cut -d' ' -f2)
-        [ "${pid:-0}" -gt 1 ] || return
+    local pid=$1 words stat
+    until mapfile -d '' words <"/proc/$pid/cmdline" && [[ " ${words[*]} " == *' --runner '* ]]; do
+        read -r stat <"/proc/$pid/stat" || return
+        read -r _ pid _ <<<"${stat##*) }"
+        [ "$pid" -gt 1 ] || return
     done
     echo "$pid"
 }
 
-# A zombie has let go of files and locks only when its last thread has.
+# A zombie process keeps its files and locks until its last thread has ended.
 gone() { # PID...
-    local pid threads
+    local pid stat threads
     for pid; do
-        case $(sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null) in
+        stat=''
+        { read -r stat <"/proc/$pid/stat"; } 2>/dev/null || true
+        case ${stat##*) } in
         '') ;;
         Z* | X*)
             threads=(/proc/$pid/task/*)
@@ -338,14 +377,17 @@ kill_hard() { # NAME|PID...
 }
 
 published() { # PROJECT
-    python3 "$TEST_ROOT/tests/functional/published.py" "$SHARE/$1"
+    python3 -I -S "$TEST_ROOT/tests/functional/published.py" "$SHARE/$1"
 }
 
-# Two of them at once would build into the same folder.
+# The lock keeps two tests from building in the same folder at once.
+build_alone() { # COMMAND...
+    LUDWIG_TEST_MARK='' flock "$TEST_ROOT/build/tests.lock" "$@"
+}
+
 make_bundle() {
     # shellcheck disable=SC2016 # for the inner shell
-    LUDWIG_TEST_MARK='' flock "$TEST_ROOT/build/bundle.lock" \
-        sh -c 'make -C "$1" bundle && cp "$1"/build/ludwig-*.tar.gz .' sh "$TEST_ROOT" >said 2>&1 ||
+    build_alone sh -c 'make -C "$1" bundle && cp "$1"/build/ludwig-*.tar.gz .' sh "$TEST_ROOT" >said 2>&1 ||
         { cat said && return 1; }
 }
 
@@ -355,7 +397,7 @@ leftovers() {
 }
 
 nothing_left() {
-    # Scratch goes after ludwigd's acknowledgement, which nobody waits for.
+    # A worker removes scratch files after ludwigd's acknowledgement, for which no command waits.
     wait_until 10 '[ -z "$(leftovers)" ]' || { leftovers && return 1; }
 }
 

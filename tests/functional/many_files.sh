@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 
 all='a tree of many files is scanned, hashed and packed in little memory'
-if grep -qaE '__(asan|tsan|msan)_init' "$LUDWIG_BIN/ludwig"; then
+if sanitized; then
     skip "$all" 'a sanitizer takes more than ludwig'
     done_testing
 fi
