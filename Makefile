@@ -2,14 +2,15 @@
 #
 # One set of rules builds every variant: `make variant=asan` takes other flags
 # and other folders below build/.  The default variant's programs lie in
-# build/bin, the others' in build/<variant>/bin.
+# build/bin, the others' in build/<variant>/bin.  `asan` is clang's build, with
+# its warnings, both sanitizers and what fuzzing takes.
 
 VERSION          := $(shell cat VERSION)
 PREFIX           := /usr/local
 FUZZ_SECONDS     := 20
-ASAN_FUNCTIONAL  := submit#     functional tests with one of these words in their name
-variant          := default#    default | hooks | asan | tsan | fuzz | clang
-T                :=#            only tests with this in their name
+SANITIZED        := submit#     functional tests that check-asan and check-tsan run
+variant          := default#    default | hooks | asan | tsan
+T                :=#            only tests of these names, or else with one of these words in theirs
 WERROR           ?=#            1: warnings are errors
 V                ?=#            1: show whole commands
 
@@ -68,7 +69,7 @@ hardening        := -fPIE -fstack-protector-strong
 hardening        += $(foreach flag,-fstack-clash-protection -fcf-protection,$(shell \
                       $(CC) -Werror $(flag) -c -xc /dev/null -o /dev/null 2>/dev/null && echo $(flag)))
 
-ifneq ($(filter default hooks clang,$(variant)),)
+ifneq ($(filter default hooks,$(variant)),)
 # A compiler or C library without level 3 warns about it and takes level 2.
 fortify          := $(shell $(CC) -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -E -dM \
                       -include features.h -xc /dev/null 2>/dev/null | \
@@ -80,12 +81,14 @@ endif
 
 # hooks: functional tests can kill a process at points that have a name.
 variant_hooks    := -DLUDWIG_TEST_HOOKS
-variant_asan     := -DLUDWIG_TEST_HOOKS -fsanitize=address,undefined -fno-sanitize-recover=all
+variant_asan     := -DLUDWIG_TEST_HOOKS -fsanitize=address,undefined -fno-sanitize-recover=all \
+                    -fsanitize-coverage=inline-8bit-counters,pc-table
 variant_tsan     := -DLUDWIG_TEST_HOOKS -fsanitize=thread
-variant_fuzz     := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
-ifneq ($(filter clang fuzz,$(variant)),)
-CC               := clang
+ifeq ($(variant),asan)
+CC               := $(filter ccache,$(CC)) clang
 endif
+# Tests, which are many, are linked in a third of the time.
+link_tests       := $(shell command -v ld.lld >/dev/null && echo -fuse-ld=lld)
 
 compile          := $(CC) $(base_flags) $(CPPFLAGS) $(warnings) $(hardening) $(CFLAGS) $(variant_$(variant))
 # Libraries lie beside the programs, whoever needs them: RUNPATH would say nothing about a library's
@@ -122,13 +125,21 @@ $O/%.o: %.c $O/flags
 # Its assembler takes them in.
 $O/client/page/page_files.o: $(wildcard client/page/*.js client/page/*.css client/page/*.html)
 
+# A file without a hook is the default's, which is built first.
+ifeq ($(variant),hooks)
+hooked           := $(shell grep -lE 'CRASH_POINT|LUDWIG_TEST_HOOKS' $(sources))
+objects           = $(foreach c,$1,$(if $(filter $c,$(hooked)),$O,build/default)/$(c:.c=.o))
+else
+objects           = $(patsubst %.c,$O/%.o,$1)
+endif
+
 # An archive for each room: client/pack's is $O/client/pack.a.
-$(archives): $O/%.a: $$(addprefix $O/,$$(subst .c,.o,$$(wildcard $$*/*.c)))
+$(archives): $O/%.a: $$(call objects,$$(wildcard $$*/*.c))
 	@mkdir -p $(@D) && rm -f $@
 	$(call say,AR)ar rcs $@ $^
 
 define program
-$(program_$1): $O/$1/main.o $(filter $O/$1/% $O/common/%,$(archives))
+$(program_$1): $(call objects,$1/main.c) $(filter $O/$1/% $O/common/%,$(archives))
 	@mkdir -p $$(@D)
 	$$(call say,LINK)$$(link) -o $$@ $$(call grouped,$$^) $$(call libs_of,$(packages_$1)) $$(libs_$1)
 endef
@@ -157,15 +168,15 @@ test_folder   = $(patsubst %/,%,$(dir $1))
 test_archives = $(sort $(foreach r,$(rooms_$(call test_folder,$1)) $(also_$(call test_folder,$1)),$(filter $O/$r.a,$(archives))))
 $O/unit/%: $O/tests/unit/%.o $$(call test_archives,$$*)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(link) -o $@ $(call grouped,$^) $(call libs_of,$(packages) cmocka) -ldl -lm
+	$(call say,LINK)$(link) $(link_tests) -o $@ $(call grouped,$^) $(call libs_of,$(packages) cmocka) -ldl -lm
 
 build/bench/%: $O/tests/bench/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(link) -o $@ $(call grouped,$^) $(call libs_of,$(packages)) -ldl -lm
+	$(call say,LINK)$(link) $(link_tests) -o $@ $(call grouped,$^) $(call libs_of,$(packages)) -ldl -lm
 
-$O/fuzz/%: $O/tests/fuzz/%.o $(archives)
+build/fuzz/%: build/asan/tests/fuzz/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(link) -fsanitize=fuzzer -o $@ $(call grouped,$^) $(call libs_of,$(packages)) -ldl -lm
+	$(call say,LINK)$(link) $(link_tests) -fsanitize=fuzzer -o $@ $(call grouped,$^) $(call libs_of,$(packages)) -ldl -lm
 
 build/lab/%: tests/lab/%.c
 	@mkdir -p $(@D)
@@ -233,54 +244,74 @@ demo: deps              ## build, then run a small sweep on this machine
 	@$(MAKE) all
 	@sh examples/demo.sh build/bin build/demo
 
-# --- testing: T=name takes that test alone, or those with that in their name ----
+# --- testing: T='name ...' takes those tests alone, or those with one of these words in their names ---
 
 hooks_bin := $(if $(filter default,$(variant)),build/hooks/bin,$(bin))
 run_tests  = LUDWIG_BIN=$(abspath $(bin)) LUDWIG_HOOKS_BIN=$(abspath $(hooks_bin)) \
              tests/run $(if $T,-t '$T')
+# As tests/run takes them.  Some scripts feed what they saw of Slurm to unit tests.
+named      = $(or $(filter $(addprefix %/,$T),$(basename $1)),$(foreach t,$(basename $1),$(if \
+             $(strip $(foreach w,$T,$(findstring $w,$(patsubst $O/unit/%,%,$t)))),$t)))
+wanted     = $(if $T,$(filter $(addsuffix %,$(call named,$1)),$1),$1)
+units_used = $(if $(filter slurm_commands slurm_records,$(notdir $(call named,$(functional)))), \
+             $(filter $O/unit/server/slurm/%,$(units)))
 
-.PHONY: test unit functional
-test: deps-test         ## build and run all tests
-	@$(MAKE) all units lab-tools
+.PHONY: test unit functional test-programs test-all test-changed
+test-programs:
+	@$(MAKE) all lab-tools $(call wanted,$(units)) $(units_used)
 	@$(MAKE) variant=hooks all
-	@$(run_tests) $(units) $(functional)
+
+test: deps-test test-programs ## build and run the tests that each landing has to pass
+	@$(run_tests) $(call wanted,$(units)) $(call wanted,$(functional))
 
 unit: deps-test         ## the unit tests alone
-	@$(MAKE) units
-	@$(run_tests) $(units)
+	@$(MAKE) $(call wanted,$(units))
+	@$(run_tests) $(call wanted,$(units))
 
-functional: deps-test   ## the functional tests alone
-	@$(MAKE) all lab-tools
-	@$(MAKE) variant=hooks all
-	@$(run_tests) $(functional)
+functional: deps-test test-programs ## the functional tests alone
+	@$(run_tests) $(call wanted,$(functional))
 
-.PHONY: check-asan check-tsan check-valgrind sanitized
+test-changed: deps-test ## what tests the rooms that differ from main (tests/changed)
+	@tests/changed
+
+# LUDWIG_TEST_ALL: data in its full size.
+test-all: deps-test     ## all of test, and what takes too long for each landing
+	@LUDWIG_TEST_ALL=1 $(MAKE) test
+	@.ci/as-user all
+	@$(MAKE) check-asan SANITIZED='$(notdir $(basename $(functional)))'
+	@$(MAKE) check-tsan
+	@$(MAKE) fuzz FUZZ_SECONDS=60
+	@for round in 1 2 3; do tests/beside 8 $(MAKE) test || exit 1; done
+
+.PHONY: check-asan check-tsan check-valgrind sanitized sanitized-run
 check-asan check-tsan: check-%: deps-test ## unit tests, some functional ones: ASan + UBSan, or TSan
 	@$(MAKE) variant=$* sanitized
 
 # Daemons report to files, where nobody can overlook them.
-reports  = $(abspath $O/reports)
+reports   := $(abspath $O/reports)
 sanitized: all units
 	@rm -rf $(reports) && mkdir -p $(reports)
-	@ASAN_OPTIONS=log_path=$(reports)/asan TSAN_OPTIONS=log_path=$(reports)/tsan:suppressions=$(abspath .ci/tsan.supp) \
+	@ASAN_OPTIONS=quarantine_size_mb=16:malloc_context_size=5:log_path=$(reports)/asan TSAN_OPTIONS=log_path=$(reports)/tsan:suppressions=$(abspath .ci/tsan.supp) \
 	 UBSAN_OPTIONS=print_stacktrace=1:log_path=$(reports)/ubsan \
-	 $(run_tests) --logs $(reports)/../logs $(units) $(foreach w,$(ASAN_FUNCTIONAL),$(wildcard tests/functional/*$w*.sh)); \
+	 $(run_tests) --logs $O/logs $(units) $(SANITIZED:%=tests/functional/%.sh); \
 	 status=$$?; ! cat $(reports)/* 2>/dev/null && exit $$status
 
 check-valgrind: deps-test ## the unit tests under valgrind
 	@$(MAKE) units
 	@$(run_tests) --under 'valgrind -q --leak-check=full --error-exitcode=99' $(units)
 
-.PHONY: fuzz fuzz-all $(fuzzers:%=fuzz-%)
+.PHONY: fuzz fuzz-all fuzz-build $(fuzzers:%=fuzz-%)
 fuzz:                   ## fuzz each target for FUZZ_SECONDS
-	@$(MAKE) variant=fuzz -j2 --output-sync fuzz-all
+	@$(MAKE) variant=asan -j2 --output-sync fuzz-all
 
+fuzz-build: $(fuzzers:%=build/fuzz/%)
+	@:
 fuzz-all: $(fuzzers:%=fuzz-%)
-$(fuzzers:%=fuzz-%): fuzz-%: build/fuzz/fuzz/%
-	@mkdir -p build/fuzz/corpus/$* build/fuzz/findings
-	@build/fuzz/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -timeout=10 -verbosity=0 \
-	    -artifact_prefix=build/fuzz/findings/$*- build/fuzz/corpus/$* $(wildcard tests/fuzz/corpus/$*) \
-	    >build/fuzz/$*.log 2>&1 || { cat build/fuzz/$*.log; exit 1; }
+$(fuzzers:%=fuzz-%): fuzz-%: build/fuzz/%
+	@mkdir -p build/fuzz-corpus/$* build/fuzz-findings
+	@build/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -timeout=10 -verbosity=0 \
+	    -artifact_prefix=build/fuzz-findings/$*- build/fuzz-corpus/$* $(wildcard tests/fuzz/corpus/$*) \
+	    >build/fuzz-corpus/$*.log 2>&1 || { cat build/fuzz-corpus/$*.log; exit 1; }
 	@echo 'fuzz $*: $(FUZZ_SECONDS) s, nothing found'
 
 .PHONY: bench bench-environment bench-jobs bench-mount bench-nodes bench-packs bench-page bench-results bench-share bench-slurm bench-stage bench-stall bench-start bench-upload bench-ways bench-workers
@@ -356,10 +387,8 @@ lint: all               ## clang-format, clang-tidy, cppcheck, mandoc, and which
 	@.ci/check-rooms --objects $O
 	@mandoc -T lint -W warning $(man_pages)
 	@cppcheck $(cppcheck_flags) $(sources)
-	@printf '%s\n' $(filter-out tests/%,$(sources)) | \
-	    xargs -P2 -I{} clang-tidy --quiet $(tidy_analyzer) {} -- $(tidy_flags)
-	@printf '%s\n' $(filter tests/%,$(sources)) | \
-	    xargs -P2 -I{} clang-tidy --quiet '$(tidy_tests)' {} -- $(tidy_flags)
+	@.ci/tidy $(filter-out tests/%,$(sources)) -- $(tidy_analyzer) -- $(tidy_flags)
+	@.ci/tidy $(filter tests/%,$(sources)) -- '$(tidy_tests)' -- $(tidy_flags)
 
 format:                 ## clang-format every file in place
 	clang-format -i $(sources) $(headers)
