@@ -32,10 +32,14 @@ it 'order: file keeps the order of the file' in_file_order
 
 paused() {
     sweep 'params: {a: [1, 2, 3, 4], b: [x, y, z]}'
+    # The first job waits until the others have been paused.
+    echo "until [ -e $TEST_TMP/gates/paused ]; do sleep 0.1; done" >>job.sh
     id=$(submit order.yaml --reuse none --set 'b=[p, q, r]')
+    wait_until 20 '[ "$(jobs_in running '"$id"')" = 1 ]'
     ludwig pause "$id"
     [ "$(sweep_state "$id")" = paused ]
     ludwig resume "$id"
+    open paused
     wait_until 60 '[ "$(sweep_state '"$id"')" = done ]'
     [ "$(ran)" = '1p 2q 3r 4p 1q 1r 2p 2r 3p 3q 4q 4r ' ] || { ran && return 1; }
 }
