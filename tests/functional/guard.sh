@@ -7,23 +7,52 @@ configure 'resources: {cpus: 4, gpus: 0}'
 sweep() { # PROJECT COMMAND LINE...
     printf '%s\n' "project: $1" "command: $2" 'source: []' "${@:3}" >"$1.yaml"
 }
+# The first N that come go on; the others wait until jobs are held, but for less time than what
+# makes ludwigd think that they do not fail.
+cat >"$TEST_TMP/first.sh" <<'END'
+mkdir -p "$2"
+for i in $(seq "$1"); do
+    ! mkdir "$2/$i" 2>/dev/null || exit 0
+done
+for i in $(seq 50); do
+    [ ! -e "$2/held" ] || exit 0
+    sleep 0.1
+done
+END
+first() { # N PROJECT
+    echo "sh $TEST_TMP/first.sh $1 $TEST_TMP/first.$2"
+}
 # Waits for the end; the exit code goes to the file status.
 ends() { # PROJECT
     local status=0
     timeout 300 ludwig submit "$1.yaml" --wait >id 2>err || status=$?
     echo $status >status
 }
+# The same of a sweep of which jobs are held.
+ends_held() { # PROJECT
+    local status=0 waiting
+    : >id
+    timeout 300 ludwig submit "$1.yaml" --wait >id 2>err &
+    waiting=$!
+    wait_until 60 has_held
+    mkdir -p "$TEST_TMP/first.$1" && touch "$TEST_TMP/first.$1/held"
+    wait $waiting || status=$?
+    echo $status >status
+}
 held() { # SWEEP
     jobs_in held "$1"
 }
+has_held() {
+    [ -s id ] && [ "$(held "$(cat id)")" -gt 0 ]
+}
 
 value() {
-    sweep value "'[ {opt} != lion ] || { echo \"ModuleNotFoundError: No module named lion\"; exit 1; }; sleep 0.2'" \
+    sweep value "'[ {opt} != lion ] || { $(first 3 value); echo \"ModuleNotFoundError: No module named lion\"; exit 1; }; sleep 0.2'" \
         'params: {seed: {range: [1, 10]}, opt: [adam, lion, sgd]}'
-    ends value
+    ends_held value
     [ "$(cat status)" = 1 ]
     id=$(cat id)
-    # Three, and those that run beside the third, or begin while a busy machine publishes it.
+    # Three fail, and so do those that wait beside them.
     failed=$(jobs_in failed "$id")
     [ "$failed" -ge 3 ]
     [ "$failed" -lt 10 ]
@@ -60,9 +89,9 @@ resumed() {
 it 'what is held runs when it is resumed, and is counted anew' "$(declare -f resumed); id=\$(cat id); failed=\$(jobs_in failed \$id); resumed"
 
 again() {
-    sweep twice "'[ {opt} != lion ] || [ -e $TEST_TMP/installed ] || { echo ImportError: lion; exit 1; }; sleep 0.2'" \
+    sweep twice "'[ {opt} != lion ] || [ -e $TEST_TMP/installed ] || { $(first 3 twice); echo ImportError: lion; exit 1; }; sleep 0.2'" \
         'params: {seed: {range: [1, 10]}, opt: [adam, lion, sgd]}'
-    ends twice
+    ends_held twice
     first=$(cat id)
     [ "$(sweep_state "$first")" = held ]
     failed=$(jobs_in failed "$first")
@@ -79,8 +108,8 @@ again() {
 it 'submitted again, a sweep runs what is held, and both have the results' again
 
 whole() {
-    sweep whole "'sleep 0.1; echo \"FileNotFoundError: data/part_{x}.csv\"; exit 1'" 'params: {x: {range: [1, 40]}}'
-    ends whole
+    sweep whole "'$(first 3 whole); echo \"FileNotFoundError: data/part_{x}.csv\"; exit 1'" 'params: {x: {range: [1, 40]}}'
+    ends_held whole
     [ "$(cat status)" = 1 ]
     id=$(cat id)
     failed=$(jobs_in failed "$id")
@@ -95,8 +124,8 @@ off() {
     sweep off "'exit 1'" 'params: {x: {range: [1, 12]}}' 'guard: off'
     ends off
     [ "$(jobs_in failed "$(cat id)")" = 12 ]
-    sweep five "'sleep 0.1; exit 1'" 'params: {x: {range: [1, 30]}}' 'guard: {failures: 5}' 'resources: {cpus: 4}'
-    ends five
+    sweep five "'$(first 5 five); exit 1'" 'params: {x: {range: [1, 30]}}' 'guard: {failures: 5}' 'resources: {cpus: 4}'
+    ends_held five
     failed=$(jobs_in failed "$(cat id)")
     [ "$failed" -ge 5 ]
     [ "$failed" -lt 20 ]
