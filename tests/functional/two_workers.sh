@@ -11,7 +11,7 @@ cat >"$TEST_TMP/ludwigd.yaml" <<END
 share: $SHARE
 state: $TEST_TMP/state
 sockets: [$TEST_TMP/server.sock]
-lease: 3s
+lease: 8s
 END
 
 # Each worker reaches ludwigd through a proxy, which can be killed and writes down reports.
@@ -71,7 +71,8 @@ both_run() { # SWEEP JOBS
 # One result for each job, of an attempt that ran to its end.
 one_result_each() { # PROJECT SWEEP JOBS
     wait_until 20 '[ "$(jobs_in done '"$2"')" = '"$3"' ]'
-    published "$1" >"$TEST_TMP/published"
+    # The attempt that loses may still be copying.
+    wait_until 20 'published "'"$1"'" >"$TEST_TMP/published"'
     [ "$(wc -l <"$TEST_TMP/published")" = "$3" ]
     while read -r job token _ folder; do
         grep -q "^end $job $token " "$TEST_TMP/records"
@@ -116,12 +117,14 @@ it 'a list of nodes holds' node_list
 
 tail_stays_even() {
     rm "$TEST_TMP/records"
-    write_job 'gate even' 'sleep 1'
+    write_job 'gate $1'
     printf 'project: even\ncommand: sh job.sh {a}\nsource: job.sh\nparams: {a: [%s]}\n' "$(seq -s, 1 16)" >even.yaml
     id=$(submit even.yaml)
-    # All begin to work at once, however long each has taken to come to that.
     wait_until 20 '[ "$(recorded "^start ")" = 8 ]'
-    open even
+    # All places become free, and none of the other jobs makes room for another one.
+    for job in $(sed -n "s/^start $id\.\([0-9]*\) .*/\1/p" "$TEST_TMP/records"); do open "$job"; done
+    wait_until 20 '[ "$(recorded "^start ")" = 16 ]'
+    for job in {1..16}; do open "$job"; done
     wait_until 20 ended "$id"
     ludwig jobs "$id" --json | json - 'min(sum(j["node"] == n for j in d["jobs"]) for n in ("hoff", "norman")) >= 5'
 }
