@@ -36,7 +36,7 @@ ends() {
 it 'what lay beside the log goes when the job is done' ends
 
 times_out() {
-    printf '%s\n' 'project: t' 'command: sh job.sh slow' 'source: job.sh' 'resources: {time: 1s}' >t.yaml
+    printf '%s\n' 'project: t' 'command: sh job.sh slow' 'source: job.sh' 'resources: {time: 10s}' >t.yaml
     id=$(submit t.yaml)
     wait_until 60 ended "$id"
     [ "$(sweep_state "$id")" = failed ]
