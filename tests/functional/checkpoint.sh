@@ -118,7 +118,7 @@ time_is_up() {
     rm "$TEST_TMP/records"
     write_job 'cd "$LUDWIG_CHECKPOINT"' '[ ! -e saved ] || { cat saved >"$LUDWIG_SAVE_PATH/saved"; exit 0; }' \
         'trap "echo in time >saved; exit 9" USR1' 'say waiting' 'while :; do sleep 0.05; done'
-    sweep limit 'resources: {time: 4s}' 'checkpoint: {signal: SIGUSR1, grace: 60s}' 'retry: {max: 1, on: [timeout]}'
+    sweep limit 'resources: {time: 15s}' 'checkpoint: {signal: SIGUSR1, grace: 60s}' 'retry: {max: 1, on: [timeout]}'
     id=$(timeout 100 ludwig submit limit.yaml --wait)
     [ "$(cat "$(published limit | cut -d' ' -f4)/saved")" = 'in time' ]
     none_kept limit
