@@ -17,17 +17,17 @@ fails() { # FILE; prints the sweep's number
 
 named() {
     write_job 'echo kept >"$LUDWIG_SAVE_PATH/part"; sleep 600'
-    sweep slow 'command: sh job.sh' 'resources: {time: 4s}'
+    sweep slow 'command: sh job.sh' 'resources: {time: 15s}'
     fails slow.yaml >id
     job "$(cat id).1" 'j["cause"] == "timeout"'
-    [ "$(job "$(cat id).1" 'j["reason"]')" = 'time limit of 4 s reached' ]
+    [ "$(job "$(cat id).1" 'j["reason"]')" = 'time limit of 15 s reached' ]
     [ "$(cat "$SHARE"/slow/failed/param_001/*.a1/part)" = kept ]
 }
 it 'a job over its time fails, is named so, and what it saved is kept' named
 
 well_in_the_end() {
     write_job 'trap "echo late >$LUDWIG_SAVE_PATH/late; exit 0" TERM; sleep 600 & wait'
-    sweep polite 'command: sh job.sh' 'resources: {time: 4s}'
+    sweep polite 'command: sh job.sh' 'resources: {time: 15s}'
     fails polite.yaml >id
     job "$(cat id).1" 'j["cause"] == "timeout" and j["exit_code"] == 0'
     [ "$(cat "$SHARE"/polite/failed/param_001/*.a1/late)" = late ]
@@ -44,7 +44,7 @@ it 'one that fails within its time failed' fast_enough
 
 again() {
     write_job '[ "$LUDWIG_RESTART" = 1 ] || sleep 600'
-    sweep again 'command: sh job.sh' 'resources: {time: 4s}' 'retry: {max: 1, on: [timeout]}'
+    sweep again 'command: sh job.sh' 'resources: {time: 15s}' 'retry: {max: 1, on: [timeout]}'
     timeout 100 ludwig submit again.yaml --wait >id
     job "$(cat id).1" 'j["state"] == "done" and j["attempt"] == 2'
     [ "$(recorded '^start .* [01] [0-9]*$')" -ge 2 ]
