@@ -70,7 +70,7 @@ cp daemonize.py "$TEST_TMP"
 time_limit() {
     write_job "python3 $TEST_TMP/daemonize.py $TEST_TMP/daemons" "sh -c 'trap \"\" TERM; echo \$\$ >>$TEST_TMP/daemons; while :; do sleep 1; done' &" \
         'sleep 600'
-    sweep slow 'sh job.sh' 'resources: {time: 6s}'
+    sweep slow 'sh job.sh' 'resources: {time: 15s}'
     status=0
     timeout 100 ludwig submit slow.yaml --wait >id || status=$?
     [ $status = 1 ]
