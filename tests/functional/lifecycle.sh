@@ -298,6 +298,9 @@ terminated() {
 }
 it 'SIGTERM stops ludwigd cleanly, and it starts again' terminated
 
+leaves() {
+    grep -c ' leave ' "$XDG_STATE_HOME/ludwig/ludwigd.log"
+}
 # Only builds with hooks can take the share for one that hangs.
 hung() {
     kill -TERM "$(pids_of ludwigd)"
@@ -305,8 +308,10 @@ hung() {
     LUDWIG_INBOX_HANGS=1 LUDWIG_BIN=$LUDWIG_HOOKS_BIN PATH=$LUDWIG_HOOKS_BIN:$PATH timeout 100 ludwig up
     server=$(pids_of ludwigd)
     wait_until 10 'grep -l poll_schedule "/proc/'"$server"'/task/"*/wchan | grep -qv "/'"$server"'/wchan"'
+    told=$(leaves)
     kill -TERM "$server"
-    sleep 1
+    # Two signals that come before the first is handled are one.
+    wait_until 10 '[ "$(leaves)" -gt "$told" ]'
     kill -0 "$server"
     kill -TERM "$server"
     wait_until 5 gone "$server"
