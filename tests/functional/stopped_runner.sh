@@ -23,7 +23,7 @@ all_gone() { # FILE
 # A daemon to which neither its ancestors nor its environment lead, once its runner is dead.
 hide=('hide() { env -i sh -c '\''setsid sh -c "echo \$\$ >>$1; exec sleep 600" &'\'' sh "$1"; until [ -s "$1" ]; do sleep 0.1; done; }')
 # Half a minute later than a runner that has said that the job began, one that has not is killed.
-stop='sleep 1; kill -STOP $PPID; sleep 600 & wait; sleep 600'
+stop='gate stop; kill -STOP $PPID; sleep 600 & wait; sleep 600'
 log=$XDG_STATE_HOME/ludwig/worker.log
 
 # ---- all of these at once, as each takes more than half a minute ----
@@ -32,16 +32,20 @@ write_job "${hide[@]}" 'echo kept >"$LUDWIG_SAVE_PATH/part"' \
     '[ "$1" != deaf ] || trap "" TERM' \
     "[ \"\$1\" != hidden ] || hide $TEST_TMP/hidden" \
     "$stop"
-sweep slow 'params: {how: [plain, deaf, hidden]}' 'resources: {time: 4s}' 'retry: {max: 3, on: [node-lost]}' && slow=$id
+sweep slow 'params: {how: [plain, deaf, hidden]}' 'resources: {time: 15s}' 'retry: {max: 3, on: [node-lost]}' && slow=$id
 write_job '[ "$1" != deaf ] || trap "" TERM' "$stop"
 sweep long 'params: {how: [plain, deaf]}' && long=$id
 printf '%s\n' 'project: batch' 'command: sh job.sh' 'source: job.sh' 'batch: 3' 'params: {a: [1, 2, 3]}' \
-    'resources: {time: 2s}' >batch.yaml
+    'resources: {time: 5s}' >batch.yaml
 batch=$(submit batch.yaml --reuse none)
 
 # One job of a batch may be cancelled, and the process goes on for the others.
 begun() {
     wait_until 60 '[ "$(recorded "^start ")" = 6 ]'
+    wait_until 60 '[ "$(jobs_in running '"$slow"')$(jobs_in running '"$long"')" = 32 ]'
+    wait_until 60 '[ "$(jobs_in running '"$batch"')" -ge 1 ]'
+    open stop
+    wait_until 10 stopped "$(runner_of "$(pid_of "$long.1")")"
     ludwig cancel "$long"
     ludwig cancel "$batch.2"
 }
@@ -51,7 +55,7 @@ over_time() {
     wait_until 60 ended "$slow"
     for n in 1 2 3; do
         job "$slow.$n" 'j["state"] == "failed" and j["cause"] == "timeout" and j["attempt"] == 1'
-        job "$slow.$n" 'j["reason"]' | grep '^time limit of 4 s reached; its runner, stopped or stuck, '
+        job "$slow.$n" 'j["reason"]' | grep '^time limit of 15 s reached; its runner, stopped or stuck, '
         gone "$(pid_of "$slow.$n")"
         [ "$(cat "$SHARE"/slow/failed/param_00$n/*.a1/part)" = kept ]
     done
@@ -85,12 +89,14 @@ it 'a batch has the time of all its jobs' of_a_batch
 # ---- a later agent ----
 
 restarted() {
-    rm -f "$TEST_TMP/records"
+    rm -f "$TEST_TMP/records" "$TEST_TMP/gates/stop"
     write_job "$stop"
-    sweep timed 'params: {how: [plain]}' 'resources: {time: 4s}' && timed=$id
+    sweep timed 'params: {how: [plain]}' 'resources: {time: 15s}' && timed=$id
     sweep before 'params: {how: [plain]}' && before=$id
     sweep after 'params: {how: [plain]}' && after=$id
     wait_until 30 '[ "$(recorded "^start ")" = 3 ]'
+    wait_until 30 '[ "$(jobs_in running '"$timed"')$(jobs_in running '"$before"')$(jobs_in running '"$after"')" = 111 ]'
+    open stop
     for sweep in $timed $before $after; do
         wait_until 10 stopped "$(runner_of "$(pid_of "$sweep.1")")"
     done
