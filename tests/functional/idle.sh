@@ -37,17 +37,19 @@ settled() { # for a second, with whom else
 }
 
 no_time() {
-    local before
+    local before after
     wait_until 20 settled
     pids=$(ours)
     [ "$(echo "$pids" | wc -w)" -ge 2 ]
     before=$(ticks $pids)
     sleep "$idle_seconds"
     [ "$(ours)" = "$pids" ]
-    echo "ticks: $before, then $(ticks $pids), of $pids"
-    [ "$(ticks $pids)" = "$before" ]
+    after=$(ticks $pids)
+    echo "ticks: $before, then $after, of $pids"
+    # Whoever runs for a moment when the clock ticks is charged with the whole tick.
+    [ $((after - before)) -le "$(echo "$pids" | wc -w)" ]
 }
-it "ludwigd and the worker take no processor time in $idle_seconds s" no_time
+it "ludwigd and the worker take no more processor time than a tick in $idle_seconds s" no_time
 
 memory() {
     rss=$(sed -n 's/^VmRSS:\s*\([0-9]*\) kB/\1/p' "/proc/$(pids_of ludwigd)/status")
@@ -56,15 +58,17 @@ memory() {
 }
 it "ludwigd's memory is below 32 MB" memory
 
-waiting_client() {
+rests() { # PID...
     local before
+    before=$(ticks "$@")
+    sleep 3
+    [ "$(ticks "$@")" = "$before" ]
+}
+waiting_client() {
     timeout 200 ludwig logs -f 1.1 >out &
     wait_until 10 '[ -n "$(pids_of ludwig)" ]'
-    wait_until 20 settled $(pids_of ludwig)
-    pids="$(pids_of ludwig) $(pids_of ludwigd)"
-    before=$(ticks $pids)
-    sleep 3
-    [ "$(ticks $pids)" = "$before" ]
+    # The look is repeated, as a heartbeat may fall on a tick.
+    wait_until 20 rests $(pids_of ludwig) $(pids_of ludwigd)
 }
 it 'nor does a client that follows a silent job' waiting_client
 
