@@ -251,11 +251,16 @@ watches() {
 }
 it 'watch follows a sweep to its end, painted on a terminal, in lines elsewhere' watches
 
+# The sweep ends also when that failed: the next watch follows all sweeps that go on.
+open go
+open last
+
 watches_many() {
     printf '%s\n' 'project: m' 'command: sh job.sh' 'source: job.sh' 'params: {a: [1, 2]}' >m.yaml
     write_job 'gate many'
     first=$(submit m.yaml --reuse none) second=$(submit m.yaml --reuse none)
-    ludwig watch >out 2>err &
+    wait_until 20 ended 1
+    timeout 300 ludwig watch >out 2>err &
     watcher=$!
     wait_until 5 grep -q "sweep $first running" out
     wait_until 5 grep -q "sweep $second running" out
