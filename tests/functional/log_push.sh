@@ -63,17 +63,12 @@ log=$TEST_TMP/log
 
 follows() {
     wait_until 20 has "$log" 'begins 0'
-    # A line is there soon after it was printed, on a machine that has time: on the share within a
-    # second, and here with that.
-    soon=0
     for n in 1 2 3; do
         gate $n
-        within 3 has "$log" "line $n" && soon=$((soon + 1))
         wait_until 60 has "$log" "line $n"
     done
-    [ $soon -gt 0 ]
 }
-it 'what a job prints is seen at once' follows
+it 'what a job prints is seen before it prints more' follows
 
 # How often the client's processes have had the processor.
 switches() {
