@@ -5,10 +5,11 @@
 # it appends a line of JSON to LOG: how many requests there were of each kind, how many bytes of
 # files they wrote, how many came back, and whether --cut-at-list had cut one before this began.
 """usage: sftp_server.py LOG [--cut-in BYTES] [--cut-out BYTES] [--stall-in BYTES [--until FILE]]
-                      [--cut-at-list FILE [--for-good]] [--rate BYTES] [--umask MODE] [--uid UID]
+                      [--stall-at-list] [--cut-at-list FILE [--for-good]] [--rate BYTES] [--umask MODE] [--uid UID]
 
 --cut-in, --cut-out: the connection ends after so many bytes; --stall-in: no more than those are
 taken, and it stands; --until: until FILE is there.
+--stall-at-list: nothing is taken behind the request that gives a part's list its name.
 --cut-at-list: the connection ends when a part's list has its name, no request behind that is obeyed, and
 FILE is made; while FILE is there it does not.  --for-good: while FILE is there none lasts.
 --rate: no more than so many bytes come in within a second."""
@@ -97,7 +98,7 @@ def pump(child, options, requests):
                     time.sleep(max(0, came / options.rate - (time.monotonic() - began)))
                 if options.cut_in is not None and came >= options.cut_in:
                     return went
-                if options.cut_at_list is not None and requests.list is not None:
+                if (options.stall_at_list or options.cut_at_list is not None) and requests.list is not None:
                     data = data[:wanted]
                     del ends[0]
             else:
@@ -117,6 +118,7 @@ def main():
     parser.add_argument("--cut-out", type=int)
     parser.add_argument("--stall-in", type=int)
     parser.add_argument("--until")
+    parser.add_argument("--stall-at-list", action="store_true")
     parser.add_argument("--cut-at-list")
     parser.add_argument("--for-good", action="store_true")
     parser.add_argument("--rate", type=int)
