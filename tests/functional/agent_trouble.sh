@@ -25,8 +25,10 @@ before_it_began() {
     once second 'echo a' 1
     wait_until 10 '[ "$(unread $runner)" -gt 0 ]' # the order to run it
     kill_hard $runner
-    within 25 '[ "$(sweep_state '"$id"')" = done ]'
+    wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
     job "$id.1" 'j["attempt"] == 1'
+    # It was not given up for saying nothing, which takes half a minute.
+    not grep -q runner-killed "$XDG_STATE_HOME/ludwig/worker.log"
 }
 it 'a job whose runner is killed before it began is started by another, at once' before_it_began
 
@@ -92,16 +94,14 @@ no_runner() {
     mv "$scratch/log" "$scratch/log.away" && ln -s nowhere "$scratch/log"
     kill_hard $(pids_of --runner)
     once none 'echo a' 1 2 3
-    began=$SECONDS
-    sleep 3 # the time in which they are counted
-    wait_until 10 '[ "$(failed_runners)" -ge 2 ]'
-    n=$(failed_runners) took=$((SECONDS - began))
-    echo "$n runners in $took s"
-    [ "$n" -lt $((2 * took + 2)) ]
+    # Each failure doubles the pause.  After the fourth others get the work: this node offers nothing for a while.
+    wait_until 20 'ludwig nodes --json | grep -q "\"cpus[a-z_]*\": *0"'
+    n=$(failed_runners)
+    echo "$n runners"
+    [ "$n" -ge 2 ]
+    [ "$n" -lt 12 ]
     grep -q cannot-start "$XDG_STATE_HOME/ludwig/worker.log"
-    # In the end others get the work: this node offers nothing for a while.
-    wait_until 10 'ludwig nodes --json | grep -q "\"cpus[a-z_]*\": *0"'
-    [ "$(jobs_in queued "$id")" = 3 ]
+    wait_until 10 '[ "$(jobs_in queued '"$id"')" = 3 ]'
     ln -s log.away "$scratch/log.new" && mv -T "$scratch/log.new" "$scratch/log"
     wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
 }
@@ -174,11 +174,11 @@ full_registry() {
     (trap '' XFSZ && ulimit -f 1 && exec ludwig-worker --config "$TEST_TMP/worker.yaml" 2>"$TEST_TMP/hoff.log") &
     wait_until 10 'grep -q "register" "$TEST_TMP/ludwigd.log"'
     once lab "echo a $(printf '%01200d' 0)" $(seq 1 40)
-    wait_until 30 '[ "$(registered)" -ge 2 ]'
-    sleep 4 # the time in which it is counted
-    n=$(registered) took=$((SECONDS - began))
-    echo "registered $n times in $took s"
-    [ "$n" -lt $((3 * (took + 1))) ]
+    # The agent waits longer each time, so that nine times take their time on every machine.
+    wait_until 30 '[ "$(registered)" -ge 9 ]'
+    took=$((SECONDS - began))
+    echo "registered $(registered) times in $took s"
+    [ "$took" -ge 3 ]
 }
 it 'a hand that cannot be recorded is not asked for again and again' full_registry
 
