@@ -64,7 +64,7 @@ share: $SHARE
 state: $TEST_TMP/state
 sockets: [$TEST_TMP/server.sock]
 worker_users: [$(id -un)]
-lease: 3s
+lease: 20s
 min_uid: 0
 END
     sshd_up srv 'MaxStartups 100'
@@ -112,7 +112,7 @@ kill_agent() { # NAME
     kill_hard $(agent_of "$1")
 }
 wait_for_file() { # SECONDS PATTERN
-    local deadline=$((SECONDS + ($1 > 60 ? $1 : 60)))
+    local deadline=$((SECONDS + ($1 > 300 ? $1 : 300)))
     until compgen -G "$2" >/dev/null; do
         [ $SECONDS -lt $deadline ] || return 1
     done

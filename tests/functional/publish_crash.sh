@@ -131,7 +131,7 @@ cat >"$TEST_TMP/ludwigd.yaml" <<END
 share: $SHARE
 state: $TEST_TMP/state
 sockets: [$TEST_TMP/server.sock]
-lease: 3s
+lease: 8s
 END
 for name in hoff norman; do
     mkdir -p "$SCRATCH/$name"
