@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "client/term/command.h"
@@ -208,6 +209,20 @@ static void begin_line(struct buf *line, const struct options *o)
     quote_add(line, o->job, strlen(o->job));
 }
 
+/* Adds how long the log of the process is: what it prints from now on is the next job's.  The log is
+ * stdout or stderr, where neither leads elsewhere. */
+static void add_log(struct buf *line)
+{
+    struct stat st;
+
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+            buf_printf(line, ", \"log\": [%llu, %lld]", (unsigned long long)st.st_ino,
+                       (long long)st.st_size);
+            return;
+        }
+}
+
 /* Adds a line with the measures, if any, and a line for the job's end, if it is over. */
 static int add_lines(struct buf *lines, const struct cli *cli, struct err *e)
 {
@@ -229,15 +244,16 @@ static int add_lines(struct buf *lines, const struct cli *cli, struct err *e)
         return result;
     begin_line(lines, o);
     if (o->done) {
-        buf_add_str(lines, ", \"done\": true}\n");
+        buf_add_str(lines, ", \"done\": true");
     } else {
         /* The reason is cut between characters to its limit. */
         size_t n = strlen(reason);
 
         buf_add_str(lines, ", \"failed\": ");
         quote_add(lines, reason, n <= REASON_MAX_BYTES ? n : utf8_cut(reason, REASON_MAX_BYTES));
-        buf_add_str(lines, "}\n");
     }
+    add_log(lines);
+    buf_add_str(lines, "}\n");
     return result;
 }
 

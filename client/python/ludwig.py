@@ -34,6 +34,7 @@ import json
 import operator
 import os
 import re
+import stat
 import subprocess
 import sys
 import tempfile
@@ -593,6 +594,18 @@ def _append(*lines: JSON) -> None:
 
 # ---- in a process that works through several jobs (batch) ----
 
+def _log() -> JSON:
+    """How long the log is: what is printed from now on is the next job's."""
+    for fd in 1, 2:
+        try:
+            status = os.fstat(fd)
+        except OSError:
+            continue
+        if stat.S_ISREG(status.st_mode):
+            return {"log": [status.st_ino, status.st_size]}
+    return {}
+
+
 @dataclasses.dataclass(frozen=True)
 class Job:
     """One of a batch."""
@@ -614,11 +627,11 @@ class Job:
 
     def done(self) -> None:
         """It is done: what it saved is published, and nothing more may be written there."""
-        _append({"job": self.job, "done": True})
+        _append({"job": self.job, "done": True, **_log()})
 
     def failed(self, reason: object) -> None:
         """It has failed; the others go on."""
-        _append({"job": self.job, "failed": str(reason)})
+        _append({"job": self.job, "failed": str(reason), **_log()})
 
 
 def chunk() -> List[Job]:

@@ -109,6 +109,33 @@ while_it_runs() {
 }
 it 'results lie on the share while the process goes on with the next job' while_it_runs
 
+# The runner reads the reports when all is printed.
+next_log() {
+    cat >walk.py <<END
+import os, signal, subprocess, sys
+sys.path.insert(0, "$TEST_ROOT/client/python")
+import ludwig
+runner = os.getppid()
+assert b"--runner" in open(f"/proc/{runner}/cmdline", "rb").read()
+os.kill(runner, signal.SIGSTOP)
+for i, job in enumerate(ludwig.chunk()):
+    print("job", job.job)
+    if i < 2:
+        subprocess.run(["ludwig", "report", "--job", job.job, "--done"], check=True)
+    else:
+        job.done()
+print("the end")
+os.kill(runner, signal.SIGCONT)
+END
+    write_sweep next 4
+    id=$(submit next.yaml)
+    wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
+    for job in "$id".{1..3}; do [ "$(ludwig logs "$job")" = "job $job" ]; done
+    [ "$(ludwig logs "$id.4")" = "job $id.4"$'\n''the end' ]
+    nothing_left
+}
+it 'what is printed right after a report is in the log of the next job' next_log
+
 msgpack() {
     cat >walk.py <<'END'
 import json, msgpack, os

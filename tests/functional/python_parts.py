@@ -3,6 +3,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 import tempfile
 import types
@@ -230,7 +231,7 @@ class JobTest(Place):
         first.report(accuracy=1, step=2)
         first.done()
         second.failed(ValueError("loss is nan"))
-        self.assertEqual(Path("m").read_text(),
+        self.assertEqual(re.sub(r', "log": \[\d+, \d+\]', "", Path("m").read_text()),
                          '{"job": "7.1", "accuracy": 1, "step": 2}\n{"job": "7.1", "done": true}\n'
                          '{"job": "7.2", "failed": "loss is nan"}\n')
         for function in (ludwig.param2val, ludwig.save_path, ludwig.rep):

@@ -54,6 +54,10 @@ chunk() {
     export LUDWIG_CHUNK=$TEST_TMP/chunk/chunk.msgpack
 }
 
+# Where stdout or stderr is a file the end of a job says how long it is.
+without_log() {
+    sed 's/, "log": \[[0-9]*, [0-9]*\]}$/}/' "$LUDWIG_METRICS"
+}
 shared() {
     chunk
     reset
@@ -69,7 +73,11 @@ shared() {
         '{"job": "7.14", "failed": ""}' '{"job": "7.14", "failed": "out of \"luck\""}' \
         '{"job": "7.14", "loss": 3}' '{"job": "7.14", "failed": "no luck"}' \
         '{"job": "7.14", "failed": "loss = nan"}' \
-        '{"job": "7.14", "failed": "signal=SIGSEGV"}' | cmp - "$LUDWIG_METRICS"
+        '{"job": "7.14", "failed": "signal=SIGSEGV"}' | cmp - <(without_log)
+    [ "$(grep -c '"log"' "$LUDWIG_METRICS")" = 6 ]
+    reset
+    ludwig report --job 7.13 --done 2>&1 >/dev/null | cat
+    not grep '"log"' "$LUDWIG_METRICS"
 }
 it 'of a chunk each job is reported by itself, measures before its end' shared
 

@@ -125,6 +125,23 @@ static int64_t number_of(const char *text, char **end)
     return errno == 0 ? number : 0;
 }
 
+static bool is_named(const struct value *key, const char *name)
+{
+    return key->str.n == strlen(name) && memcmp(key->str.s, name, key->str.n) == 0;
+}
+
+/* The process goes on printing before its line is read: "log": [INODE, SIZE] tells how long its log
+ * was. */
+static void take_log(struct follow_report *r, const struct value *log)
+{
+    r->log_size_bytes = -1;
+    if (log == NULL || log->type != VALUE_LIST || log->list.n != 2 ||
+        log->list.items[0].type != VALUE_INT || log->list.items[1].type != VALUE_INT)
+        return;
+    r->log_inode = (uint64_t)log->list.items[0].i;
+    r->log_size_bytes = log->list.items[1].i;
+}
+
 /* The rest of the line, as a job with a process of its own would have written it. */
 static void add_rest(struct buf *out, const struct value *line, struct arena *a)
 {
@@ -137,8 +154,8 @@ static void add_rest(struct buf *out, const struct value *line, struct arena *a)
         bool is_measure = true;
 
         for (size_t k = 0; k < sizeof about_the_job / sizeof about_the_job[0]; k++)
-            is_measure &= key->str.n != strlen(about_the_job[k]) ||
-                          memcmp(key->str.s, about_the_job[k], key->str.n) != 0;
+            is_measure &= !is_named(key, about_the_job[k]);
+        is_measure &= !is_named(key, "log") || line->map.members[i].value.type != VALUE_LIST;
         if (is_measure)
             rest.map.members[rest.map.n++] = line->map.members[i];
     }
@@ -173,6 +190,7 @@ static void take_line(struct follow *f)
     if (failed != NULL && failed->type == VALUE_STR && failed->str.n > 0)
         r.reason = failed->str.s;
     r.is_done = !r.has_failed && is_true(value_get(&line, "done"));
+    take_log(&r, value_get(&line, "log"));
     add_rest(&measures, &line, f->arena);
     r.measures = buf_bytes(&measures);
     f->each(f->context, &r);
@@ -366,9 +384,10 @@ static struct mate *first_open(const struct batch_jobs *m)
 
 /* ---- logs ---- */
 
-/* What the process has printed since the last cut goes to this job's log.  What could not be copied
- * is lost, rather than in another job's log. */
-static void cut_log(struct batch_jobs *m, const struct mate *mate)
+/* This job's log gets all that the process has printed since the last cut, up to where the report
+ * says that the log ended, if it does.  What could not be copied is lost, rather than in another
+ * job's log. */
+static void cut_log(struct batch_jobs *m, const struct mate *mate, const struct follow_report *r)
 {
     int log_fd = m->scratch->log_fd;
     int from = openat(log_fd, m->hex, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -379,7 +398,12 @@ static void cut_log(struct batch_jobs *m, const struct mate *mate)
 
     if (from < 0)
         return;
-    if (fstat(from, &st) == 0 && st.st_size > m->log_offset) {
+    if (fstat(from, &st) < 0)
+        st.st_size = 0;
+    else if (r != NULL && r->log_size_bytes >= 0 && r->log_size_bytes < st.st_size &&
+             r->log_inode == (uint64_t)st.st_ino)
+        st.st_size = r->log_size_bytes;
+    if (st.st_size > m->log_offset) {
         to = openat(log_fd, mate->hex, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
                     LOG_MODE);
         for (int64_t at = m->log_offset; to >= 0 && n > 0 && at < st.st_size; at += n) {
@@ -434,7 +458,7 @@ static void end_reported(struct batch_jobs *m, struct mate *mate, const struct f
     mate->outcome.started_at = m->since_ms;
     m->since_ms = mate->outcome.ended_at;
     m->last = mate;
-    cut_log(m, mate);
+    cut_log(m, mate, r);
     process_usage_look(&now);
     now.cpu_ms += m->used_cpu_ms;
     if (now.cpu_ms > m->cpu_ms) {
@@ -561,9 +585,9 @@ void batch_jobs_over(struct batch_jobs *m, const struct outcome *process)
         log_event(LOG_WARN, "not-shed", "attempt", "%s", m->hex, "error", "%s", e.text, NULL);
     first = first_open(m);
     if (first != NULL)
-        cut_log(m, first);
+        cut_log(m, first, NULL);
     else if (m->last != NULL && m->last->state == MATE_ENDED)
-        cut_log(m, m->last);
+        cut_log(m, m->last, NULL);
     for (size_t i = 0; i < m->n; i++) {
         struct mate *mate = &m->items[i];
 
@@ -613,7 +637,7 @@ struct mate *batch_jobs_due(struct batch_jobs *m)
 int batch_jobs_save(struct batch_jobs *m, struct mate *mate, struct err *e)
 {
     if (mate == m->last && m->is_running && first_open(m) == NULL)
-        cut_log(m, mate);
+        cut_log(m, mate, NULL);
     if (job_save_outcome(m->scratch, mate->hex, &mate->outcome, e) < 0) {
         mate->not_before_ms = units_monotonic_ms() + SAVE_PAUSE_MS;
         return -1;

@@ -50,6 +50,8 @@ struct follow_report {
     bool is_done, has_failed; /* not both */
     const char *reason;       /* has_failed: NULL when none was said */
     struct bytes measures;    /* the rest, a whole line of JSON; empty: there was none */
+    uint64_t log_inode;       /* the log had this many bytes when the line was written; */
+    int64_t log_size_bytes;   /* -1: the line does not say */
 };
 
 typedef void (*follow_fn)(void *context, const struct follow_report *r);

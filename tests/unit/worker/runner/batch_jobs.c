@@ -268,6 +268,9 @@ static void hear(void *context, const struct follow_report *r)
         buf_add_str(&h->text, " done");
     if (r->has_failed)
         buf_printf(&h->text, " failed:%s", r->reason == NULL ? "" : r->reason);
+    if (r->log_size_bytes >= 0)
+        buf_printf(&h->text, " log:%llu:%lld", (unsigned long long)r->log_inode,
+                   (long long)r->log_size_bytes);
     buf_add_char(&h->text, '\n');
 }
 
@@ -305,6 +308,12 @@ static const struct line_case lines[] = {
       "7.13 {\"a\":1}\n7.14 done\n" },
     { "{\"job\": \"7.13\", \"\\u00e4\\n\": \"\xc3\xa9\"}\n",
       "7.13 {\"\xc3\xa4\\n\":\"\xc3\xa9\"}\n" },
+    /* where the log was */
+    { "{\"job\": \"7.13\", \"done\": true, \"log\": [12, 300]}\n", "7.13 done log:12:300\n" },
+    { "{\"job\": \"7.13\", \"failed\": true, \"log\": [12]}\n", "7.13 failed:\n" },
+    { "{\"job\": \"7.13\", \"done\": true, \"log\": [\"12\", 300]}\n", "7.13 done\n" },
+    { "{\"job\": \"7.13\", \"done\": true, \"log\": [12, -5]}\n", "7.13 done\n" },
+    { "{\"job\": \"7.13\", \"log\": 0.5}\n", "7.13 {\"log\":0.5}\n" },
     /* not about a job */
     { "{\"accuracy\": 0.9}\n", "" },
     { "{\"job\": 7.13, \"done\": true}\n", "" },
