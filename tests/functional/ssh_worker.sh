@@ -109,14 +109,18 @@ leaves_nothing() {
 }
 it 'it ends with the agent, however that ends' leaves_nothing
 
+refusals() {
+    grep -c 'Disconnected from authenticating\|Connection closed by authenticating' "$SSHD/srv/log"
+}
 refused() {
     cp "$SSHD/srv/authorized_keys" keys
     : >"$SSHD/srv/authorized_keys"
     : >worker.log
     worker_up --server "ssh://srv$socket"
     wait_until 20 '[ "$(logged "disconnected .*lets nobody in")" = 1 ]'
+    wait_until 20 '[ "$(refusals)" -ge 1 ]'
     sleep 3 # nothing may happen now
-    [ "$(grep -c 'Disconnected from authenticating\|Connection closed by authenticating' "$SSHD/srv/log")" = 1 ]
+    [ "$(refusals)" = 1 ]
     worker_down
     cp keys "$SSHD/srv/authorized_keys"
 }
