@@ -46,21 +46,18 @@ static void print(struct site *s, const char *text)
     close(fd);
 }
 
-/* Returns how long it took. */
-static int64_t wait_for(struct site *s, const char *text)
+static void wait_for(struct site *s, const char *text)
 {
-    int64_t begin_ms = units_monotonic_ms();
+    int64_t until_ms = units_monotonic_ms() + LONGEST_MS;
 
     while (!site_has(s, SHARED) || strcmp(site_read(s, SHARED), text) != 0) {
-        if (units_monotonic_ms() - begin_ms > LONGEST_MS)
+        if (units_monotonic_ms() > until_ms)
             fail_msg("waited in vain for: %s", text);
         (void)poll(NULL, 0, 5);
     }
-    return units_monotonic_ms() - begin_ms;
 }
 
-/* On a machine that has time: once of some times at least. */
-static void what_a_job_prints_is_there_within_a_second(void **state)
+static void what_a_job_prints_comes_to_the_share_while_it_runs(void **state)
 {
     static const struct {
         const char *says, *then;
@@ -70,7 +67,6 @@ static void what_a_job_prints_is_there_within_a_second(void **state)
         { "and\nmore\n", "before anybody asked\nmore\nand\nmore\n" },
         { "!\n", "before anybody asked\nmore\nand\nmore\n!\n" },
     };
-    int64_t least_ms = INT64_MAX;
     struct site s;
     struct token token;
     struct shiplog *log;
@@ -80,15 +76,11 @@ static void what_a_job_prints_is_there_within_a_second(void **state)
     token = site_order(&s, 'a', "").assignment.token;
     log = create(&s);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        int64_t took_ms;
-
         print(&s, cases[i].says);
         if (i == 0)
             shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
-        took_ms = wait_for(&s, cases[i].then);
-        least_ms = took_ms < least_ms ? took_ms : least_ms;
+        wait_for(&s, cases[i].then);
     }
-    assert_true(least_ms < 1000);
     shiplog_destroy(log);
     site_close(&s);
 }
@@ -126,7 +118,7 @@ static void a_log_nobody_writes_to_costs_nothing(void **state)
     log = create(&s);
     shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
     print(&s, "x\n");
-    (void)wait_for(&s, "x\n");
+    wait_for(&s, "x\n");
     /* What it had to do ends some time; one is the poll's here. */
     while (waits_in_a_second() > 3)
         assert_true(units_monotonic_ms() < until_ms);
@@ -150,7 +142,7 @@ static void a_share_that_was_away_gets_all_of_it(void **state)
     (void)poll(NULL, 0, 500);
     print(&s, "two\n");
     assert_int_equal(renameat(s.top_fd, "away", s.top_fd, "share/demo"), 0);
-    (void)wait_for(&s, "one\ntwo\n");
+    wait_for(&s, "one\ntwo\n");
     shiplog_destroy(log);
     site_close(&s);
 }
@@ -210,9 +202,9 @@ static void who_asks_is_told_what_is_on_the_share(void **state)
     shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
     /* Of the first of two, somebody would have been told before the second came. */
     print(&s, "o");
-    (void)wait_for(&s, "o");
+    wait_for(&s, "o");
     print(&s, "ne\n");
-    (void)wait_for(&s, "one\n");
+    wait_for(&s, "one\n");
     shiplog_tell(log, &token, true); /* all of it is there already */
     assert_int_equal(wait_told(&told, 4), 1);
     shiplog_tell(log, &token, true);
@@ -220,9 +212,9 @@ static void who_asks_is_told_what_is_on_the_share(void **state)
     assert_int_equal(wait_told(&told, 8), 2);
     shiplog_tell(log, &token, false);
     print(&s, "th");
-    (void)wait_for(&s, "one\ntwo\nth");
+    wait_for(&s, "one\ntwo\nth");
     print(&s, "ree\n");
-    (void)wait_for(&s, "one\ntwo\nthree\n");
+    wait_for(&s, "one\ntwo\nthree\n");
     shiplog_tell(log, &token, true);
     n = wait_told(&told, 14);
     assert_int_equal(n, 3);
@@ -330,7 +322,7 @@ static void the_rest_goes_behind_what_is_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_job_prints_is_there_within_a_second),
+        cmocka_unit_test(what_a_job_prints_comes_to_the_share_while_it_runs),
         cmocka_unit_test(a_log_nobody_writes_to_costs_nothing),
         cmocka_unit_test(a_share_that_was_away_gets_all_of_it),
         cmocka_unit_test(who_asks_is_told_what_is_on_the_share),
