@@ -183,7 +183,7 @@ static void say_slurm(struct doctor *d)
     const char *const argv[] = { "sbatch", "--version", NULL };
     struct buf version = { 0 }, missing = { 0 }; /* "slurm 22.05.8" */
     int n;                                       /* bytes of the version */
-    bool answers = login_node_is_here();
+    bool answers = login_node_is_here(LOGIN_NODE_PING_MAX_MS);
 
     if (!child_is_in_path("sbatch")) {
         doctor_say(d, CHECK_OK, NULL, "no sbatch here, so no Slurm to submit to");

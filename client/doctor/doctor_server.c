@@ -295,7 +295,7 @@ static size_t say_nodes(struct doctor *d, const struct list *page,
 void check_workers(struct doctor *d)
 {
     struct msg_get_nodes request = { .limit = PAGE_MAX };
-    bool on_login_node = d->choice.embedded && login_node_is_here();
+    bool on_login_node = d->choice.embedded && login_node_is_here(LOGIN_NODE_PING_MAX_MS);
     struct msg_node_page page;
     struct err e = { 0 };
 

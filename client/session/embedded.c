@@ -326,7 +326,7 @@ static bool is_login_node(const char *state)
     char *host = unixsocket_host();
     char *mark = mem_printf("%s/login-node-%s", state, host);
     struct err e = { 0 };
-    bool is_one = login_node_is_here();
+    bool is_one = login_node_is_here(LOGIN_NODE_PING_MAX_MS);
 
     if (is_one && access(mark, F_OK) < 0 && io_replace_file(mark, "", 0, 0600, &e) < 0)
         output_note("%s", e.text);

@@ -9,12 +9,12 @@
 #include "client/util/login_node.h"
 #include "common/base/units.h"
 
-enum { PING_MAX_MS = 1000, PING_MAX_BYTES = 4096 };
+enum { PING_MAX_BYTES = 4096 };
 
-bool login_node_is_here(void)
+bool login_node_is_here(int64_t ping_max_ms)
 {
     static const char *const argv[] = { "scontrol", "ping", NULL };
-    int64_t deadline_ms = units_monotonic_ms() + PING_MAX_MS, left_ms;
+    int64_t deadline_ms = units_monotonic_ms() + ping_max_ms, left_ms;
     struct buf said = { 0 };
     struct child_run run;
     bool has_ended = false, is_up;

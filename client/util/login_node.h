@@ -6,9 +6,12 @@
 #define LUDWIG_CLIENT_UTIL_LOGIN_NODE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-/* Whether sbatch is in PATH and a slurmctld answers `scontrol ping` within a second.  Slurm's
- * programs alone make no login node. */
-bool login_node_is_here(void);
+enum { LOGIN_NODE_PING_MAX_MS = 1000 };
+
+/* Whether sbatch is in PATH and a slurmctld answers `scontrol ping` within ping_max_ms, usually
+ * LOGIN_NODE_PING_MAX_MS.  Slurm's programs alone make no login node. */
+bool login_node_is_here(int64_t ping_max_ms);
 
 #endif
