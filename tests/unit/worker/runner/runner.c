@@ -571,19 +571,34 @@ static void the_process_sees_what_is_of_the_batch_and_nothing_of_one_job(void **
 
 static void the_time_limit_is_that_of_all_jobs_together(void **state)
 {
+    /* A busy machine may take two jobs' time for the first one: then each gets more. */
+    static const struct {
+        const char *command, *limit;
+        int64_t time_ms;
+    } cases[] = {
+        { REPORT "sleep 2.5; " DONE("1") "exec sleep 1000", "6 s", 2000 },
+        { REPORT "sleep 6.5; " DONE("1") "exec sleep 1000", "18 s", 6000 },
+        { REPORT "sleep 15.5; " DONE("1") "exec sleep 1000", "45 s", 15000 },
+    };
     struct runner_site r;
     struct outcome b;
+    size_t i;
 
     (void)state;
-    open_runner(&r, "runner");
-    tell_batch_of(&r, MATES, REPORT "sleep 2.5; " DONE("1") "exec sleep 1000", 2000);
-    hear_started(&r, 'f');
-    hear_all_ended(&r, "abcf");
+    for (i = 0;; i++) {
+        open_runner(&r, "runner");
+        tell_batch_of(&r, MATES, cases[i].command, cases[i].time_ms);
+        hear_started(&r, 'f');
+        hear_all_ended(&r, "abcf");
+        if (event_of(&r, HEX_A) == EV_DONE || i == sizeof cases / sizeof cases[0] - 1)
+            break;
+        leave(&r);
+    }
     assert_int_equal(event_of(&r, HEX_A), EV_DONE);
     b = outcome_of(&r, HEX_B);
     assert_int_equal(b.event, EV_FAIL);
     assert_int_equal(b.cause, CAUSE_TIMEOUT);
-    assert_non_null(strstr(b.reason, "6 s"));
+    assert_non_null(strstr(b.reason, cases[i].limit));
     assert_int_equal(event_of(&r, HEX_C), EV_RECALL);
     leave(&r);
 }
