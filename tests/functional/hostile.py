@@ -255,11 +255,11 @@ def many_connections():
 
 def says_nothing():
     """Who does not say hello in time is told so and cut off; who has said it stays."""
+    began = time.monotonic()
     silent = [Peer(SOCKET) for _ in range(50)]
     half = Peer(SOCKET)
     half.send_bytes(struct.pack(">I", 1000) + b"\x83")
     greeted = client()
-    began = time.monotonic()
     for peer in silent + [half]:
         message = peer.receive()
         assert message["type"] == "error" and "hello" in message["body"]["text"], message
