@@ -425,7 +425,18 @@ def has_limits(queued_jobs, projects, open_submits):
     refused(answer, "queued_jobs", queued_jobs)
     for peer in peers:
         peer.close()
-    made = [begin(client(), f"p{i}") for i in range(int(projects))]
+
+    def begin_alone(project):
+        """Begins a submit, after ludwigd has seen that the connections before have ended."""
+        answers = []
+
+        def is_alone():
+            answers.append(begin(client(), project))
+            return "limits: open_submits" not in answers[-1].get("text", "")
+        wait_until(is_alone, "an end of the submits before")
+        return answers[-1]
+
+    made = [begin_alone(f"p{i}") for i in range(int(projects))]
     refused(made.pop(), "projects", projects)
     assert all(each["type"] == "submit_open" for each in made), made
     # What was begun and left holds nothing up.
