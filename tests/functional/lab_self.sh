@@ -8,9 +8,11 @@ lab_possible || {
     done_testing
 }
 
-# What of the machine a careless laboratory would change.
+# Prints what a careless laboratory would change of the machine.  Others may add users and hosts meanwhile,
+# which have other names.
 machine() {
-    cat /proc/self/mountinfo /etc/passwd /etc/group /etc/hosts /proc/sys/kernel/hostname
+    cat /proc/self/mountinfo /proc/sys/kernel/hostname
+    grep -hwE "lab|lab1|lab2|ludwig|$(IFS='|' && echo "${lab_hosts[*]}")" /etc/passwd /etc/group /etc/hosts || true
     ls -A /etc/ssh /home /srv /media /mnt /opt /run/netns /run/sshd.pid 2>/dev/null || true
     find /run/sshd -mindepth 1 2>/dev/null || true # any test with an sshd may just have made it
     ip -o link
