@@ -80,18 +80,18 @@ comes_and_goes() {
     user_add lab3 2003
     # The folder may be there before the user is.
     on fileserver mkdir /srv/sftp/lab4 /srv/sftp/lab3
-    # ludwigd hears of it, and does not look by chance, which it does every 30 s.
-    within 25 is_socket "$(jail lab3)"
+    # ludwigd hears of it: it does not look by itself, as is tested below.
+    wait_until 25 is_socket "$(jail lab3)"
     [ "$(on fileserver setpriv --reuid=2003 --clear-groups python3 "$TEST_TMP/who.py" "$(jail lab3)")" = lab3 ]
     not is_socket "$(jail lab4)"
     user_add lab4 2004
     wait_until 20 is_socket "$(jail lab4)"
     on fileserver rm -r /srv/sftp/lab3
-    within 25 log_has 'listen-no-more .*lab3'
+    wait_until 25 log_has 'listen-no-more .*lab3'
     # Somebody whose jobs would not be taken.
     on fileserver mkdir /srv/sftp/games
     on fileserver rm -r /srv/sftp/lab4/.ludwig
-    within 25 is_socket "$(jail lab4)"
+    wait_until 25 is_socket "$(jail lab4)"
     not on fileserver test -e /srv/sftp/games/.ludwig
 }
 it 'users are followed as they come and go' comes_and_goes
@@ -112,10 +112,10 @@ it 'nothing that a user could change is entered, and the log says why' refused
 switches() {
     on fileserver sh -c 'grep ^voluntary /proc/$(cat /run/service/ludwigd)/status'
 }
-# Longer than anything is put off.
+# Longer than anything is put off, and than the half minute after which ludwigd would look.
 idle() {
     before=$(switches)
-    sleep 7
+    sleep 32
     [ "$(switches)" = "$before" ]
 }
 it 'nothing is polled' 'wait_until 30 idle'
