@@ -361,27 +361,24 @@ def fill(n):
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
 
 
-def stir(seconds):
-    """lab2: as many changes there as one can make."""
+def stir(gate):
+    """lab2: as many changes there as one can make, until the gate is open."""
     box = inbox()
-    deadline = time.monotonic() + float(seconds)
     names = [f"{box}/{os.urandom(16).hex()}.0" for _ in range(2)]
     os.close(os.open(names[0], os.O_WRONLY | os.O_CREAT, 0o600))
-    while time.monotonic() < deadline:
-        os.rename(names[0], names[1])
-        os.rename(names[1], names[0])
+    print("stirs", flush=True)
+    while not os.path.exists(gate):
+        for _ in range(100):
+            os.rename(names[0], names[1])
+            os.rename(names[1], names[0])
     os.unlink(names[0])
 
 
-def swift(n):
-    """How long nine of ten requests take at most, one after the other, in ms: some wait for the processor."""
+def asks(n):
+    """So many requests, one after the other, are answered."""
     peer = client()
-    took = []
     for _ in range(int(n)):
-        begin = time.monotonic()
         sweeps(peer)
-        took.append(time.monotonic() - begin)
-    print(int(sorted(took)[len(took) * 9 // 10] * 1000))
 
 
 def old_request(state):
