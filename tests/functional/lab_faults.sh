@@ -239,7 +239,7 @@ it 'a server that has died silently is noticed, by a worker and by who waits' si
 
 it 'ludwigd is started with a short lease' "
     service_stop fileserver ludwigd
-    lab_server 'lease: 5s'
+    lab_server 'lease: 20s'
     lab_ready 3"
 
 lost_and_found() {
