@@ -111,17 +111,29 @@ find_slurm() {
 
 # ---- configuration ----
 
-pick_ports() {
-    local n=$((2 + ${#nodes[@]})) i
+# Nobody else gets the ports before the cluster ends, also while a daemon is down.  They are bound
+# without SO_REUSEADDR, which fails where anybody has one; afterwards, with it on both, the daemons
+# may listen there.
+hold_ports() {
     # Those that begin at the same time begin elsewhere.
-    port=$((20000 + $$ % 1000 * 10))
-    while :; do
-        for ((i = 0; i < n; i++)); do
-            ! listening $((port + i)) || break
-        done
-        [ $i != $n ] || break
-        port=$((20000 + (port - 20000 + 3770) % 10000))
-    done
+    setpriv --pdeathsig KILL python3 -c '
+import os, signal, socket, sys
+path, n, port = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+while True:
+    held = [socket.socket() for _ in range(n)]
+    try:
+        for i, each in enumerate(held):
+            each.bind(("127.0.0.1", port + i))
+        break
+    except OSError:
+        port = 20000 + (port - 20000 + 3770) % 10000
+for each in held:
+    each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+with open(path + ".new", "w") as f:
+    print(port, file=f)
+os.rename(path + ".new", path)
+signal.pause()' "$dir/port" $((2 + ${#nodes[@]})) $((20000 + $$ % 1000 * 10)) </dev/null &
+    (wait_for 60 'ports' test -s "$dir/port")
 }
 
 # A device must be one, but a link to one will do, which nobody needs rights for.
@@ -234,7 +246,7 @@ make_dir() {
     chmod 755 "$dir"
     chmod 1777 "$dir/left"
     chmod 700 "$dir/munge"
-    pick_ports
+    port=$(<"$dir/port")
     find_slurm
     make_devices
     write_conf
@@ -498,7 +510,7 @@ not_there() { # PID
 }
 
 begin_all() {
-    (make_dir) && { [ "$(id -u)" != 0 ] || begin_hub; } && do_inside up
+    hold_ports && (make_dir) && { [ "$(id -u)" != 0 ] || begin_hub; } && do_inside up
 }
 
 end_all() {
