@@ -15,7 +15,7 @@ pilots_begin() {
     ludwigd --config ludwigd.yaml 2>"$TEST_TMP/ludwigd.log" &
     disown
     export LUDWIG_SERVER=unix:$TEST_TMP/sock/s
-    wait_until 20 [ -S "$TEST_TMP/sock/s" ]
+    serves "$TEST_TMP/ludwigd.log" [ -S "$TEST_TMP/sock/s" ]
 }
 
 # The first address leads nowhere.

@@ -30,6 +30,8 @@
 #     slurm_numbered JOB         slurmdbd has told its number: its state may be kept
 #     slurm_begin JOB            one that is to begin later may begin now
 #     slurm_wait SECONDS JOB STATE       wait until it has that state, an extended regular expression
+#     serves LOG COMMAND...      wait for the test's ludwigd: until the command succeeds.  Not in `it`: the
+#                                test ends if it never does, and shows what ludwigd has written to LOG
 #     start_node NAME            a worker on a machine that is no part of the cluster
 #     why_says JOB PATTERN       `ludwig why JOB` has it now; JOB is one of ludwig's
 #     shown_by_why SECONDS JOB PATTERN   wait until it has
@@ -164,6 +166,13 @@ slurm_wait() { # SECONDS JOB STATE
         scontrol show job "$2"
         return 1
     }
+}
+
+serves() { # LOG COMMAND...
+    wait_until 60 "${@:2}" && return
+    echo 'not ok - ludwigd comes up'
+    tail -n 40 "$1" | sed 's/^/# /'
+    exit 1
 }
 
 start_node() { # NAME

@@ -15,7 +15,7 @@ printf '%s\n' "share: $SHARE" "state: $TEST_TMP/own" "sockets: [$TEST_TMP/own.so
 ludwigd --config "$TEST_TMP/own.yaml" 2>>"$log" &
 disown
 export LUDWIG_SERVER=unix:$TEST_TMP/own.sock
-wait_until 30 ludwig status
+serves "$log" ludwig status
 
 sweep() { # NAME SLURM [LINE...]: its number
     write_job 'gate "$1"'

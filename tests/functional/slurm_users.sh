@@ -23,7 +23,7 @@ printf '%s\n' "share: $lab/share" 'projects: lab' 'share_group: lab' "state: $la
     "sockets: [$lab/socket]" 'slurm: {idle: 2s}' >"$lab/ludwigd.yaml"
 SECRET=of-root slurm_inside "$lab/bin/ludwigd" --config "$lab/ludwigd.yaml" >"$lab/ludwigd.log" 2>&1 &
 disown
-wait_until 60 [ -S "$lab/socket" ]
+serves "$lab/ludwigd.log" [ -S "$lab/socket" ]
 
 as() { # USER COMMAND...
     slurm_as "$1" env -C "$lab/$1" HOME="$lab/$1" LUDWIG_SERVER="unix:$lab/socket" "${@:2}"
