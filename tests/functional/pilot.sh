@@ -11,7 +11,7 @@ set -u
 pilots_begin() {
     mkdir -p "$SHARE"
     mkdir -m 0700 "$TEST_TMP/state" "$TEST_TMP/sock"
-    printf '%s\n' "share: $SHARE" "state: $TEST_TMP/state" "sockets: [$TEST_TMP/sock/s]" 'lease: 2s' >ludwigd.yaml
+    printf '%s\n' "share: $SHARE" "state: $TEST_TMP/state" "sockets: [$TEST_TMP/sock/s]" 'lease: 20s' >ludwigd.yaml
     ludwigd --config ludwigd.yaml 2>"$TEST_TMP/ludwigd.log" &
     disown
     export LUDWIG_SERVER=unix:$TEST_TMP/sock/s

@@ -6,11 +6,11 @@ slurm_possible || { skip 'what is done to pilots' "$slurm_lacks" && done_testing
 slurm_up
 log=$TEST_TMP/own.log
 
-# A ludwigd whose lease is soon over, with a share of its own, as pilots find it by that.
+# A ludwigd with a lease that can be waited for, with a share of its own, as pilots find it by that.
 SHARE=$TEST_TMP/share
 mkdir "$SHARE"
 mkdir -m 0700 "$TEST_TMP/own"
-printf '%s\n' "share: $SHARE" "state: $TEST_TMP/own" "sockets: [$TEST_TMP/own.sock]" 'lease: 5s' \
+printf '%s\n' "share: $SHARE" "state: $TEST_TMP/own" "sockets: [$TEST_TMP/own.sock]" 'lease: 20s' \
     'slurm: {idle: 2s}' >"$TEST_TMP/own.yaml"
 ludwigd --config "$TEST_TMP/own.yaml" 2>>"$log" &
 disown

@@ -118,6 +118,7 @@ leftovers() {
     kill_pilot "$first"
     slurm_wait 60 "$first" 'FAILED|CANCELLED'
     [ -n "$(folders_of "$first")" ]
+    wait_until 60 '[ "$(jobs_in queued '"$id"')" = 1 ]'
     next=$(pilot -p short -w node1 -c 1 -- --idle 2000)
     wait_until 60 '[ -z "$(folders_of '"$first"')" ]'
     wait_until 60 '[ "$(recorded "^start '"$id"'.1 ")" = 2 ]'

@@ -34,6 +34,11 @@ has_begun() { # PROJECT
     [ "$(steps_of "$1" 2>/dev/null | wc -l)" -ge 10 ]
 }
 
+# The job is back, for the next pilot.
+is_queued() { # SWEEP
+    [ "$(jobs_in queued "$1")" = 1 ]
+}
+
 # Each step was done once, in two attempts at least, and no attempt counts as a failure.
 counted() { # SWEEP PROJECT N
     wait_until 120 ended "$1"
@@ -51,7 +56,7 @@ all_left() {
 
 # SIGTERM comes to all processes, and half a minute later SIGKILL.
 without_grace() {
-    local first second py sh deaf
+    local first second py sh deaf sweep
     first=$(pilot -p overcap -w node1 -c 16 --exclusive -- --idle 60000)
     write_job 'gate deaf'
     printf '%s\n' 'project: deaf' 'command: sh job.sh; exit $?' 'source: job.sh' >deaf.yaml
@@ -66,6 +71,9 @@ without_grace() {
     slurm_wait 20 "$second" COMPLETED
     slurm_wait 20 "$first" PREEMPTED
     pilot_log "$first" | grep -q told-to-end
+    for sweep in "$py" "$sh" "$deaf"; do
+        wait_until 60 is_queued "$sweep"
+    done
     pilot -p short -w node2 -c 4 -- --idle 2000
     counted "$py" py0 900
     counted "$sh" sh0 900
@@ -83,6 +91,7 @@ with_grace() {
     wait_until 60 has_begun py15
     sbatch -p short -w node1 -c 16 --wrap true
     slurm_wait 90 "$first" PREEMPTED
+    wait_until 60 is_queued "$py"
     pilot -p short -w node2 -c 4 -- --idle 2000
     counted "$py" py15 900
     all_left
@@ -95,6 +104,7 @@ time_over() {
     wait_until 60 has_begun py-time
     slurm_wait 90 "$first" COMPLETED
     pilot_log "$first" | grep -q 'retire why="the time of its Slurm job was over"'
+    wait_until 60 is_queued "$py"
     pilot -p short -w node2 -c 4 -- --idle 2000
     counted "$py" py-time 900
     all_left
@@ -108,6 +118,7 @@ by_hand() {
     scancel "$first"
     slurm_wait 20 "$first" CANCELLED
     wait_until 10 '[ -z "$(folders_of '"$first"')" ]'
+    wait_until 60 is_queued "$py"
     pilot -p short -w node2 -c 4 -- --idle 2000
     counted "$py" py-hand 900
     all_left
@@ -151,6 +162,7 @@ power_failure() {
     py=$(submit power.yaml)
     wait_until 60 has_copy power
     slurm_node off node3
+    wait_until 60 is_queued "$py"
     pilot -p short -w node2 -c 4 -- --idle 20000
     wait_until 120 ended "$py"
     slurm_node on node3
