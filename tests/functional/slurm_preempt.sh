@@ -8,8 +8,8 @@ slurm_up
 pilots_begin
 cp "$TEST_ROOT"/examples/checkpoint/count.* .
 # The first attempt lasts until it is ended, and the next one need not take as long.
-sed -i 's/time\.sleep(params\["seconds"\])/time.sleep(params["seconds"] if os.environ["LUDWIG_RESTART"] == "0" else 0.001)/' count.py
-sed -i 's/^set -eu$/&; [ "$LUDWIG_RESTART" = 0 ] || set -- "$1" 0.001 "$3"/' count.sh
+sed -i 's/time\.sleep(params\["seconds"\])/time.sleep(params["seconds"] if os.environ["LUDWIG_RESTART"] == "0" else 0)/' count.py
+sed -i 's/^set -eu$/&; [ "$LUDWIG_RESTART" = 0 ] || sleep() { :; }/' count.sh
 [ "$(grep -c LUDWIG_RESTART count.py count.sh | tr '\n' ' ')" = 'count.py:1 count.sh:1 ' ] || exit
 
 # It takes its time, which the others need as well.
@@ -17,8 +17,8 @@ SLURM_JOB_ID=1000000 timeout 300 ludwig-worker pilot --server "unix:$TEST_TMP/no
     >"$TEST_TMP/alone" 2>&1 &
 alone=$!
 
-# Never long enough for a step not to be seen twice by accident: each of the first attempt takes a
-# tenth of a second.
+# The first attempt would last a quarter of an hour, so that its place is always taken away before.
+# Each of its steps takes a tenth of a second: none is seen twice by accident.
 count() { # PROJECT N COMMAND [LINE...]
     printf '%s\n' "project: $1" "command: $3" 'source: [count.py, count.sh]' \
         "params: {n: $2, seconds: 0.1, save_every: 100000}" 'resources: {cpus: 1, memory: 100MiB}' \
@@ -60,8 +60,8 @@ without_grace() {
     first=$(pilot -p overcap -w node1 -c 16 --exclusive -- --idle 60000)
     write_job 'gate deaf'
     printf '%s\n' 'project: deaf' 'command: sh job.sh; exit $?' 'source: job.sh' >deaf.yaml
-    py=$(count py0 900 'python3 count.py')
-    sh=$(count sh0 900 'sh count.sh {n} {seconds} {save_every}')
+    py=$(count py0 9000 'python3 count.py')
+    sh=$(count sh0 9000 'sh count.sh {n} {seconds} {save_every}')
     deaf=$(submit deaf.yaml)
     wait_until 60 has_begun py0
     wait_until 60 has_begun sh0
@@ -75,8 +75,8 @@ without_grace() {
         wait_until 60 is_queued "$sweep"
     done
     pilot -p short -w node2 -c 4 -- --idle 2000
-    counted "$py" py0 900
-    counted "$sh" sh0 900
+    counted "$py" py0 9000
+    counted "$sh" sh0 9000
     open deaf
     wait_until 60 ended "$deaf"
     job "$deaf.1" 'j["state"] == "done" and j["attempt"] == 2'
@@ -87,40 +87,40 @@ with_grace() {
     local first py
     slurm_partition overcap GraceTime=15
     first=$(pilot -p overcap -w node1 -c 16 --exclusive -- --idle 60000)
-    py=$(count py15 900 'python3 count.py')
+    py=$(count py15 9000 'python3 count.py')
     wait_until 60 has_begun py15
     sbatch -p short -w node1 -c 16 --wrap true
     slurm_wait 90 "$first" PREEMPTED
     wait_until 60 is_queued "$py"
     pilot -p short -w node2 -c 4 -- --idle 2000
-    counted "$py" py15 900
+    counted "$py" py15 9000
     all_left
 }
 
 time_over() {
     local first py
     first=$(pilot -p short -w node1 -c 4 -t 1 -- --idle 2000)
-    py=$(count py-time 900 'python3 count.py')
+    py=$(count py-time 9000 'python3 count.py')
     wait_until 60 has_begun py-time
     slurm_wait 90 "$first" COMPLETED
     pilot_log "$first" | grep -q 'retire why="the time of its Slurm job was over"'
     wait_until 60 is_queued "$py"
     pilot -p short -w node2 -c 4 -- --idle 2000
-    counted "$py" py-time 900
+    counted "$py" py-time 9000
     all_left
 }
 
 by_hand() {
     local first py
     first=$(pilot -p short -w node1 -c 4 -- --idle 60000)
-    py=$(count py-hand 900 'python3 count.py')
+    py=$(count py-hand 9000 'python3 count.py')
     wait_until 60 has_begun py-hand
     scancel "$first"
     slurm_wait 20 "$first" CANCELLED
     wait_until 10 '[ -z "$(folders_of '"$first"')" ]'
     wait_until 60 is_queued "$py"
     pilot -p short -w node2 -c 4 -- --idle 2000
-    counted "$py" py-hand 900
+    counted "$py" py-hand 9000
     all_left
 }
 
@@ -136,14 +136,14 @@ warned() {
     local py first taker
     slurm_conf SlurmctldParameters=preempt_send_user_signal
     slurm_partition overcap GraceTime=120
-    py=$(count warned 900 'python3 count.py' 'slurm: {partition: overcap, exclude: [node2, node3]}')
+    py=$(count warned 9000 'python3 count.py' 'slurm: {partition: overcap, exclude: [node2, node3]}')
     wait_until 60 has_begun warned
     first=$(squeue -h -p overcap -o %A)
     start_node plain
     taker=$(sbatch --parsable -o /dev/null -p short -w node1 -c 16 --wrap 'exec sleep 1000')
     within 60 slurm_is "$first" COMPLETED
     grep -q 'told-to-end signal=10' "$SHARE"/warned/pilots/*.log
-    counted "$py" warned 900
+    counted "$py" warned 9000
     job "$py.1" 'j["node"] == "plain" and j["partition"] is None'
     wait_until 60 '[ -z "$(squeue -h -p overcap)" ]'
     kill_hard plain.yaml
@@ -156,7 +156,7 @@ warned() {
 power_failure() {
     local py
     printf '%s\n' 'project: power' 'command: python3 count.py' 'source: [count.py]' \
-        'params: {n: 900, seconds: 0.1, save_every: 5}' 'resources: {cpus: 1, memory: 100MiB}' \
+        'params: {n: 9000, seconds: 0.1, save_every: 5}' 'resources: {cpus: 1, memory: 100MiB}' \
         'checkpoint: {every: 1s}' >power.yaml
     pilot -p short -w node3 -c 4 -- --idle 60000
     py=$(submit power.yaml)
@@ -168,7 +168,7 @@ power_failure() {
     slurm_node on node3
     [ "$(sweep_state "$py")" = done ]
     job "$py.1" 'j["attempt"] == 2'
-    [ "$(cat "$(published power | cut -d' ' -f4)/sum")" = $((900 * 901 / 2)) ]
+    [ "$(cat "$(published power | cut -d' ' -f4)/sum")" = $((9000 * 9001 / 2)) ]
     grep -h '^from' "$SHARE"/power/logs/*/*.a2.log | grep -vx 'from 0'
 }
 
