@@ -130,18 +130,18 @@ has_copy() { # PROJECT
         grep -q .
 }
 
-# ludwigd's own pilots are submitted with --signal, and are warned two minutes before SIGTERM.  The next one
+# ludwigd's own pilots are submitted with --signal, and are warned five minutes before SIGTERM here.  The next one
 # finds no node: the job goes on where no Slurm is, and then there is nothing left for that pilot.
 warned() {
     local py first taker
     slurm_conf SlurmctldParameters=preempt_send_user_signal
-    slurm_partition overcap GraceTime=120
+    slurm_partition overcap GraceTime=300
     py=$(count warned 9000 'python3 count.py' 'slurm: {partition: overcap, exclude: [node2, node3]}')
     wait_until 60 has_begun warned
     first=$(squeue -h -p overcap -o %A)
     start_node plain
     taker=$(sbatch --parsable -o /dev/null -p short -w node1 -c 16 --wrap 'exec sleep 1000')
-    within 60 slurm_is "$first" COMPLETED
+    wait_until 60 slurm_is "$first" COMPLETED # long before SIGTERM
     grep -q 'told-to-end signal=10' "$SHARE"/warned/pilots/*.log
     counted "$py" warned 9000
     job "$py.1" 'j["node"] == "plain" and j["partition"] is None'
