@@ -39,7 +39,7 @@ idle() {
     local pilot id
     write_job true
     printf '%s\n' 'project: idle' 'command: sh job.sh' 'source: job.sh' 'reps: 5' >idle.yaml
-    pilot=$(pilot -p short -c 2 -- --idle 2000)
+    pilot=$(pilot -p short -c 2 -- --idle 5000)
     timeout 200 ludwig submit idle.yaml --wait
     slurm_wait 60 "$pilot" COMPLETED
     grep -q 'retire why="nothing to do"' "$TEST_TMP/pilot.$pilot"
@@ -69,7 +69,7 @@ agent_killed() {
     local pilot id first
     write_job 'gate killed'
     printf '%s\n' 'project: killed' 'command: sh job.sh' 'source: job.sh' >killed.yaml
-    pilot=$(pilot -p short -c 2 -- --idle 2000)
+    pilot=$(pilot -p short -c 2 -- --idle 5000)
     id=$(submit killed.yaml)
     wait_until 60 '[ "$(recorded "^start '"$id"'.1 ")" = 1 ]'
     first=$(agent_of "$pilot")
@@ -92,8 +92,8 @@ one_cache() {
     write_job 'gate cached'
     printf '%s\n' 'project: cached' 'command: sh job.sh' 'source: job.sh' 'data: [corpus]' 'reps: 2' \
         'resources: {cpus: 1}' >cached.yaml
-    first=$(pilot -p short -w node1 -c 1 -- --idle 2000)
-    second=$(pilot -p short -w node1 -c 1 -- --idle 2000)
+    first=$(pilot -p short -w node1 -c 1 -- --idle 5000)
+    second=$(pilot -p short -w node1 -c 1 -- --idle 5000)
     id=$(submit cached.yaml)
     wait_until 60 '[ "$(recorded "^start '"$id"'.1 ")$(recorded "^start '"$id"'.2 ")" = 11 ]'
     open cached
@@ -119,7 +119,7 @@ leftovers() {
     slurm_wait 60 "$first" 'FAILED|CANCELLED'
     [ -n "$(folders_of "$first")" ]
     wait_until 60 '[ "$(jobs_in queued '"$id"')" = 1 ]'
-    next=$(pilot -p short -w node1 -c 1 -- --idle 2000)
+    next=$(pilot -p short -w node1 -c 1 -- --idle 5000)
     wait_until 60 '[ -z "$(folders_of '"$first"')" ]'
     wait_until 60 '[ "$(recorded "^start '"$id"'.1 ")" = 2 ]'
     open left
@@ -157,7 +157,7 @@ published_later() {
     [ "$(cat "$SHARE"/later/runs/*/*/x)" = first ]
     { there ludwig doctor --clean || true; } | grep -q '^ok *clean: pilots that were killed have left nothing'
     wait_until 60 '[ "$(jobs_in queued '"$id"')" = 1 ]'
-    next=$(pilot -p short -w node1 -c 1 -- --idle 2000)
+    next=$(pilot -p short -w node1 -c 1 -- --idle 5000)
     wait_until 60 ended "$id"
     job "$id.1" 'j["state"] == "done"'
     [ "$(recorded "^start $id.1 ")" = 1 ]
@@ -233,7 +233,7 @@ contained() {
         'echo kept >"$LUDWIG_SAVE_PATH/kept"' >inside.sh
     printf '%s\n' 'project: inside' 'container: image.sif' 'command: sh inside.sh' 'source: inside.sh' \
         'data: [corpus]' "env: {PATH: '$TEST_TMP/tools:/usr/bin:/bin'}" >inside.yaml
-    pilot=$(pilot -p short -c 1 -- --idle 2000)
+    pilot=$(pilot -p short -c 1 -- --idle 5000)
     timeout 200 ludwig submit inside.yaml --wait || { cat "$SHARE"/inside/logs/*/*; return 1; }
     grep -qx 2000 "$SHARE"/inside/logs/*/*
     not grep -qx outside "$SHARE"/inside/logs/*/*
@@ -247,7 +247,7 @@ environment() {
     python3 -m venv --without-pip "$TEST_TMP/venv"
     printf '%s\n' 'project: venv' "setup: . $TEST_TMP/venv/bin/activate" 'source: []' \
         'command: python -c "import sys; print(sys.prefix)"' >venv.yaml
-    pilot=$(pilot -p short -c 1 -- --idle 2000)
+    pilot=$(pilot -p short -c 1 -- --idle 5000)
     timeout 200 ludwig submit venv.yaml --wait
     grep -qx "$TEST_TMP/venv" "$SHARE"/venv/logs/*/*
     slurm_wait 60 "$pilot" COMPLETED
@@ -258,8 +258,8 @@ unpublished() {
     local first id
     write_job 'echo "$LUDWIG_RESTART" >"$LUDWIG_SAVE_PATH/x"' 'gate unpublished'
     printf '%s\n' 'project: unpublished' 'command: sh job.sh' 'source: job.sh' >unpublished.yaml
-    first=$(pilot -p short -w node1 -c 1 -- --idle 200 --kill-wait 5000)
     id=$(submit unpublished.yaml)
+    first=$(pilot -p short -w node1 -c 1 -- --idle 200 --kill-wait 5000)
     wait_until 60 '[ "$(recorded "^start '"$id"'.1 ")" = 1 ]'
     mv "$SHARE/unpublished" "$SHARE/gone"
     open unpublished
@@ -271,7 +271,7 @@ unpublished() {
     wait_until 10 '[ "$(jobs_in queued '"$id"')" = 1 ]'
     [ -z "$(folders_of "$first")" ]
     mv "$SHARE/gone" "$SHARE/unpublished"
-    first=$(pilot -p short -w node1 -c 1 -- --idle 2000)
+    first=$(pilot -p short -w node1 -c 1 -- --idle 5000)
     wait_until 60 ended "$id"
     job "$id.1" 'j["state"] == "done" and j["attempt"] == 2'
     [ "$(cat "$SHARE"/unpublished/runs/*/*/x)" = 1 ]
@@ -285,8 +285,8 @@ too_large() {
         "while not os.path.exists('$TEST_TMP/gates/large'): time.sleep(0.05)" >large.py
     printf '%s\n' 'project: large' 'command: python3 large.py {mib}' 'source: large.py' \
         'params: {mib: [10, 600]}' 'resources: {cpus: 1, memory: 300MiB}' >large.yaml
-    pilot=$(pilot -p short -c 2 -- --idle 2000)
     id=$(submit large.yaml)
+    pilot=$(pilot -p short -c 2 -- --idle 5000)
     wait_until 60 '[ "$(jobs_in failed '"$id"')" = 1 ]'
     open large
     wait_until 60 ended "$id"

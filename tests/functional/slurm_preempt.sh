@@ -74,7 +74,7 @@ without_grace() {
     for sweep in "$py" "$sh" "$deaf"; do
         wait_until 60 is_queued "$sweep"
     done
-    pilot -p short -w node2 -c 4 -- --idle 2000
+    pilot -p short -w node2 -c 4 -- --idle 5000
     counted "$py" py0 9000
     counted "$sh" sh0 9000
     open deaf
@@ -92,20 +92,20 @@ with_grace() {
     sbatch -p short -w node1 -c 16 --wrap true
     slurm_wait 90 "$first" PREEMPTED
     wait_until 60 is_queued "$py"
-    pilot -p short -w node2 -c 4 -- --idle 2000
+    pilot -p short -w node2 -c 4 -- --idle 5000
     counted "$py" py15 9000
     all_left
 }
 
 time_over() {
     local first py
-    first=$(pilot -p short -w node1 -c 4 -t 1 -- --idle 2000)
+    first=$(pilot -p short -w node1 -c 4 -t 1 -- --idle 60000)
     py=$(count py-time 9000 'python3 count.py')
     wait_until 60 has_begun py-time
     slurm_wait 90 "$first" COMPLETED
     pilot_log "$first" | grep -q 'retire why="the time of its Slurm job was over"'
     wait_until 60 is_queued "$py"
-    pilot -p short -w node2 -c 4 -- --idle 2000
+    pilot -p short -w node2 -c 4 -- --idle 5000
     counted "$py" py-time 9000
     all_left
 }
@@ -119,7 +119,7 @@ by_hand() {
     slurm_wait 20 "$first" CANCELLED
     wait_until 10 '[ -z "$(folders_of '"$first"')" ]'
     wait_until 60 is_queued "$py"
-    pilot -p short -w node2 -c 4 -- --idle 2000
+    pilot -p short -w node2 -c 4 -- --idle 5000
     counted "$py" py-hand 9000
     all_left
 }
