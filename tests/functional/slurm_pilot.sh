@@ -259,6 +259,7 @@ unpublished() {
     write_job 'echo "$LUDWIG_RESTART" >"$LUDWIG_SAVE_PATH/x"' 'gate unpublished'
     printf '%s\n' 'project: unpublished' 'command: sh job.sh' 'source: job.sh' >unpublished.yaml
     id=$(submit unpublished.yaml)
+    slurm_conf KillWait=60 # so that it has time to say so, however busy the machine is
     first=$(pilot -p short -w node1 -c 1 -- --idle 200 --kill-wait 5000)
     wait_until 60 '[ "$(recorded "^start '"$id"'.1 ")" = 1 ]'
     mv "$SHARE/unpublished" "$SHARE/gone"
@@ -302,7 +303,7 @@ cut_twice() {
     id=$(submit cut.yaml)
     # The script says when it ends once it has begun; a third one, should the job not have.
     for _ in 1 2 3 4; do
-        pilot=$(pilot -p short -c 2 -- --idle 60000 --ends '$((($(date +%s) + 16) * 1000))')
+        pilot=$(pilot -p short -c 2 -- --idle 60000 --ends '$((($(date +%s) + 40) * 1000))')
         slurm_wait 60 "$pilot" COMPLETED
         ! ended "$id" || break
     done
