@@ -172,7 +172,7 @@ is_done() { # SWEEP, within a minute
 
 ludwig_up() {
     mkdir -p /run/ludwig /etc/ludwig /tmp/gates "$XDG_CONFIG_HOME/ludwig"
-    printf '%s\n' "share: $share" 'state: /var/lib/ludwig' 'share_group: lab' 'lease: 8s' \
+    printf '%s\n' "share: $share" 'state: /var/lib/ludwig' 'share_group: lab' 'lease: 20s' \
         'sockets: [/run/ludwig/server.sock]' 'worker_users: [root, nodelud]' 'admins: [root]' >/etc/ludwig/ludwigd.yaml
     for user in lab1 lab2; do
         as $user mkdir -p .config/ludwig
