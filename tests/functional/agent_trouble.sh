@@ -59,7 +59,7 @@ mute() {
     kill_hard $(agents)
     open 1
     wait_until 10 gone "$other" # it has written down how its job ended
-    timeout 100 ludwig up
+    ludwig_wait up
     wait_until 15 '[ "$(jobs_in done '"$id"')" = 1 ]'
     open 2
     kill -CONT "$runner"
@@ -115,7 +115,7 @@ no_start() {
     kill_hard $(agents)
     wait_until 15 '[ -z "$(pids_of --runner)$(pids_of --publisher)" ]'
     rm -rf "$scratch"/spare/* && chmod 0500 "$scratch/run"
-    timeout 100 ludwig up
+    ludwig_wait up
     began=$SECONDS
     once full 'echo a' $(seq 1 20)
     wait_until 10 'grep -q cannot-start "$XDG_STATE_HOME/ludwig/worker.log"'
@@ -139,11 +139,11 @@ another_server() {
     write_job 'echo $1 >"$LUDWIG_SAVE_PATH/value"' 'gate $1'
     once old 'sh job.sh {a}' 1 2
     wait_until 10 '[ "$(recorded "^start ")" = 2 ]'
-    timeout 100 ludwig down
+    ludwig_wait down
     open 1
     wait_until 10 '[ "$(recorded "^end ")" = 1 ]'
     rm -r "$XDG_STATE_HOME/ludwig/server"
-    timeout 100 ludwig up
+    ludwig_wait up
     once new 'echo a' 1
     # One of two processors is taken: the other job does not wait.
     wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
@@ -159,7 +159,7 @@ registered() {
 
 # Files of more than a kilobyte cannot be written: the journal takes no hand with such a command.
 full_registry() {
-    timeout 100 ludwig down
+    ludwig_wait down
     wait_until 10 '[ -z "$(agents)" ]'
     mkdir -p "$TEST_TMP/lab/share" "$TEST_TMP/lab/scratch" && mkdir -m 0700 "$TEST_TMP/lab/state"
     printf '%s\n' "share: $TEST_TMP/lab/share" "state: $TEST_TMP/lab/state" \

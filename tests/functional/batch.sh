@@ -260,13 +260,13 @@ agent_killed() {
     kill_hard $(agents)
     open 2
     wait_until 10 '[ "$(recorded "^start ")" = 4 ]' # 1.3: the runner has taken 1.2
-    timeout 100 ludwig up
+    ludwig_wait up
     wait_until 20 '[ "$(states '"$id"')" = ddrrrrrr ]'
     kill_hard $(agents)
     for gate in {3..8}; do open $gate; done
     wait_until 10 '[ "$(recorded "^end ")" = 8 ]'
     wait_until 10 gone $(sed -n 's/^process \([0-9]*\) .*/\1/p' "$TEST_TMP/records")
-    timeout 100 ludwig up
+    ludwig_wait up
     wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
     [ "$(processes)" = 2 ]
     ludwig jobs "$id" --json | json - 'all(j["attempt"] == 1 for j in d["jobs"])'
@@ -325,7 +325,7 @@ all_killed() {
     kill_hard $(agents)
     kill_hard "$runner"
     wait_until 10 gone "$pid"
-    timeout 100 ludwig up
+    ludwig_wait up
     wait_until 30 '[ "$(sweep_state '"$id"')" = done ]'
     job "$id.1" 'j["attempt"] == 1'
     job "$id.2" 'j["attempt"] == 2'
@@ -392,7 +392,7 @@ killed_often() {
     for kills in 1 2 3 4; do
         wait_until 30 '[ "$(recorded "^end ")" -ge '$((kills * 10))' ]'
         kill_hard $(agents)
-        timeout 100 ludwig up
+        ludwig_wait up
     done
     wait_until 60 '[ "$(sweep_state '"$id"')" = done ]'
     [ "$(recorded '^end ')" = 60 ]

@@ -16,7 +16,7 @@ reps: 2
 END
 
 ran() {
-    timeout 100 ludwig submit sweep.yaml --wait >id
+    ludwig_wait submit sweep.yaml --wait >id
     [ "$(cat id)" = 1 ]
 }
 it 'a sweep of six configurations runs' ran
@@ -38,7 +38,7 @@ best() {
 it 'the best configuration is shown, as text, YAML and JSON' best
 
 again() {
-    timeout 100 ludwig submit sweep.yaml --from 1 --top 2 --reps 3 --wait >id 2>err
+    ludwig_wait submit sweep.yaml --from 1 --top 2 --reps 3 --wait >id 2>err
     grep -q 'best of sweep 1: param_002, with a mean accuracy of 0.9205$' err
     grep -q '^sweep 2: 2 configurations x 3 = 6 jobs (4 reused, 2 queued)' err
     ludwig results 2 --json >r
@@ -81,7 +81,7 @@ it 'the values of a parameter are compared, over all others' by
 differ() {
     sed -i 's/^reps.*/reps: 1/; s/1\.0\]/1.0, 5]/' sweep.yaml
     sed 's/a=9/a=8/' -i job.sh
-    not timeout 100 ludwig submit sweep.yaml --wait >id 2>err
+    not ludwig_wait submit sweep.yaml --wait >id 2>err
     [ "$(cat id)" = 3 ]
     ludwig diff 1 3 >out
     grep -qx '  - reps: 2' out
@@ -111,7 +111,7 @@ it 'why jobs failed is told where one looks, and counted' digest
 
 nothing() {
     printf '%s\n' 'project: none' 'command: "true"' 'params: {x: [1, 2]}' 'source: []' >none.yaml
-    timeout 100 ludwig submit none.yaml --wait >id
+    ludwig_wait submit none.yaml --wait >id
     not ludwig best last 2>err
     grep -q 'no job has reported a measure yet' err
     not ludwig submit none.yaml --from last 2>err

@@ -35,7 +35,7 @@ submits() {
 it '100,000 points are submitted in less than 50 MB' submits
 
 durable() {
-    timeout 100 ludwig up
+    ludwig_wait up
     [ "$(jobs_in queued 1)" = 100000 ]
     ludwig status 1 --json | json - 'd["configs"] == 100000' || true
     rss=$(sed -n 's/^VmHWM:\s*\([0-9]*\) kB/\1/p' "/proc/$(pids_of ludwigd)/status")

@@ -53,7 +53,7 @@ by_policy() {
     rm "$TEST_TMP/records"
     write_steps
     sweep policy 'retry: {max: 2, on: [3]}'
-    id=$(timeout 100 ludwig submit policy.yaml --wait)
+    id=$(ludwig_wait submit policy.yaml --wait)
     [ "$(steps_of "$id")" = '1 2 3 ' ]
     job "$id.1" 'j["attempt"] == 3'
     none_kept policy
@@ -119,7 +119,7 @@ time_is_up() {
     write_job 'cd "$LUDWIG_CHECKPOINT"' '[ ! -e saved ] || { cat saved >"$LUDWIG_SAVE_PATH/saved"; exit 0; }' \
         'trap "echo in time >saved; exit 9" USR1' 'say waiting' 'while :; do sleep 0.05; done'
     sweep limit 'resources: {time: 15s}' 'checkpoint: {signal: SIGUSR1, grace: 60s}' 'retry: {max: 1, on: [timeout]}'
-    id=$(timeout 100 ludwig submit limit.yaml --wait)
+    id=$(ludwig_wait submit limit.yaml --wait)
     [ "$(cat "$(published limit | cut -d' ' -f4)/saved")" = 'in time' ]
     none_kept limit
     nothing_left

@@ -39,7 +39,7 @@ log_of() { # SWEEP ATTEMPT
 }
 fails() { # FILE; prints the sweep's number
     local status=0
-    timeout 100 ludwig submit "$1" --wait || status=$?
+    ludwig_wait submit "$1" --wait || status=$?
     [ $status = 1 ]
 }
 
@@ -47,7 +47,7 @@ goes_on() {
     # The shell around it would die of the signal.  The first attempt is never over by itself.
     sweep goes-on 'python3 steps.py ends $([ $LUDWIG_RESTART = 0 ] && echo 100000 || echo 1); exit $?' 'resources: {time: 15s}' \
         'checkpoint: {signal: SIGUSR1, grace: 30s}' 'retry: {max: 20, on: [timeout]}'
-    timeout 300 ludwig submit goes-on.yaml --wait >id
+    ludwig_wait submit goes-on.yaml --wait >id
     job "$(cat id).1" 'j["state"] == "done" and j["attempt"] > 1'
     log_of "$(cat id)" _num0 | grep -qx 'from 0'
     saved=$(log_of "$(cat id)" _num0 | sed -n 's/^saved //p')

@@ -14,7 +14,7 @@ params:
 END
 
 start() {
-    timeout 100 ludwig up
+    ludwig_wait up
     sed -n 's/^unix://p' "$XDG_STATE_HOME/ludwig/address" >socket
 }
 it 'a server is there' start
@@ -26,7 +26,7 @@ through_cut() { # up|down N COMMAND...
     rm -f cut.sock
     python3 "$TEST_ROOT/tests/functional/cut.py" "$PWD/cut.sock" "$(cat socket)" "$way" "$n" &
     wait_until 10 '[ -S cut.sock ]'
-    timeout 200 ludwig --server "unix:$PWD/cut.sock" "$@" || status=$?
+    ludwig_wait --server "unix:$PWD/cut.sock" "$@" || status=$?
     kill $!
     return $status
 }
@@ -74,7 +74,7 @@ slurm_that() { # LINES
 login_node() {
     slurm_that 'echo "Slurmctld(primary) at head is UP"'
     ludwig down
-    PATH=$PWD/bin:$PATH timeout 100 ludwig up 2>err
+    PATH=$PWD/bin:$PATH ludwig_wait up 2>err
     grep -q -e --local err
     [ -z "$(pids_of ludwig-worker)" ]
 }
@@ -82,13 +82,13 @@ it 'where a Slurm answers no worker is started, unless told' login_node
 
 nobody_would() {
     status=0
-    PATH=$PWD/bin:$PATH timeout 200 ludwig submit short.yaml --name never --wait >out 2>err || status=$?
+    PATH=$PWD/bin:$PATH ludwig_wait submit short.yaml --name never --wait >out 2>err || status=$?
     [ $status = 2 ]
     [ ! -s out ]
     grep -q -e '--local starts a worker on this login node; --partition NAME, or slurm:' err
     not grep -q never <(ludwig status)
-    PATH=$PWD/bin:$PATH timeout 200 ludwig submit short.yaml --name later --reuse none >id
-    PATH=$PWD/bin:$PATH timeout 100 ludwig submit short.yaml --name told --reuse none --wait --local
+    PATH=$PWD/bin:$PATH ludwig_wait submit short.yaml --name later --reuse none >id
+    PATH=$PWD/bin:$PATH ludwig_wait submit short.yaml --name told --reuse none --wait --local
     [ -n "$(pids_of ludwig-worker)" ]
     wait_until 30 ended "$(cat id)"
 }
@@ -97,7 +97,7 @@ it '--wait does not wait where nothing could run the jobs, and says what could' 
 slurm_away() {
     slurm_that 'echo "Slurmctld(primary) at head is DOWN"; exit 1'
     ludwig down
-    PATH=$PWD/bin:$PATH timeout 100 ludwig up 2>err
+    PATH=$PWD/bin:$PATH ludwig_wait up 2>err
     grep -q -e --local err
     [ -z "$(pids_of ludwig-worker)" ]
 }
@@ -107,7 +107,7 @@ no_login_node() { # LINES OF scontrol
     slurm_that "$1"
     ludwig down
     find "$TEST_TMP" -name 'login-node-*' -delete # here none has ever answered
-    PATH=$PWD/bin:$PATH timeout 100 ludwig submit short.yaml --reuse none --wait
+    PATH=$PWD/bin:$PATH ludwig_wait submit short.yaml --reuse none --wait
 }
 it 'Slurm that is down is no reason not to run here' \
     "no_login_node 'echo Slurmctld\\(primary\\) at head is DOWN; exit 1'"

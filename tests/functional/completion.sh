@@ -88,8 +88,8 @@ for shell in bash fish; do
 done
 
 it 'a sweep to be completed runs' '
-    timeout 100 ludwig submit sweep.yaml --wait
-    timeout 100 ludwig submit sweep.yaml --wait --reuse none
+    ludwig_wait submit sweep.yaml --wait
+    ludwig_wait submit sweep.yaml --wait --reuse none
 '
 
 for shell in bash fish; do

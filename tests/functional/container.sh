@@ -64,7 +64,7 @@ ludwig report score=2.5
 END
     printf '%s\n' 'project: inside' 'container: image.sif' 'source: job.sh' 'setup: export A=prepared' \
         'command: sh job.sh {word}' "params: {word: [\"it's\"]}" "$path" >inside.yaml
-    timeout 100 ludwig submit inside.yaml --wait >id
+    ludwig_wait submit inside.yaml --wait >id
     job "$(cat id).1" 'j["state"] == "done"'
     cmp image.sif "$TEST_TMP/seen/image"
     ludwig logs "$(cat id).1" >log
@@ -93,7 +93,7 @@ it 'it is told what is bound and where to run, and nothing of GPUs' told
 with_gpus() {
     printf '%s\n' 'project: gpus' 'container: /images/any.sif' 'source: []' 'resources: {gpus: 1}' \
         'command: echo "$CUDA_VISIBLE_DEVICES"' "$path" >gpus.yaml
-    timeout 100 ludwig submit gpus.yaml --wait >id
+    ludwig_wait submit gpus.yaml --wait >id
     word "$(cat id).1" --nv
     word "$(cat id).1" /images/any.sif
     [ "$(ludwig logs "$(cat id).1")" = 0 ]
@@ -104,7 +104,7 @@ addresses() {
     printf '%s\n' 'project: address' 'container: docker://python:3.12-slim' 'source: []' \
         'command: echo hello; exit 5' "$path" >address.yaml
     status=0
-    timeout 100 ludwig submit address.yaml --wait >id || status=$?
+    ludwig_wait submit address.yaml --wait >id || status=$?
     [ $status = 1 ]
     word "$(cat id).1" docker://python:3.12-slim
     job "$(cat id).1" 'j["exit_code"] == 5 and j["cause"] == "failed"'
@@ -116,7 +116,7 @@ missing() {
     printf '%s\n' 'project: missing' 'container: docker://python:3.12-slim' 'source: []' \
         'command: echo hello' "env: {PATH: '/usr/bin:/bin'}" >missing.yaml
     status=0
-    timeout 100 ludwig submit missing.yaml --wait >id || status=$?
+    ludwig_wait submit missing.yaml --wait >id || status=$?
     [ $status = 1 ]
     job "$(cat id).1" 'j["state"] == "failed" and j["cause"] == "failed"'
     [ "$(job "$(cat id).1" 'j["reason"]')" = "container: neither apptainer nor singularity is in PATH on $(hostname)" ]

@@ -32,7 +32,7 @@ pushed() {
 it 'what was pushed is there, once, and is listed' pushed
 
 used() {
-    timeout 100 ludwig submit s.yaml --wait 2>err >id
+    ludwig_wait submit s.yaml --wait 2>err >id
     [ "$(files)" = 8 ]
     ludwig data ls --json >d
     json d '[(x["name"], x["project"], x["set"]["files"], x["unfinished"]) for x in d["data"] if x["name"]] == [("corpus", "demo", 20, 0)]'
@@ -112,8 +112,8 @@ several() {
     ludwig data push corpus
     ludwig data push corpus --project other
     printf '%s\n' 'project: other' 'command: "true"' 'source: []' 'data: [corpus]' >other.yaml
-    timeout 100 ludwig submit s.yaml --reuse none --wait 2>err >id
-    timeout 100 ludwig submit other.yaml --wait 2>err >id
+    ludwig_wait submit s.yaml --reuse none --wait 2>err >id
+    ludwig_wait submit other.yaml --wait 2>err >id
     status=0
     ludwig data rm corpus 2>err || status=$?
     [ $status = 2 ]
@@ -146,19 +146,19 @@ command: cat data/train.csv c/1 && [ "$(readlink data/train.csv)" = ../../data/t
 source: []
 data: {data/train.csv: in/train.csv, c: ../demo/corpus}
 END
-    timeout 100 ludwig submit s.yaml --wait >id
+    ludwig_wait submit s.yaml --wait >id
     [ "$(ludwig logs "$(cat id).1")" = "$(printf '1,2\nword 1')" ]
     # The source must not have it; and without a map, a job that fails says where it is.
     mkdir -p data && echo x >data/train.csv
     sed -i 's/^source:.*/source: [data]/' s.yaml
-    not timeout 100 ludwig submit s.yaml --wait >id
+    not ludwig_wait submit s.yaml --wait >id
     ludwig why "$(cat id).1" | grep -q 'data: data/train.csv is in the source already'
     cat >s.yaml <<'END'
 command: echo "FileNotFoundError - No such file or directory - 'data/train.csv'"; exit 1
 source: []
 data: [in/train.csv]
 END
-    not timeout 100 ludwig submit s.yaml --wait >id
+    not ludwig_wait submit s.yaml --wait >id
     ludwig why "$(cat id).1" | grep -q "'data/train.csv' (it is \$LUDWIG_DATA/train.csv; data: {data/train.csv: FILE} links"
 }
 it 'a map links data where the program looks for them' linked

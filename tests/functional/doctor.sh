@@ -40,7 +40,7 @@ before() {
 it 'works before anything was started, and starts and makes nothing' before
 
 running() {
-    timeout 100 ludwig submit sweep.yaml --wait
+    ludwig_wait submit sweep.yaml --wait
     diagnose 0
     said server ok 'your own on this machine'
     said version ok "$(cat "$TEST_ROOT/VERSION")"

@@ -33,7 +33,7 @@ it 'a drained node gets no more jobs, and what runs there goes on' drains
 stays_drained() {
     node=$(ludwig nodes --quiet)
     kill_hard ludwigd
-    timeout 100 ludwig up
+    ludwig_wait up
     wait_until 10 '[ "$(state_of_node)" = drained ]'
     [ "$(jobs_in queued 1)" = 3 ]
     ludwig undrain "$node" 2>err

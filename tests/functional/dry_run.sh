@@ -243,7 +243,7 @@ it 'Ctrl-C while git is asked leaves nothing behind' interrupted
 
 compare() { # ARGUMENT...: what it foretells comes true
     ludwig submit sweep.yaml --dry-run --json "$@" >foretold
-    timeout 100 ludwig submit sweep.yaml --wait --json "$@" >true
+    ludwig_wait submit sweep.yaml --wait --json "$@" >true
     python3 - <<'END'
 import json
 foretold, true = json.load(open("foretold")), json.load(open("true"))

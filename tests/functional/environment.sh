@@ -23,7 +23,7 @@ submit_in() { # VENV|- ARGUMENT...
     # shellcheck disable=SC1091 # it was made above
     (
         [ "$venv" = - ] || . "$TEST_TMP/$venv/bin/activate"
-        timeout 100 ludwig submit sweep.yaml --wait --reuse none "$@"
+        ludwig_wait submit sweep.yaml --wait --reuse none "$@"
     ) >number 2>said
 }
 log() {
@@ -155,7 +155,7 @@ it '--dry-run shows it, and says where it is not on this machine' dry_run
 
 it 'a job that is done is not done again in another one, unless that decides' '
     runs() { # QUEUED VENV
-        (. "$TEST_TMP/$2/bin/activate" && timeout 100 ludwig submit sweep.yaml --wait --json) >s 2>said
+        (. "$TEST_TMP/$2/bin/activate" && ludwig_wait submit sweep.yaml --wait --json) >s 2>said
         [ "$(json s "d[\"queued\"]")" = "$1" ]
     }
     sweep "project: again"

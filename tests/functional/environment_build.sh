@@ -47,7 +47,7 @@ sweep() { # LINE...
 }
 # Submits and waits; the sweep's number is in "number".
 run() {
-    timeout 300 ludwig submit sweep.yaml --wait --reuse none >number 2>said
+    ludwig_wait submit sweep.yaml --wait --reuse none >number 2>said
 }
 seen() { # JOB EXPRESSION
     json "$SHARE/$(job "$(cat number).$1" 'j["run_path"]')/seen.json" "$2"

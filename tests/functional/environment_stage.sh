@@ -44,7 +44,7 @@ run() { # REMOVES...: what is moved away meanwhile
     wait_until 60 '[ "$(recorded "^began 1")" -gt '"$before"' ]'
     mv "$1" "$TEST_TMP/moved"
     open moved
-    timeout 100 ludwig watch "$id" >/dev/null 2>&1 || true
+    ludwig_wait watch "$id" >/dev/null 2>&1 || true
     wait_until 60 ended "$id"
     mv "$TEST_TMP/moved" "$1"
 }
@@ -76,10 +76,10 @@ if unshare -m true 2>/dev/null || unshare -U --map-current-user -m true 2>/dev/n
         [ "$(find "$SCRATCH" -path "*/cache/*/bin/tool" | wc -l)" = 1 ]
     '
     it 'a changed one is brought anew, and does not run again what is done' '
-        timeout 100 ludwig submit sweep.yaml --wait --json >s
+        ludwig_wait submit sweep.yaml --wait --json >s
         [ "$(json s "d[\"reused\"]")" = 2 ]
         echo "value = 43" >"$packages/brought/__init__.py"
-        timeout 100 ludwig submit sweep.yaml --wait --json >s
+        ludwig_wait submit sweep.yaml --wait --json >s
         [ "$(json s "d[\"reused\"]")" = 2 ]
         echo "value = 42" >"$packages/brought/__init__.py"
     '
@@ -95,7 +95,7 @@ base_missing() {
     printf '%s\n' 'project: base' 'command: sh job.sh {x}' 'source: job.sh' 'params: {x: [1, 2]}' \
         'resources: {cpus: 2}' "environment: {stage: $TEST_TMP/other}" >base.yaml
     write_job "[ \$1 = 2 ] || mv $TEST_TMP/base $TEST_TMP/based"
-    not timeout 100 ludwig submit base.yaml --wait >number 2>/dev/null
+    not ludwig_wait submit base.yaml --wait >number 2>/dev/null
     ludwig why "$(cat number).2" |
         grep -q "the environment $TEST_TMP/other needs $TEST_TMP/base/python3, which .* does not have"
     [ "$(job "$(cat number).2" 'j["cause"]')" = environment ]

@@ -84,7 +84,7 @@ db.commit()
 END
 
 ran() {
-    not timeout 100 ludwig submit sweep.yaml --wait
+    not ludwig_wait submit sweep.yaml --wait
     [ "$(sweep_state 1)" = failed ]
     ludwig down
     python3 "$TEST_TMP/taint.py" "$XDG_STATE_HOME/ludwig/server/ludwig.db"

@@ -32,7 +32,7 @@ same() { # DIR PART...
 }
 
 fetched() {
-    not timeout 100 ludwig submit sweep.yaml --wait
+    not ludwig_wait submit sweep.yaml --wait
     ludwig fetch 1 >out
     grep -q '^2 jobs in demo-1: ' out
     same demo-1 runs
@@ -67,7 +67,7 @@ more() {
 it '--logs and --failed bring those too' more
 
 reused() {
-    timeout 100 ludwig submit sweep.yaml --set x=1 --reps 3 --wait >id
+    ludwig_wait submit sweep.yaml --set x=1 --reps 3 --wait >id
     id=$(cat id)
     [ "$(ludwig status "$id" --json | json - 'd["reused"]')" = 2 ]
     ludwig fetch "$id" reused --logs >out
@@ -143,7 +143,7 @@ head -c 300000 /dev/zero >zeros
 printf 'a%.0s' $(seq 5000) >dense && head -c 20000 /dev/zero >>dense && echo b >>dense
 END
     printf '%s\n' 'project: holes' 'command: sh hole.sh' 'source: hole.sh' >holes.yaml
-    timeout 200 ludwig submit holes.yaml --wait
+    ludwig_wait submit holes.yaml --wait
     ludwig fetch last holes
     cmp "$SHARE"/holes/runs/*/*/dense holes/runs/*/*/dense
     cmp "$SHARE"/holes/runs/*/*/zeros holes/runs/*/*/zeros
@@ -163,7 +163,7 @@ ln -s ../a/b near && ln -s b a/next && ln -s . a/here && ln -s ../../../.. up &&
 ln -s /etc absolute && ln -s a/here/../../../../.. hidden && ln -s nowhere dangling
 END
     printf '%s\n' 'project: links' 'command: sh links.sh' 'source: links.sh' >links.yaml
-    timeout 100 ludwig submit links.yaml --wait
+    ludwig_wait submit links.yaml --wait
     ludwig fetch last links >out
     [ "$(find links -type l | wc -l)" = 8 ]
     ludwig fetch last safe --safe-links >out

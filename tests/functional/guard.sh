@@ -25,7 +25,7 @@ first() { # N PROJECT
 # Waits for the end; the exit code goes to the file status.
 ends() { # PROJECT
     local status=0
-    timeout 300 ludwig submit "$1.yaml" --wait >id 2>err || status=$?
+    ludwig_wait submit "$1.yaml" --wait >id 2>err || status=$?
     echo $status >status
 }
 # The same of a sweep of which jobs are held.
@@ -80,7 +80,7 @@ resumed() {
     # As it was said; two more fail, and the third one holds the rest again.
     eval "$(grep -o "ludwig resume $id --where '[^']*'" err | head -n 1) --yes 2>resume"
     grep -qx "$((10 - failed)) jobs resumed" resume
-    not timeout 100 ludwig watch "$id" >out 2>&1
+    not ludwig_wait watch "$id" >out 2>&1
     [ "$(jobs_in failed "$id")" -ge 6 ]
     # The whole of it, without a guard in the way of the last ones.
     ludwig cancel "$id" 2>cancelled

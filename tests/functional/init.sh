@@ -33,7 +33,7 @@ END
     sed -i 's/CHANGE-ME/words.txt/' sweep.yaml
     ludwig submit sweep.yaml --dry-run >out
     grep -qx "command   python3 train.py words.txt --lr 0.1 --batch-size 32 --optimizer adam --name 'it'\\\\''s #1, yes' --seed \$LUDWIG_SEED" out
-    timeout 100 ludwig submit sweep.yaml --wait --json >s
+    ludwig_wait submit sweep.yaml --wait --json >s
     json s 'd["jobs"] == 2'
     cat "$SHARE"/argparse/runs/param_001/*/seen | grep -q "data='words.txt', lr=0.1, batch_size=32, optimizer='adam', name=\"it's #1, yes\", verbose=False, layers=\[64\], resume=None, seed=[0-9]"
     # What is there stays.

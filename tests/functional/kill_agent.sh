@@ -36,7 +36,7 @@ adopted() {
     wait_until 10 '[ "$(recorded "^end ")" = 2 ]'
     wait_until 10 gone $(sed -n 's/^end .* //p' "$TEST_TMP/records")
     [ -z "$(agents)" ]
-    timeout 100 ludwig up
+    ludwig_wait up
     wait_until 10 '[ "$(jobs_in done '"$id"')" = 2 ]'
     for gate in 3 4 5 6; do open $gate; done
     wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
@@ -55,7 +55,7 @@ killed_often() {
     for kills in {1..8}; do
         wait_until 20 '[ "$(recorded "^end ")" -ge '$((kills * 25))' ]'
         kill_hard $(agents)
-        timeout 100 ludwig up
+        ludwig_wait up
     done
     wait_until 30 '[ "$(sweep_state '"$id"')" = done ]'
     once_each storm "$id" 300
@@ -70,7 +70,7 @@ both_killed() {
     wait_until 10 '[ "$(recorded "^start ")" = 4 ]'
     kill_hard ludwigd
     kill_hard $(agents)
-    timeout 100 ludwig up
+    ludwig_wait up
     wait_until 10 '[ "$(jobs_in running '"$id"')" = 4 ]'
     open both
     wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
@@ -95,7 +95,7 @@ unheard() {
     wait_until 10 '[ "$(recorded "^start ")" = 9 ]'
     kill_hard ludwigd
     kill_hard $(agents)
-    timeout 100 ludwig up
+    ludwig_wait up
     wait_until 10 '[ "$(jobs_in running '"$id"')" = 4 ]'
     for gate in {6..12}; do open unheard$gate; done
     wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
@@ -112,7 +112,7 @@ cancelled_meanwhile() {
     wait_until 10 '[ "$(recorded "^start ")" = 2 ]'
     kill_hard $(agents)
     ludwig cancel "$id"
-    timeout 100 ludwig up
+    ludwig_wait up
     wait_until 20 gone $(sed 's/.* //' "$TEST_TMP/records")
     wait_until 10 ended "$id"
     [ "$(sweep_state "$id")" = cancelled ]

@@ -64,7 +64,7 @@ agent_and_runner() {
     kill_hard $(agents)
     kill_hard "$runner"
     wait_until 10 gone "$job"
-    timeout 100 ludwig up
+    ludwig_wait up
     wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
     job "$id.1" 'j["attempt"] == 2'
     nothing_left
@@ -109,7 +109,7 @@ hidden_daemon() {
     kill_hard $(agents)
     kill_hard "$runner"
     not gone "$hidden"
-    timeout 100 ludwig up
+    ludwig_wait up
     wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
     gone "$hidden"
     job "$id.1" 'j["attempt"] == 2'

@@ -32,7 +32,7 @@ running_and_queued() {
     wait_until 10 '[ "$(recorded "^start ")" = 3 ]'
     kill_hard ludwigd
     kill -0 $(sed 's/.* //' "$TEST_TMP/records")
-    timeout 100 ludwig up
+    ludwig_wait up
     wait_until 10 '[ "$(jobs_in running '"$id"')" = 3 ]'
     [ "$(recorded '^start ')" = 3 ]
     open middle
@@ -54,7 +54,7 @@ ended_meanwhile() {
     # Outcomes wait on scratch until somebody has taken note of them; results do not.
     wait_until 10 '[ "$(recorded "^end ")" -ge 3 ]'
     wait_until 10 '[ "$(published meanwhile | wc -l)" -ge 3 ]'
-    timeout 100 ludwig up
+    ludwig_wait up
     wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
     once_each meanwhile "$id" 5
     on_first_attempt "$id"
@@ -71,7 +71,7 @@ again_and_again() {
     for kills in {1..8}; do
         wait_until 20 '[ "$(recorded "^end ")" -ge '$((kills * 25))' ]'
         kill_hard ludwigd
-        timeout 100 ludwig up
+        ludwig_wait up
     done
     wait_until 30 '[ "$(sweep_state '"$id"')" = done ]'
     once_each storm "$id" 300
@@ -85,7 +85,7 @@ at_once() {
     id=$(submit quick.yaml)
     for _ in 1 2 3 4 5; do
         kill_hard ludwigd
-        timeout 100 ludwig up
+        ludwig_wait up
     done
     wait_until 30 '[ "$(sweep_state '"$id"')" = done ]'
     once_each quick "$id" 40
@@ -101,7 +101,7 @@ waiting_client() {
     waiter=$!
     wait_until 10 '[ "$(recorded "^start ")" = 1 ]'
     kill_hard ludwigd
-    timeout 100 ludwig up
+    ludwig_wait up
     open client
     status=0
     wait $waiter || status=$?
@@ -122,7 +122,7 @@ during_submit() {
         sleep $delay
         kill_hard ludwigd
         status=0
-        timeout 100 ludwig up
+        ludwig_wait up
         wait_until 40 gone $client
         wait $client || status=$?
         ludwig status --json >after
@@ -149,7 +149,7 @@ killed_again() {
     agent=$(agents)
     for _ in {1..9}; do
         kill_hard ludwigd
-        timeout 100 ludwig up
+        ludwig_wait up
     done
     # A second one that `up` started leaves when it finds the first.
     wait_until 10 '[ "$(agents)" = '"$agent"' ]'

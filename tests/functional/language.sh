@@ -46,7 +46,7 @@ gives() { # PYTHON-EXPRESSION ARGUMENT...
     local wanted=$1 sweep
     shift
     { printf 'project: %s\ncommand: python3 job.py\nsource: job.py\n' "p$((RANDOM))" && cat; } >sweep.yaml
-    sweep=$(timeout 100 ludwig submit sweep.yaml --wait "$@")
+    sweep=$(ludwig_wait submit sweep.yaml --wait "$@")
     ludwig jobs "$sweep" --json >jobs
     python3 check.py "$sweep" jobs "$SHARE" <<<"$wanted"
     ludwig submit sweep.yaml --dry-run --json "$@" >dry
@@ -63,7 +63,7 @@ params:
       1e300, 5e-324, 123456789.125, no, on, Off, 2024-01-01, 12:30:00, 1_000, "1", 'null', "", "a b", "it's",
       "$HOME", "line\nline", "\e[2J", "ünïcode ☃", [1, [2.5, {x: null, "y z": [true]}]], {k: {}, l: []}, .inf]
 END
-    sweep=$(timeout 100 ludwig submit typed.yaml --wait)
+    sweep=$(ludwig_wait submit typed.yaml --wait)
     ludwig jobs "$sweep" --json >jobs
     cat >wanted <<'END'
 [{"v": v} for v in [None, True, False, 0, -1, 2**63 - 1, -2**63, 16, 15, 0.001, 0.1, 1.5, 1e300, 5e-324, 123456789.125,
@@ -104,7 +104,7 @@ params:
   größe: 1
   2d: 2
 END
-    sweep=$(timeout 100 ludwig submit quoted.yaml --wait)
+    sweep=$(ludwig_wait submit quoted.yaml --wait)
     ludwig jobs "$sweep" --json >jobs
     python3 - jobs "$SHARE" <<'END'
 import json, os, sys
@@ -189,7 +189,7 @@ params:
   m: {uniform: [0, 1]}
 when: {m: {s: x}}
 END
-    sweep=$(timeout 100 ludwig submit sampled.yaml --wait)
+    sweep=$(ludwig_wait submit sampled.yaml --wait)
     ludwig jobs "$sweep" --json >jobs
     python3 check.py "$sweep" jobs "$SHARE" <<<'[j["params"] for j in jobs]'
     cat >bounds.py <<'END'
@@ -241,7 +241,7 @@ setup: [SET_UP=$A-up, export SET_UP]
 priority: 3
 name: my sweep
 END
-    sweep=$(timeout 100 ludwig submit env.yaml --wait)
+    sweep=$(ludwig_wait submit env.yaml --wait)
     seen "$sweep.1" 'd["env"]["A"] == "1.10" and d["env"]["B"] == "x y $HOME" and d["env"]["OMP_NUM_THREADS"] == "2"'
     seen "$sweep.1" 'd["argv"] == ["1.10-up", "1"] and d["env"]["SET_UP"] == "1.10-up"'
     for n in 1 2 3 4; do seen "$sweep.$n" 'd["env"]["LUDWIG_REP"]'; done >reps
@@ -271,7 +271,7 @@ source: []
 params: {a: [3, 1, 2]}
 results: {metric: loss, goal: min}
 END
-    sweep=$(timeout 100 ludwig submit goal.yaml --wait)
+    sweep=$(ludwig_wait submit goal.yaml --wait)
     ludwig results "$sweep" --json >r
     json r '[r["params"]["a"] for r in d["results"]] == [1, 2, 3]'
 }

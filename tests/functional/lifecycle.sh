@@ -17,7 +17,7 @@ fails() {
     write_job 'echo kept >"$LUDWIG_SAVE_PATH/part.txt"; case $1 in code) exit 7;; signal) kill -SEGV $$;; esac'
     sweep fails 'sh job.sh {how}' 'params: {how: [code, signal, well]}'
     status=0
-    timeout 100 ludwig submit fails.yaml --wait >id 2>err || status=$?
+    ludwig_wait submit fails.yaml --wait >id 2>err || status=$?
     [ $status = 1 ]
     ludwig jobs 1 --json >"$TEST_TMP/jobs"
     json "$TEST_TMP/jobs" '[j["state"] for j in d["jobs"]] == ["failed", "failed", "done"]'
@@ -42,7 +42,7 @@ it 'what a failed job saved lies under failed/, and nothing of it under runs/' f
 missing_command() {
     printf 'project: missing\ncommand: ./nothere --x\nsource: []\n' >missing.yaml
     status=0
-    timeout 100 ludwig submit missing.yaml --wait >id || status=$?
+    ludwig_wait submit missing.yaml --wait >id || status=$?
     [ $status = 1 ]
     job "$(cat id).1" 'j["exit_code"] == 127'
     ludwig logs "$(cat id).1" | grep -q nothere
@@ -72,7 +72,7 @@ time_limit() {
         'sleep 600'
     sweep slow 'sh job.sh' 'resources: {time: 15s}'
     status=0
-    timeout 100 ludwig submit slow.yaml --wait >id || status=$?
+    ludwig_wait submit slow.yaml --wait >id || status=$?
     [ $status = 1 ]
     [ "$(wc -l <"$TEST_TMP/daemons")" = 2 ]
     gone $(cat "$TEST_TMP/daemons")
@@ -86,7 +86,7 @@ leaves_children() {
     : >"$TEST_TMP/daemons"
     write_job "python3 $TEST_TMP/daemonize.py $TEST_TMP/daemons"
     sweep leaver 'sh job.sh' 'resources: {time: 20s}'
-    timeout 100 ludwig submit leaver.yaml --wait >id || true
+    ludwig_wait submit leaver.yaml --wait >id || true
     [ -s "$TEST_TMP/daemons" ]
     gone $(cat "$TEST_TMP/daemons")
 }
@@ -146,7 +146,7 @@ retry_failed() {
     write_job "test -e $TEST_TMP/now"
     sed -i 's/^say end/status=$?; say end; exit $status/' job.sh
     sweep again 'sh job.sh'
-    timeout 100 ludwig submit again.yaml --wait >id && return 1
+    ludwig_wait submit again.yaml --wait >id && return 1
     id=$(cat id)
     ludwig retry "$id.1"
     wait_until 10 '[ "$(job '"$id"'.1 "str(j[\"attempt\"]) + j[\"state\"]")" = 2failed ]'
@@ -168,7 +168,7 @@ done_stays() {
     ludwig retry "$id" || true
     ludwig cancel "$id" || true
     # One that comes later has run.
-    timeout 100 ludwig submit again.yaml --reuse none --wait
+    ludwig_wait submit again.yaml --reuse none --wait
     [ "$(sweep_state "$id")" = done ]
     [ "$(recorded "^start $id\.")" = "$before" ]
     [ "$(published one | wc -l)" = 6 ]
@@ -256,7 +256,7 @@ down_and_up() {
     ludwig down
     wait_until 10 '[ -z "$(pids_of ludwigd)" ] && [ -z "$(agents)" ]'
     kill -0 $(sed 's/.* //' "$TEST_TMP/records")
-    timeout 100 ludwig up
+    ludwig_wait up
     wait_until 10 '[ "$(jobs_in running '"$id"')" = 4 ]'
     [ "$(sed 's/ [0-9]*$//' "$TEST_TMP/records" | sort)" = "$tokens" ]
     open down
@@ -293,7 +293,7 @@ terminated() {
     status=0
     ludwig status 2>err || status=$?
     [ $status = 3 ]
-    timeout 100 ludwig up
+    ludwig_wait up
     ludwig status >/dev/null
 }
 it 'SIGTERM stops ludwigd cleanly, and it starts again' terminated
@@ -305,7 +305,7 @@ leaves() {
 hung() {
     kill -TERM "$(pids_of ludwigd)"
     wait_until 10 '[ -z "$(pids_of ludwigd)" ]'
-    LUDWIG_INBOX_HANGS=1 LUDWIG_BIN=$LUDWIG_HOOKS_BIN PATH=$LUDWIG_HOOKS_BIN:$PATH timeout 100 ludwig up
+    LUDWIG_INBOX_HANGS=1 LUDWIG_BIN=$LUDWIG_HOOKS_BIN PATH=$LUDWIG_HOOKS_BIN:$PATH ludwig_wait up
     server=$(pids_of ludwigd)
     wait_until 10 'grep -l poll_schedule "/proc/'"$server"'/task/"*/wchan | grep -qv "/'"$server"'/wchan"'
     told=$(leaves)
@@ -315,7 +315,7 @@ hung() {
     kill -0 "$server"
     kill -TERM "$server"
     wait_until 5 gone "$server"
-    timeout 100 ludwig up
+    ludwig_wait up
 }
 if [ -x "$LUDWIG_HOOKS_BIN/ludwigd" ]; then
     it 'a second SIGTERM ends a ludwigd whose share hangs' hung

@@ -12,11 +12,11 @@ numbers() { # ARGUMENT...: of the sweeps that status lists
 
 made() {
     sweep p 'ludwig report m={a}' 1 2
-    timeout 100 ludwig submit sweep.yaml --wait --name first
+    ludwig_wait submit sweep.yaml --wait --name first
     sweep p 'ludwig report m={a}' 2 3
-    timeout 100 ludwig submit sweep.yaml --wait
+    ludwig_wait submit sweep.yaml --wait
     sweep q '"true"' 1
-    timeout 100 ludwig submit sweep.yaml --wait --name other
+    ludwig_wait submit sweep.yaml --wait --name other
 }
 it 'three sweeps are over' made
 

@@ -266,7 +266,7 @@ watches_many() {
     wait_until 5 grep -q "sweep $second running" out
     # The server may be restarted meanwhile.
     kill_hard ludwigd
-    timeout 100 ludwig up
+    ludwig_wait up
     open many
     wait $watcher
     [ "$(sort out | uniq -d)" = '' ]

@@ -10,7 +10,7 @@ attempts() {
     # shellcheck disable=SC2016 # the job expands
     printf '%s\n' 'for i in 1 2 3; do echo "attempt $LUDWIG_RESTART line $i"; done' \
         'if [ $LUDWIG_RESTART = 0 ]; then exit 1; fi' >job.sh
-    not timeout 100 ludwig submit sweep.yaml --wait
+    not ludwig_wait submit sweep.yaml --wait
     ludwig retry 1.1
     wait_until 20 '[ "$(sweep_state 1)" = done ]'
     ludwig logs 1.1 >newest
@@ -88,7 +88,7 @@ END
 bytes() {
     printf '%s\n' 'project: bytes' 'command: cat bytes' 'source: bytes' >bytes.yaml
     printf '\033[31mred\033[0m\ttab\rback\ngr\303\274n \302\2331m \377\nend \342\210' >bytes
-    timeout 100 ludwig submit bytes.yaml --wait >id
+    ludwig_wait submit bytes.yaml --wait >id
     ludwig logs "$(cat id).1" | cmp bytes -
     ludwig logs "$(cat id).1" --raw | cmp bytes -
     on_terminal ludwig logs "$(cat id).1" >shown
@@ -105,22 +105,22 @@ no_file() {
     log=$SHARE/$(job "$id.1" 'j["log_path"]')
     rm "$log"
     mkfifo "$log"
-    not timeout 100 ludwig logs "$id.1" 2>err
+    not ludwig_wait logs "$id.1" 2>err
     grep -q 'is no regular file' err
-    timeout 100 ludwig why "$id.1" >out
+    ludwig_wait why "$id.1" >out
 }
 it 'a fifo where a log should be holds nobody up' no_file
 
 too_long() {
     write_job 'i=0' 'while [ $i -lt 30 ]; do head -c 20000 /dev/zero | tr "\\0" x; i=$((i + 1)); sleep 0.1; done' 'echo done >"$LUDWIG_SAVE_PATH/x"'
     printf '%s\n' 'project: long' 'command: sh job.sh' 'source: job.sh' 'log: {max: 100KiB}' >long.yaml
-    id=$(timeout 100 ludwig submit long.yaml --wait)
+    id=$(ludwig_wait submit long.yaml --wait)
     log=$SHARE/$(job "$id.1" 'j["log_path"]')
     grep -q 'ludwig: this log has reached its limit of 100.* (log: max); what the job prints from here on is left out' "$log"
     [ "$(stat -c %s "$log")" -lt 450000 ]
     [ "$(stat -c %s "$log")" -gt 100000 ]
     printf '%s\n' 'project: long' 'command: sh job.sh' 'source: job.sh' 'log: {max: 10}' >other.yaml
-    timeout 100 ludwig submit other.yaml --json | json - 'd["reused"] == 1'
+    ludwig_wait submit other.yaml --json | json - 'd["reused"] == 1'
 }
 it 'a log is limited by log: max, says so, and is no part of what makes a job the same' too_long
 

@@ -22,7 +22,7 @@ sweep() { # PROJECT COMMAND LINE...
 }
 fails() { # FILE; prints the sweep's number
     local status=0
-    timeout 100 ludwig submit "$1" --wait || status=$?
+    ludwig_wait submit "$1" --wait || status=$?
     [ $status = 1 ]
 }
 
@@ -65,7 +65,7 @@ it 'a job that takes more than it asked for is ended' too_large
 
 gives_way() {
     sweep way 'test "$(cat /proc/self/oom_score_adj)" -ge 500'
-    timeout 100 ludwig submit way.yaml --wait
+    ludwig_wait submit way.yaml --wait
 }
 it 'a job is what the kernel ends first when the machine runs out of memory' gives_way
 

@@ -74,7 +74,7 @@ jobs_end() {
     token=$(published running | sed -n 's/^5\.2 \([0-9a-f]*\) .*/\1/p')
     [ -n "$token" ]
     touch "$SHARE"/running/gate{1,3,4,5}
-    timeout 100 ludwig up --local
+    ludwig_wait up --local
     wait_until 60 ended 5
     [ "$(sweep_state 5)" = done ]
     published running >now

@@ -33,7 +33,7 @@ results: {metric: loss, goal: min}
 END
 
 written() {
-    not timeout 300 ludwig submit sweep.yaml --wait >id
+    not ludwig_wait submit sweep.yaml --wait >id
     ludwig results 1 --optuna study.log 2>said
     grep -q '^study.log: 24 trials by loss; ' said
     ludwig results 1 --optuna - --where 'opt = adam' >part.log

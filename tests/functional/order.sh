@@ -12,7 +12,7 @@ ran() { tr '\n' ' ' <"$TEST_TMP/ran"; }
 
 canary() {
     sweep 'params: {a: [1, 2, 3, 4], b: [x, y, z]}' 'reps: 2'
-    timeout 100 ludwig submit order.yaml --wait >id
+    ludwig_wait submit order.yaml --wait >id
     # Each value once, in four jobs; then the others, in the order of the file.
     [ "$(ran)" = '1x 2y 3z 4x 1x 1y 1y 1z 1z 2x 2x 2y 2z 2z 3x 3x 3y 3y 3z 4x 4y 4y 4z 4z ' ] || { ran && return 1; }
     # Their numbers are those of the file.
@@ -22,7 +22,7 @@ it 'a job with each value runs first, whose number is that of the file' canary
 
 in_file_order() {
     sweep 'params: {a: [1, 2, 3, 4], b: [x, y, z]}' 'order: file'
-    timeout 100 ludwig submit order.yaml --wait --reuse none >id
+    ludwig_wait submit order.yaml --wait --reuse none >id
     [ "$(ran)" = '1x 1y 1z 2x 2y 2z 3x 3y 3z 4x 4y 4z ' ] || { ran && return 1; }
     sed -i 's/^order: file/order: random/' order.yaml
     not ludwig submit order.yaml 2>err
@@ -48,7 +48,7 @@ it 'what was paused keeps its place' paused
 list() {
     printf '%s\n' '{"a": 1, "b": "x"}' '{"a": 1, "b": "y"}' '{"a": 2, "b": "y"}' '{"a": 2, "b": "x"}' >list.jsonl
     sweep
-    timeout 100 ludwig submit order.yaml --param2vals list.jsonl --wait --reuse none >id
+    ludwig_wait submit order.yaml --param2vals list.jsonl --wait --reuse none >id
     [ "$(ran)" = '1x 2y 1y 2x ' ] || { ran && return 1; }
 }
 it 'also of a list of configurations' list

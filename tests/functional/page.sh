@@ -50,12 +50,12 @@ reps: 2
 END
 
 ran() {
-    not timeout 300 ludwig submit sweep.yaml --wait >id
+    not ludwig_wait submit sweep.yaml --wait >id
     [ "$(cat id)" = 1 ]
     ludwig results 1 --html page.html 2>said
     grep -q '^page.html: 24 configurations, 48 jobs, ' said
     ludwig results 1 --html - --where 'lr < 0.05' --top 3 >three.html
-    not timeout 300 ludwig submit hostile.yaml --wait >id
+    not ludwig_wait submit hostile.yaml --wait >id
     ludwig label 2 --note '</script><script>document.title=7</script>'
     ludwig results 2 --html hostile.html
 }

@@ -93,7 +93,7 @@ looked_at() {
 it 'a dry run shows them' looked_at
 
 ran() {
-    timeout 100 ludwig submit sweep.yaml --param2vals list.jsonl --reps 2 --wait --json >submitted
+    ludwig_wait submit sweep.yaml --param2vals list.jsonl --reps 2 --wait --json >submitted
     json submitted 'd["configs"] == 3 and d["jobs"] == 6 and d["queued"] == 6'
     seen 1 >all
     awk 'NR % 2' all >odd
@@ -117,7 +117,7 @@ it 'the list is kept with the sweep' kept
 reused() {
     # The same configurations, numbers and order written differently, one more, from a pipe.
     printf '%s\n' '{"opt": null, "hidden": 64, "lr": 1.0}' '{"lr": 7}' |
-        timeout 100 ludwig submit sweep.yaml --param2vals - --wait --json >submitted
+        ludwig_wait submit sweep.yaml --param2vals - --wait --json >submitted
     json submitted 'd["configs"] == 2 and d["reused"] == 1 and d["queued"] == 1'
     cat >plain.yaml <<'END'
 project: p
@@ -156,11 +156,11 @@ left_out() {
 it 'the list is no part of the source' left_out
 
 one_only() {
-    timeout 100 ludwig submit sweep.yaml --param2vals list.jsonl --first-only --reps 2 --reuse none --wait --json >submitted
+    ludwig_wait submit sweep.yaml --param2vals list.jsonl --first-only --reps 2 --reuse none --wait --json >submitted
     json submitted 'd["configs"] == 1 and d["jobs"] == 2'
     [ "$(seen 3 | sort -u)" = "$(head -n 1 all)" ]
     sed 's/^debug.*/debug: {hidden: 3}/' sweep.yaml >small.yaml
-    timeout 100 ludwig submit small.yaml --param2vals list.jsonl --minimal --wait --json >submitted
+    ludwig_wait submit small.yaml --param2vals list.jsonl --minimal --wait --json >submitted
     json submitted 'd["configs"] == 1 and d["jobs"] == 1'
     seen 4 | json - 'd["hidden"] == 3 and d["lr"] == 0.1'
 }
@@ -173,7 +173,7 @@ deep() {
     printf 'project: deep\ncommand: "true"\nsource: []\n' >deep.yaml
     nested 25 | not ludwig submit deep.yaml --param2vals - 2>err
     grep -q '^ludwig: <stdin>:1:1: a configuration may be nested 24 deep at most$' err
-    nested 24 | timeout 100 ludwig submit deep.yaml --param2vals - --wait
+    nested 24 | ludwig_wait submit deep.yaml --param2vals - --wait
     nested 24 >wanted
     ludwig jobs last --json | json - 'd["jobs"][0]["params"]' | cmp - wanted
     ludwig results last --json | json - 'd["results"][0]["params"]' | cmp - wanted
@@ -198,7 +198,7 @@ for job in json.load(open(os.path.splitext(path)[0] + ".json")):
     with open(os.environ["LUDWIG_METRICS"], "a") as f:
         f.write(json.dumps({"job": job["job"], "done": True}) + "\n")
 END
-    seq 1 10 | sed 's/.*/{"i": &}/' | timeout 100 ludwig submit batch.yaml --param2vals - --wait
+    seq 1 10 | sed 's/.*/{"i": &}/' | ludwig_wait submit batch.yaml --param2vals - --wait
     [ "$(seen 6 | tr '\n' ' ')" = "$(seq 1 10 | sed 's/.*/{"i": &}/' | tr '\n' ' ')" ]
 }
 it 'batches work through them' batched

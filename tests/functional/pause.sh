@@ -111,7 +111,7 @@ stays_paused() {
     ludwig pause "$id.6" --quiet
     ludwig pause all --quiet
     kill_hard ludwigd
-    timeout 100 ludwig up
+    ludwig_wait up
     [ "$(sweep_state "$id")" = paused ]
     open four
     wait_until 20 '[ "$(jobs_in done '"$id"')" = 2 ]'

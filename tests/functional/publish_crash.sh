@@ -25,8 +25,8 @@ survives() { # POINT PROJECT
     export LUDWIG_CRASH_AT=$1 LUDWIG_CRASH_ONCE=$TEST_TMP/crashed.$2
     : >"$TEST_TMP/records"
     printf '%s\n' "project: $2" 'command: sh job.sh {a}' 'source: job.sh' 'params: {a: [1, 2, 3]}' >sweep.yaml
-    timeout 100 ludwig up
-    id=$(timeout 100 ludwig submit sweep.yaml --wait)
+    ludwig_wait up
+    id=$(ludwig_wait submit sweep.yaml --wait)
     [ "$(sweep_state "$id")" = done ]
     published "$2" >published
     [ "$(wc -l <published)" = 3 ]
@@ -86,8 +86,8 @@ goes_on() { # POINT PROJECT
     write_job 'cd "$LUDWIG_CHECKPOINT"' 'step=$(($(cat deep/step 2>/dev/null || echo 0) + 1))' 'mkdir -p deep' \
         'echo $step >deep/step' 'head -c 100000 /dev/urandom >big' 'say step $step' '[ $step = 3 ] || exit 3'
     printf '%s\n' "project: $2" 'command: sh job.sh' 'source: job.sh' 'retry: {max: 2, on: [3]}' >sweep.yaml
-    timeout 100 ludwig up
-    id=$(timeout 100 ludwig submit sweep.yaml --wait)
+    ludwig_wait up
+    id=$(ludwig_wait submit sweep.yaml --wait)
     [ "$(sweep_state "$id")" = done ]
     [ "$(sed -n 's/^step \([0-9]*\) .*/\1/p' "$TEST_TMP/records" | tr '\n' ' ')" = '1 2 3 ' ]
     [ "$(published "$2" | wc -l)" = 1 ]
@@ -107,8 +107,8 @@ wraps() { # POINT PROJECT
     export LUDWIG_CRASH_AT=$1 LUDWIG_CRASH_ONCE=$TEST_TMP/crashed.$2
     write_job 'rmdir "$LUDWIG_SAVE_PATH"' 'echo the model >"$LUDWIG_SAVE_PATH"'
     printf '%s\n' "project: $2" 'command: sh job.sh' 'source: job.sh' >sweep.yaml
-    timeout 100 ludwig up
-    id=$(timeout 100 ludwig submit sweep.yaml --wait)
+    ludwig_wait up
+    id=$(ludwig_wait submit sweep.yaml --wait)
     [ "$(sweep_state "$id")" = done ]
     [ "$(cat "$SHARE/$2"/runs/*/*/save)" = 'the model' ]
     nothing_left

@@ -291,7 +291,7 @@ daemons() {
 it 'the daemons name the mistake in their configuration' daemons
 
 missing_things() {
-    timeout 100 ludwig up
+    ludwig_wait up
     refused 1 ludwig status 99
     grep -q 99 err
     refused 1 ludwig jobs 99

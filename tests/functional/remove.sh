@@ -19,11 +19,11 @@ exists() { # FILE...: any of them
 result_gone() {
     run p 1 2 3
     rm -rf "$SHARE"/p/runs/param_001 "$SHARE"/p/runs/param_003/*/
-    timeout 100 ludwig submit sweep.yaml --wait --json >s 2>said
+    ludwig_wait submit sweep.yaml --wait --json >s 2>said
     json s '[d["reused"], d["queued"]] == [1, 2]'
     grep -q '2 jobs that were done before run again: the results are not in p/runs any more' said
     [ "$(ls -d "$SHARE"/p/runs/*/*/ | wc -l)" = 3 ]
-    timeout 100 ludwig submit sweep.yaml --wait --json >s 2>said
+    ludwig_wait submit sweep.yaml --wait --json >s 2>said
     json s '[d["reused"], d["queued"]] == [3, 0]'
     not grep 'run again' said
     published p >/dev/null
@@ -40,7 +40,7 @@ whole_sweep() {
     grep -q "there is no sweep $id" e
     not exists "$SHARE"/q/runs/* "$SHARE"/q/failed/* "$SHARE/q/logs/$id" "$SHARE/q/sweeps/$id"
     ludwig usage --by sweep --json | json - "any(x['sweep'] == $id and x['attempts'] == 2 for x in d['sweeps'])"
-    timeout 100 ludwig submit sweep.yaml --wait --json >s || true
+    ludwig_wait submit sweep.yaml --wait --json >s || true
     json s '[d["reused"], d["queued"]] == [0, 2]'
     json s "d['sweep'] > $id"
     exists "$SHARE"/q/runs/param_001/*/value.csv
@@ -68,7 +68,7 @@ it 'a job goes, and a configuration does' one_job
 reused() {
     run s 1 2
     first=$id
-    timeout 100 ludwig submit sweep.yaml --wait --json >s
+    ludwig_wait submit sweep.yaml --wait --json >s
     second=$(json s 'd["sweep"]')
     ludwig rm "$first"
     ludwig status "$second" --json | json - 'd["reused"] == 0'
@@ -92,7 +92,7 @@ running() {
     not ludwig rm "$id" 2>e
     grep -q "job $id.2: it is running: .ludwig cancel $id.2. ends it" e
     exists "$SHARE"/u/runs/param_001/*/value.csv
-    timeout 100 ludwig submit sweep.yaml --json | json - 'd["reused"] == 1'
+    ludwig_wait submit sweep.yaml --json | json - 'd["reused"] == 1'
     ludwig rm "$id.1"
     not exists "$SHARE"/u/runs/param_001
     ludwig cancel all

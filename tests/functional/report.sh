@@ -127,7 +127,7 @@ whole() {
     configure 'resources: {cpus: 1, gpus: 0, memory: 1GiB}'
     printf '%s\n' 'for i in 1 2 3; do ludwig report accuracy=0.$i step=$i; done' 'ludwig report --done 2>/dev/null && exit 9 || true' >job.sh
     printf '%s\n' 'project: demo' 'command: sh job.sh' 'source: job.sh' >sweep.yaml
-    timeout 100 ludwig submit sweep.yaml --wait
+    ludwig_wait submit sweep.yaml --wait
     ludwig results 1 --json | json - 'd["results"][0]["metrics"]["accuracy"]["mean"] == 0.3'
 }
 it 'inside of a job what it reports becomes its result' whole

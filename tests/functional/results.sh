@@ -22,7 +22,7 @@ reps: 4
 END
 
 ran() {
-    not timeout 100 ludwig submit sweep.yaml --wait >id
+    not ludwig_wait submit sweep.yaml --wait >id
     [ "$(cat id)" = 1 ]
     [ "$(jobs_in failed 1)" = 1 ]
     ludwig results 1 --json >"$TEST_TMP/results"
@@ -90,7 +90,7 @@ jobs() {
     ludwig results 1 --where 'x = 5' >out
     grep -qE '^best: jobs (1\.[0-9]+, ){2}1\.[0-9]+ \(ludwig logs 1' out
     # Another sweep that only takes these over has no jobs of its own, and no logs.
-    timeout 100 ludwig submit sweep.yaml --set x=3 --wait >id
+    ludwig_wait submit sweep.yaml --set x=3 --wait >id
     ludwig results "$(cat id)" >out
     grep -q '^best: jobs 1.1, 1.2, 1.3, 1.4 ' out
     not grep -q '^logs ' out
@@ -220,7 +220,7 @@ it 'a job without the series is told once, and the others are printed' missing
 ranked() {
     sed 's/demo/ranked/' sweep.yaml >ranked.yaml
     echo 'results: {metric: loss, goal: max}' >>ranked.yaml
-    not timeout 100 ludwig submit ranked.yaml --wait >id
+    not ludwig_wait submit ranked.yaml --wait >id
     ludwig results last >out
     grep -q '^\* best by mean loss (highest)$' out
     [ "$(grep -oE 'param_00[123]' out | tr '\n' ' ')" = 'param_002 param_003 param_001 ' ]
@@ -233,7 +233,7 @@ it 'results: in the sweep file says by what results are ranked' ranked
 guessed() {
     printf 'project: guessed\ncommand: ludwig report val_mse={x}\nparams: {x: [3, 1, 2]}\n' >guessed.yaml
     echo 'results: {metric: val_mse}' >>guessed.yaml
-    timeout 100 ludwig submit guessed.yaml --wait >id
+    ludwig_wait submit guessed.yaml --wait >id
     ludwig results last >out
     grep -q '^\* best by mean val_mse (lowest)$' out
     grep -qE '^\* +param_002 +1 ' out
@@ -241,7 +241,7 @@ guessed() {
     not ludwig submit unknown.yaml --dry-run 2>err
     grep -q '^ludwig: unknown.yaml:4:19: results: the name thing .*; add goal: max or goal: min$' err
     sed -i '4s/.*/results: {metric: val_mse, goal: maximize}/' guessed.yaml
-    timeout 100 ludwig submit guessed.yaml --wait >id
+    ludwig_wait submit guessed.yaml --wait >id
     ludwig results last >out
     grep -q '^\* best by mean val_mse (highest)$' out
 }
@@ -275,7 +275,7 @@ narrow() {
 ludwig report a_long_name_of_a_measure=1.5 another_long_name=2.5 the_third_of_them=3.5 accuracy=4.5 number_five=5
 END
     printf 'project: wide\ncommand: sh wide.sh {x}\nsource: wide.sh\nparams: {x: [1, 2]}\nreps: 2\n' >wide.yaml
-    timeout 100 ludwig submit wide.yaml --wait >id
+    ludwig_wait submit wide.yaml --wait >id
     python3 - "$(cat id)" >out <<'END'
 import os, pty, struct, fcntl, sys, termios
 pid, fd = pty.fork()
@@ -302,7 +302,7 @@ it 'a table fits the terminal, with the measure that counts first' narrow
 
 unmeasured() {
     printf 'project: unmeasured\ncommand: "true"\nsource: []\nparams: {x: [3, 1, 2]}\n' >unmeasured.yaml
-    id=$(timeout 100 ludwig submit unmeasured.yaml --wait)
+    id=$(ludwig_wait submit unmeasured.yaml --wait)
     ludwig results "$id" --top 2 >out 2>err
     [ "$(grep -oE 'param_00[123]' out | tr '\n' ' ')" = 'param_001 param_002 ' ]
     grep -q '^note: no job has reported a measure' err
@@ -319,7 +319,7 @@ ludwig report accuracy=0.9 step=1
 [ "$1" != 3 ] || ludwig report loss=inf accuracy=-inf
 END
     printf 'project: nan\ncommand: sh nan.sh {x}\nsource: nan.sh\nparams: {x: [1, 2, 3]}\nreps: 2\n' >nan.yaml
-    id=$(timeout 100 ludwig submit nan.yaml --wait)
+    id=$(ludwig_wait submit nan.yaml --wait)
     run=$SHARE/$(job "$id.1" 'j["run_path"]')
     json "$run/job.json" 'd["metrics"] == {"accuracy": None} and d["metric_ranges"]["accuracy"]["max"] == 0.9'
     run=$SHARE/$(job "$id.5" 'j["run_path"]')

@@ -18,7 +18,7 @@ runs() { # JOBS REUSED QUEUED ARGUMENT...
     local wanted="[$1, $2, $3]" queued=$3 before
     shift 3
     before=$(recorded '^end ')
-    timeout 100 ludwig submit sweep.yaml --wait --json "$@" >s
+    ludwig_wait submit sweep.yaml --wait --json "$@" >s
     [ "$(json s '[d["jobs"], d["reused"], d["queued"]]')" = "$wanted" ] || { cat s && return 1; }
     [ $(($(recorded '^end ') - before)) = "$queued" ]
 }
@@ -99,9 +99,9 @@ it '--reuse params looks at the configuration alone' '
 it 'that jobs were done otherwise is noted' '
     sweep
     echo "# changed once more" >>job.sh
-    timeout 100 ludwig submit sweep.yaml --wait 2>err >out
+    ludwig_wait submit sweep.yaml --wait 2>err >out
     grep -q "^note: 2 of its jobs finished earlier with the same parameters but a .*; --reuse params accepts those$" err
-    timeout 100 ludwig submit sweep.yaml --wait 2>err >out
+    ludwig_wait submit sweep.yaml --wait 2>err >out
     not grep -q "^note:" err
     sed -i "\$d" job.sh
 '
@@ -115,10 +115,10 @@ it '--reuse none runs all' '
 failed_again() {
     printf 'project: f\ncommand: test -e %s/now\nsource: []\n' "$TEST_TMP" >sweep.yaml
     status=0
-    timeout 100 ludwig submit sweep.yaml --wait >id || status=$?
+    ludwig_wait submit sweep.yaml --wait >id || status=$?
     [ $status = 1 ]
     touch "$TEST_TMP/now"
-    timeout 100 ludwig submit sweep.yaml --wait --json >s
+    ludwig_wait submit sweep.yaml --wait --json >s
     json s 'd["reused"] == 0 and d["queued"] == 1'
 }
 it 'a job that failed is not reused' failed_again
@@ -131,10 +131,10 @@ names() { # SWEEP: "PARAM_NAME PARAMS" of its configurations
 
 numbers() {
     printf 'project: n\ncommand: echo {a} {b}\nsource: []\nparams: {a: [1, 2], b: [x, y]}\n' >sweep.yaml
-    first=$(timeout 100 ludwig submit sweep.yaml --wait)
+    first=$(ludwig_wait submit sweep.yaml --wait)
     # Other order of keys and values, one more value, and numbers that are equal.
     printf 'project: n\ncommand: echo {a} {b}\nsource: []\nparams: {b: [y, x, z], a: [2.0, 1.0]}\n' >sweep.yaml
-    timeout 100 ludwig submit sweep.yaml --reuse params --wait --json >s
+    ludwig_wait submit sweep.yaml --reuse params --wait --json >s
     json s 'd["configs"] == 6 and d["reused"] == 4 and d["queued"] == 2'
     second=$(json s 'd["sweep"]')
     ludwig results "$first" --json >r1
@@ -155,7 +155,7 @@ it 'a configuration keeps its number, whatever the order of keys and however a n
 
 types_differ() {
     printf 'project: t\ncommand: echo {a}\nsource: []\nparams: {a: [1, "1", true, null, 1.5, -0.0, 0, [1], {b: 1}]}\n' >sweep.yaml
-    timeout 100 ludwig submit sweep.yaml --wait --json >s
+    ludwig_wait submit sweep.yaml --wait --json >s
     # -0.0 equals 0, as 1 equals 1.0; the text "1" equals neither.
     json s 'd["jobs"] == 8'
 }
@@ -163,7 +163,7 @@ it 'texts, numbers, truth values, lists and maps are different values' types_dif
 
 duplicates() {
     printf 'project: d\ncommand: echo {a}\nsource: []\nparams: {a: [3, 3.0, 4, 3]}\n' >sweep.yaml
-    timeout 100 ludwig submit sweep.yaml --reps 2 --wait --json >s
+    ludwig_wait submit sweep.yaml --reps 2 --wait --json >s
     json s 'd["jobs"] == 4 and d["queued"] == 4'
     [ "$(echo "$SHARE"/d/runs/*)" = "$SHARE/d/runs/param_001 $SHARE/d/runs/param_002" ]
     published d >/dev/null
@@ -198,11 +198,11 @@ told() {
     printf 'project: told\ncommand: sh train.sh {a}\nparams: {a: [1, 2]}\nreuse: {ignore: [README.md, notebooks/]}\n' >sweep.yaml
     mkdir lib notebooks wandb
     echo 'exit 0' | tee train.sh lib/a lib/b old >README.md
-    timeout 100 ludwig submit sweep.yaml --wait 2>../err >../id
+    ludwig_wait submit sweep.yaml --wait 2>../err >../id
     grep -q '^note: not sent to the jobs: wandb/ (written by runs)[.,]' ../err
     # What does not count runs nothing again.
     echo more | tee -a README.md >notebooks/a.ipynb
-    timeout 100 ludwig submit sweep.yaml --json 2>../err | json - 'd["reused"] == 2'
+    ludwig_wait submit sweep.yaml --json 2>../err | json - 'd["reused"] == 2'
     last=$(ludwig status last --json | json - 'd["sweep"]')
     echo '# more' >>train.sh
     rm old
@@ -210,11 +210,11 @@ told() {
     ludwig submit sweep.yaml --dry-run >../out
     what="train.sh changed since sweep $last; log.txt is new; old is gone"
     grep -qx "changed   $what" ../out
-    timeout 100 ludwig submit sweep.yaml 2>../err >../id
+    ludwig_wait submit sweep.yaml 2>../err >../id
     grep -qx "note: 2 of its jobs finished earlier with the same parameters but a different command, source or data ($what); --reuse params accepts those" ../err
     # The source is not what has changed.
     sed -i 's/{a}/{a} x/' sweep.yaml
-    timeout 100 ludwig submit sweep.yaml 2>../err >../id
+    ludwig_wait submit sweep.yaml 2>../err >../id
     grep -q 'different command, source or data; --reuse params' ../err
 }
 it 'what has changed in the source since is told, and what reuse: ignores does not count' told

@@ -13,7 +13,7 @@ full() {
     write_job 'head -c 1000000000 /dev/zero >big' 'say filled' 'gate end'
     printf '%s\n' 'project: filler' 'command: sh job.sh' 'source: job.sh' >filler.yaml
     printf '%s\n' 'project: other' 'command: echo {a}' 'source: []' 'params: {a: [1, 2]}' >other.yaml
-    timeout 100 ludwig up
+    ludwig_wait up
     filler=$(submit filler.yaml)
     wait_until 60 '[ "$(recorded "^filled ")" = 1 ]'
     # The disk may take a few bytes of what comes after.

@@ -91,7 +91,7 @@ again() {
     printf '%s\n' 'project: again' 'command: test -e "$LUDWIG_PROJECT_PATH/well" && sh prove.sh' \
         'source: prove.sh' 'env: {API_KEY: , PLAIN: word}' >again.yaml
     status=0
-    timeout 100 ludwig submit again.yaml --wait >id || status=$?
+    ludwig_wait submit again.yaml --wait >id || status=$?
     [ $status = 1 ]
     id=$(cat id)
     touch "$SHARE/again/well"
@@ -118,7 +118,7 @@ for job in json.load(open(os.environ["LUDWIG_CHUNK"].replace(".msgpack", ".json"
 END
     printf '%s\n' 'project: batch' 'command: python3 all.py' 'source: all.py' 'batch: 3' 'env: [API_KEY]' \
         'params: {x: [1, 2, 3]}' >batch.yaml
-    timeout 100 ludwig submit batch.yaml --wait >id
+    ludwig_wait submit batch.yaml --wait >id
     proven batch 3
     nowhere_else
 }
@@ -139,7 +139,7 @@ END
     chmod +x "$TEST_TMP/tools/apptainer"
     printf '%s\n' 'project: inside' 'command: sh prove.sh' 'source: prove.sh' 'container: /images/any.sif' \
         "env: {PATH: '$TEST_TMP/tools:/usr/bin:/bin', API_KEY: null}" >inside.yaml
-    timeout 100 ludwig submit inside.yaml --wait >id
+    ludwig_wait submit inside.yaml --wait >id
     proven inside 1
     nowhere_else
 }

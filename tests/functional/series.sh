@@ -8,7 +8,7 @@ reported() {
     write_job 'for step in 1 2 3; do' 'echo "{\"accuracy\": 0.$((5 - step)), \"step\": $step}" >>"$LUDWIG_METRICS"' 'done' \
         'ludwig report loss=2.5 step=4' '[ $1 = well ] || exit 3'
     printf '%s\n' 'project: p' 'command: sh job.sh {how}' 'source: job.sh' 'params: {how: [well, badly]}' >p.yaml
-    id=$(timeout 100 ludwig submit p.yaml --wait) || true
+    id=$(ludwig_wait submit p.yaml --wait) || true
     good=$SHARE/p/runs/$(job "$id.1" 'j["param_name"] + "/" + j["job_name"]')
     bad=$SHARE/p/failed/$(job "$id.2" 'j["param_name"] + "/" + j["job_name"] + ".a1"')
     for folder in "$good" "$bad"; do
@@ -29,7 +29,7 @@ it 'the series lies with the result, and job.json lists it' reported
 its_own() {
     write_job 'echo "{\"x\": 1}" >>"$LUDWIG_METRICS"' 'echo mine >"$LUDWIG_SAVE_PATH/metrics.jsonl"'
     printf '%s\n' 'project: own' 'command: sh job.sh' 'source: job.sh' >own.yaml
-    id=$(timeout 100 ludwig submit own.yaml --wait)
+    id=$(ludwig_wait submit own.yaml --wait)
     folder=$(published own | cut -d' ' -f4)
     [ "$(cat "$folder/metrics.jsonl")" = mine ]
     json "$folder/job.json" 'd["metrics"] == {"x": 1.0}'
@@ -39,7 +39,7 @@ it 'a file of that name that the job saved itself stays as it is' its_own
 nothing_reported() {
     write_job 'echo x >"$LUDWIG_SAVE_PATH/y"'
     printf '%s\n' 'project: none' 'command: sh job.sh' 'source: job.sh' >none.yaml
-    timeout 100 ludwig submit none.yaml --wait >id
+    ludwig_wait submit none.yaml --wait >id
     folder=$(published none | cut -d' ' -f4)
     [ "$(ls "$folder")" = "$(printf 'job.json\ny')" ]
     json "$folder/job.json" 'd["metrics"] == {} and d["metric_ranges"] == {}'

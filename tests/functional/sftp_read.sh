@@ -39,7 +39,7 @@ echo 'the last line'
 [ "$1" != 2 ] || exit 1
 END_OF_JOB
 printf '%s\n' 'project: demo' 'command: sh job.sh {x}' 'source: job.sh' 'params: {x: [1, 2]}' 'reps: 3' >sweep.yaml
-not timeout 200 ludwig submit sweep.yaml --wait 2>/dev/null >id
+not ludwig_wait submit sweep.yaml --wait 2>/dev/null >id
 
 fetched() {
     ludwig fetch 1 mounted --logs --failed

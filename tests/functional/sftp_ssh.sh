@@ -14,7 +14,7 @@ socket=$(sed -n 's/^unix://p' "$XDG_STATE_HOME/ludwig/address")
 sshd_up srv
 
 far() { # COMMAND...
-    timeout 300 ludwig --server "ssh://srv$socket" "$@"
+    ludwig_wait --server "ssh://srv$socket" "$@"
 }
 
 sessions() { # what serves them

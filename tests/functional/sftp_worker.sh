@@ -32,7 +32,7 @@ jobs_run() {
         'for i in $(seq 200); do echo $i >deep/$i; done' 'echo "#!/bin/sh" >run.sh' 'chmod +x run.sh' \
         'touch val:acc' 'sha256sum deep/er/big >sum' 'echo "{\"accuracy\": 0.5}" >>"$LUDWIG_METRICS"' 'echo the log'
     sweep runs 'params: {a: [1, 2, 3]}' 'reps: 2'
-    id=$(timeout 100 ludwig submit runs.yaml --wait)
+    id=$(ludwig_wait submit runs.yaml --wait)
     [ "$(recorded '^start ')" = 6 ]
     published runs >published
     [ "$(wc -l <published)" = 6 ]
@@ -56,7 +56,7 @@ modes_hold() {
     chmod 2770 "$SHARE/grouped"
     write_job 'cd "$LUDWIG_SAVE_PATH"' 'umask 077' 'mkdir folder' 'echo x >folder/file' 'echo x >run.sh' 'chmod 700 run.sh'
     sweep grouped
-    timeout 100 ludwig submit grouped.yaml --wait
+    ludwig_wait submit grouped.yaml --wait
     read -r _ _ _ folder < <(published grouped)
     [ "$(stat -c %a "$folder/folder")" = 2770 ]
     [ "$(stat -c %a "$folder/folder/file")" = 660 ]
@@ -69,7 +69,7 @@ it 'modes are those of the project, whatever the umask there' modes_hold
 fails() {
     write_job 'echo before >"$LUDWIG_SAVE_PATH/before"' 'echo words' 'exit 3'
     sweep fails 'retry: {max: 1, on: [3]}'
-    not timeout 100 ludwig submit fails.yaml --wait
+    not ludwig_wait submit fails.yaml --wait
     [ "$(cat "$SHARE"/fails/failed/param_001/*.a1/before)" = before ]
     [ "$(cat "$SHARE"/fails/failed/param_001/*.a2/before)" = before ]
     json "$(echo "$SHARE"/fails/failed/param_001/*.a2/job.json)" 'd["exit_code"] == 3 and d["attempt"] == 2' >/dev/null
@@ -108,7 +108,7 @@ data_comes() {
     echo '#!/bin/sh' >tool
     chmod +x tool
     printf '%s\n' 'project: data' 'command: sh job.sh' 'source: [job.sh, tool]' 'data: [corpora, single]' >data.yaml
-    timeout 100 ludwig submit data.yaml --wait
+    ludwig_wait submit data.yaml --wait
     read -r _ _ _ folder < <(published data)
     cmp sums "$folder/sums"
     [ "$(cat "$folder/single")" = one ]
@@ -133,7 +133,7 @@ goes_on() {
     new_records
     write_steps
     sweep steps 'retry: {max: 2, on: [3]}'
-    id=$(timeout 100 ludwig submit steps.yaml --wait)
+    id=$(ludwig_wait submit steps.yaml --wait)
     [ "$(steps_of "$id")" = '1 2 3 ' ]
     none_kept steps
     nothing_left
@@ -385,7 +385,7 @@ others() {
         LUDWIG_SERVER="$LUDWIG_SERVER" ludwig submit sweep.yaml)
     # One of its own account that came later has run.
     sed 's/theirs/ours/' sweep.yaml >ours.yaml
-    timeout 100 ludwig submit ours.yaml --wait
+    ludwig_wait submit ours.yaml --wait
     [ "$(jobs_in queued "$id")" = 1 ]
     ludwig why "$id.1" | grep -q "far: .* jobs of $(id -un) only"
     ludwig cancel "$id" --yes

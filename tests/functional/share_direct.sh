@@ -47,7 +47,7 @@ sum_anew() {
     (cd "$SETS" && find . -type f -print0 | sort -z | xargs -0 sha256sum) >"$TEST_TMP/sums"
 }
 queued() { # SWEEP FILE
-    timeout 100 ludwig submit "$1" --json | json - 'd["queued"]'
+    ludwig_wait submit "$1" --json | json - 'd["queued"]'
 }
 # The source's is the one that there is.
 parts() {
@@ -61,7 +61,7 @@ start_worker near
 
 first_sweep() {
     sweep one sets/cats 'params: {x: [1, 2]}'
-    timeout 100 ludwig submit one.yaml --wait
+    ludwig_wait submit one.yaml --wait
     [ "$(parts)" = 1 ]
     [ "$(packs_kib)" -lt 300 ]
 }
@@ -84,7 +84,7 @@ it 'what is named through a symlink is packed, and is the same tree' through_a_l
 no_rights() {
     echo secret >"$SETS/secret"
     chmod 000 "$SETS/secret"
-    not timeout 100 ludwig submit one.yaml >out 2>err
+    not ludwig_wait submit one.yaml >out 2>err
     grep -q 'open .*secret: Permission denied' err
 }
 if [ "$(id -u)" = 0 ]; then
@@ -124,10 +124,10 @@ both() {
     echo 'cat 3, oldest' >"$SETS/small/3"
     sum_anew
     sweep both sets/cats 'params: {x: [1]}' 'nodes: [near]'
-    timeout 100 ludwig submit both.yaml --wait
+    ludwig_wait submit both.yaml --wait
     [ "$(parts)" -gt "$before" ]
     sweep both sets/cats 'params: {x: [1, 2]}' 'nodes: [far]'
-    timeout 100 ludwig submit both.yaml --json >both
+    ludwig_wait submit both.yaml --json >both
     [ "$(json both 'd["queued"]')" = 1 ]
     wait_until 60 ended "$(json both 'd["sweep"]')"
     [ "$(jobs_in 'done' "$(json both 'd["sweep"]')")" = 1 ]

@@ -26,8 +26,8 @@ offers() {
         'reps: 2' 'resources: {gpus: 1}' >one.yaml
     printf '%s\n' 'project: all-gpus' 'command: echo "gpus $CUDA_VISIBLE_DEVICES"' 'source: []' \
         'resources: {gpus: 2}' >two.yaml
-    timeout 200 ludwig submit one.yaml --wait
-    timeout 200 ludwig submit two.yaml --wait
+    ludwig_wait submit one.yaml --wait
+    ludwig_wait submit two.yaml --wait
     [ "$(sed -n 's/^gpus //p' "$SHARE"/gpus/logs/*/* | sort | tr '\n' ' ')" = '0 1 ' ]
     grep -qx 'gpus 0,1' "$SHARE"/all-gpus/logs/*/*
     scancel "$pilot"
@@ -40,7 +40,7 @@ idle() {
     write_job true
     printf '%s\n' 'project: idle' 'command: sh job.sh' 'source: job.sh' 'reps: 5' >idle.yaml
     pilot=$(pilot -p short -c 2 -- --idle 5000)
-    timeout 200 ludwig submit idle.yaml --wait
+    ludwig_wait submit idle.yaml --wait
     slurm_wait 60 "$pilot" COMPLETED
     grep -q 'retire why="nothing to do"' "$TEST_TMP/pilot.$pilot"
     [ -z "$(folders_of "$pilot")" ]
@@ -234,7 +234,7 @@ contained() {
     printf '%s\n' 'project: inside' 'container: image.sif' 'command: sh inside.sh' 'source: inside.sh' \
         'data: [corpus]' "env: {PATH: '$TEST_TMP/tools:/usr/bin:/bin'}" >inside.yaml
     pilot=$(pilot -p short -c 1 -- --idle 5000)
-    timeout 200 ludwig submit inside.yaml --wait || { cat "$SHARE"/inside/logs/*/*; return 1; }
+    ludwig_wait submit inside.yaml --wait || { cat "$SHARE"/inside/logs/*/*; return 1; }
     grep -qx 2000 "$SHARE"/inside/logs/*/*
     not grep -qx outside "$SHARE"/inside/logs/*/*
     [ "$(cat "$SHARE"/inside/runs/param_001/*/kept)" = kept ]
@@ -248,7 +248,7 @@ environment() {
     printf '%s\n' 'project: venv' "setup: . $TEST_TMP/venv/bin/activate" 'source: []' \
         'command: python -c "import sys; print(sys.prefix)"' >venv.yaml
     pilot=$(pilot -p short -c 1 -- --idle 5000)
-    timeout 200 ludwig submit venv.yaml --wait
+    ludwig_wait submit venv.yaml --wait
     grep -qx "$TEST_TMP/venv" "$SHARE"/venv/logs/*/*
     slurm_wait 60 "$pilot" COMPLETED
 }

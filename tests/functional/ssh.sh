@@ -25,7 +25,7 @@ sshd_up plain 'AllowTcpForwarding no'
 sshd_up files 'ForceCommand internal-sftp' 'AllowTcpForwarding no'
 
 far() { # COMMAND...
-    timeout 200 ludwig --server "ssh://srv$socket" "$@"
+    ludwig_wait --server "ssh://srv$socket" "$@"
 }
 
 # The error is one line, with these words, and the exit code says what kind it is.
@@ -47,14 +47,14 @@ fails() { # CODE WORDS... -- COMMAND...
 }
 
 way_of() { # ADDRESS
-    timeout 200 ludwig --server "$1" doctor --json | json - 'str(next(
+    ludwig_wait --server "$1" doctor --json | json - 'str(next(
         c["found"] for c in d["checks"] if c["check"] == "way"))'
 }
 
 # ---- it works ----
 
 same_as_here() { # ADDRESS
-    timeout 200 ludwig --server "$1" status --json >there
+    ludwig_wait --server "$1" status --json >there
     ludwig status --json >here
     cmp there here
 }
@@ -99,7 +99,7 @@ user_and_port() {
     local port
     port=$(sshd_port srv)
     ssh_config "Host 127.0.0.1" "    UserKnownHostsFile $HOME/.ssh/known_hosts"
-    timeout 200 ludwig --server "ssh://$(id -un)@127.0.0.1:$port$socket" status
+    ludwig_wait --server "ssh://$(id -un)@127.0.0.1:$port$socket" status
     fails 4 'nosuchuser' 'publickey' -- ludwig --server "ssh://nosuchuser@srv$socket" status
 }
 it 'user and port of the address go before those of the configuration' user_and_port
@@ -112,7 +112,7 @@ it 'where sshd connects to the socket the way is stream-local' '
 by_bridge() {
     same_as_here "ssh://plain$socket"
     way_of "ssh://plain$socket" | tee /dev/stderr | grep -q bridge
-    timeout 200 ludwig --server "ssh://plain$socket" doctor --json >doctor.json
+    ludwig_wait --server "ssh://plain$socket" doctor --json >doctor.json
     json doctor.json 'any("AllowTcpForwarding" in (c["advice"] or "") for c in d["checks"])'
 }
 it 'where it may not, `ludwig bridge` is run there, and doctor says which line would make it faster' by_bridge
@@ -129,7 +129,7 @@ restricted() {
         "    IdentityFile $HOME/.ssh/bridge" '    IdentitiesOnly yes' \
         "    UserKnownHostsFile $HOME/.ssh/known_hosts"
     same_as_here "ssh://only"
-    timeout 200 ludwig --server "ssh://only$socket" submit sweep.yaml --reuse none --wait
+    ludwig_wait --server "ssh://only$socket" submit sweep.yaml --reuse none --wait
 }
 it 'a key that may only run `ludwig bridge` is enough' restricted
 
@@ -391,7 +391,7 @@ cut_asked() {
     python3 "$TEST_ROOT/tests/functional/cut.py" "$PWD/cut.sock" "$socket" down 2 &
     local pid=$!
     wait_until 10 '[ -S cut.sock ]'
-    timeout 200 ludwig --server "ssh://srv$PWD/cut.sock" submit sweep.yaml --reuse none --json >out
+    ludwig_wait --server "ssh://srv$PWD/cut.sock" submit sweep.yaml --reuse none --json >out
     kill "$pid"
     after=$(ludwig status --json | json - 'len(d["sweeps"])')
     [ "$after" = $((before + 1)) ]

@@ -18,7 +18,7 @@ cp "$HOME/.ssh/known_hosts" known
 entry="[127.0.0.1]:$(sshd_port srv)"
 
 far() { # COMMAND...
-    timeout 200 ludwig --server "ssh://srv$socket" "$@"
+    ludwig_wait --server "ssh://srv$socket" "$@"
 }
 
 # One line, exit code 4, these words; and nothing was let through.

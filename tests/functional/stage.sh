@@ -145,8 +145,8 @@ survives() { # POINT PROJECT
     configure 'resources: {cpus: 2, gpus: 0}'
     sweep "$2" data1 'params: {a: [1, 2, 3]}'
     export LUDWIG_CRASH_AT=$1 LUDWIG_CRASH_ONCE=$TEST_TMP/crashed.$2
-    timeout 100 ludwig up
-    id=$(timeout 100 ludwig submit sweep.yaml --wait)
+    ludwig_wait up
+    id=$(ludwig_wait submit sweep.yaml --wait)
     [ "$(jobs_in done "$id")" = 3 ]
     [ -e "$LUDWIG_CRASH_ONCE" ]
     [ "$(find "$(cache)" -maxdepth 1 -name '.*' -not -name '*.record' -not -name .locks | wc -l)" = 0 ] || { ls -la "$(cache)" && return 1; }

@@ -76,7 +76,7 @@ it 'after a kill -9 of all it is brought all the same' '
     wait_until 20 is_staged data5
     kill_hard $(agents) $(pids_of ludwigd) $(pids_of --stager)
     chmod -R u+w "$(tree_of data5)" && rm -r "$(tree_of data5)"
-    timeout 100 ludwig up
+    ludwig_wait up
     wait_until 20 is_staged data5
     wait_until 10 run_and_wait $fifth $sixth
     open fifth && open sixth

@@ -102,7 +102,7 @@ restarted() {
     done
     ludwig cancel "$before"
     kill_hard $(agents)
-    timeout 100 ludwig up
+    ludwig_wait up
     ludwig cancel "$after"
     for sweep in $timed $before $after; do
         wait_until 60 gone "$(pid_of "$sweep.1")"

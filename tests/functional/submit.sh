@@ -48,7 +48,7 @@ END
 
 submitted() {
     [ ! -e "$XDG_STATE_HOME/ludwig" ]
-    timeout 100 ludwig submit sweep.yaml --reps 2 --wait --json >"$TEST_TMP/submitted" 2>"$TEST_TMP/messages"
+    ludwig_wait submit sweep.yaml --reps 2 --wait --json >"$TEST_TMP/submitted" 2>"$TEST_TMP/messages"
     json "$TEST_TMP/submitted" 'd["v"] == 1 and d["project"] == "demo" and d["configs"] == 4 and d["reps"] == 2'
     json "$TEST_TMP/submitted" 'd["jobs"] == 8 and d["reused"] == 0 and d["queued"] == 8 and d["sweep"] == 1'
 }
@@ -262,7 +262,7 @@ it 'logs have stdout and stderr in the order they were written' logs
 it 'nothing is left on scratch but the cache' nothing_left
 
 it 'the number of the sweep is all that submit writes to stdout' '
-    id=$(timeout 100 ludwig submit sweep.yaml --reps 2 --wait 2>/dev/null)
+    id=$(ludwig_wait submit sweep.yaml --reps 2 --wait 2>/dev/null)
     [ "$id" = 2 ]
 '
 
@@ -274,7 +274,7 @@ source: []
 params: {code: [0, 7]}
 END
     status=0
-    timeout 100 ludwig submit fail.yaml --wait >id || status=$?
+    ludwig_wait submit fail.yaml --wait >id || status=$?
     [ $status = 1 ]
     [ "$(sweep_state "$(cat id)")" = failed ]
 }
@@ -286,9 +286,9 @@ git_state() {
     git init -q . && echo 'exit 0' >run.sh
     printf 'project: versioned\ncommand: sh run.sh\nsource: run.sh\n' >sweep.yaml
     git add . && git -c user.name=n -c user.email=e commit -qm one
-    clean=$(timeout 100 ludwig submit sweep.yaml --wait)
+    clean=$(ludwig_wait submit sweep.yaml --wait)
     echo 'exit  0' >run.sh
-    dirty=$(timeout 100 ludwig submit sweep.yaml --wait)
+    dirty=$(ludwig_wait submit sweep.yaml --wait)
     for sweep in $clean $dirty; do
         folder=$SHARE/$(job "$sweep.1" 'j["run_path"]')
         [ "$(json "$folder/job.json" 'd["git"]["commit"]')" = "$(git rev-parse HEAD)" ]
@@ -318,9 +318,9 @@ debug: {b: 9}
 END
     ludwig submit dry.yaml --dry-run >out
     [ ! -e "$SHARE/dry" ]
-    id=$(timeout 100 ludwig submit dry.yaml --minimal --wait)
+    id=$(ludwig_wait submit dry.yaml --minimal --wait)
     ludwig jobs "$id" --json | json - '[j["params"] for j in d["jobs"]] == [{"a": 1, "b": 9}]'
-    id=$(timeout 100 ludwig submit dry.yaml --set a=5 --set b=[6,7] --name mine --wait)
+    id=$(ludwig_wait submit dry.yaml --set a=5 --set b=[6,7] --name mine --wait)
     ludwig jobs "$id" --json | json - '[j["params"] for j in d["jobs"]] == [{"a": 5, "b": 6}, {"a": 5, "b": 7}]'
     ludwig status "$id" | grep -q mine
 }
@@ -330,7 +330,7 @@ left_out() {
     mkdir -p beside
     printf 'project: beside\ncommand: cat model.yaml\n' | tee beside/sweep.yaml >beside/other.yaml
     printf 'command: run\nlr: 3\n' >beside/model.yaml
-    id=$(timeout 100 ludwig submit beside/sweep.yaml --wait 2>err)
+    id=$(ludwig_wait submit beside/sweep.yaml --wait 2>err)
     grep -q '^note: not sent to the jobs: other.yaml (a sweep file)\. List them under source: ' err
     [ "$(grep -c 'not sent to the jobs' err)" = 1 ]
     ludwig logs "$id.1" | grep -qx 'lr: 3'
@@ -342,7 +342,7 @@ without_file() {
     printf 'import sys\nopen(sys.argv[1], "w").write(repr(sys.argv[2:]))\n' >save.py
     ludwig submit --dry-run -- python3 save.py x '{lr}' "it's" >out
     grep -qx "command   python3 save.py x '{lr}' 'it'\\\\''s'" out
-    timeout 100 ludwig submit --name one --wait --json -- sh -c 'cd "$LUDWIG_SAVE_PATH" && exec python3 "$OLDPWD/save.py" seen "$@"' \
+    ludwig_wait submit --name one --wait --json -- sh -c 'cd "$LUDWIG_SAVE_PATH" && exec python3 "$OLDPWD/save.py" seen "$@"' \
         - '{lr}' "it's" '$(id)' 'a;b' 0.1 >s
     json s 'd["project"] == "alone" and d["jobs"] == 1'
     [ "$(cat "$SHARE"/alone/runs/param_001/*/seen)" = "['{lr}', \"it's\", '\$(id)', 'a;b', '0.1']" ]

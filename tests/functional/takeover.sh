@@ -36,7 +36,7 @@ killed() { # sweep 2 waits for jobs of sweep 1
     open 1
     open 2
     open 3
-    timeout 100 ludwig submit sweep.yaml --wait --json >s 2>said
+    ludwig_wait submit sweep.yaml --wait --json >s 2>said
     json s 'd["queued"] == 0 and d["jobs"] == 3'
     wait_until 60 '[ "$(sweep_state 2)" = done ]'
     [ "$(sweep_state 1)" = done ]

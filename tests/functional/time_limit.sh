@@ -11,7 +11,7 @@ sweep() { # PROJECT LINE...
 }
 fails() { # FILE; prints the sweep's number
     local status=0
-    timeout 100 ludwig submit "$1" --wait || status=$?
+    ludwig_wait submit "$1" --wait || status=$?
     [ $status = 1 ]
 }
 
@@ -45,7 +45,7 @@ it 'one that fails within its time failed' fast_enough
 again() {
     write_job '[ "$LUDWIG_RESTART" = 1 ] || sleep 600'
     sweep again 'command: sh job.sh' 'resources: {time: 15s}' 'retry: {max: 1, on: [timeout]}'
-    timeout 100 ludwig submit again.yaml --wait >id
+    ludwig_wait submit again.yaml --wait >id
     job "$(cat id).1" 'j["state"] == "done" and j["attempt"] == 2'
     [ "$(recorded '^start .* [01] [0-9]*$')" -ge 2 ]
     [ "$(ls "$SHARE/again/failed/param_001" | wc -l)" = 1 ]

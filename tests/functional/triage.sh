@@ -43,7 +43,7 @@ printf '%s\n' 'project: faults' 'command: sh job.sh {fault} {seed}' 'source: job
     'guard: off' 'resources: {cpus: 0.5, memory: 70MiB, time: 10s}' 'exclude: [{fault: time, depth: 1}]' >faults.yaml
 
 injected() {
-    not timeout 300 ludwig submit faults.yaml --wait >id 2>err
+    not ludwig_wait submit faults.yaml --wait >id 2>err
     ludwig triage last --json >found
     json found 'len(d["causes"]) == 12 and d["jobs"] == 100' || { json found d && return 1; }
     json found '{g["reasons"][0]["test"]: g["cause"] for g in d["causes"]}' | tr ',' '\n'
@@ -101,7 +101,7 @@ it 'what explains a cause finds its jobs' reused
 pair() {
     printf '%s\n' 'project: pair' "command: '[ {a}{b} != 22 ] || { echo Error: cannot work; exit 1; }'" 'source: []' \
         'params: {a: [1, 2, 3], b: [1, 2, 3], seed: [1, 2, 3, 4]}' >pair.yaml
-    not timeout 300 ludwig submit pair.yaml --wait >id 2>err
+    not ludwig_wait submit pair.yaml --wait >id 2>err
     ludwig triage >out
     grep -qE '^  4 of 4 with (a=2 and b=2|b=2 and a=2); 0 of 32 without$' out || { cat out && return 1; }
 }
@@ -109,7 +109,7 @@ it 'a pair of values that cannot work together is found' pair
 
 nothing() {
     printf '%s\n' 'project: well' 'command: "true"' 'params: {x: [1, 2]}' 'source: []' >well.yaml
-    timeout 100 ludwig submit well.yaml --wait >id 2>err
+    ludwig_wait submit well.yaml --wait >id 2>err
     ludwig triage >out 2>err
     [ ! -s out ]
     grep -q 'no job has failed; 2 ended well' err

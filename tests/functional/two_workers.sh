@@ -104,12 +104,12 @@ it 'jobs spread over both workers' spread
 
 node_list() {
     printf 'project: listed\ncommand: "true"\nsource: []\nnodes: [norman]\nparams: {a: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}\n' >listed.yaml
-    id=$(timeout 100 ludwig submit listed.yaml --wait)
+    id=$(ludwig_wait submit listed.yaml --wait)
     ludwig jobs "$id" --json | json - 'all(j["node"] == "norman" for j in d["jobs"])'
-    id=$(timeout 100 ludwig submit listed.yaml --wait --nodes hoff --reuse none)
+    id=$(ludwig_wait submit listed.yaml --wait --nodes hoff --reuse none)
     ludwig jobs "$id" --json | json - 'all(j["node"] == "hoff" for j in d["jobs"])'
     id=$(submit listed.yaml --nodes elsewhere --reuse none)
-    id2=$(timeout 100 ludwig submit listed.yaml --wait --reuse none)
+    id2=$(ludwig_wait submit listed.yaml --wait --reuse none)
     [ "$(jobs_in queued "$id")" = 10 ]
     ludwig cancel "$id"
 }

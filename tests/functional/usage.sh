@@ -16,8 +16,8 @@ counted() {
     me=$(id -un)
     write_sweep one busy 2
     write_sweep two fail 1
-    timeout 100 ludwig submit one.yaml --wait
-    not timeout 100 ludwig submit two.yaml --wait --name second
+    ludwig_wait submit one.yaml --wait
+    not ludwig_wait submit two.yaml --wait --name second
     ludwig usage --json >"$TEST_TMP/users"
     ludwig usage --by sweep --json >"$TEST_TMP/sweeps"
     cat >check.py <<'END'
