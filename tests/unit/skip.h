@@ -14,4 +14,13 @@
         skip();                                      \
     } while (0)
 
+/* Built with a sanitizer for memory or threads, as clang or gcc tells. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED
+#endif
+
 #endif

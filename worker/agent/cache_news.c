@@ -18,17 +18,18 @@ void cache_news_take(struct cache_news *h, const struct note_cached *note)
     const struct cached_tree now = {
         .tree = note->tree, .files = note->files, .bytes = note->bytes, .is_gone = note->is_gone
     };
-    struct cached_tree *t = h->trees;
+    size_t i = 0;
 
-    while (t < h->trees + h->n && !digest_equal(&t->tree, &note->tree))
-        t++;
-    if (t == h->trees + h->n) {
+    while (i < h->n && !digest_equal(&h->trees[i].tree, &note->tree))
+        i++;
+    if (i == h->n) {
         mem_grow((void **)&h->trees, &h->capacity, h->n, sizeof *h->trees);
-        t = &h->trees[h->n++];
-    } else if (t->is_gone == now.is_gone && t->files == now.files && t->bytes == now.bytes) {
+        h->n++;
+    } else if (h->trees[i].is_gone == now.is_gone && h->trees[i].files == now.files &&
+               h->trees[i].bytes == now.bytes) {
         return;
     }
-    *t = now;
+    h->trees[i] = now;
     h->is_due = true;
 }
 

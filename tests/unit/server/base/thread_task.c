@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 
 #include "server/base/thread_task.h"
+#include "tests/unit/skip.h"
 
 struct work {
     pthread_t thread; /* on which it was run */
@@ -65,8 +66,8 @@ static void without_a_thread_it_fails_and_the_loop_does_not_run_it(void **state)
     struct work w = { 0 };
 
     (void)state;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    skip(); /* a sanitizer ends the process where there is no room */
+#ifdef SANITIZED
+    skip_because("a sanitizer ends the process where there is no room");
 #endif
     do_work(&w, 1);
     assert_false(w.was_run);
