@@ -19,8 +19,9 @@
 #     not COMMAND...             succeed if the command fails; set -e ignores a failing "! COMMAND"
 #     within SECONDS CMD...      run the command again and again until it succeeds; fail after
 #                                SECONDS.  The pause between two runs is 50 ms, grows to 200 ms and
-#                                is three times as long as the last run at least.  A single
-#                                argument is shell text
+#                                is eight times as long as the last run at least, so that waiting
+#                                takes no machine's time from what is waited for.  A single argument is
+#                                shell text
 #     wait_until SECONDS CMD...  the same, but with 300 s at least: for a test that does not check
 #                                how long something takes, so that a busy machine does not fail it
 #     memory_folder KB FILES     print the path of an empty folder with room for so many files: in
@@ -71,6 +72,8 @@ TEST_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 LUDWIG_BIN=$(realpath -m "${LUDWIG_BIN:-$TEST_ROOT/build/bin}")
 LUDWIG_HOOKS_BIN=$(realpath -m "${LUDWIG_HOOKS_BIN:-$TEST_ROOT/build/hooks/bin}")
 test_keep=${LUDWIG_TEST_KEEP-}
+# Set by `make test-all`: what takes too long for each landing is tested, too.
+test_all=${LUDWIG_TEST_ALL-}
 # Packages that .ci/deps has unpacked for tests.
 test_cache=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/ludwig-tests
 
@@ -200,7 +203,8 @@ within() { # SECONDS COMMAND...
         fi
         took_ms=$(((now - begun) / 1000))
         pause_ms=$((pause_ms < 200 ? pause_ms + 5 : 200))
-        pause_ms=$((pause_ms > 3 * took_ms ? pause_ms : 3 * took_ms))
+        pause_ms=$((pause_ms > 8 * took_ms ? pause_ms : 8 * took_ms))
+        pause_ms=$((pause_ms < 2000 || took_ms > 2000 ? pause_ms : 2000))
         printf -v pause '%d.%03d' $((pause_ms / 1000)) $((pause_ms % 1000))
         read -rt "$pause" -u "$test_never" || true
         begun=${EPOCHREALTIME/./}
