@@ -238,9 +238,28 @@ void folders_free(struct folders *p)
     *p = (struct folders){ .scratch = NULL };
 }
 
+/* This program's path, as the kernel has it: its user may not be allowed into the folders above. */
+static char *own_path(struct err *e)
+{
+    for (size_t size = 256;; size *= 2) {
+        char *path = mem_alloc(size);
+        ssize_t n = readlink("/proc/self/exe", path, size);
+
+        if (n >= 0 && (size_t)n < size) {
+            path[n] = '\0';
+            return path;
+        }
+        free(path);
+        if (n < 0) {
+            err_sys(e, "/proc/self/exe");
+            return NULL;
+        }
+    }
+}
+
 int folders_link_ludwig(const char *scratch, struct err *e)
 {
-    char *own = path_real("/proc/self/exe", e);
+    char *own = own_path(e);
     char *folder = own == NULL ? NULL : path_dirname(own);
     char *target = folder == NULL ? NULL : path_join(folder, "ludwig");
     char *bin = path_join(scratch, SCRATCH_BIN), *link = path_join(bin, "ludwig");
