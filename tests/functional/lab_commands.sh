@@ -123,7 +123,7 @@ again() { # NAME
     pass_on "$1" "$log"
 }
 
-for name in ${LAB_TESTS-listings logs why usage json refuse}; do
+for name in ${LAB_TESTS-logs json${test_all:+ listings why usage refuse}}; do
     again "$name"
 done
 done_testing
