@@ -141,7 +141,7 @@ bool turn_is_full(const struct server *sv)
     const struct turn *t = sv->turn;
 
     return t->is_lost || db_changes(sv->db) - t->changes_before >= TURN_ROWS_MAX ||
-           uv_hrtime() - t->began_ns >= (uint64_t)TURN_MS_MAX * TURN_NS_PER_MS;
+           uv_hrtime() - t->began_ns >= t->ns_max;
 }
 
 int turn_step(struct server *sv, turn_step_fn run, void *context, struct err *e)

@@ -58,6 +58,7 @@ struct turn {
     int64_t version, saved_version;
     int64_t now_ms;
     uint64_t began_ns;
+    uint64_t ns_max; /* a turn that has lasted so long is full */
     int64_t changes_before;
     int64_t turns, longest_ns; /* as in struct turn_stats */
     bool is_awake;

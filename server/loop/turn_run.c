@@ -238,6 +238,7 @@ struct turn *turn_create(struct server *sv, struct err *e)
     t->sv = sv;
     t->version = t->saved_version = version;
     t->now_ms = units_now_ms();
+    t->ns_max = (uint64_t)TURN_MS_MAX * TURN_NS_PER_MS;
     t->arena = arena_create();
     t->n_handles = 5;
     t->idle.data = t->check.data = t->pause.data = t->hourly.data = t->later.data = t;

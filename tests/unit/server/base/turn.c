@@ -587,6 +587,7 @@ static void whoever_asks_much_does_not_keep_others_waiting(void **state)
     int answered = 0;
 
     (void)state;
+    f->sv.turn->ns_max = (uint64_t)TURN_MS_MAX * TURN_NS_PER_MS; /* as in ludwigd */
     submit_begin(greedy, &s);
     submit_chunk(greedy, &s, 1, 1000);
     get.sweep = submit_end(greedy, &s).sweep;
@@ -667,6 +668,7 @@ static void a_long_change_takes_several_turns_and_others_have_theirs(void **stat
     int between = 0;
 
     (void)state;
+    f->sv.turn->ns_max = (uint64_t)TURN_MS_MAX * TURN_NS_PER_MS; /* as in ludwigd */
     submit_begin(p, &s);
     for (int i = 0; i < 4; i++)
         submit_chunk(p, &s, 1000 * i + 1, 1000 * i + 1000);
@@ -695,6 +697,7 @@ static void who_leaves_in_the_middle_of_a_long_change_harms_nobody(void **state)
     struct msg_get_nodes nodes = { 0 };
 
     (void)state;
+    f->sv.turn->ns_max = (uint64_t)TURN_MS_MAX * TURN_NS_PER_MS; /* as in ludwigd */
     submit_begin(p, &s);
     for (int i = 0; i < 4; i++)
         submit_chunk(p, &s, 1000 * i + 1, 1000 * i + 1000);
