@@ -293,7 +293,7 @@ sanitized: all units
 	@rm -rf $(reports) && mkdir -p $(reports)
 	@ASAN_OPTIONS=quarantine_size_mb=16:malloc_context_size=5:log_path=$(reports)/asan TSAN_OPTIONS=log_path=$(reports)/tsan:suppressions=$(abspath .ci/tsan.supp) \
 	 UBSAN_OPTIONS=print_stacktrace=1:log_path=$(reports)/ubsan \
-	 $(run_tests) --logs $O/logs $(units) $(SANITIZED:%=tests/functional/%.sh); \
+	 $(run_tests) --logs $O/logs --reports $(reports) $(units) $(SANITIZED:%=tests/functional/%.sh); \
 	 status=$$?; ! cat $(reports)/* 2>/dev/null && exit $$status
 
 check-valgrind: deps-test ## the unit tests under valgrind
