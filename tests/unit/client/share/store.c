@@ -714,10 +714,11 @@ static void a_connection_that_broke_is_told_by_the_next_step(void **state)
             arrived = inputs_arrive(packed, &s->e);
         assert_int_equal(shutdown(s->fd, SHUT_RDWR), 0);
         s->is_away = true;
-        if (arrives)
+        /* All may have arrived before. */
+        if (!arrives)
+            arrived = inputs_arrive(packed, &why);
+        if (arrived != NULL)
             assert_null(inputs_settle(arrived, &why));
-        else
-            assert_null(inputs_arrive(packed, &why));
         assert_int_equal(why.kind, ERR_UNREACHABLE);
         assert_int_equal(inputs_try_again(&c, &why, &s->e), 0);
         assert_int_equal(inputs_send(&c, &s->e), -1);
