@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * digest.h - SHA-256 of content, and random identities
- */
+/* digest.h - SHA-256 of content, and random identities */
 #ifndef LUDWIG_COMMON_BASE_DIGEST_H
 #define LUDWIG_COMMON_BASE_DIGEST_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * fs.h - the kind of file system that a path lies on
- */
+/* fs.h - the kind of file system that a path lies on */
 #ifndef LUDWIG_COMMON_BASE_FS_H
 #define LUDWIG_COMMON_BASE_FS_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * path.h - names and paths, never in fixed buffers
- */
+/* path.h - names and paths, never in fixed buffers */
 #ifndef LUDWIG_COMMON_BASE_PATH_H
 #define LUDWIG_COMMON_BASE_PATH_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * quote.h - text in double quotes, as in JSON and the log
- */
+/* quote.h - text in double quotes, as in JSON and the log */
 #ifndef LUDWIG_COMMON_BASE_QUOTE_H
 #define LUDWIG_COMMON_BASE_QUOTE_H
 

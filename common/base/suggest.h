@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * suggest.h - "did you mean": the nearest known word
- */
+/* suggest.h - "did you mean": the nearest known word */
 #ifndef LUDWIG_COMMON_BASE_SUGGEST_H
 #define LUDWIG_COMMON_BASE_SUGGEST_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* courier.c - carry a stream as requests and replies that are files, to its end */
+/* courier.c - carries a stream as requests and replies that are files, to its end */
 #include "common/connect/courier.h"
 
 #include <errno.h>
@@ -37,10 +37,10 @@ enum {
     PATIENCE_WATCHED_MS = 30 * 1000,
     PATIENCE_LISTED_MS = 90 * 1000,
     ID_EVERY_MS = 3000,
-    PART_MAX_MS = 3000, /* for ludwigd to take the end */
+    PART_MAX_MS = 3000, /* how long ludwigd has to take the end */
     ASK_AFTER_MS = 20,  /* before an empty request, as the program often has its own by then */
     MORE_COMES_BYTES = 64 * 1024,
-    DOWN_MAX_BYTES = 4 * 1024 * 1024, /* kept for a slow reader */
+    DOWN_MAX_BYTES = 4 * 1024 * 1024, /* so much is kept for a program that reads slowly */
     PAUSE_MIN_MS = 1,
     PAUSE_MAX_MS = 1000
 };
@@ -121,7 +121,7 @@ static int refuse_without_folder(const char *path, const char *user, struct err 
                    path, user, path);
 }
 
-/* Finds the one inbox folder that this account may enter. */
+/* Finds the one inbox folder that this account may enter; only root may enter root's. */
 static int find_uid_by_trying(struct courier *c, const char *user, struct err *e)
 {
     struct arena *a = arena_create();
@@ -297,7 +297,7 @@ struct stream {
     int64_t n_replied; /* requests with a reply */
     int64_t n_removed; /* requests removed again */
     int64_t put_ms;    /* since when ludwigd owes the next reply */
-    int64_t end_ms;    /* when a request announced our end; 0: none has */
+    int64_t end_ms;    /* when a request with is_end was put; 0: none was */
     int64_t since_ms;  /* when the last reply came */
     int64_t id_ms;     /* when the id was read */
     int pause_ms;
@@ -396,8 +396,8 @@ static bool may_put(const struct stream *s)
     return s->n_put - s->n_replied < (s->end_ms == 0 ? FILE_REQUEST_AHEAD : 1) && !s->has_heard_end;
 }
 
-/* Time until an empty request is due; -1: none is, as ludwigd holds one or the stream is at
- * rest. */
+/* Milliseconds until an empty request is due; -1: none is due, as ludwigd holds a request or the
+ * stream has ended. */
 static int64_t ask_in_ms(const struct stream *s)
 {
     int64_t left_ms = s->since_ms + ASK_AFTER_MS - units_monotonic_ms();
@@ -407,7 +407,7 @@ static int64_t ask_in_ms(const struct stream *s)
     return left_ms > 0 ? left_ms : 0;
 }
 
-/* Puts the requests that are due; 1 when there were some. */
+/* Puts the requests that are due; returns 1 when there were any, else 0, or -1 with e set. */
 static int put_requests(struct stream *s, struct err *e)
 {
     int n = 0;
@@ -440,7 +440,7 @@ static int remove_requests(struct stream *s, int64_t up_to, struct err *e)
     return 0;
 }
 
-/* Takes replies in order up to the first that is missing; 1 when there were some. */
+/* Takes replies in order up to the first that is missing; returns as put_requests. */
 static int take_replies(struct stream *s, struct err *e)
 {
     int n = 0;
@@ -543,7 +543,7 @@ static int do_turn(struct stream *s, struct err *e)
     return 0;
 }
 
-/* Waits until there are bytes to put or to give, or it is time to look for a reply. */
+/* Waits until fd can be read or written, or it is time to look for a reply. */
 static void wait_until_due(struct stream *s)
 {
     struct pollfd fd = { .fd = s->is_deaf ? -1 : s->fd };

@@ -4,12 +4,11 @@
  *
  * A separate process, the courier, carries the stream as the requests and replies of
  * file_request.h.  The program at the other end of its socket pair sees a connected stream socket,
- * which closes when ludwigd ended the connection, was started anew or does not answer.  The courier
- * ends when the program closes that socket or dies, and removes its files, for which it needs the
- * SFTP session a moment longer.
+ * which closes when ludwigd ends the connection, starts anew or does not answer.  When the program
+ * closes that socket or dies, the courier removes its files, for which it needs the SFTP session a
+ * moment longer, and ends.
  *
- * Creating a courier fails where there is no inbox, or ludwigd would not trust it, or ludwigd was
- * stopped.
+ * Creating a courier fails when there is no inbox, ludwigd would not trust it, or is stopped.
  */
 #ifndef LUDWIG_COMMON_CONNECT_COURIER_H
 #define LUDWIG_COMMON_CONNECT_COURIER_H
@@ -19,9 +18,9 @@
 struct courier;
 
 /*
- * A courier through the SFTP session at sftp_fd, which it owns, also when it fails.  share: the
- * path of the share on that server.  user: the account's name there, by which the inbox is found at
- * once; NULL: the inbox is searched for.
+ * A courier through the SFTP session at sftp_fd, which it takes over and closes on failure.  share:
+ * the path of the share on that server.  user: the account's name there, by which the inbox is
+ * found at once; NULL: the inbox is searched for.
  */
 struct courier *courier_over_sftp(int sftp_fd, const char *share, const char *user, struct err *e);
 /* A courier through the share itself, mounted at this path. */
@@ -32,8 +31,8 @@ struct courier *courier_over_folder(const char *share, struct err *e);
  * set.  Frees c in any case. */
 int courier_start(struct courier *c, struct err *e);
 
-/* Does the courier's work in this process: carries the stream of stream_fd, which it owns, to its
- * end. 0 when both sides closed it in good order.  Frees c. */
+/* Does the courier's work in this process: carries the stream of stream_fd, which it closes, to its
+ * end.  Returns 0 when both sides closed the stream in good order.  Frees c. */
 int courier_run(struct courier *c, int stream_fd, struct err *e);
 
 #endif

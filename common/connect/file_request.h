@@ -10,16 +10,16 @@
  * conn is a token, so that no other user can guess the names.  Numbers count from 0.  A file is
  * written under its name with a dot before it and renamed, and never changes then.
  *
- * Both carry the bytes of one connection: a request the client's waiting bytes, its reply
- * ludwigd's. ludwigd answers a request once, as soon as it has bytes, or the next request has come,
+ * Both carry the bytes of one connection: a request those of the client, its reply those of
+ * ludwigd.  ludwigd answers a request once, as soon as it has bytes, or the next request has come,
  * or FILE_REQUEST_HOLD_MS have gone by.  A client without bytes puts an empty request, so that
  * ludwigd always holds a request to answer; while ludwigd holds one the client puts at most one
  * more.  A reply tells the client that its request was taken; request n + 2 tells ludwigd that
- * reply n was read.  The writer of a file removes it then.
+ * reply n was read.  Then the writer of the request or reply removes the file.
  *
- * A connection ends with a reply marked is_end: after a request marked so, when ludwigd closes the
- * connection, or when the client has been silent for FILE_REQUEST_SILENCE_MS.  The last reply may
- * lie there before its request.  A restarted ludwigd takes no request meant for its predecessor;
+ * A connection ends with a reply marked is_end: after a request marked is_end, when ludwigd closes
+ * the connection, or when the client has been silent for FILE_REQUEST_SILENCE_MS.  That reply may
+ * come before its request.  A restarted ludwigd takes no request meant for its predecessor;
  * clients see the restart in <share>/.ludwig/id.  docs/internals/file-requests.md says more.
  */
 #ifndef LUDWIG_COMMON_CONNECT_FILE_REQUEST_H
@@ -30,12 +30,12 @@
 
 #include "common/data/schema.h"
 
-/* Below the share. */
+/* Folders below the share. */
 #define FILE_REQUEST_INBOX  ".ludwig/inbox"
 #define FILE_REQUEST_OUTBOX ".ludwig/outbox"
-/* Below the inbox: a link to the folder of the user of that name. */
+/* "@NAME" below the inbox is a link to the folder of the user of that name. */
 #define FILE_REQUEST_OF_USER "@"
-/* Before the name of a file that is being written. */
+/* Precedes the name of a file that is being written. */
 #define FILE_REQUEST_TEMPORARY "."
 
 enum {
@@ -45,7 +45,7 @@ enum {
     FILE_REQUEST_AHEAD = 2, /* requests of a connection that may be without a reply */
     FILE_REQUEST_HOLD_MS = 25 * 1000,
     FILE_REQUEST_SILENCE_MS = 120 * 1000,
-    FILE_REQUEST_STALE_MS = 24 * 3600 * 1000, /* a file this old is of no living connection */
+    FILE_REQUEST_STALE_MS = 24 * 3600 * 1000, /* no living connection has a file this old */
     FILE_REQUEST_NAME_BYTES = 80
 };
 
@@ -66,10 +66,10 @@ struct file_reply {
     int64_t no;
     struct bytes data;
     bool is_end;     /* no reply follows, and no request is taken any more */
-    const char *why; /* at the end: why ludwigd gave the connection up; NULL: in good order */
+    const char *why; /* with is_end: why ludwigd gave the connection up; NULL: in good order */
 };
 
-/* Append the file's content. */
+/* Both append the content of the file to out. */
 void file_request_encode(const struct file_request *r, struct buf *out);
 void file_request_encode_reply(const struct file_reply *r, struct buf *out);
 /* Texts and data live in a.  -1 with ERR_PROTOCOL for a file that is damaged or of another
@@ -82,8 +82,8 @@ int file_request_decode_reply(struct file_reply *r, struct bytes file, struct ar
 void file_request_name(char name[FILE_REQUEST_NAME_BYTES], const struct token *conn, int64_t no);
 void file_request_reply_name(char name[FILE_REQUEST_NAME_BYTES], uid_t uid,
                              const struct token *conn, int64_t no);
-/* Reads a name only in the spelling of file_request_name; a temporary one, too, if is_temporary is
- * not NULL.  -1: the name is no request's. */
+/* Parses a name in the exact spelling of file_request_name; if is_temporary is not NULL, also a
+ * temporary name.  -1: the name is not that of a request. */
 int file_request_parse_name(const char *name, struct token *conn, int64_t *no, bool *is_temporary);
 
 #endif

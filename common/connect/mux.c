@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mux.c - start a mux, and ask it for descriptors */
+/* mux.c - starts a mux, and asks it for descriptors */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -24,7 +24,7 @@ struct mux {
     int64_t round_trip_ms;
     char *conf_said;
     bool has_prompted;
-    bool is_soon;   /* SFTP was asked for and not handed out by mux_sftp yet */
+    bool is_soon;   /* an SFTP session was asked for, and mux_sftp has not handed it out yet */
     int soon_fd;    /* that SFTP session; -1: not here yet */
     struct err end; /* why the mux ended */
     bool has_ended;
@@ -109,8 +109,8 @@ static int take_error(struct mux *m, const struct envelope *got, struct err *e)
     return err_set(e, (enum err_kind)error.kind, "%s", error.text);
 }
 
-/* 1 with a message that answers a question, 0: none yet, -1 with e set.  Reads past other messages,
- * as a message read ahead behind them no longer makes the socket readable. */
+/* Returns 1 with a message that answers a question, 0 without one, -1 with e set.  It reads past
+ * other messages: one that was read ahead behind them no longer makes the socket readable. */
 static int next_message(struct mux *m, struct envelope *got, struct err *e)
 {
     if (m->has_ended)
@@ -224,7 +224,7 @@ struct mux *mux_start(const struct endpoint *to, const struct mux_options *o, st
 
 /* ---- asking for descriptors ---- */
 
-/* Sends a message; where the mux is gone, e becomes its last message, which may still be unread. */
+/* Sends a message; if the mux is gone, sets e to its last message, which may still be unread. */
 static int send_message(struct mux *m, enum mux_type type, const void *body, struct err *e)
 {
     struct envelope got;
@@ -340,7 +340,7 @@ int mux_main(int control_fd, const char *address)
     io_close_all_but(&control_fd, 1);
     io_detach();
     if (rc == 0 && to.keys != NULL)
-        options.ways = 1u << WAY_BRIDGE; /* the key allows no other way, and sshd logs tries */
+        options.ways = 1u << WAY_BRIDGE; /* the key allows only this way; sshd logs other tries */
     if (rc == 0 && to.kind == ENDPOINT_SHARE)
         mux_run_share(control_fd, to.path);
     else if (rc == 0)

@@ -194,7 +194,7 @@ static void keep_fd(struct mux_link *l, int fd)
         l->fds[l->n_fds++] = fd;
 }
 
-/* Reads bytes and descriptors; 1 when some came, 0 when none have yet. */
+/* Reads bytes and descriptors; returns 1 when any came, 0 when none have yet, -1 with e set. */
 static int receive_some(struct mux_link *l, struct err *e)
 {
     uint8_t bytes[READ_BYTES];

@@ -3,7 +3,7 @@
  * mux_proto.h - the messages between a mux and its caller over the control socket, and the
  * functions of the mux's own process
  *
- * For mux.c and mux_run.c alone; both ends are the same build.  A descriptor travels beside its
+ * Only mux.c and mux_run.c use it; both ends are the same build.  A descriptor travels beside its
  * message.
  */
 #ifndef LUDWIG_COMMON_CONNECT_MUX_PROTO_H
@@ -17,12 +17,12 @@
 enum mux_what { MUX_SERVER, MUX_SFTP, MUX_WHAT_COUNT };
 
 enum mux_type {
-    MUX_DIALED,   /* to the caller: an SSH server answers; not through a proxy */
+    MUX_DIALED,   /* to the caller: an SSH server answers; not sent with a proxy */
     MUX_READY,    /* to the caller: connected and authenticated */
     MUX_ENDED,    /* to the caller: the connection could not be made, or is lost */
     MUX_QUESTION, /* to the caller: a question for the user */
     MUX_ANSWER,
-    MUX_ASK, /* answered in order by MUX_GIVEN or MUX_REFUSED */
+    MUX_ASK, /* for a descriptor; answered in order by MUX_GIVEN or MUX_REFUSED */
     MUX_GIVEN,
     MUX_REFUSED,
     MUX_ASK_FACTS,
@@ -34,7 +34,7 @@ struct mux_nothing {
     bool unused;
 };
 
-struct mux_ready {         /* of MUX_DIALED, too */
+struct mux_ready {         /* body of MUX_READY and MUX_DIALED */
     int64_t round_trip_ms; /* see mux_round_trip_ms */
     const char *conf_said; /* see mux_conf_said */
 };
@@ -66,7 +66,7 @@ extern const struct protocol mux_protocol;
 
 enum { MUX_FDS_MAX = 8 };
 
-/* One end of the control socket.  A struct with fd set and zeros else is a valid start. */
+/* One end of the control socket.  A struct with fd set and zero elsewhere is a valid start. */
 struct mux_link {
     int fd;
     struct frame_reader reader;
@@ -75,15 +75,15 @@ struct mux_link {
     int64_t seq;
 };
 
-void mux_link_init(struct mux_link *l, int fd); /* owns fd */
+void mux_link_init(struct mux_link *l, int fd); /* takes over fd */
 void mux_link_close(struct mux_link *l);
 
-/* give: a descriptor that travels along, or -1; the caller keeps its own.  Waits while the other
- * end does not read. */
+/* Sends a message, and waits while the other end does not read.  give: a descriptor that travels
+ * along, or -1; the caller keeps its own. */
 int mux_link_send(struct mux_link *l, enum mux_type type, const void *body, int give,
                   struct err *e);
-/* 1 with a message; 0 when no whole message has come and fd is non-blocking; -1 with e set, which
- * is ERR_UNREACHABLE when the other end is gone.  The message lives in a. */
+/* Returns 1 with a message, which lives in a; 0 when no whole message has come and fd is
+ * non-blocking; -1 with e set, ERR_UNREACHABLE when the other end is gone. */
 int mux_link_receive(struct mux_link *l, struct arena *a, struct envelope *m, struct err *e);
 /* The oldest received descriptor; -1 when none came, or when it was lost because this process has
  * too many files open. */

@@ -14,14 +14,14 @@
 #include "common/ssh/ssh_pump.h"
 
 enum {
-    FAREWELL_MS = 5000, /* to pass on the bytes written before the caller left */
+    FAREWELL_MS = 5000, /* how long bytes written before the caller left are passed on */
     FIXED_FDS = 3       /* the control socket, the session, a child of ways */
 };
 
 struct ask {
     enum mux_what what;
     bool is_begun, is_done;
-    struct ssh_pump *lane; /* being opened for this ask; NULL: ways does that, or the ask is done */
+    struct ssh_pump *lane; /* being opened for this ask; NULL: by the routes, or the ask is done */
     int fd;                /* the result; -1: none, for the reason in why */
     enum way way;
     struct err why;
@@ -164,7 +164,7 @@ out:
         ask->fd = -1;
 }
 
-/* Works at all asks at once, except that ways looks for one server connection at a time. */
+/* Works at all asks at once, except that the routes search for one connection at a time. */
 static void work_at_asks(struct mux_server *m)
 {
     bool is_looking = false;
@@ -335,7 +335,7 @@ void mux_run(int control_fd, const struct endpoint *to, const struct mux_options
 
 /* ---- couriers over a mounted share ---- */
 
-/* -1: the caller is gone, or its message has no place here. */
+/* Returns -1 when the caller is gone, or its message is none for a mux over a share. */
 static int answer_for_share(struct mux_link *control, const struct envelope *got, const char *share,
                             struct arena *a)
 {

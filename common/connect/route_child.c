@@ -81,7 +81,7 @@ static void carry(int sftp_fd, const char *share, const char *user, int stream_f
 
 /* ---- in the mux ---- */
 
-/* Forks.  0 in the child, which has closed all descriptors but those to keep. */
+/* Forks; returns 0 in the child, which has closed all descriptors but those in keep. */
 static pid_t fork_child(struct route_child *c, const int *keep, size_t n, int *verdict_fd,
                         struct err *e)
 {

@@ -9,24 +9,24 @@
 
 #include "common/data/schema.h"
 
-/* A child's verdict comes through a pipe: a byte, 1 (well) or 0, then words, then the end of
+/* A child writes its verdict into a pipe: a byte, 1 (success) or 0, then words, then the end of
  * file. */
 struct route_child {
     int verdict_fd; /* -1: there is no child */
-    pid_t pid;      /* of a child whose verdict is not whole yet; 0: it runs on by itself */
+    pid_t pid;      /* of a child whose verdict is not whole yet; 0 later: the child runs on */
     struct buf said;
 };
 
-/* Starts a child that carries a stream by store-and-forward, whose other end is *stream_fd; the
- * verdict says whether it could begin. */
+/* Starts a child that carries a stream by store-and-forward and gives the stream's other end in
+ * *stream_fd; the verdict says whether the child could begin. */
 int route_child_courier(struct route_child *c, int sftp_fd, const char *share, const char *user,
                         int *stream_fd, struct err *e);
 /* Starts a child whose verdict says what lies at these paths (const char *), of which one should be
  * ludwigd's socket. */
 int route_child_explain(struct route_child *c, int sftp_fd, const struct list *paths,
                         struct err *e);
-/* 1: well; 0: no verdict yet; -1: the child failed, for the reason in said (behind its first
- * byte). */
+/* Returns 1 when the child succeeded, 0 when its verdict has not come, -1 when it failed, for the
+ * reason that route_child_words gives. */
 int route_child_step(struct route_child *c);
 const char *route_child_words(const struct route_child *c);
 /* Kills a child whose verdict is not whole yet. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* routes.c - from an SSH session to ludwigd */
+/* routes.c - finds a way from an SSH session to ludwigd */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ struct routes {
     int good; /* the try that succeeded; -1: none yet */
     enum phase phase;
     unsigned n_moves;      /* changes of phase */
-    struct ssh_pump *lane; /* of this phase */
+    struct ssh_pump *lane; /* the channel that this phase works at */
     struct route_child child;
     int stream_fd; /* OPENING_SFTP, CHILD for WAY_INBOX: the stream to hand out */
     int64_t deadline_ms;
@@ -235,7 +235,7 @@ static int give_up_on(struct routes *w, const char *why, struct err *e)
                        ssh_conf_of(w->s)->alias, way_names[t->way], why);
     if (is_path && (w->at + 1 == w->n || t[1].way != WAY_STREAM_LOCAL))
         return start_lane(w, PROBING, SSH_TO_PORT, UNUSED_PORT, e);
-    /* The bridge in a longer PATH is the same way, and its refusal is told once. */
+    /* The bridge in a longer PATH is the same way, and its refusal is reported once. */
     is_second_bridge = t->way == WAY_BRIDGE && w->at > 0 && t[-1].way == WAY_BRIDGE;
     if (!is_path && !is_second_bridge)
         refuse_way(w, t->way, why, NULL);
@@ -274,7 +274,7 @@ static const char *last_line(struct routes *w, const char *text)
     return arena_strndup(w->arena, begin, (size_t)(end - begin));
 }
 
-/* "\0\0\0n\2": the version that an SFTP server answers. */
+/* Whether b begins with "\0\0\0n\2", the version that an SFTP server answers. */
 static bool is_sftp(struct bytes b)
 {
     return b.n >= 5 && b.data[0] == 0 && b.data[1] == 0 && b.data[4] == 2;
@@ -312,7 +312,7 @@ static const char *why_no_bridge(struct routes *w)
     return arena_printf(w->arena, "`ludwig bridge` ended at once (exit status %d)", status);
 }
 
-/* Waits for the bridge's answer; output of a login script before it is no part of the stream. */
+/* Waits for the bridge's answer; what a login script printed before it is skipped. */
 static int await_bridge(struct routes *w, int *fd, enum way *way, struct err *e)
 {
     struct bytes heard = ssh_pump_heard(w->lane);
@@ -435,7 +435,7 @@ void routes_begin(struct routes *w)
         w->at = 0;
     }
     w->phase = OPENING;
-    w->lane = NULL; /* the first step begins it */
+    w->lane = NULL; /* routes_step begins the try */
 }
 
 int routes_step(struct routes *w, int *fd, enum way *way, struct err *e)

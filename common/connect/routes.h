@@ -6,8 +6,8 @@
  * the usual ones; `ludwig bridge`, run on the server; and store-and-forward over SFTP.  A way that
  * succeeded once is taken again.
  *
- * A greeting tells the bridge from other programs that a forced command may start: it is sent
- * ROUTES_HELLO, which an SFTP server answers with its version, and the bridge with ROUTES_BRIDGE.
+ * A forced command may start another program than the bridge.  So the program is sent ROUTES_HELLO,
+ * which an SFTP server answers with its version, and the bridge with ROUTES_BRIDGE.
  */
 #ifndef LUDWIG_COMMON_CONNECT_ROUTES_H
 #define LUDWIG_COMMON_CONNECT_ROUTES_H
@@ -24,19 +24,19 @@
 
 struct routes;
 
-/* Takes over a lane, which the caller pumps from then on. */
+/* Takes over a lane (an SSH channel): the caller of routes_create pumps it from then on. */
 typedef void (*routes_adopt_fn)(void *context, struct ssh_pump *l);
 
-/* path: of ludwigd's socket; NULL: the usual paths.  allowed: 1u << WAY_..., 0: all. */
+/* path: of ludwigd's socket; NULL: the usual paths.  allowed: bits 1u << WAY_...; 0: all ways. */
 struct routes *routes_create(struct ssh *s, const char *path, unsigned allowed,
                              routes_adopt_fn adopt, void *context);
 void routes_destroy(struct routes *w);
 
-/* Begins a search; one at a time. */
+/* Begins a search for a way; there may be one search at a time. */
 void routes_begin(struct routes *w);
-/* Continues the search; call it after each turn of the pump, and when routes_poll's descriptor is
- * ready or routes_deadline_ms has come.  1 with a connected descriptor, 0: not yet, -1 with e
- * set. */
+/* Continues the search; called after each ssh_turn, and when routes_poll's descriptor is ready or
+ * routes_deadline_ms has come.  Returns 1 with a connected descriptor, 0 while the search goes on,
+ * -1 with e set. */
 int routes_step(struct routes *w, int *fd, enum way *way, struct err *e);
 struct pollfd routes_poll(const struct routes *w); /* fd -1: none */
 int64_t routes_deadline_ms(const struct routes *w);

@@ -14,8 +14,8 @@
  * line is NULL; other lines stay as they are. */
 void authorized_keys_replace(const char *text, const char *mark, const char *line, struct buf *out);
 
-/* The same for the file at path, which may be missing and keeps its mode; of a symlink the target
- * is changed.  The caller holds a lock. */
+/* The same for the file at path, which may be missing and keeps its mode; if path is a symlink, its
+ * target is changed.  The caller holds a lock. */
 int authorized_keys_edit(const char *path, const char *mark, const char *line, struct err *e);
 
 #endif

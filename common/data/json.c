@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json.c - JSON: written by us, read by json-c */
+/* json.c - JSON text to and from values; json-c reads it */
 
 #include "common/data/json.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.h - JSON text to and from values (json-c reads, we write)
+ * json.h - JSON text to and from values (json-c reads, this room writes)
  */
 #ifndef LUDWIG_COMMON_DATA_JSON_H
 #define LUDWIG_COMMON_DATA_JSON_H
@@ -16,14 +16,14 @@ void json_add_value(struct buf *out, const struct value *v);
 /* The same over several lines, indented by two spaces, for files that people open. */
 void json_add_pretty(struct buf *out, const struct value *v);
 
-/* As text for a person or a placeholder: strings bare, the rest as JSON. */
+/* Appends v as text for a person or a placeholder: strings without quotes, the rest as JSON. */
 void json_add_text(struct buf *out, const struct value *v);
 
 /* Reads one JSON text.  Also takes NaN and Infinity.  Depth at most 32. */
 int json_read(const char *text, size_t n, struct arena *a, struct value *v, struct err *e);
 /*
  * The same for text whose values must stay as written: refuses numbers that are too large, and
- * names that stand twice in an object or contain a NUL, all of which json_read changes.  e says
+ * names that an object has twice or that contain a NUL, all of which json_read changes.  e says
  * what is wrong but not where: *offset is the place, in bytes.
  */
 int json_read_exact(const char *text, size_t n, struct arena *a, struct value *v, size_t *offset,

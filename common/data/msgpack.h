@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * msgpack.h - msgpack, the only door to msgpack-c
+ * msgpack.h - values and single items to and from msgpack; only msgpack.c uses msgpack-c
  *
  * Reading is strict: string map keys, each once, at most MP_DEPTH_MAX deep, no
  * ext types, nothing behind the value; integers beyond int64 are refused.
@@ -14,7 +14,7 @@
 
 enum {
     MP_DEPTH_MAX = 32,
-    MP_VALUES_MAX = 1000 * 1000 /* in one message: a byte of it may become a struct of many */
+    MP_VALUES_MAX = 1000 * 1000 /* in one message, of which a byte may become a struct of many */
 };
 
 void mp_add_value(struct buf *out, const struct value *v);
@@ -31,18 +31,18 @@ void mp_add_map(struct buf *out, size_t n);  /* n times key, value must follow *
 /* Decodes one value that fills the bytes exactly.  Strings are copied into a. */
 int mp_read(const void *bytes, size_t n, struct arena *a, struct value *v, struct err *e);
 
-/* Finds where the items of a msgpack array begin and end, one after the other, without decoding
- * them. */
+/* Goes through the items of a msgpack array without decoding them. */
 struct mp_items {
     struct bytes all;
     size_t at, n_left;
 };
 
 int mp_items_begin(struct mp_items *items, const void *bytes, size_t n, struct err *e);
-/* 1 with the next item's bytes, 0 at the end, -1. */
+/* Returns 1 with the next item's bytes, 0 at the end, -1 with e set. */
 int mp_items_next(struct mp_items *items, struct bytes *item, struct err *e);
 
-/* The same in one go: calls each(item bytes) in order, stops with its answer if that is not 0. */
+/* Calls each with the bytes of every item in order; stops when it returns other than 0, and returns
+ * that. */
 int mp_each_item(const void *bytes, size_t n,
                  int (*each)(void *context, struct bytes item, struct err *e), void *context,
                  struct err *e);

@@ -17,7 +17,7 @@
 #include "common/data/value.h"
 
 void param_digest_add(struct buf *out, const struct value *v);
-/* Whether a configuration is the same with v as with w, as with 1 and 1.0. */
+/* Whether a configuration stays the same when its value v is replaced by w, as 1 by 1.0. */
 bool param_equal(const struct value *v, const struct value *w);
 void param_digest(const struct value *param2val, struct digest *d);
 

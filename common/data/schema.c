@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* schema.c - walk a struct by its table: to msgpack, from msgpack, to JSON */
+/* schema.c - walks a struct by its table: to msgpack, from msgpack, to JSON */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

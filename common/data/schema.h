@@ -35,8 +35,8 @@ enum field_type {
     FIELD_DIGEST, /* struct digest; in JSON hex */
     FIELD_ENUM,   /* int (an enum); on the wire its name, from names[0..max-1] */
     FIELD_VALUE,  /* struct value: anything */
-    FIELD_STRUCT, /* a struct of schema "of", in place */
-    FIELD_LIST,   /* struct list of structs "of", at most max */
+    FIELD_STRUCT, /* a struct of the schema of, in place */
+    FIELD_LIST,   /* struct list of structs of the schema of, at most max */
     FIELD_STRS    /* struct list of const char *, at most max, each at most 4096 bytes */
 };
 
@@ -70,7 +70,7 @@ struct schema {
     size_t n_fields;
 };
 
-/* A row: FIELD(struct msg_cancel, reason, FIELD_STR, 0, REASON_MAX_BYTES) */
+/* A row of a table: FIELD(struct msg_cancel, reason, FIELD_STR, 0, REASON_MAX_BYTES) */
 #define FIELD(structure, member, type, flags, max)                         \
     {                                                                      \
 #member, offsetof(structure, member), type, flags, max, NULL, NULL \
@@ -92,9 +92,9 @@ struct schema {
 void schema_encode(const struct schema *s, const void *from, struct buf *out);
 
 /*
- * Fills *to (s->size bytes) from a map; -1 and ERR_PROTOCOL with the field's name otherwise.  Text
- * and values are not copied: the map must live as long as *to, best in the same arena.  A null in
- * an optional field is the same as leaving it out.
+ * Fills *to (s->size bytes) from a map; if the map breaks the schema, returns -1 with ERR_PROTOCOL
+ * and the field's name.  Text and values are not copied: the map must live as long as *to, best in
+ * the same arena.  A null in an optional field is the same as leaving it out.
  */
 int schema_decode(const struct schema *s, const struct value *map, struct arena *a, void *to,
                   struct err *e);

@@ -7,11 +7,11 @@
 
 #include "common/base/buf.h"
 
-/* What is open; outside of all the shell reads as within a substitution. */
+/* What is open around a byte; outside of all of them the shell reads as within a substitution. */
 enum { IN_DOUBLE = '"', IN_SUBSTITUTION = '$', IN_PARENTHESES = '(', IN_HEREDOC = '<' };
 
 struct heredoc {
-    struct buf end; /* the line that ends it */
+    struct buf end; /* the line that ends the here-document */
     bool is_announced, is_as_is, drops_tabs;
 };
 
@@ -30,7 +30,7 @@ static void mark(struct reader *r, size_t n, enum shell_quotes quotes)
         r->quotes[r->at++] = (uint8_t)quotes;
 }
 
-/* What follows is not understood. */
+/* Ends reading: from here on the quoting is unclear. */
 static void give_up(struct reader *r)
 {
     mark(r, r->n - r->at, SHELL_UNCLEAR);
@@ -50,7 +50,7 @@ static void enter(struct reader *r, int what)
 
 /* ---- what stands outside of quotes, in "..." and in here-documents alike ---- */
 
-/* Up to the next ` without a backslash. */
+/* Reads up to the next ` without a backslash before it. */
 static void read_backquotes(struct reader *r)
 {
     size_t n = 1;
@@ -60,7 +60,7 @@ static void read_backquotes(struct reader *r)
     mark(r, n + 1, SHELL_UNCLEAR);
 }
 
-/* $((...)), as long as nothing in it needs more than counting. */
+/* Reads $((...)), if counting parentheses is enough to find its end. */
 static void read_arithmetic(struct reader *r)
 {
     size_t n = 3, depth = 2;
@@ -97,13 +97,13 @@ static void read_dollar(struct reader *r, enum shell_quotes quotes)
             give_up(r);
     } else if (c[1] == '[' || (c[1] == '\'' && quotes == SHELL_PLAIN) ||
                (c[1] == '$' && c[2] == '(')) {
-        give_up(r); /* bash has something there, dash has not */
+        give_up(r); /* bash and dash read this differently */
     } else {
         mark(r, c[1] != '\0' && strchr("@*#?-$!0123456789", c[1]) != NULL ? 2 : 1, quotes);
     }
 }
 
-/* What begins with a backslash, a ` or a $; false: the next byte does not. */
+/* Reads what begins with a backslash, a ` or a $; false: the next byte is none of these. */
 static bool read_special(struct reader *r, enum shell_quotes quotes)
 {
     switch (r->text[r->at]) {
@@ -122,7 +122,7 @@ static bool read_special(struct reader *r, enum shell_quotes quotes)
 
 /* ---- here-documents ---- */
 
-/* Reads the word that ends a here-document, and gives the byte behind it; NULL: it is not simple. */
+/* Reads the word that ends a here-document; gives the byte behind it, NULL if it is not simple. */
 static const char *read_heredoc_word(struct heredoc *h, const char *at)
 {
     char open = 0; /* the quote that is open */
@@ -143,8 +143,8 @@ static const char *read_heredoc_word(struct heredoc *h, const char *at)
     return open == 0 && h->end.n > 0 && strpbrk(buf_text(&h->end), "$`\001") == NULL ? at : NULL;
 }
 
-/* "<<-'END'": of one that does not stand alone, or whose end is not plain, it is not known where it
- * is. */
+/* Reads "<<-'END'".  If the line has another one, or END is not plain, it is not known where the
+ * document lies. */
 static void announce_heredoc(struct reader *r)
 {
     const char *text = r->text, *at = text + r->at + 2;
@@ -161,7 +161,7 @@ static void announce_heredoc(struct reader *r)
         give_up(r);
 }
 
-/* Whether the line that begins here ends it. */
+/* Whether the line that begins here ends the here-document. */
 static bool is_heredoc_end(const struct reader *r)
 {
     const char *line = r->text + r->at;

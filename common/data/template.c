@@ -10,13 +10,13 @@
 #include "common/base/utf8.h"
 #include "common/data/json.h"
 
-/* No byte of a word that means something else to the shell, whatever is around it. */
+/* Bytes that are plain in a word for the shell, whatever is around them. */
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                             "_-.,:/@%+=";
 
 enum { SHOWN_MAX_BYTES = 60 }; /* of a value, in a message */
 
-/* Stands for a placeholder in what the shell reads: a byte of a word that is nowhere special. */
+/* Replaces a placeholder in the text that shell_quotes reads: a byte that is nowhere special. */
 enum { STAND_IN = '\001' };
 
 /* A command as the shell will see it, with STAND_IN for each placeholder. */
@@ -24,7 +24,7 @@ struct reading {
     struct buf text;
     uint8_t *quotes; /* of each byte of the text */
     struct placeholder *placeholders;
-    size_t *places; /* of their stand-ins in the text */
+    size_t *places; /* offsets of their stand-ins in the text */
     size_t n, capacity, places_capacity;
 };
 
@@ -38,7 +38,7 @@ bool template_is_name(const char *text)
            text[strspn(text, further)] == '\0';
 }
 
-/* The name between braces that are a placeholder here, for the caller to free; else NULL. */
+/* The name in braces, if these are a placeholder here; caller frees.  Otherwise NULL. */
 static char *name_at(const char *command, size_t at, template_is_parameter_fn is_parameter,
                      const void *of)
 {
@@ -143,7 +143,7 @@ void template_add_word(struct buf *out, const char *text, size_t n)
         template_add_quoted(out, text, n);
 }
 
-/* Appends it as it has to be written there, before next; false: it cannot be. */
+/* Appends the value as its place requires, before the byte next; false when that is impossible. */
 static bool add_text(struct buf *out, const struct buf *value, const struct placeholder *p,
                      char next)
 {
@@ -151,7 +151,7 @@ static bool add_text(struct buf *out, const struct buf *value, const struct plac
 
     switch (p->quotes) {
     case SHELL_PLAIN:
-        /* A number before < and > would be that of a file. */
+        /* A number before < or > would be that of a descriptor. */
         if (next == '<' || next == '>' || p->follows_variable)
             template_add_quoted(out, text, value->n);
         else
@@ -165,7 +165,7 @@ static bool add_text(struct buf *out, const struct buf *value, const struct plac
     case SHELL_HEREDOC:
     case SHELL_HEREDOC_AS_IS:
         add_escaped(out, text, value->n, p->quotes == SHELL_HEREDOC ? "$`\\" : "");
-        /* A line of it could end the document, and <<- drops tabs before a line. */
+        /* A line of the value could end the document, and <<- drops tabs before a line. */
         return memchr(text, '\n', value->n) == NULL && text[0] != '\t' &&
                (!p->follows_variable || p->quotes == SHELL_HEREDOC_AS_IS);
     default: buf_add(out, text, value->n); return is_plain(text, value->n) && !p->follows_variable;
@@ -223,8 +223,8 @@ static int fill_in(const struct placeholder *p, const struct value *params, char
     return 0;
 }
 
-/* Where a value makes its line the one that ends the here-document, the lines behind it would be run.
- * places: of the ends of all values in the n bytes of text. */
+/* Refuses a value that makes its line end the here-document: the shell would run the lines behind.
+ * places: the ends of all values in the n bytes of text. */
 static int check_heredocs(const struct reading *r, const char *text, size_t n, const size_t *places,
                           struct err *e)
 {

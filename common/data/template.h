@@ -2,11 +2,11 @@
 /*
  * template.h - {placeholders} of a command
  *
- * {name} stands for the parameter's value, quoted for /bin/sh as the place asks for: as a word of its own
- * outside of quotes, and within '...', "..." and here-documents as what stands there.  {{ and }} are
- * braces.  A name is any parameter's; where there is no such parameter, letters, digits, _ . - behind a
- * letter or _ are a name whose parameter is missing, and all else between braces ({ print $1 }, {1..3})
- * is left as it is, as ${HOME} and comments are.
+ * {name} stands for the parameter's value, quoted for /bin/sh as its place requires: a word of its
+ * own outside of quotes, and escaped text within '...', "..." and here-documents.  {{ and }} are
+ * braces.  A name is that of any parameter.  Other text between braces is the name of a missing
+ * parameter if it is letters, digits, _ . - behind a letter or _; else ({ print $1 }, {1..3}) it is
+ * left as it is, as ${HOME} and comments are.
  */
 #ifndef LUDWIG_COMMON_DATA_TEMPLATE_H
 #define LUDWIG_COMMON_DATA_TEMPLATE_H
@@ -25,11 +25,11 @@ struct placeholder {
     bool follows_variable;    /* as in $x{name}, whose value must not become part of that name */
 };
 
-/* Which texts between braces are parameters. */
+/* Whether name, a text between braces, is a parameter. */
 typedef bool (*template_is_parameter_fn)(const void *context, const char *name);
 
-/* Appends the command with its placeholders filled in; ERR_USAGE names one without a parameter, or where
- * its value cannot be quoted. */
+/* Appends the command with its placeholders filled in; fails with ERR_USAGE and the name of one
+ * that has no parameter, or whose value cannot be quoted at its place. */
 int template_expand(const char *command, const struct value *params, struct buf *out,
                     struct err *e);
 
@@ -37,9 +37,9 @@ int template_expand(const char *command, const struct value *params, struct buf 
 int template_each(const char *command, template_is_parameter_fn is_parameter, const void *of,
                   int (*each)(void *context, const struct placeholder *p), void *context);
 
-/* Whether it would be the name of a missing parameter. */
+/* Whether text between braces would be the name of a missing parameter (see above). */
 bool template_is_name(const char *text);
-/* Whether the value can stand there; else *why says in words what keeps it, for the caller to free. */
+/* Whether v can be put there; otherwise *why says in words why not; the caller frees it. */
 bool template_takes(const struct placeholder *p, const struct value *v, char **why);
 
 /* Appends text as one word of /bin/sh, with quotes where it needs them. */

@@ -224,7 +224,7 @@ struct decimal {
     int point;
 };
 
-/* Rounds f, positive and finite, to n digits; whether the decimal reads back as f. */
+/* Rounds f, positive and finite, to n digits; returns whether the decimal reads back as f. */
 static bool decimal_round(struct decimal *d, double f, int n)
 {
     char text[32];

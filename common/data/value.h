@@ -35,7 +35,7 @@ struct value {
         int64_t i;
         double f;
         struct {
-            const char *s; /* NUL behind it; may hold NULs inside */
+            const char *s; /* a NUL follows; may hold NULs inside */
             size_t n;
         } str; /* STR and BIN */
         struct {
@@ -81,8 +81,8 @@ size_t value_depth(const struct value *v);
 bool value_equal(const struct value *x, const struct value *y);
 
 /*
- * The index of the first item whose key an earlier item has too, or n.  Takes n log n, so that
- * a peer's map with a million keys can be checked.
+ * The index of the first item whose key an earlier item has too, or n.  Takes time n log n, so
+ * that a peer's map with a million keys can be checked.
  */
 typedef struct bytes (*value_key_fn)(const void *items, size_t i);
 size_t value_find_repeated(const void *items, size_t n, value_key_fn key_of);

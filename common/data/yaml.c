@@ -183,7 +183,7 @@ static struct yaml_node place_of(const struct parser *p, size_t offset)
     return at;
 }
 
-/* libyaml's words, ours, and whether the place where the broken item begins tells more. */
+/* A problem in libyaml's words and in ours, and whether the broken item's beginning is shown. */
 static const struct {
     const char *problem;
     const char *words;
@@ -214,8 +214,8 @@ static const char *line_begin(const struct parser *p, const char *c)
     return c;
 }
 
-/* A line that is indented more than the one above it, "key: value", goes on with that value.  0: it is
- * not so. */
+/* Explains a line that is indented more than "key: value" above it, and so continues that value.
+ * Returns 0 when this is not the problem. */
 static int refuse_indentation(struct parser *p, const char *c, struct yaml_node at)
 {
     const char *line = line_begin(p, c), *above = line, *key, *colon;
@@ -239,7 +239,7 @@ static int refuse_indentation(struct parser *p, const char *c, struct yaml_node 
         (int)(colon - key), key);
 }
 
-/* libyaml's parser has failed, and not for want of memory. */
+/* Sets the error when libyaml's parser has failed, and not for lack of memory. */
 static int refuse_problem(struct parser *p)
 {
     const yaml_parser_t *yaml = &p->yaml;
@@ -297,7 +297,7 @@ static const struct {
     { YAML_SEQ_TAG, VALUE_LIST },  { YAML_MAP_TAG, VALUE_MAP },
 };
 
-/* Refuses a value that does not have the type its tag asks for.  1 is a float, too. */
+/* Refuses a value that does not have the type of its tag; 1 counts as a float, too. */
 static int check_tag(struct parser *p, struct yaml_node *node, const char *tag)
 {
     for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
@@ -575,7 +575,7 @@ static int compose(struct parser *p, const yaml_event_t *event, int depth, struc
 
 /* ---- whole texts ---- */
 
-/* Stream start, one document or none, stream end. */
+/* Reads stream start, one document or none, and stream end. */
 static int compose_stream(struct parser *p, struct yaml_node *root)
 {
     static const yaml_event_type_t before[] = { YAML_STREAM_START_EVENT,

@@ -41,8 +41,8 @@ struct yaml_member {
     struct yaml_node node;
 };
 
-/* Parses text (n bytes); name is what errors call the file.  All in the arena, root NULL-typed
- * when the text is empty. */
+/* Parses n bytes of text; name is what errors call the file.  The tree lives in a; the root of an
+ * empty text has type VALUE_NULL. */
 struct yaml_node *yaml_parse(const char *name, const char *text, size_t n, struct arena *a,
                              struct err *e);
 struct yaml_node *yaml_parse_file(const char *path, struct arena *a, struct err *e);
@@ -55,9 +55,9 @@ int yaml_error(struct err *e, const char *name, const struct yaml_node *at, cons
     __attribute__((format(printf, 4, 5)));
 
 /*
- * Appends the value as YAML text, one or more whole lines, that yaml_parse reads back to the same
- * value and a YAML 1.1 parser such as PyYAML's, too.  Exceptions: BIN becomes text in hex, bytes
- * that are not UTF-8 become U+FFFD, and keys with a NUL inside are refused when read.
+ * Appends the value as YAML text, one or more whole lines, that yaml_parse and YAML 1.1 parsers
+ * such as PyYAML's read back to the same value.  Exceptions: BIN becomes text in hex, bytes that
+ * are not UTF-8 become U+FFFD, and keys with a NUL inside are refused when read.
  */
 void yaml_add_value(struct buf *out, const struct value *v);
 

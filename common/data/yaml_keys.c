@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* yaml_keys.c - read a YAML map by a table of its keys, and find all mistakes at once */
+/* yaml_keys.c - reads a YAML map by a table of its keys, and finds all mistakes at once */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,7 +186,7 @@ int yaml_keys_read(struct yaml_keys_reader *r, const struct key *rows, const str
 {
     int answer = 0;
 
-    if (node->type == VALUE_NULL) /* all of it commented out */
+    if (node->type == VALUE_NULL) /* an empty file, or all of it is commented out */
         return 0;
     if (node->type != VALUE_MAP)
         return yaml_keys_error(r, node, "expected 'key: value' lines, found %s",

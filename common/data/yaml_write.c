@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* yaml_write.c - values to YAML text that people and other parsers read as we do */
+/* yaml_write.c - values to YAML text that people and other parsers read as yaml.c does */
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -8,7 +8,7 @@
 #include "common/data/json.h"
 #include "common/data/yaml.h"
 
-/* Whether the text means itself without quotes, in YAML 1.1 and 1.2, also in a [list]. */
+/* Whether the text without quotes is read as this string, by YAML 1.1 and 1.2, also in a [list]. */
 static bool is_plain(const char *s, size_t n)
 {
     static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_/";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pack.h - trees as they travel: the parts of a dataset on the share
+ * pack.h - the pack format: the form in which a tree of files lies on the share
  *
  * Content is cut into pieces of PACK_PIECE_BYTES (only a file's last is smaller), known by their
- * SHA-256.  A part is a file of pieces; its list says which.  Blocks name the entries of a tree
+ * SHA-256.  A part is a file of pieces; its list names them.  Blocks name the entries of a tree
  * and where their pieces lie; the manifest names the blocks and the parts, and its digest is the
  * dataset's id.  docs/internals/packs.md specifies all of it.
  *
@@ -36,7 +36,7 @@ enum {
     PACK_MANIFEST_BYTES_MAX = 64 * 1024 * 1024
 };
 
-#define PACK_BYTES_MAX      ((uint64_t)1 << 60) /* of a tree */
+#define PACK_BYTES_MAX      ((uint64_t)1 << 60) /* in a tree */
 #define PACK_FILE_BYTES_MAX ((uint64_t)1 << 42)
 
 /* ---- objects on the share ---- */
@@ -47,7 +47,7 @@ enum {
     X(PACK_ZST, "zst")           /* pieces one behind the other, compressed */      \
     X(PACK_RAW, "raw")           /* pieces one behind the other */                  \
     X(PACK_IN_PLACE, "in-place") /* a user's own file on the share, never copied */ \
-    X(PACK_FILES, "files")       /* the same of many files of one piece each, below a folder */
+    X(PACK_FILES, "files")       /* many such files of one piece each, below a folder */
 
 enum pack_form {
 #define X(name, text) name,
@@ -61,8 +61,8 @@ enum pack_object { PACK_MANIFEST, PACK_BLOCK, PACK_LIST, PACK_OBJECT_COUNT };
 
 /* A part, as in manifests. */
 struct pack_part {
-    struct digest list;    /* of its list: the name of both */
-    uint64_t stored_bytes; /* of its file; of a form that is not stored: of its pieces */
+    struct digest list;    /* digest of the part's list, which names the list and the part */
+    uint64_t stored_bytes; /* size of the part's file, or, if it is not stored, of its pieces */
     enum pack_form form;
 };
 
@@ -74,8 +74,8 @@ struct pack_piece {
 /* Paths below the packs folder (layout_packs): "ID.manifest", "blocks/DIGEST.block",
  * "parts/DIGEST.list" and "parts/DIGEST.tar.zst". */
 void pack_object_path(struct buf *out, enum pack_object kind, const struct digest *name);
-/* Whether a part of that form is a file among the packs; else it is a user's own files on the
- * share. */
+/* Whether a part of that form is a file in the packs folder; otherwise it is files of a user's own
+ * on the share. */
 bool pack_is_stored(enum pack_form form);
 /* Appends the path of a part that is stored. */
 void pack_part_path(struct buf *out, const struct pack_part *part);
@@ -130,7 +130,7 @@ struct pack_entry {
  * "..", at most PACK_PATH_MAX long and PACK_NAME_MAX between slashes.  They are ordered by bytes
  * with the slash before all others, so that a folder's entries follow it at once: a, a/b, a.txt. */
 
-/* <0, 0, >0.  Names without slashes are in the order of strcmp. */
+/* Returns <0, 0 or >0; names without slashes are in the order of strcmp. */
 int pack_path_compare(const char *x, const char *y);
 /* -1 with ERR_PROTOCOL when the path breaks the rules. */
 int pack_path_check(const char *path, size_t n, struct err *e);
@@ -139,16 +139,17 @@ int pack_path_check(const char *path, size_t n, struct err *e);
 
 enum { PACK_SLOTS = 2 }; /* parts written at a time: one of small files, one of large */
 
-/* The place of a piece in an older part. */
+/* The place of a piece in a part that lies on the share already. */
 struct pack_place {
     const struct pack_part *part;
     uint32_t entry;
 };
 
-/* Stores the output.  All functions but known may fail (-1 with e set), which ends the packing. */
+/* The caller's functions that store the output.  All but known may fail (-1 with e set), which ends
+ * the packing. */
 struct pack_sink {
     void *context;
-    /* Begins a part, whose bytes follow and whose name is known only when it is whole. */
+    /* Begins a part: its bytes follow; its name is known only when it is whole. */
     int (*part_begin)(void *context, unsigned slot, struct err *e);
     int (*part_write)(void *context, unsigned slot, struct bytes bytes, struct err *e);
     /* Ends a part that is whole.  The list must not be found under its name before the part can be.
@@ -159,12 +160,12 @@ struct pack_sink {
      * found under its name before all earlier output can be. */
     int (*object)(void *context, enum pack_object kind, const struct digest *name,
                   struct bytes bytes, struct err *e);
-    /* Whether an older part holds the piece; where->part must stay valid during the call.  Says
-     * false for a piece that is better sent again, as little else of its part is wanted.  May be
-     * NULL. */
+    /* Whether a part on the share holds the piece; where->part must stay valid during the call.
+     * False also for a piece that is better sent again, as little else of its part is wanted.  May
+     * be NULL. */
     bool (*known)(void *context, const struct digest *piece, struct pack_place *where);
-    /* A part with this many bytes before compression is full; 0: PACK_PART_BYTES, which is the
-     * most.  Each part takes at least one piece. */
+    /* A part with this many bytes before compression is full; 0: PACK_PART_BYTES, the maximum.
+     * Each part takes at least one piece. */
     uint64_t part_bytes;
 };
 

@@ -18,7 +18,7 @@ enum {
     CUT_MAX_BYTES = 256 * 1024,
     FOLDERS_PER_CUT = 2,
     ENTRIES_PER_CUT = 1024,
-    LEVEL = 3 /* of compression: fast enough, as names are few bytes */
+    LEVEL = 3 /* of compression, which is fast enough, as names are few bytes */
 };
 
 /* The index of a part among the block's parts, valid while block is the current one. */
@@ -162,12 +162,12 @@ void block_writer_end(struct block_writer *b, struct block_closed *closed)
     *closed = (struct block_closed){ .body_bytes = body.n, .first = b->first, .n = b->n };
     room = ZSTD_compressBound(body.n);
     n = ZSTD_compress(buf_reserve(&closed->body, room), room, body.bytes, body.n, LEVEL);
-    if (ZSTD_isError(n)) { /* with so much room, only a lack of memory can be the cause */
+    if (ZSTD_isError(n)) { /* the buffer is large enough, so the cause is a lack of memory */
         fprintf(stderr, "ludwig: zstd: %s\n", ZSTD_getErrorName(n));
         abort();
     }
     buf_added(&closed->body, n);
-    /* The body may wait long, and is much smaller than its buffer. */
+    /* The body may wait long for its parts, and is much smaller than its buffer. */
     closed->body.bytes = mem_resize(closed->body.bytes, closed->body.n + 1, 1);
     closed->body.capacity = closed->body.n + 1;
     closed->parts = mem_copy(b->parts, b->n_parts * sizeof *b->parts);
@@ -318,7 +318,7 @@ static int take_run(struct block_reader *b, const struct value *items, struct pa
     return 0;
 }
 
-/* Reads the runs of a file; v NULL: they begin behind the piece named last. */
+/* Reads the runs of a file; v NULL: its pieces follow the piece that was named last. */
 static int take_runs(struct block_reader *b, const struct value *v, struct pack_entry *entry,
                      struct err *e)
 {

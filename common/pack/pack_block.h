@@ -2,9 +2,9 @@
 /*
  * pack_block.h - some thousand entries of a tree, to and from bytes
  *
- * A block refers to parts.  While it is written parts have numbers, as some are not whole yet; the
- * digests of their lists are put in when all are.  In a block that was read, runs name the block's
- * own parts, and only holes have their number of bytes.
+ * A block refers to parts.  While it is written, parts have numbers, as some are not whole yet;
+ * block_encode puts in the digests of their lists.  In a block that was read, a run's part is an
+ * index among the block's own parts, and only runs of holes have their number of bytes.
  */
 #ifndef LUDWIG_COMMON_PACK_PACK_BLOCK_H
 #define LUDWIG_COMMON_PACK_PACK_BLOCK_H
@@ -39,7 +39,7 @@ struct block_writer *block_writer_create(void);
 void block_writer_destroy(struct block_writer *b); /* NULL is fine */
 
 size_t block_writer_count(const struct block_writer *b); /* entries */
-/* Whether this entry begins a new block. */
+/* Whether the block must be ended (block_writer_end) before this entry. */
 bool block_writer_is_cut_before(const struct block_writer *b, const char *path,
                                 enum pack_kind kind);
 /* -1 when there are too many runs. */
@@ -74,13 +74,13 @@ struct block_reader {
     struct buf path;
     struct pack_run *runs;
     size_t capacity;
-    bool has_named; /* an entry named a piece; the piece behind it is next_piece of part */
+    bool has_named; /* an entry named a piece; the one after it is next_piece of part */
     uint32_t part, next_piece;
 };
 
 int block_open(struct block_reader *b, const struct digest *name, struct bytes stored,
                struct err *e);
-/* 1 with an entry, valid until the next call; 0 at the end; -1 with e set. */
+/* Returns 1 with an entry, valid until the next call; 0 at the end; -1 with e set. */
 int block_next(struct block_reader *b, struct pack_entry *entry, struct err *e);
 void block_close(struct block_reader *b);
 

@@ -16,10 +16,10 @@ int pack_check_digest(const struct digest *name, struct bytes stored, enum pack_
 /* The list of a part's pieces. */
 struct pack_list {
     struct pack_part part;
-    /* Relative to the share.  PACK_IN_PLACE: path of the file; PACK_FILES: of the tree's top, where
-     * each piece is the file at its entry's path below it; else NULL */
+    /* Relative to the share.  PACK_IN_PLACE: path of the file.  PACK_FILES: path of the tree's top;
+     * each piece is the file at its entry's path below the top.  Other forms: NULL. */
     const char *path;
-    uint64_t offset; /* PACK_IN_PLACE: of the first piece in the file */
+    uint64_t offset; /* PACK_IN_PLACE: where the first piece lies in the file */
     struct pack_piece *pieces;
     uint32_t n;
 };

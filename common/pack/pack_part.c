@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pack_part.c - a part: pieces to its bytes, and its bytes to checked pieces */
+/* pack_part.c - turns pieces into the bytes of a part, and these into checked pieces */
 
 #include "common/pack/pack_part.h"
 
@@ -13,10 +13,10 @@
 #include "common/pack/pack_tar.h"
 
 enum {
-    TRIAL_BYTES = 128 * 1024, /* beginning of a part that is compressed as a trial */
-    TRIAL_GAIN = 32,          /* the part shrinks if the trial saves 1 in this many bytes */
+    TRIAL_BYTES = 128 * 1024, /* so much of a part's beginning is compressed as a trial */
+    TRIAL_GAIN = 32,          /* the part is compressed if that saves 1 in this many bytes */
     LEVEL = 1,
-    THREADS = 2,             /* that compress while files are read */
+    THREADS = 2,             /* they compress while files are read */
     JOB_BYTES = 1024 * 1024, /* compressed at once by a thread; memory holds several of them */
     OUT_BYTES = 256 * 1024
 };
@@ -121,8 +121,8 @@ static int begin_frame(struct part_writer *w, int level, struct err *e)
     return 0;
 }
 
-/* Begins a frame that threads compress; the result does not depend on their number or speed.  zstd
- * starts them with its first call, here an empty one; where it cannot, this thread compresses. */
+/* Begins a frame that zstd's threads compress; the result does not depend on their number or speed.
+ * zstd starts them in its first call, here an empty one; if it cannot, this thread compresses. */
 static int begin_frame_beside(struct part_writer *w, struct err *e)
 {
     ZSTD_inBuffer nothing = { NULL, 0, 0 };
@@ -282,7 +282,7 @@ void part_begin(struct part_reader *r, const struct pack_list *list, part_read_f
         ZSTD_DCtx_reset(r->zstd, ZSTD_reset_session_only);
 }
 
-/* Sets e to an error that names the part; -1. */
+/* Sets e to an error that names the part, and returns -1. */
 static int refuse_part(const struct part_reader *r, struct err *e, const char *what)
 {
     char hex[DIGEST_HEX];
@@ -297,14 +297,14 @@ static int refuse_part(const struct part_reader *r, struct err *e, const char *w
 /* ---- stored bytes ---- */
 
 /* Reads up to n stored bytes; gives their number, 0 at the end, or -1.  Reads at most one byte more
- * than declared, by which a longer part shows. */
+ * than the part should have, to find a part that is too long. */
 static ssize_t take_stored(struct part_reader *r, void *bytes, size_t n, struct err *e)
 {
     uint64_t left = r->list->part.stored_bytes - r->taken;
     ssize_t got;
 
     if (r->list->part.form == PACK_IN_PLACE && left < n)
-        n = (size_t)left; /* the file may go on */
+        n = (size_t)left; /* a file in place may be longer than its part */
     else if (left + 1 < n)
         n = (size_t)left + 1;
     if (n == 0)

@@ -4,9 +4,9 @@
  *
  * Writing: pieces become parts, one after the other, in one slot of a sink.
  *
- * Reading: a part is read from its first byte to its last, and is not trusted.  Each piece given
- * has the size and SHA-256 of the list; nothing is read or unpacked beyond that, and names in the
- * part are ignored.  A reader belongs to one thread; several readers may share a list.
+ * Reading: a part is read from its first byte to its last, and is not trusted.  Each piece that is
+ * given has the size and SHA-256 that the list says; nothing is read or unpacked beyond that, and
+ * names in the part are ignored.  A reader belongs to one thread; several may share a list.
  */
 #ifndef LUDWIG_COMMON_PACK_PACK_PART_H
 #define LUDWIG_COMMON_PACK_PACK_PART_H
@@ -19,8 +19,8 @@
 
 struct part_writer;
 
-/* is_tar: parts of whole files; else of pieces of large files.  The sink must outlive the
- * writer. */
+/* is_tar: the parts are tars of whole files; otherwise they hold pieces of large files.  The sink
+ * must outlive the writer. */
 struct part_writer *part_writer_create(const struct pack_sink *sink, unsigned slot, bool is_tar);
 void part_writer_destroy(struct part_writer *w); /* NULL is fine */
 
@@ -44,8 +44,8 @@ int part_writer_end(struct part_writer *w, struct pack_part *part, size_t *list_
 
 /* ---- reading ---- */
 
-/* Reads up to n bytes of the stored part; 0 at the end, -1 with e set.  Of a part in place: of the
- * file from list->offset on. */
+/* Reads up to n bytes of the stored part, or, for a part in place, of the file from list->offset
+ * on; 0 at the end, -1 with e set. */
 typedef ssize_t (*part_read_fn)(void *context, void *bytes, size_t n, struct err *e);
 
 struct part_reader;
@@ -56,9 +56,9 @@ void part_reader_destroy(struct part_reader *r); /* NULL is fine */
 void part_begin(struct part_reader *r, const struct pack_list *list, part_read_fn read,
                 void *context);
 
-/* Reads the next piece: 1 with all of its content, valid until the next call; 0 after the last,
- * when the part ended as it should; -1, with ERR_PROTOCOL when the part is damaged.  content NULL:
- * skips the piece without checking its digest. */
+/* Reads the next piece.  Returns 1 with all of its content, valid until the next call; 0 after the
+ * last, if the part ended as it should; -1 with e set, ERR_PROTOCOL if the part is damaged.
+ * content NULL: skips the piece without checking its digest. */
 int part_next(struct part_reader *r, struct bytes *content, struct err *e);
 
 #endif

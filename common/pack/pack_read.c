@@ -171,8 +171,8 @@ static int resolve_run(struct pack_reader *r, struct pack_run *run, bool is_last
 
 static int resolve_runs(struct pack_reader *r, struct pack_entry *entry, struct err *e)
 {
-    /* The runs are the block reader's, which fills them anew for each entry, and so may be
-     * changed. */
+    /* The runs may be changed, as they are the block reader's, which fills them anew for each
+     * entry. */
     struct pack_run *runs = r->block.runs;
 
     for (size_t i = 0; i < entry->n_runs; i++) {

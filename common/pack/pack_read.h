@@ -3,9 +3,9 @@
  * pack_read.h - the entries of a packed tree, each checked
  *
  * The pack's writer is not trusted.  Entries from pack_next keep the rules of pack.h: none leads
- * out of the tree, comes twice, or lies below a path that is no folder.  At the end the totals and
- * the tree's digest were right; an entry that goes beyond the totals is refused when it comes.  A
- * caller that makes the tree makes its symlinks last, and never opens a path through one.
+ * out of the tree, comes twice, or lies below a path that is no folder.  pack_next gives 0 at the
+ * end only if the totals and the tree's digest are right, and refuses an entry beyond the totals.
+ * A caller that makes the tree makes its symlinks last, and never opens a path through one.
  *
  * Memory holds one block and the lists of the parts met so far, 36 bytes a piece.
  */
@@ -14,8 +14,8 @@
 
 #include "common/pack/pack_object.h"
 
-/* Reads an object (pack_object_path) of at most max_bytes into out.  Its digest is checked by the
- * caller. */
+/* fetch reads an object (pack_object_path) of at most max_bytes into out; pack_read.c checks the
+ * digest. */
 struct pack_source {
     void *context;
     int (*fetch)(void *context, enum pack_object kind, const struct digest *name, size_t max_bytes,
@@ -33,13 +33,13 @@ const struct pack_totals *pack_totals(const struct pack_reader *r);
 const struct digest *pack_tree(const struct pack_reader *r);
 const struct pack_part *pack_parts(const struct pack_reader *r, size_t *n);
 
-/* 1 with the next entry, in order, valid until the next call; 0 at the end; -1 with e set. */
+/* Gives 1 with the next entry in order, valid until the next call; 0 at the end; -1 with e set. */
 int pack_next(struct pack_reader *r, struct pack_entry *entry, struct err *e);
 
-/* The list of a part, read if need be, kept until pack_close.  NULL with e set. */
+/* The list of a part, fetched at the first call and kept until pack_close.  NULL with e set. */
 const struct pack_list *pack_list_of(struct pack_reader *r, size_t part, struct err *e);
-/* The same for a part of an entry that pack_next gave, whose list is read already: never NULL, and
- * several threads may call it at once. */
+/* The same for a part of an entry that pack_next gave, whose list was fetched with it: never NULL,
+ * and several threads may call it at once. */
 const struct pack_list *pack_list_read(const struct pack_reader *r, size_t part);
 
 #endif

@@ -19,7 +19,7 @@ enum {
 /* Appends an entry's header, after a pax header for the name if it is long. */
 void tar_add_header(struct buf *out, const char *path, bool executable, size_t size);
 
-/* The number of zeros behind content of this size. */
+/* How many zeros follow content of this size in a tar. */
 size_t tar_padding(uint64_t size);
 /* The size of an entry in the tar, without a header for a long name. */
 uint64_t tar_entry_bytes(uint64_t size);

@@ -19,7 +19,7 @@ struct pack_tree {
     size_t *ends;      /* the length of each open folder's path in it */
     size_t n_open, capacity;
     bool begun;
-    bool is_file; /* the tree is one file, "" */
+    bool is_file; /* the tree is one file, whose path is "" */
 };
 
 static const char version[] = "ludwig tree 2\n";

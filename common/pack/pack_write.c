@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pack_write.c - a tree becomes parts, lists, blocks and a manifest, in one pass */
+/* pack_write.c - turns a tree into parts, lists, blocks and a manifest, in one pass */
 
 #include "common/pack/pack_write.h"
 
@@ -27,7 +27,7 @@ struct pack_writer {
     bool *part_done;
     size_t n_parts, parts_capacity;
     struct hash_table *by_list; /* index of the part with a list's digest */
-    struct hash_table *seen;    /* part and place of pieces that this tree had already */
+    struct hash_table *seen;    /* part and place of pieces met earlier in this tree */
     struct part_writer *slots[PACK_SLOTS];
     uint32_t open[PACK_SLOTS]; /* index of the part that a slot writes */
     struct pack_list files;    /* PACK_FILES: files that stay in place, in a list not stored yet */
@@ -54,8 +54,8 @@ enum {
     SMALL, /* slot of parts with whole files */
     LARGE,
     PENDING_MAX_BYTES = 8 * 1024 * 1024,
-    SEEN_MAX = 768 * 1024, /* pieces of this tree that are remembered: 16 MiB */
-    SEEN_ENTRY_BITS = 16,  /* of a number in seen, for the place in the part; the rest: the part */
+    SEEN_MAX = 768 * 1024, /* pieces of this tree that are remembered, in 16 MiB */
+    SEEN_ENTRY_BITS = 16,  /* of a number in seen: the place in the part; other bits: the part */
     SEEN_PARTS_MAX = UINT16_MAX
 };
 
@@ -179,7 +179,7 @@ static bool find_piece(struct pack_writer *w, const struct digest *piece, struct
     }
     if (w->sink.known == NULL || !w->sink.known(w->sink.context, piece, &where))
         return false;
-    /* An older part becomes one of the manifest's when a piece of it is used. */
+    /* A part on the share is added to the manifest when a piece of it is used. */
     if (!hash_table_find(w->by_list, &where.part->list, &part)) {
         if (new_part(w, &part, NULL) < 0)
             return false;
@@ -259,7 +259,7 @@ static int end_parts(struct pack_writer *w, struct err *e)
     return flush_blocks(w, e);
 }
 
-/* Ends the block.  Where too many blocks wait for parts, the open parts are ended early. */
+/* Ends the block.  If too many blocks wait for parts, ends the open parts early. */
 static int end_block(struct pack_writer *w, struct err *e)
 {
     if (w->n_blocks + w->n_pending == PACK_BLOCKS_MAX)
@@ -507,7 +507,7 @@ static int say_too_large(const struct input *in, struct err *e)
     return err_set(e, ERR_FAILED, "%s is larger than 4 TiB, which cannot be packed", in->path);
 }
 
-/* Takes the next holes or piece: 1; 0 at the end of the file. */
+/* Takes the next holes or piece; returns 1, 0 at the end of the file, -1 with e set. */
 static int take_next(struct input *in, struct err *e)
 {
     uint64_t holes = in->offset > 0 ? hole_pieces(in) : 0;

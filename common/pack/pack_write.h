@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pack_write.h - a tree becomes parts, lists, blocks and a manifest, in one pass
+ * pack_write.h - turns a tree into parts, lists, blocks and a manifest, in one pass
  *
  * Entries are added in the order of pack_path_compare, each after its folder, which is the order of
- * a walk that sorts each folder's names.  Content that is neither known nor seen before goes into
- * parts, whose bytes the sink gets as they arise; each file is read at most once.  Memory stays
- * below 40 MiB whatever the size of the tree.  The same tree with the same pieces known gives the
- * same bytes again.
+ * a walk that sorts each folder's names.  Content that neither the share nor this tree has had
+ * before goes into parts, whose bytes the sink gets at once; each file is read at most once.
+ * Memory stays below 40 MiB whatever the size of the tree.  The same tree with the same pieces
+ * known gives the same bytes again.
  *
  *     w = pack_writer_create(&sink);
  *     pack_add_folder(w, "a", e);
@@ -51,8 +51,8 @@ int pack_add_hard_link(struct pack_writer *w, const char *path, const char *targ
  * bytes that were read, and the caller checks whether the file has changed. */
 int pack_add_file(struct pack_writer *w, const char *path, bool executable, int fd,
                   struct pack_added *added, struct err *e);
-/* Adds a file without reading it, as it is unchanged since *file was filled.  1 when added; 0 when
- * not all of its pieces are known or seen: nothing was added, and the file must be read. */
+/* Adds a file without reading it, as it is unchanged since *file was filled.  Returns 1 when it is
+ * added; 0 when a piece is new to share and tree: nothing is added, and the file must be read. */
 int pack_add_unread(struct pack_writer *w, const char *path, bool executable,
                     const struct pack_added *file, struct err *e);
 /* As pack_add_file, for a file that lies on the share and stays there; top: the path of the tree's

@@ -11,22 +11,22 @@ enum { READ_BYTES = 64 * 1024 };
 
 struct chan {
     uv_pipe_t pipe;
-    uv_timer_t soon; /* calls "closed" outside of the owner's own calls */
+    uv_timer_t soon; /* calls "closed" from the loop, never within a call of the owner */
     uv_write_t write;
     const struct protocol *protocol;
     struct chan_events events;
     void *context;
     struct frame_reader reader;
-    struct buf waiting; /* not given to libuv yet */
-    struct buf writing; /* libuv has it */
+    struct buf waiting; /* queued bytes that libuv does not have yet */
+    struct buf writing; /* queued bytes that libuv is writing */
     size_t max_queued_bytes;
-    int64_t seq;
-    int n_handles; /* still to be closed by libuv */
+    int64_t seq;   /* of the last message sent */
+    int n_handles; /* handles that libuv has not closed yet */
     bool is_reading;
     bool drops_input;
     bool is_writing;
     bool is_finishing;
-    bool is_over; /* the end was noticed; "closed" is called soon or was called */
+    bool is_over; /* the connection has ended; "closed" is called soon or was called */
     bool is_destroyed;
     struct err why;
     uint8_t input[READ_BYTES];
@@ -39,6 +39,7 @@ static void tell_end(uv_timer_t *timer)
     c->events.closed(c->context, c, &c->why);
 }
 
+/* Ends the connection: "closed" is called from the loop. */
 static void end(struct chan *c, enum err_kind kind, const char *text)
 {
     if (c->is_over)
@@ -74,7 +75,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *b)
             return;
         }
         if (chan_input_bytes(c) > CHAN_INPUT_BYTES) {
-            /* The peer must wait until the owner has pulled more. */
+            /* Reading goes on when the owner has pulled messages. */
             uv_read_stop((uv_stream_t *)&c->pipe);
             c->is_reading = false;
         }
@@ -192,6 +193,7 @@ void chan_finish(struct chan *c)
         end(c, ERR_NONE, NULL);
 }
 
+/* Reads from the peer again, unless too many bytes wait to be pulled. */
 static void read_on(struct chan *c)
 {
     if (c->is_reading || c->is_over || c->is_destroyed || chan_input_bytes(c) > CHAN_INPUT_BYTES)
@@ -223,6 +225,7 @@ static int check_open(const struct chan *c, struct err *e)
     return 0;
 }
 
+/* Sends the message that was just queued, and returns its seq. */
 static int64_t sent(struct chan *c)
 {
     flush_waiting(c);

@@ -7,7 +7,7 @@
 
 enum {
     PORT_MAX = 65535,
-    REMOTE_PATH_MAX_BYTES = 107, /* the most that sshd takes on Linux */
+    REMOTE_PATH_MAX_BYTES = 107, /* the longest path that sshd accepts on Linux */
     HOST_MAX_BYTES = 255
 };
 
@@ -20,6 +20,7 @@ static const char user_chars[] = LETTERS DIGITS "._+@\\-";
 static const char host_chars[] = LETTERS DIGITS "._-";
 static const char ipv6_chars[] = LETTERS DIGITS ":.%_-"; /* %eth0 names the interface */
 
+/* The rest of text behind the prefix; NULL: text does not begin with it. */
 static const char *after(const char *text, const char *prefix)
 {
     size_t n = strlen(prefix);
@@ -27,7 +28,7 @@ static const char *after(const char *text, const char *prefix)
     return strncmp(text, prefix, n) == 0 ? text + n : NULL;
 }
 
-/* A leading - is refused, as it would be an option of the next program. */
+/* A leading - is refused, as the next program would take it for an option. */
 static bool consists_of(const char *text, const char *chars)
 {
     return text[0] != '\0' && text[0] != '-' && text[strspn(text, chars)] == '\0';
@@ -41,7 +42,7 @@ static bool is_plain_path(const char *path)
     return path[0] == '/';
 }
 
-/* Parses the path behind the scheme, of a socket or share. */
+/* Parses the path of a socket or share, which stands behind the scheme. */
 static int parse_path(struct endpoint *ep, enum endpoint_kind kind, const char *path,
                       struct arena *a, struct err *e)
 {
@@ -54,7 +55,7 @@ static int parse_path(struct endpoint *ep, enum endpoint_kind kind, const char *
     return 0;
 }
 
-/* rest: "/path/server.sock?boot=ID" */
+/* text: "/path/server.sock?boot=ID" */
 static int parse_unix(struct endpoint *ep, const char *text, struct arena *a, struct err *e)
 {
     char *rest = arena_strdup(a, text), *query = strstr(rest, BOOT);
@@ -80,7 +81,7 @@ static int parse_port(struct endpoint *ep, const char *digits, struct err *e)
     return 0;
 }
 
-/* text is the arena's. */
+/* text: "host:port", which is in the arena and is changed. */
 static int parse_host(struct endpoint *ep, char *text, struct err *e)
 {
     char *colon = strchr(text, ':');
@@ -110,7 +111,7 @@ static int parse_host(struct endpoint *ep, char *text, struct err *e)
     return colon != NULL ? parse_port(ep, colon + 1, e) : 0;
 }
 
-/* rest: "user@host:port/path?keys=/folder"; names of users may contain an @ themselves. */
+/* text: "user@host:port/path?keys=/folder"; a user's name may contain an @. */
 static int parse_ssh(struct endpoint *ep, const char *text, struct arena *a, struct err *e)
 {
     char *rest = arena_strdup(a, text), *query = strstr(rest, KEYS), *user = NULL, *host, *at;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * envvars.h - every environment variable ludwig sets for a job, or reads
- */
+/* envvars.h - every environment variable that ludwig sets for jobs and commands, or reads */
 #ifndef LUDWIG_COMMON_PROTO_ENVVARS_H
 #define LUDWIG_COMMON_PROTO_ENVVARS_H
 

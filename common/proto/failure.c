@@ -10,7 +10,8 @@
 #include "common/base/utf8.h"
 #include "common/data/schema.h"
 
-/* A word of so many hex digits, one of them decimal, is a number: a digest, an id. */
+/* A word of this many hex digits or more with a decimal digit among them counts as a number: it is
+ * a digest or an id. */
 enum { HEX_WORD_MIN = 8 };
 
 bool failure_is_own(enum cause cause)
@@ -24,8 +25,9 @@ bool failure_is_own(enum cause cause)
     }
 }
 
-/* ---- what the runner wrote around the error line ---- */
+/* ---- the words that the runner puts around the error line ---- */
 
+/* The rest of `at` behind text; NULL: it does not begin with text, or is NULL. */
 static const char *skip(const char *at, const char *text)
 {
     size_t n = strlen(text);
@@ -33,8 +35,9 @@ static const char *skip(const char *at, const char *text)
     return at != NULL && strncmp(at, text, n) == 0 ? at + n : NULL;
 }
 
-/* "ValueError: ..." of "exit code 1: ValueError: ..." and "exit code 1; memory ran out ...: ...";
- * "" where there is no line; the whole reason where it begins in another way. */
+/* The error line in the reason: "ValueError: ..." of "exit code 1: ValueError: ..." and of "exit
+ * code 1; memory ran out ...: ...".  "" if there is no error line; the whole reason if it begins in
+ * another way. */
 static const char *error_line(const struct failure *f)
 {
     const char *reason = f->reason != NULL ? f->reason : "";
@@ -48,7 +51,8 @@ static const char *error_line(const struct failure *f)
     return line != NULL ? line + 2 : "";
 }
 
-/* "Segmentation fault" of "killed by signal 11 (Segmentation fault)". */
+/* The signal's name in the reason: "Segmentation fault" of "killed by signal 11 (Segmentation
+ * fault)". */
 static struct bytes signal_words(const struct failure *f)
 {
     const char *at = skip(f->reason, "killed by signal ");
@@ -61,7 +65,7 @@ static struct bytes signal_words(const struct failure *f)
     return found;
 }
 
-/* How many bytes belong to the line: ", after 3 tries" at its end is a job's, not a failure's. */
+/* The line's length without ", after 3 tries" at its end, which differs from job to job. */
 static size_t line_length(const char *line)
 {
     static const char tries[] = " tries", after[] = ", after ";
@@ -89,8 +93,8 @@ static bool ends_path(char c)
     return isspace((unsigned char)c) || strchr("'\"`()[]{}<>,;:=|", c) != NULL;
 }
 
-/* How many bytes of a path to leave out, as folders differ from job to job: "/tmp/j7/" of
- * "/tmp/j7/train.csv"; 0: no path begins here. */
+/* The length of a path's folders, which differ from job to job: of "/tmp/j7/" in
+ * "/tmp/j7/train.csv".  0: no path begins here. */
 static size_t folder_length(const char *at, size_t n)
 {
     size_t length = 0, n_slashes = 0, last = 0;
@@ -107,7 +111,7 @@ static size_t folder_length(const char *at, size_t n)
     return last;
 }
 
-/* How many bytes at `at` are one number: 12, 0.25, 1e-05, 0x7f3a, 3fa9c81e; 0: none. */
+/* The length of a number at `at`: 12, 0.25, 1e-05, 0x7f3a, 3fa9c81e; 0: none begins there. */
 static size_t number_length(const char *at, size_t n, bool begins_word)
 {
     size_t i = 0, hex = 0, digits = 0;
@@ -141,13 +145,15 @@ static size_t number_length(const char *at, size_t n, bool begins_word)
     return i;
 }
 
-/* A minus before a number belongs to it, unless it stands within a word, as in "utf-8". */
+/* Whether a sign that belongs to a number stands at `at`.  A minus within a word, as in "utf-8",
+ * does not. */
 static bool is_sign(const char *at, size_t n, char before)
 {
     return (at[0] == '-' || at[0] == '+') && n > 1 && isdigit((unsigned char)at[1]) &&
            !is_word_char(before) && before != '-';
 }
 
+/* Appends the line with "N" for each number and ".../" for the folders of each path. */
 static void add_normalised(struct buf *out, const char *line, size_t n)
 {
     char before = ' ';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* goal.c - whether much or little of a measure is good */
+/* goal.c - whether a large or a small value of a metric is good */
 #include "common/proto/goal.h"
 
 #include <ctype.h>
@@ -24,7 +24,8 @@ enum goal goal_parse(const char *text)
     return GOAL_COUNT;
 }
 
-/* Those of five letters and more are looked for anywhere in a name, shorter ones as words of it. */
+/* Terms of metrics' names for which small, or large, values are good.  Terms of five letters and
+ * more are searched within the words of a name; shorter terms must be a whole word. */
 static const char *const small[] = {
     "loss",      "losses",     "err",         "errs",         "error",  "perplexity", "ppl",
     "rmse",      "mse",        "mae",         "mape",         "rmsle",  "nll",        "cost",
@@ -42,13 +43,13 @@ static const char *const large[] = {
     "recall",   "correct", "success", "speed",   "sharpe", "throughput", "likelihood", "similarity",
     "fitness",  "profit",  "utility", "purity",  "em",     "hits",
 };
-/* They turn round what the rest of a name says. */
+/* Words that reverse the meaning of a name, as in negative_error. */
 static const char *const turning[] = { "neg",       "negative",    "minus", "inv",  "inverse",
                                        "reduction", "improvement", "delta", "diff", "drop" };
 
 enum { WORD_MAX_BYTES = 40, ANYWHERE_MIN_BYTES = 5 };
 
-/* The next word of a name: of letters and digits, in small letters; valLoss has two. */
+/* Reads the next word of a name, in lower case: letters and digits; valLoss has two words. */
 static bool next_word(const char **at, char *word)
 {
     const char *c = *at;
@@ -91,7 +92,7 @@ enum goal goal_guess(const char *metric)
     }
     if (is_small == is_large)
         return GOAL_COUNT;
-    if (is_turned) /* only this one is said everywhere */
+    if (is_turned) /* of reversed names only negative log likelihood is common */
         return has_likelihood ? GOAL_MIN : GOAL_COUNT;
     return is_small ? GOAL_MIN : GOAL_MAX;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jobspec.c - field tables of a sweep's work, and the digest by which two jobs are the same */
+/* jobspec.c - field tables of a sweep's work, and the digest that is equal for the same jobs */
 
 #include "common/proto/jobspec.h"
 
@@ -193,7 +193,8 @@ bool retry_lists(const struct retry *r, enum cause cause, int64_t exit_code, int
     return false;
 }
 
-/* Of a copy that decides it is its content that counts, which is one of data. */
+/* The part of the environment that counts for the digest.  If nodes get a copy of it, the copy's
+ * content counts as one of data, and path does not. */
 static struct environment same_environment(const struct environment *x)
 {
     struct environment same = { 0 };

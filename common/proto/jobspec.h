@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jobspec.h - a sweep's work for workers: the checked part of sweep.yaml
+ * jobspec.h - a sweep's work: the checked part of sweep.yaml that workers need
  *
- * The client makes a jobspec, ludwigd keeps it, a worker gets it with a hand.
+ * The client makes a jobspec, ludwigd keeps it, and a worker gets it with a hand (struct msg_hand).
  */
 #ifndef LUDWIG_COMMON_PROTO_JOBSPEC_H
 #define LUDWIG_COMMON_PROTO_JOBSPEC_H
@@ -25,7 +25,7 @@ enum {
     POOLS_MAX = 64,
     MODULES_MAX = 200,
     PARAM2VAL_MAX_BYTES = 1024 * 1024,
-    PARAM2VAL_DEPTH_MAX = 24 /* messages, which have MP_DEPTH_MAX, put a few levels around it */
+    PARAM2VAL_DEPTH_MAX = 24 /* messages, limited to MP_DEPTH_MAX, put a few levels around it */
 };
 
 struct env_entry {
@@ -33,10 +33,10 @@ struct env_entry {
     const char *value;
 };
 
-/* A tree that was packed (docs/internals/packs.md). */
+/* A packed tree of source or data (docs/internals/packs.md). */
 struct dataset {
-    struct digest tree; /* of the content: the same for equal trees; zero: no dataset */
-    struct digest id;   /* of the manifest, which says where the content is stored */
+    struct digest tree; /* digest of the content: equal trees have the same; zero: no dataset */
+    struct digest id;   /* digest of the manifest, which tells where the content is stored */
     int64_t files;
     int64_t bytes;
 };
@@ -48,6 +48,7 @@ struct data_entry {
         *link; /* a path in the folder that the job runs in, which is linked to it; or NULL */
 };
 
+/* Resources of one process. */
 struct resources {
     int64_t cpus_milli;
     int64_t gpus_milli;
@@ -56,64 +57,67 @@ struct resources {
     int64_t disk_bytes;   /* on scratch; 0: no limit */
 };
 
-/* A job that may go on elsewhere is asked to save a checkpoint before it is ended. */
+/* Checkpoints: before a job that may go on elsewhere is ended, a signal asks it to save one. */
 struct checkpoint {
-    const char *signal; /* that asks the job: "SIGUSR1"; NULL: the job is not asked */
-    int64_t grace_ms;   /* the job's time between the signal and its end */
+    const char *signal; /* name of the signal: "SIGUSR1"; NULL: the job is not asked */
+    int64_t grace_ms;   /* time between the signal and the job's end */
     int64_t every_ms; /* how often $LUDWIG_CHECKPOINT is copied to the share; 0: only at the end */
 };
 
 /* Of what a job prints. */
 struct log_limit {
-    int64_t max_bytes; /* what comes after is left out; 0: all is kept */
+    int64_t max_bytes; /* output beyond this size is left out; 0: all output is kept */
 };
 
 /*
- * What jobs run in, beside what every node has: a venv, conda's or pixi's environment, or a folder with
- * bin/; and modules.  The client finds it out; a runner asks whether its node has it.  One that a tool
- * builds has another path on each node, and the client leaves path, paths and variables empty.
+ * The environment of jobs besides each node's own programs: a venv, an environment of conda or
+ * pixi, or a folder with bin/; and modules.  The client detects it; a runner checks whether its
+ * node has it.  If a tool builds the environment, it has another path on each node, and path, paths
+ * and variables are empty.
  */
 struct environment {
-    const char *path;         /* its folder, absolute; NULL: there is none but the node's own */
+    const char *path;         /* its folder, absolute; NULL: the node's own programs are used */
     const char *kind;         /* "venv", "conda", "pixi", "folder" */
     const char *python;       /* "3.11"; NULL: not known */
-    bool was_active;          /* when it was submitted; else the sweep file names it */
-    bool decides;             /* a job done in another one is another job */
-    struct list paths;        /* const char *: what it puts in front of PATH, in this order */
+    bool was_active;          /* in the submitter's shell; false: the sweep file names it */
+    bool decides;             /* a job in another environment is another job */
+    struct list paths;        /* const char *: folders put in front of PATH, in this order */
     struct list variables;    /* struct env_entry: VIRTUAL_ENV, CONDA_PREFIX, ... */
     struct list modules;      /* const char *: for `module load` */
-    bool modules_were_loaded; /* when it was submitted; else the sweep file names them */
-    const char *data;         /* the entry of data that is a copy of path for nodes, or what it is
-                                 built from; NULL: none */
+    bool modules_were_loaded; /* in the submitter's shell; false: the sweep file names them */
+    const char *data;         /* name of the data entry with a copy of path, or with the files that
+                                 the environment is built from; NULL: none */
     const char *base;         /* the interpreter outside of path that the copy needs; NULL: none */
-    const char *tool; /* that builds it on each node: "pip", "uv", "conda"; NULL: none does */
-    const char *file; /* it is built from, in that entry of data: "requirements.txt" */
-    const char *interpreter; /* that pip or uv builds it with: "python3.12"; NULL: "python3" */
-    struct list options;     /* const char *: further ones of that tool */
+    const char *tool; /* the tool that builds it on each node: "pip", "uv", "conda"; NULL: none */
+    const char *file; /* the file in that data entry to build from: "requirements.txt" */
+    const char *interpreter; /* pip and uv build with it: "python3.12"; NULL: "python3" */
+    struct list options;     /* const char *: further options of the tool */
 };
 
 struct jobspec {
     const char *command;   /* with {placeholders} */
     const char *setup;     /* shell lines before the command, or NULL */
-    const char *container; /* an absolute path, scheme://..., or the name of one of data; or NULL */
-    struct list env;       /* struct env_entry; in a hand with the values of passed behind */
-    struct list passed;    /* const char *: variables of the shell that submitted; where their
-                              values are kept, server/queue/passed_env.h says */
+    const char *container; /* absolute path, scheme://..., or a data entry's name; or NULL */
+    struct list env;       /* struct env_entry; in a hand followed by the values of passed */
+    struct list passed;    /* const char *: variables of the submitter's shell; their values are
+                              kept apart (server/queue/passed_env.h) */
     struct environment environment;
     struct resources resources;
     struct checkpoint checkpoint;
-    int64_t batch; /* N: one process works through N configurations; 0 and 1: one each */
+    int64_t batch; /* N: one process works through N jobs; 0 and 1: each job has its own */
     struct dataset source;
     struct list data; /* struct data_entry */
     const char *git_commit;
     bool git_dirty;
-    struct digest same_source; /* counts instead of source.tree; zero: that does */
+    struct digest same_source; /* jobspec_digest takes it for source.tree; zero: source.tree */
     struct log_limit log;
 };
 
-/* The first of the names that has no entry; NULL: all have one. */
+/* Returns the first name in passed (const char *) without an entry in entries (struct env_entry);
+ * NULL: all names have one. */
 const char *jobspec_missing(const struct list *passed, const struct list *entries);
-/* A name of a variable, as shells take it, that is not one of ludwig's own; else ERR_USAGE. */
+/* -1 with ERR_USAGE unless name is a valid name of a shell variable that does not begin with
+ * LUDWIG_. */
 int jobspec_check_variable(const char *name, struct err *e);
 
 /* The failures after which a job is tried again, and how often altogether. */
@@ -123,7 +127,7 @@ struct retry {
         on; /* const char *: names of causes (common/proto/states.h) and exit codes as "137" */
 };
 
-/* When jobs are held, as all that was like them failed (server/queue/guard.h). */
+/* When the guard holds jobs because all jobs like them failed (server/queue/guard.h). */
 struct guard_policy {
     bool off;
     int64_t failures; /* so many of one kind; 0: as usual */
@@ -138,10 +142,10 @@ struct slurm_pool {
     const char *gres;
     struct list exclude; /* const char *: nodes */
     struct list extra;   /* const char *: further options of sbatch */
-    int64_t pilot_jobs;  /* 1: a pilot takes one job, and leaves; 0: as many as it can */
+    int64_t pilot_jobs;  /* 1: a pilot ends after one job; 0: it takes as many as it can */
 };
 
-/* The ranking of results: by which metric, and in which direction. */
+/* The ranking of results: the metric, and whether large or small values are good. */
 enum goal { GOAL_MAX = 0, GOAL_MIN = 1, GOAL_COUNT }; /* numbers lie in databases (sweep.goal) */
 extern const char *const goal_names[GOAL_COUNT];
 
@@ -153,9 +157,9 @@ struct ranking {
 /* A metric that a job reported. */
 struct metric {
     const char *name;
-    double value; /* the last one */
-    int64_t step; /* of the last one; SCHEMA_NONE: none */
-    double min;   /* of all reported values; NAN: not known */
+    double value; /* the last reported value */
+    int64_t step; /* the step of that value; SCHEMA_NONE: none */
+    double min;   /* min and max of all reported values; NAN: not known */
     double max;
     int64_t n; /* number of reported values */
 };
@@ -177,14 +181,15 @@ extern const struct schema ranking_schema;
 /* Whether a job is tried again after a failure of this cause.  "137" is exit code 137 and signal 9,
  * as in shells. */
 bool retry_lists(const struct retry *r, enum cause cause, int64_t exit_code, int64_t signal);
-/* Whether r->on has the cause's own name. */
+/* Whether r->on has the cause's own name, and not only "preempted" for several causes. */
 bool retry_names(const struct retry *r, enum cause cause);
 
 /*
- * The digest of all that must be equal, beside the configuration, for two jobs to be the same:
- * command, setup, env, container, modules that the sweep file names, the content of source and data
- * (not where that is stored, nor variables passed from a shell, resources, checkpoints, batch, the
- * limit of the log or git's names for the source), and the environment only if it decides.
+ * Computes a digest of everything that must be equal, besides the configuration, for two jobs to be
+ * the same: command, setup, env, container, modules that the sweep file names, the content of
+ * source and data, the names and links of data, and the environment if it decides.  Not part of the
+ * digest are the place where content is stored, variables passed from a shell, resources,
+ * checkpoints, batch, the limit of the log, and git's names for the source.
  */
 void jobspec_digest(const struct jobspec *w, struct digest *d);
 

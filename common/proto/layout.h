@@ -2,17 +2,18 @@
 /*
  * layout.h - paths on the shared drive
  *
- * Every function appends a path relative to the share, without a leading slash.
+ * The functions with `out` append a path relative to the share, without a leading slash.
  *
- *   .ludwig/                                    ludwigd's own
+ *   .ludwig/                                    ludwigd's own files
  *   PROJECT/.ludwig/packs/DIGEST/               a source or data tree (client writes)
  *   PROJECT/.ludwig/checkpoints/param_003/JOBNAME.a2/
  *   PROJECT/sweeps/7/                           sweep.yaml as submitted, summary.json
  *   PROJECT/logs/7/param_003_JOBNAME.log        .a2.log for the second attempt
- *   PROJECT/logs/7/param_003_JOBNAME.metrics.jsonl   what it has reported, while it runs
+ *   PROJECT/logs/7/param_003_JOBNAME.metrics.jsonl   metrics reported so far, while the job runs
  *   PROJECT/runs/param_003/param2val.yaml
  *   PROJECT/runs/param_003/JOBNAME/             the job's saved files, and job.json
  *   PROJECT/failed/param_003/JOBNAME.a2/
+ *   PROJECT/stopped/param_003/JOBNAME.a2/       files of a job that was stopped early
  */
 #ifndef LUDWIG_COMMON_PROTO_LAYOUT_H
 #define LUDWIG_COMMON_PROTO_LAYOUT_H
@@ -31,24 +32,26 @@
 #define LAYOUT_FETCHED ".ludwig-results"
 /* Not on the share: a second socket of the ludwigd that serves a whole machine. */
 #define LAYOUT_SYSTEM_SOCKET "/run/ludwig/server.sock"
-/* In ~/.ssh/authorized_keys: ludwigd's lines end with this and its id. */
+/* In ~/.ssh/authorized_keys the lines that ludwigd adds end with this and ludwigd's id. */
 #define LAYOUT_PILOT_KEY "ludwig-pilots:"
 
-/* Its folder lies among all others': no program hides it or takes it for an option. */
+/* Whether name can be the name of a project's folder: portable, and neither hidden (.name) nor like
+ * an option (-name). */
 bool layout_is_project_name(const char *name);
 void layout_param_name(struct buf *out, int64_t param_no); /* "param_003", growing beyond 999 */
 void layout_packs(struct buf *out, const char *project);   /* the folder of all trees */
 void layout_sweep(struct buf *out, const char *project, int64_t sweep);
 void layout_log(struct buf *out, const char *project, int64_t sweep, const char *param_name,
                 const char *job_name, int64_t attempt);
-/* What an attempt has reported, while it runs: beside the log, whose path is given. */
+/* The file with the metrics that a running attempt has reported; it lies beside the attempt's
+ * log. */
 void layout_live_metrics(struct buf *out, const char *log_path);
 void layout_run(struct buf *out, const char *project, const char *param_name, const char *job_name);
 void layout_failed(struct buf *out, const char *project, const char *param_name,
                    const char *job_name, int64_t attempt);
 /* The folder of all checkpoints of a configuration. */
 void layout_checkpoints(struct buf *out, const char *project, const char *param_name);
-/* A temporary name beside the final one: ".JOBNAME.TOKEN". */
+/* The temporary path of a folder until it gets its final path: ".JOBNAME.TOKEN" beside that. */
 void layout_temporary(struct buf *out, const char *final_path, const struct token *token);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* message.c - frames over a stream, envelopes around messages, a blocking end of a connection */
+/* message.c - frames in a stream, envelopes around messages, a blocking end of a connection */
 
 #include "common/proto/message.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- frames ---- */
 
-/* An idle reader frees its memory beyond this. */
+/* A reader without unread bytes frees its buffer if that is larger than this. */
 enum { IDLE_BYTES_MAX = 64 * 1024 };
 
 void frame_reader_free(struct frame_reader *r)
@@ -23,7 +23,7 @@ void frame_reader_free(struct frame_reader *r)
     r->used = 0;
 }
 
-/* Drops used bytes, but only once they are at least as many as the bytes to move. */
+/* Drops used bytes, once they are at least as many as the bytes that have to be moved. */
 static void forget_used(struct frame_reader *r)
 {
     size_t left = r->in.n - r->used;
@@ -43,8 +43,8 @@ void frame_feed(struct frame_reader *r, const void *bytes, size_t n)
     buf_add(&r->in, bytes, n);
 }
 
-/* 1 with the size of the next frame in *n, 0 when more bytes are needed, -1 when it is too
- * large. */
+/* Returns 1 when the next frame has arrived, 0 when more bytes are needed, -1 when the frame is too
+ * large.  *n: size of its content, except with 0. */
 static int peek(const struct frame_reader *r, size_t *n)
 {
     size_t left = r->in.n - r->used;
@@ -242,7 +242,7 @@ int64_t wire_send(struct wire *w, int type, int64_t re, const struct token *id, 
     return ++w->seq;
 }
 
-/* 1 with a message, 0 when no whole one lies in memory, -1 with e set. */
+/* Returns 1 with a message, 0 when memory holds no whole message, -1 with *e set. */
 static int take_message(struct wire *w, struct envelope *m, struct err *e)
 {
     struct bytes frame = { 0 };
@@ -254,7 +254,7 @@ static int take_message(struct wire *w, struct envelope *m, struct err *e)
     return message_read(frame, w->protocol, w->arena, m, e) < 0 ? -1 : 1;
 }
 
-/* One read(): 1 when bytes came, 0 at the end, -1 with e set. */
+/* Calls read(2) once.  Returns 1 when bytes came, 0 at the end of the stream, -1 with *e set. */
 static int read_some(struct wire *w, struct err *e)
 {
     uint8_t bytes[64 * 1024];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* metric_line.c - a line that a job reports */
+/* metric_line.c - reads the metrics from a line that a job reports */
 #include "common/proto/metric_line.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* param_test.c - tests of parameters, held against configurations and written for --where */
+/* param_test.c - applies tests of parameters to configurations, and writes them for --where */
 
 #include "common/proto/param_test.h"
 
@@ -16,7 +16,7 @@ const char *const param_test_fields[] = { "job",       "param_name", "job_name",
                                           "exit_code", "signal",     "cause",    "reason",
                                           NULL };
 
-/* ---- holding ---- */
+/* ---- applying a test ---- */
 
 bool param_number(const struct value *v, double *x)
 {
@@ -42,7 +42,7 @@ bool param_test_holds(const struct param_test *t, const struct value *params)
 
 /* ---- writing ---- */
 
-/* Whether --where, which reads words as YAML does, takes it for a text without quotes. */
+/* Whether --where, which reads words as YAML does, takes this word for a text without quotes. */
 static bool is_plain_word(const char *s, size_t n)
 {
     static const char *const read_otherwise[] = { "true", "false", "null", "yes", "no", "on", "off",

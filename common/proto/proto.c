@@ -326,7 +326,7 @@ static const struct field submit_begin_fields[] = {
     FIELD_OF(struct msg_submit_begin, guard, FIELD_STRUCT, 0, 0, &guard_schema),
     FIELD_OF(struct msg_submit_begin, ranking, FIELD_STRUCT, 0, 0, &ranking_schema),
     FIELD_OF(struct msg_submit_begin, work, FIELD_STRUCT, FIELD_REQUIRED, 0, &work_schema),
-    /* An older ludwigd, whose jobs would not get them, refuses it. */
+    /* The "!" makes an older ludwigd refuse the field: its jobs would not get these variables. */
     { "!passed", offsetof(struct msg_submit_begin, passed), FIELD_LIST, 0, PASSED_MAX,
       &env_entry_schema, NULL },
 };
@@ -701,7 +701,7 @@ static const struct message messages[MSG_COUNT] = {
 
 const struct protocol proto = { messages, MSG_COUNT };
 
-/* ---- signs of life ---- */
+/* ---- msg_alive ---- */
 
 enum { ALIVE_EVERY_MAX_MS = 20 * 1000 };
 

@@ -2,8 +2,9 @@
 /*
  * proto.h - every message between clients, ludwigd and workers
  *
- * One row a message: its constant, name, struct, sender, answer.
- * docs/internals/protocol.md describes the same rows for people; a test compares them.
+ * Each message has a row here (constant, number, name, sender, answer) and a struct msg_NAME; the
+ * field tables are in proto.c.  docs/internals/protocol.md describes the messages; a test compares
+ * it with the rows.
  */
 #ifndef LUDWIG_COMMON_PROTO_PROTO_H
 #define LUDWIG_COMMON_PROTO_PROTO_H
@@ -14,8 +15,8 @@
 
 enum {
     PROTO_VERSION = 1,
-    SMALL_FRAME_MAX_BYTES = 4 * 1024 * 1024, /* the largest frame of any peer that ludwigd takes;
-                                                workers of accounts that it trusts may fill one */
+    SMALL_FRAME_MAX_BYTES = 4 * 1024 * 1024, /* the largest frame that ludwigd takes from any peer;
+                                                trusted accounts' workers: FRAME_MAX_BYTES */
     PAGE_MAX = 500,
     REPORTS_MAX = 512,
     REPORTS_ABOUT_MAX_BYTES = 2 * 1024 * 1024, /* of a message: they fit into a small frame */
@@ -34,15 +35,13 @@ enum proto_flags {
     FROM_CLIENT = 1,
     FROM_WORKER = 2,
     FROM_SERVER = 4,
-    CHANGES = 8 /* carries a request id; its first answer is kept */
+    CHANGES = 8 /* changes the database: has a request id, under which its answer is kept */
 };
 
-/*
- * constant, number, name, sender, answer.  The numbers lie in databases (request.type): a number
- * keeps its meaning for good, and a new row takes the next one.
- */
+/* constant, number, name, sender, answer (-1: none).  The numbers are stored in databases
+ * (request.type): a number keeps its meaning for good, and a new row takes the next number. */
 
-/* To ludwigd, where handle_NAME (server/conn/handler.h) takes the message. */
+/* Messages to ludwigd, where handle_NAME (server/conn/handler.h) takes each message. */
 #define MESSAGES_TO_SERVER(X)                                                    \
     X(MSG_HELLO, 2, hello, FROM_CLIENT | FROM_WORKER, MSG_WELCOME)               \
     X(MSG_OPEN_PROJECT, 4, open_project, FROM_CLIENT, MSG_PROJECT_OPEN)          \
@@ -77,7 +76,7 @@ enum proto_flags {
     X(MSG_REMOVE, 60, remove, FROM_CLIENT | CHANGES, MSG_REMOVED)                \
     X(MSG_LABEL, 62, label, FROM_CLIENT | CHANGES, MSG_OK)
 
-/* From ludwigd. */
+/* Messages from ludwigd. */
 #define MESSAGES_FROM_SERVER(X)                              \
     X(MSG_OK, 0, ok, FROM_SERVER, -1)                        \
     X(MSG_ERROR, 1, error, FROM_SERVER, -1)                  \
@@ -135,7 +134,7 @@ struct msg_error {
 
 /* A pilot's Slurm job, as its worker reports it. */
 struct pilot_claim {
-    struct token token;    /* from ludwigd's submit of the pilot; zero: the worker is no pilot */
+    struct token token;    /* the token that ludwigd gave the pilot; zero: no pilot */
     const char *slurm_job; /* "17"; of an array "17_3" */
     int64_t ends_at_ms;    /* when the Slurm job's time ends, by the worker's clock; 0: not known */
 };
@@ -144,7 +143,7 @@ struct msg_hello {
     int64_t version;     /* PROTO_VERSION of the sender */
     const char *program; /* "ludwig", "ludwig-worker" */
     const char *host;
-    const char *user_label; /* names a person of a shared account; grants nothing */
+    const char *user_label; /* the person's name in a shared account; it grants no rights */
     struct pilot_claim pilot;
 };
 
@@ -154,52 +153,53 @@ struct msg_welcome {
     const char *server_version;
     const char *user; /* the peer's account, from the kernel */
     int64_t uid;
-    bool admin;
+    bool admin;           /* the peer may do what admins may */
     const char *share;    /* the share's path on ludwigd's machine */
     const char *projects; /* folder below the share to which paths are relative; NULL: the share */
-    bool makes_projects;  /* ludwigd makes the folder of a new project; else the client has to */
-    bool is_open;         /* messages lie in files that others may read: nothing secret is sent */
+    bool makes_projects;  /* ludwigd makes a new project's folder; false: the client has to */
+    bool is_open;         /* messages are files that others may read: send nothing secret */
 };
 
-/* The numbers lie in databases (sweep.reuse). */
+/* Which done jobs a submit reuses: jobs with the same parameters and work, jobs with the same
+ * parameters and any work, or none.  The numbers are stored in databases (sweep.reuse). */
 enum reuse { REUSE_ALL = 0, REUSE_PARAMS = 1, REUSE_NONE = 2, REUSE_COUNT };
 extern const char *const reuse_names[REUSE_COUNT];
 
-/* Makes the project's folder for its first sweep, before anything is uploaded to it.  May be sent
- * again. */
+/* Makes ludwigd choose the project's name and make its folder, before the client uploads anything
+ * to it.  May be sent again. */
 struct msg_open_project {
     const char *project;
     bool private_project; /* only its owner may read it */
     bool wants_pilots;    /* a sweep with partitions follows: ludwigd may ask Slurm for them */
 };
 
-/* A folder that the client must make, as ludwigd cannot. */
+/* Orders the client to make a folder that ludwigd cannot make. */
 struct folder_order {
-    int64_t mode;  /* 0: nothing, the folder is there */
-    int64_t group; /* a gid; SCHEMA_NONE: any */
+    int64_t mode;  /* 0: the folder exists, and the client does nothing */
+    int64_t group; /* a gid; SCHEMA_NONE: any group */
 };
 
 struct msg_project_open {
     struct folder_order folder;
-    const char *project; /* its name: NAME.USER where NAME is another user's already */
+    const char *project; /* the project's name: NAME.USER if another user has a project NAME */
 };
 
 struct msg_submit_begin {
     const char *project;
     bool private_project;
-    const char *name; /* of the sweep; may be NULL */
+    const char *name; /* the sweep's; may be NULL */
     int64_t reps;
-    int64_t priority;  /* -1000..1000, larger first */
+    int64_t priority;  /* -1000..1000; the user's sweeps with a larger one come first */
     int reuse;         /* enum reuse */
-    struct list nodes; /* const char *: node names and @groups; empty: any */
-    bool no_nodes;     /* nodes: [] */
+    struct list nodes; /* const char *: node names and @groups; empty: any node */
+    bool no_nodes;     /* the sweep file has nodes: [], so no node but pilots runs the jobs */
     struct list pools; /* struct slurm_pool; empty: no Slurm */
     struct retry retry;
     struct guard_policy guard;
     struct ranking ranking;
     struct jobspec work;
     struct list
-        passed; /* struct env_entry: the values of work.passed, which nobody is told again */
+        passed; /* struct env_entry: the values of work.passed, which ludwigd tells no client */
 };
 
 struct msg_submit_open {
@@ -207,12 +207,14 @@ struct msg_submit_open {
     struct folder_order folder; /* the client makes it before submit_end */
 };
 
-/* One of a chunk's configurations whose first replication runs before others of the sweep. */
+/* A configuration of a chunk whose first replication runs before other jobs. */
 struct early_config {
     int64_t at; /* in the chunk, from 0 */
 };
 
-/* chain: SHA-256 over the chain before it (zeroes at first) and the chunk's bytes */
+/* Sends the next configurations of a sweep.  With each chunk the chain, which submit_end checks,
+ * becomes the SHA-256 of the chain so far (zeroes at first) and the chunk's bytes.  If the sweep
+ * has an advisor, the configurations are random ones, which are used when the advisor is late. */
 struct msg_submit_chunk {
     int64_t sweep;
     int64_t index;        /* 0, 1, 2, ... */
@@ -220,26 +222,27 @@ struct msg_submit_chunk {
     struct list early;    /* struct early_config, in ascending order */
 };
 
-/* A job that is done already, and need not run again while its result is there. */
+/* A job that is done already, and is not run again if its result still lies on the share. */
 struct reused_job {
-    int64_t id; /* opaque */
-    const char *run_path;
+    int64_t id;           /* opaque */
+    const char *run_path; /* folder of its result, relative to the share */
 };
 
 struct msg_submit_taken {
     int64_t index;
-    struct list reused; /* struct reused_job: of this chunk, REUSED_TOLD_MAX of a sweep */
+    struct list reused; /* struct reused_job: of this chunk; REUSED_TOLD_MAX at most in a sweep */
 };
 
+/* A job that ludwigd wanted to reuse, but whose result is not on the share. */
 struct gone_job {
-    int64_t id; /* of struct reused_job */
+    int64_t id; /* the id of its struct reused_job */
 };
 
 struct msg_submit_end {
     int64_t sweep;
     int64_t configs;     /* number of configurations sent */
-    struct digest chain; /* after the last chunk */
-    struct list gone;    /* struct gone_job: their results are not on the share: they run again */
+    struct digest chain; /* the chain after the last chunk */
+    struct list gone;    /* struct gone_job: reused jobs that have to run again */
 };
 
 struct msg_submitted {
@@ -247,19 +250,19 @@ struct msg_submitted {
     const char *project;
     int64_t configs;
     int64_t reps;
-    int64_t jobs;   /* configs x reps, duplicates taken once */
-    int64_t reused; /* of these, done already */
-    int64_t queued; /* of these, new */
+    int64_t jobs;   /* configs x reps; repeated configurations count once */
+    int64_t reused; /* how many of the jobs are done already */
+    int64_t queued; /* how many of the jobs are new */
     int64_t
         done_otherwise;  /* of the first DONE_OTHERWISE_MAX new jobs, done before with other work */
-    const char *done_in; /* their environment, in words, if nothing but that is other; else NULL */
+    const char *done_in; /* that work's environment, in words, if only that differs; else NULL */
     const char *note;    /* NULL, or why no connected worker can run the new jobs */
-    /* of the jobs: queued or running in other sweeps, whose results they wait for, */
+    /* How many jobs wait for the result of the same job, queued or running in another sweep. */
     int64_t followed;
     int64_t followed_first, followed_last; /* and the first and the last of these sweeps */
 };
 
-/* Jobs first..last of a sweep; 0, 0: all. */
+/* Jobs first to last of a sweep; first and last 0: the whole sweep. */
 struct target {
     int64_t sweep;
     int64_t first;
@@ -271,20 +274,21 @@ struct msg_cancel {
     bool drain;          /* running jobs may finish, but are not tried again */
 };
 
-/* Queues jobs again that failed or were cancelled. */
+/* Queues jobs again that failed, or were cancelled or stopped. */
 struct msg_retry {
     struct list targets;
-    struct list states; /* const char *: of "failed", "cancelled"; empty: both */
-    struct list passed; /* struct env_entry: in the place of those of the submit */
+    struct list
+        states; /* const char *: any of "failed", "cancelled", "stopped"; empty: the first two */
+    struct list passed; /* struct env_entry: replaces values that the submit passed */
 };
 
-/* Waiting jobs are not handed out until they are resumed; running ones go on.  A target that is a
- * whole sweep pauses the sweep, also for jobs that are retried later. */
+/* Keeps waiting jobs from being handed out until they are resumed; running jobs go on.  A target
+ * that is a whole sweep pauses the sweep, also for jobs that are retried later. */
 struct msg_pause {
     struct list targets;
 };
 
-/* A target that is a whole sweep resumes the sweep and all of its jobs. */
+/* Resumes paused jobs.  A target that is a whole sweep resumes the sweep and all of its jobs. */
 struct msg_resume {
     struct list targets;
 };
@@ -303,32 +307,32 @@ struct msg_remove {
     int step; /* enum remove_step */
 };
 
-/* What is written on a sweep.  NULL: as it is; "": nothing. */
+/* Changes a sweep's name, note and tags.  A NULL name or note stays as it is; "" removes it. */
 struct msg_label {
     int64_t sweep;
     const char *name;
     const char *note;
-    struct list tags;   /* const char *: also these, */
-    struct list untags; /* and not these */
+    struct list tags;   /* const char *: tags to add */
+    struct list untags; /* const char *: tags to remove */
 };
 
 struct msg_removed {
-    int64_t jobs; /* how many it concerns */
+    int64_t jobs; /* number of jobs of the targets */
 };
 
-/* A drained node gets no more jobs; running ones finish.  Only the node's user and admins may
- * drain. */
+/* Drains nodes: they get no more jobs; running jobs finish.  Only a node's user and admins may. */
 struct msg_drain {
     struct list nodes; /* const char *: names and @groups */
-    bool undo;         /* undrain */
+    bool undo;         /* the nodes get jobs again */
 };
 
 struct msg_drained {
     int64_t nodes;   /* number of nodes changed */
-    int64_t running; /* jobs that still run there */
+    int64_t running; /* number of jobs that still run there */
 };
 
-/* Asks what a submit of these configurations would find; changes nothing.  Sent for each chunk. */
+/* Asks what a submit of these configurations would reuse and follow; changes nothing.  The client
+ * sends one for each chunk. */
 struct msg_preview {
     const char *project;
     int64_t reps;
@@ -338,9 +342,9 @@ struct msg_preview {
 };
 
 struct msg_previewed {
-    const char *project; /* its name, as in project_open */
-    const char *owner;   /* of the project; NULL: the project is new */
-    bool is_own;         /* the asker may submit to it */
+    const char *project; /* the project's name, as in project_open */
+    const char *owner;   /* the project's owner; NULL: the project is new */
+    bool is_own;         /* the user who asks may submit to it */
     int64_t reused;      /* jobs of these configurations that are done already */
     int64_t ran_jobs;    /* jobs of this project, in all sweeps, that are done */
     int64_t ran_ms;      /* the time they took altogether */
@@ -360,30 +364,30 @@ struct sweep_info {
     int64_t reps;
     int64_t reused;
     struct job_counts jobs;
-    int64_t submitted_at; /* ms since 1970, like all moments */
+    int64_t submitted_at; /* ms since 1970, like all times in messages */
     int64_t ended_at;
-    int64_t mean_ms; /* of the sweep's done jobs; 0: not known */
+    int64_t mean_ms; /* mean time that a done job of the sweep ran; 0: not known */
     struct ranking ranking;
-    const char *refused; /* Slurm's reason to refuse pilots for the sweep; NULL: it does not */
+    const char *refused; /* Slurm's reason to refuse pilots for the sweep; NULL: none are refused */
     int64_t
-        last_job; /* the highest number of a job, some of which may be gone; 0: none, or not known */
+        last_job; /* the highest number of a job, some of which may be gone; 0: none or not known */
     const char
-        *note; /* what its owner wrote on it, and how it is tagged: "good,paper"; NULL: not */
+        *note; /* what its owner wrote on it; NULL: nothing.  tags: "good,paper", or NULL: none */
     const char *tags;
     const char *held; /* why jobs of it are held, and how they run; NULL: none are */
 };
 
 struct msg_get_sweeps {
-    int64_t sweep;  /* only this one; 0: all, newest first */
-    int64_t before; /* 0: from the newest */
+    int64_t sweep;  /* only this sweep; 0: all, newest first */
+    int64_t before; /* only sweeps with lower numbers; 0: from the newest on */
     int64_t limit;
 };
 
 struct msg_sweep_page {
     struct list sweeps; /* struct sweep_info */
     bool more;
-    int64_t slurm_calls; /* commands of Slurm in the last hour; nullable: there are no pilots */
-    int64_t pilots_waiting, pilots_running; /* in Slurm's queue */
+    int64_t slurm_calls; /* Slurm commands run in the last hour; nullable: no use of Slurm */
+    int64_t pilots_waiting, pilots_running; /* numbers of pilots in Slurm's queue */
 };
 
 struct job_info {
@@ -397,7 +401,7 @@ struct job_info {
     const char *partition;
     int64_t exit_code; /* nullable */
     int64_t signal;    /* nullable */
-    const char *cause; /* of cause_names; NULL: nothing went wrong */
+    const char *cause; /* one of cause_names; NULL: nothing went wrong */
     const char *reason;
     int64_t queued_at;
     int64_t started_at;
@@ -411,10 +415,10 @@ struct job_info {
 
 struct msg_get_jobs {
     int64_t sweep;
-    int64_t after; /* job number within the sweep; 0: from the first */
-    int64_t last;  /* up to this one; 0: no end */
+    int64_t after; /* only jobs with higher numbers in the sweep; 0: from the first on */
+    int64_t last;  /* the last job number wanted; 0: no end */
     int64_t limit;
-    struct list states; /* const char *; empty: all */
+    struct list states; /* const char *: only jobs in these states; empty: all */
 };
 
 struct msg_job_page {
@@ -434,7 +438,7 @@ struct job_result {
     const char *metrics_path; /* the file with what it reported, where it has no result */
 };
 
-/* Jobs of the sweep, and jobs of earlier sweeps that it reused. */
+/* Asks for results of the sweep's jobs and of jobs of earlier sweeps that it reused. */
 struct msg_get_results {
     int64_t sweep;
     int64_t after; /* opaque; 0: from the first */
@@ -452,7 +456,7 @@ extern const char *const node_kind_names[NODE_KIND_COUNT];
 /* -1 for an unknown name. */
 int node_kind_parse(const char *name);
 
-/* A tree in the cache of a worker, as far as the worker has told. */
+/* A tree in the cache of a worker. */
 struct held_tree {
     struct digest tree;
     int64_t bytes;
@@ -461,7 +465,7 @@ struct held_tree {
 
 struct node_info {
     const char *node;
-    const char *kind;  /* of node_kind_names */
+    const char *kind;  /* one of node_kind_names */
     const char *state; /* "up", "drained", "lost" */
     double cpus;
     int64_t gpus;
@@ -473,10 +477,10 @@ struct node_info {
     struct list jobs;  /* const char *: "7.13", the first of the running jobs */
     struct list users; /* const char *: users of these jobs */
     const char *user;
-    int64_t held_bytes; /* of the trees in its cache */
+    int64_t held_bytes; /* size of the trees in its cache */
     int64_t held;       /* number of these trees */
-    struct list holds;  /* struct held_tree: the largest of these */
-    /* Why none of the asker's jobs can start there for now, of admins anybody's; NULL: they can. */
+    struct list holds;  /* struct held_tree: the largest of these trees */
+    /* Why the asker's jobs, or for an admin any user's, cannot start there now; NULL: they can. */
     const char *refused;
     bool lacks_groups; /* as its worker said when it registered */
 };
@@ -485,7 +489,7 @@ struct msg_get_nodes {
     int64_t limit;
 };
 
-/* Slurm's machines that somebody's sweeps name, and why there are no pilots for them. */
+/* A Slurm partition that sweeps of the user name, but that gets no pilots for them, and why. */
 struct pool_trouble {
     const char *partition;
     const char *user;
@@ -501,18 +505,18 @@ struct msg_node_page {
 /* A tree that sweeps of the project have named. */
 struct dataset_info {
     const char *project;
-    const char *owner; /* of the project */
-    const char *name;  /* its name in the newest of these sweeps; NULL: it is the source */
+    const char *owner; /* the project's owner */
+    const char *name;  /* the tree's name in the newest of these sweeps; NULL: it is the source */
     struct dataset set;
     int64_t added_at;   /* when the first sweep that names it was submitted */
     int64_t used_at;    /* when the newest such sweep was submitted */
     int64_t sweep;      /* the newest such sweep */
     int64_t unfinished; /* such sweeps that are not over, open submits included */
-    struct list nodes;  /* const char *: nodes that hold it, as far as they have told */
+    struct list nodes;  /* const char *: nodes that hold it, as far as their workers have told */
 };
 
-/* The data of the asker's projects, of all for admins, or of one project that the asker may
- * read. */
+/* Asks for the data of the user's projects, for an admin of all projects, or of one project that
+ * the user may read. */
 struct msg_get_data {
     const char *project; /* NULL: all */
     int64_t after;       /* opaque; 0: from the first */
@@ -525,12 +529,12 @@ struct msg_data_page {
 };
 
 /* Packs a tree that lies on the share already, for sweeps of the project.  Several requests for the
- * same tree at once wait for the same pass. */
+ * same tree at once wait for the same packing. */
 struct msg_pack_share {
     const char *project;
     const char *path; /* of a folder or a file, relative to the shared drive */
-    int64_t pass;     /* from the last answer; 0: the present one, or a new one */
-    int64_t seen;     /* from the last answer; the next answer comes with news; 0: at once */
+    int64_t pass;     /* pass of the last answer; 0: the packing under way, or a new one */
+    int64_t seen;     /* seen of the last answer: wait for news after it; 0: answer at once */
 };
 
 enum pass_state { PASS_WAITING, PASS_RUNNING, PASS_DONE, PASS_STATE_COUNT };
@@ -539,9 +543,9 @@ extern const char *const pass_state_names[PASS_STATE_COUNT];
 struct msg_share_packed {
     int64_t pass;
     int64_t seen;
-    int state;          /* enum pass_state; a failed pass is answered by an error */
+    int state;          /* enum packing_state; a failed packing is answered by an error */
     const char *node;   /* the node that packs */
-    const char *reason; /* WAITING: why; NULL: it is about to be given to a worker */
+    const char *reason; /* WAITING: why it waits; NULL: a worker is about to get it */
     int64_t files;      /* RUNNING: read so far */
     int64_t bytes;      /* RUNNING: read so far */
     struct dataset set; /* DONE */
@@ -582,17 +586,18 @@ struct msg_why {
     struct list lines; /* const char *: why the job does not run, or how it ended */
 };
 
-/* Pushes the sweep's summary and every job that changed after the cursor, now and later. */
+/* Makes ludwigd push the sweep's summary and each job that changed after the cursor, now and
+ * later. */
 struct msg_subscribe {
     int64_t sweep;
     int64_t job;    /* only this job of the sweep; 0: all */
     int64_t cursor; /* 0: from the beginning; -1: from now on */
     bool jobs;      /* false: summaries only */
-    bool log;       /* with a job: pushes the length of its log on the share, too */
+    bool log;       /* if job is set: also the length of its log on the share */
 };
 
 struct msg_changes {
-    int64_t cursor; /* for the next subscribe */
+    int64_t cursor; /* cursor for the next subscribe */
     bool more;      /* another page follows at once */
     struct sweep_info sweep;
     struct list jobs;  /* struct job_info */
@@ -600,7 +605,7 @@ struct msg_changes {
 };
 
 struct msg_shutdown {
-    bool workers; /* this user's workers on this machine leave, too */
+    bool workers; /* this user's workers on ludwigd's machine end, too */
 };
 
 /* An attempt that a worker holds. */
@@ -610,15 +615,15 @@ struct held {
     int64_t started_at;
 };
 
-/* The worker can run none of this user's jobs, for now. */
+/* Tells that the worker can run none of this user's jobs for now. */
 struct refusal {
-    const char *user; /* "": nobody's */
+    const char *user; /* "": no user's jobs */
     const char *reason;
 };
 
 struct msg_register {
-    struct token worker; /* persistent */
-    struct token incarnation;
+    struct token worker;      /* the worker's id, which stays the same after a restart */
+    struct token incarnation; /* the agent's id, which is new after each restart */
     const char *boot_id;
     const char *node;
     const char *kind;
@@ -630,12 +635,12 @@ struct msg_register {
     bool lacks_groups;  /* nothing ends for certain what a job leaves behind: no control groups */
     struct list attempts; /* struct held: all that the worker holds */
     struct list refused;  /* struct refusal */
-    int64_t said_at;      /* now by the worker's clock, by which its other times are given */
+    int64_t said_at;      /* the time of sending, by the worker's clock like its other times */
 };
 
 struct msg_registered {
     int64_t lease_ms;
-    struct list stop; /* struct token_entry: held attempts that do not count any more */
+    struct list stop; /* struct token_entry: held attempts that the worker has to drop */
 };
 
 struct token_entry {
@@ -659,42 +664,43 @@ struct assignment {
 struct sweep_work {
     int64_t sweep;
     const char *project;
-    const char *user; /* owner of the jobs */
+    const char *user; /* the owner of the jobs */
     struct jobspec work;
 };
 
+/* Hands jobs to a worker. */
 struct msg_hand {
-    int64_t hand;
+    int64_t hand;            /* the hand's number */
     struct list sweeps;      /* struct sweep_work: all sweeps of the assignments */
     struct list assignments; /* struct assignment */
 };
 
-/* The hand has been recorded. */
+/* Tells that the worker has recorded the hand. */
 struct msg_took {
     int64_t hand;
 };
 
 struct report {
     struct token token;
-    int64_t seq; /* per attempt, from 1 */
+    int64_t seq; /* number among the reports of this attempt, from 1 */
     int event;   /* enum attempt_event */
-    int64_t at;  /* moment of the event */
+    int64_t at;  /* when the event happened */
     int64_t started_at;
     int64_t ended_at;
     int64_t exit_code; /* nullable */
     int64_t signal;    /* nullable */
     int64_t max_rss_bytes;
     int64_t cpu_ms;
-    int cause; /* enum cause; with fail and lose */
+    int cause; /* enum cause; set with the events fail and lose */
     const char *reason;
     const char *run_path; /* folder of its files, relative to the share */
-    struct token winner;  /* with supersede: the attempt whose result lies there */
+    struct token winner;  /* with supersede: the attempt that has published */
     struct list metrics;  /* struct metric */
 };
 
 struct msg_report {
     struct list reports; /* struct report */
-    int64_t said_at;     /* now by the worker's clock, by which its other times are given */
+    int64_t said_at;     /* the time of sending, by the worker's clock like its other times */
 };
 
 struct verdict_entry {
@@ -707,13 +713,14 @@ struct msg_verdicts {
     struct list verdicts; /* struct verdict_entry */
 };
 
+/* Orders the worker to end attempts and to remove their files. */
 struct msg_stop_attempts {
-    struct list tokens; /* struct token_entry: attempts to end without a trace */
+    struct list tokens; /* struct token_entry */
 };
 
-/* Gives back assigned attempts that have not started; each is answered by a report. */
+/* Asks the worker to give back attempts that have not started; the worker reports each of them. */
 struct msg_recall {
-    struct list tokens;
+    struct list tokens; /* struct token_entry */
 };
 
 /* Asks for the machine's load. */
@@ -725,8 +732,8 @@ struct msg_load {
     int64_t load_milli; /* the load average of the last minute; nullable: not known */
 };
 
-/* on: a client follows this attempt's log, so the worker sends its length on the share now and each
- * time it has grown; off: no client does any more. */
+/* Tells whether a client follows this attempt's log.  While one does, the worker sends log_grew: at
+ * once, and each time the log on the share has grown. */
 struct msg_follow_log {
     struct token token;
     bool on;
@@ -741,17 +748,17 @@ struct digest_entry {
     struct digest digest;
 };
 
-/* The trees that lie whole in a cache of the worker: all of them after it has registered, then the
- * changes.  There is no answer, and a wrong entry costs only time. */
+/* Tells which trees lie complete in a cache of the worker: all of them after the worker has
+ * registered, later only changes.  There is no answer, and a wrong entry costs only time. */
 struct msg_holds {
-    const char *user;  /* owner of the cache; NULL: it serves all users' jobs */
-    bool all;          /* this message replaces all earlier ones for this cache */
-    struct list trees; /* struct held_tree: there now; their user is ignored */
-    struct list gone;  /* struct digest_entry: not there any more */
+    const char *user;  /* owner of the cache; NULL: the cache serves all users' jobs */
+    bool all;          /* this message replaces all earlier ones about this cache */
+    struct list trees; /* struct held_tree: trees that the cache has now; their user is ignored */
+    struct list gone;  /* struct digest_entry: trees that the cache no longer has */
 };
 
-/* A job that needs these datasets is likely to come next, so the worker may fetch missing ones
- * ahead.  There is no answer; a new message replaces the last. */
+/* Tells that a job that needs these datasets will probably come next, so that the worker may fetch
+ * missing datasets ahead.  There is no answer; a new message replaces the last one. */
 struct msg_expect {
     const char *user;
     const char *project;
@@ -760,38 +767,38 @@ struct msg_expect {
 
 /* Asks the worker to pack a tree for its owner; answered by packed, several times. */
 struct msg_pack {
-    struct token token;
+    struct token token; /* the packing's token, which packed has, too */
     const char *project;
     const char *path; /* relative to the shared drive */
     const char *user;
-    bool only_here; /* only this machine runs the user's jobs: local files may stay in place */
+    bool only_here; /* only this machine runs the user's jobs, so local files may stay in place */
 };
 
 struct msg_packed {
     struct token token;
     bool is_over;
-    int64_t files; /* so far */
-    int64_t bytes;
-    struct dataset set; /* when it is over without an error */
-    const char *error;  /* when it failed: why; else NULL */
+    int64_t files;      /* read so far */
+    int64_t bytes;      /* read so far */
+    struct dataset set; /* set when the packing is over without an error */
+    const char *error;  /* why the packing failed; NULL: it did not */
 };
 
-/* The worker ends its agent; running jobs go on, and the next agent adopts them. */
+/* Orders the worker to end its agent.  Running jobs go on, and the next agent takes them over. */
 struct msg_leave {
     const char *reason;
 };
 
-/* A pilot takes no more jobs, and leaves when all its results are published. */
+/* Orders a pilot to take no more jobs, and to end when all its results are published. */
 struct msg_retire {
     const char *reason;
 };
 
-/* A pilot takes no more jobs: it is idle, its time ends, Slurm wants its place, or ludwigd said
- * so. */
+/* Tells that a pilot takes no more jobs: it is idle, its time ends, Slurm wants its place, or
+ * ludwigd ordered it. */
 struct msg_retiring {
     const char *reason;
     bool is_over;    /* the pilot has no job left, and ends */
-    bool gives_back; /* the pilot ends its jobs, and gives back those that are not done */
+    bool gives_back; /* the pilot ends its jobs, and gives back jobs that are not done */
 };
 
 /* Sent every proto_alive_every_ms, so that an unnoticed death is found. */
@@ -799,10 +806,10 @@ struct msg_alive {
     bool well;
 };
 
-/* How often a worker says that it is alive: often enough that a few may be late, seldom enough to
- * cost nothing. */
+/* The time between two msg_alive of a worker: a quarter of the lease, so that a few may be late,
+ * and 20 seconds at most. */
 int64_t proto_alive_every_ms(int64_t lease_ms);
-/* Two such signs are missing: it may be dead. */
+/* The time without any message after which a worker may be gone: two msg_alive did not come. */
 int64_t proto_silent_after_ms(int64_t lease_ms);
 
 extern const struct schema folder_order_schema, sweep_info_schema, job_info_schema,

@@ -10,7 +10,7 @@
 
 enum { VALUE_MAX_BYTES = 4096 };
 
-/* Options that are refused in extra:, and the key to use instead. */
+/* Options that are refused in extra:, and why. */
 static const struct {
     const char *name; /* without the dashes */
     const char *why;
@@ -50,7 +50,7 @@ static const struct {
     { "wait", "sbatch would not come back" },
 };
 
-/* Options that sbatch takes without a value. */
+/* Options that sbatch accepts without a value. */
 static const char *const flags[] = { "contiguous",    "exclusive",    "get-user-env", "hold",
                                      "ignore-pbs",    "nice",         "no-kill",      "overcommit",
                                      "oversubscribe", "propagate",    "reboot",       "spread-job",

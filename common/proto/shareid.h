@@ -3,8 +3,8 @@
  * shareid.h - <share>/.ludwig/id: names the ludwigd that owns the share
  *
  * The file is one line of JSON, written by ludwigd when it starts and when it ends.  Beside it lies
- * the server's mark, an empty file: over SFTP one question tells whether a file exists, and reading
- * one takes two.
+ * the server's mark, an empty file with the server's id in its name: over SFTP one round trip tells
+ * whether a file exists, and reading a file takes two.
  */
 #ifndef LUDWIG_COMMON_PROTO_SHAREID_H
 #define LUDWIG_COMMON_PROTO_SHAREID_H
@@ -24,7 +24,7 @@ enum inbox_kind {
 };
 
 struct shareid {
-    int64_t v;
+    int64_t v;               /* version of the format: 1 */
     const char *server;      /* ludwigd's id, 16 hex digits */
     const char *host;        /* the machine that ludwigd runs on */
     const char *incarnation; /* a token in hex, new with each start; NULL: ludwigd was stopped */
@@ -33,10 +33,10 @@ struct shareid {
 };
 
 void shareid_encode(const struct shareid *id, struct buf *out);
-/* Texts live in a. */
+/* Reads the file's content; texts of *id are in the arena. */
 int shareid_decode(struct shareid *id, struct bytes file, struct arena *a, struct err *e);
 
-/* The name of a server's mark: "id-SERVER".  Caller frees. */
+/* The name of a server's mark, "id-SERVER"; the caller frees it. */
 char *shareid_mark(const char *server_id);
 bool shareid_is_mark(const char *name);
 

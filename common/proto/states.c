@@ -35,12 +35,12 @@ static const struct {
 #undef X
 };
 
-/* Cells hold state + 1, so that an empty cell means "refused". */
+/* A cell of the table holds state + 1, so that an empty cell (0) means "refused". */
 #define TO(state) ((state) + 1)
 
 /*
- * Every live state takes every outcome: a worker that was lost and came back may hold an attempt
- * that never started.
+ * Each live state accepts each outcome: a worker that was lost and came back may hold an attempt of
+ * which ludwigd has not learned that it started.
  */
 #define OUTCOMES                                                                  \
     [EV_DONE] = TO(ATTEMPT_DONE), [EV_FAIL] = TO(ATTEMPT_FAILED),                 \
@@ -48,7 +48,7 @@ static const struct {
     [EV_LOSE] = TO(ATTEMPT_LOST), [EV_RECALL] = TO(ATTEMPT_RECALLED),             \
     [EV_WITHDRAW] = TO(ATTEMPT_WITHDRAWN)
 
-/* Reports may skip states: a short job is often told by its outcome alone. */
+/* Reports may skip states: of a short job a worker often reports only the outcome. */
 static const unsigned char next[ATTEMPT_STATE_COUNT][ATTEMPT_EVENT_COUNT] = {
     [ATTEMPT_ASSIGNED] = { [EV_STAGE] = TO(ATTEMPT_STAGING),
                            [EV_RUN] = TO(ATTEMPT_RUNNING),
@@ -59,9 +59,9 @@ static const unsigned char next[ATTEMPT_STATE_COUNT][ATTEMPT_EVENT_COUNT] = {
                           OUTCOMES },
     [ATTEMPT_RUNNING] = { [EV_END] = TO(ATTEMPT_PUBLISHING), OUTCOMES },
     [ATTEMPT_PUBLISHING] = { OUTCOMES },
-    /* The share decides whether an attempt has published, not ludwigd's state of it.  A cancelled
-     * attempt may have published, and its job may have been queued again before the result was
-     * withdrawn. */
+    /* The share decides whether an attempt has published, not the state that ludwigd has of it.  A
+     * cancelled attempt may have published, and its job may have been queued again before the
+     * result was withdrawn. */
     [ATTEMPT_CANCELLED] = { [EV_DONE] = TO(ATTEMPT_DONE), [EV_WITHDRAW] = TO(ATTEMPT_WITHDRAWN) },
     [ATTEMPT_RECALLED] = { [EV_DONE] = TO(ATTEMPT_DONE) },
     [ATTEMPT_DONE] = { [EV_WITHDRAW] = TO(ATTEMPT_WITHDRAWN) },

@@ -2,13 +2,13 @@
 /*
  * states.h - the states of attempts, and the states of jobs that follow from them
  *
- * Each state stands in one row here.  SQL (server/db/db.h), counters, listings, messages and
- * manuals are made from the rows; CONTRIBUTING.md ("Add a job state") lists what else a new one needs.
- * One table (states.c) says which event leads from which state to which; other events are refused.
- * A test compares docs/internals/states.md with both.
+ * Each state has one row here.  SQL (server/db/db.h), counters, listings, messages and manuals are
+ * made from the rows; CONTRIBUTING.md ("Add a job state") lists what else a new state needs.  A
+ * table in states.c tells which event leads from which state to which; other events are refused.
+ * A test compares docs/internals/states.md with the rows and the table.
  *
- * The numbers lie in databases: a number keeps its meaning for good, and a new row takes the next
- * one.  tests/unit/common/proto/numbers.c pins them.
+ * The numbers are stored in databases: a number keeps its meaning for good, and a new row takes the
+ * next number.  tests/unit/common/proto/numbers.c pins them.
  */
 #ifndef LUDWIG_COMMON_PROTO_STATES_H
 #define LUDWIG_COMMON_PROTO_STATES_H
@@ -18,13 +18,13 @@
 
 enum attempt_flags {
     ATTEMPT_IS_LIVE = 1,      /* a worker still holds the attempt, and it counts against capacity */
-    ATTEMPT_HAS_PUBLISHED = 2 /* its results lie under runs/, and it decides its job's state */
+    ATTEMPT_HAS_PUBLISHED = 2 /* its results lie under runs/, and its job's state follows from it */
 };
 
 /*
- * constant, number, name, flags, the event that leads there, the state of a job whose furthest
- * live, or publishing, attempt is in it.  The live states are the first ones: an index of the
- * database is made for "state <= ATTEMPT_LAST_LIVE".
+ * constant, number, name, flags, the event that leads to the state, the state of a job whose
+ * published or, if none has published, furthest live attempt is in this state.  The live states
+ * have the lowest numbers, as an index of the database is made for "state <= ATTEMPT_LAST_LIVE".
  */
 #define ATTEMPT_STATES(X)                                                           \
     X(ATTEMPT_ASSIGNED, 0, "assigned", ATTEMPT_IS_LIVE, EV_NONE, JOB_QUEUED)        \
@@ -66,8 +66,8 @@ enum job_flags {
 enum job_look { JOB_LOOKS_PLAIN, JOB_LOOKS_DIM, JOB_LOOKS_GOOD, JOB_LOOKS_BAD };
 
 /*
- * constant, number, name (in JSON and messages, and with "n_" the sweep's column that counts such
- * jobs), flags, look, when a job is in it
+ * constant, number, name (in JSON and messages; with "n_" in front the column of table sweep that
+ * counts such jobs), flags, look, when a job is in the state
  */
 #define JOB_STATES(X)                                                                          \
     X(JOB_QUEUED, 0, queued, 0, JOB_LOOKS_DIM,                                                 \
@@ -85,7 +85,8 @@ enum job_look { JOB_LOOKS_PLAIN, JOB_LOOKS_DIM, JOB_LOOKS_GOOD, JOB_LOOKS_BAD };
     X(JOB_HELD, 7, held, JOB_IS_KEPT_BACK, JOB_LOOKS_BAD,                                      \
       "it would be queued, but all that was like it failed, and nobody has resumed it")
 
-/* A job's column for cancelling: at once, or when running attempts have ended; 0: not cancelled. */
+/* Column job.cancelled: the job is cancelled at once, or when its running attempts have ended; 0:
+ * it is not cancelled. */
 enum job_cancelling { CANCEL_NOW = 1, CANCEL_DRAIN = 2 };
 
 /* The state of a sweep as people see it; open ones are invisible.  In the database a held one is
@@ -111,7 +112,7 @@ enum job_cancelling { CANCEL_NOW = 1, CANCEL_DRAIN = 2 };
     X(CAUSE_WALLTIME, 7, "walltime", "it was preempted, as the time of its pilot was over") \
     X(CAUSE_ENVIRONMENT, 8, "environment", "its node lacks its environment or a module")
 
-/* ludwigd's answers to a report */
+/* ludwigd's answers to a report: constant, name, meaning */
 #define VERDICTS(X)                                                              \
     X(VERDICT_TAKEN, "taken", "recorded; the worker may forget the report")      \
     X(VERDICT_KNOWN, "known", "was recorded before")                             \
@@ -136,7 +137,7 @@ extern const char *const sweep_state_names[SWEEP_STATE_COUNT];
 extern const char *const cause_names[CAUSE_COUNT];
 extern const char *const verdict_names[VERDICT_COUNT];
 
-/* Numbers of jobs by state: as members with the states' names, or of[state]. */
+/* Numbers of jobs by state, as members with the states' names and as of[state]. */
 struct job_counts {
     union {
         struct {
@@ -150,10 +151,10 @@ struct job_counts {
 
 /* Whether the attempt's place was taken away; "preempted" in retry: means all such causes. */
 bool cause_is_preemption(enum cause cause);
-/* ATTEMPT_NO when the table does not list it. */
+/* The state after the event; ATTEMPT_NO when the event is refused in this state. */
 enum attempt_state attempt_next(enum attempt_state state, enum attempt_event event);
 bool attempt_is_live(enum attempt_state state);
-/* Whether this event is the one that led to the state, so that it is a repetition. */
+/* Whether this event leads to the state, so that a report of it repeats an earlier one. */
 bool attempt_was_made(enum attempt_state state, enum attempt_event event);
 /* Whether the event says that the attempt's results lie under runs/. */
 bool event_is_publication(enum attempt_event event);
@@ -169,15 +170,16 @@ enum job_look job_look(enum job_state state);
 /* Facts about a job from which its state follows. */
 struct job_evidence {
     bool cancelled; /* its owner cancelled it, and has not retried it since */
-    bool drained;   /* the same, but a running attempt may end; it is not tried again */
-    bool any_done;  /* an attempt published: done is its state */
-    bool any_live;  /* an attempt is live: live is the furthest state of these */
+    bool drained;   /* it was cancelled, but a running attempt may end; it is not tried again */
+    bool any_done;  /* an attempt has published; done: this attempt's state */
+    bool any_live;  /* an attempt is live; live: the furthest state of the live attempts */
     enum attempt_state done, live;
     bool failed; /* the last ended attempt failed and no retry is due */
     bool held;   /* the guard holds it */
 };
 enum job_state job_state_of(const struct job_evidence *evidence);
-/* The state of a sweep that is running, by its jobs: held, or the same. */
+/* The state of a sweep as users see it: SWEEP_HELD for a running sweep with held jobs of which no
+ * job goes on, else `state`. */
 enum sweep_state sweep_state_shown(enum sweep_state state, const struct job_counts *counts);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* unixsocket.c - sockets of this machine */
+/* unixsocket.c - connects to Unix sockets of this machine, and names the machine */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 #include "common/proto/unixsocket.h"
 
 #ifndef SOCK_CLOEXEC
-#define SOCK_CLOEXEC 0 /* macOS: it is set behind */
+#define SOCK_CLOEXEC 0 /* macOS: fcntl(2) sets it afterwards */
 #endif
 
 size_t unixsocket_path_max(void)
@@ -23,7 +23,8 @@ size_t unixsocket_path_max(void)
     return sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
 }
 
-/* address has to fit; shown is what errors call it. */
+/* Connects to this address; errors name it by `shown`.  Without waits the descriptor is
+ * non-blocking. */
 static int connect_to(const char *address, const char *shown, bool waits, struct err *e)
 {
     struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -65,15 +66,16 @@ static bool is_believed(uid_t uid, uid_t server_uid)
     return uid == 0 || uid == geteuid() || uid == server_uid;
 }
 
-/* The mode's bits by which others than the owner may change the folder.  Our own group may: where
- * every user has a group of his own, folders of mode 0775 are usual. */
+/* The permission bits by which other users may change the folder.  Our own group is allowed to: on
+ * systems where each user has a group of their own, folders of mode 0775 are usual. */
 static mode_t others_write(const struct stat *st)
 {
     return st->st_mode & (st->st_gid == getegid() ? S_IWOTH : S_IWGRP | S_IWOTH);
 }
 
-/* path: absolute, without symlinks.  In a sticky folder nobody renames what is another's, which
- * keeps a folder in its place; but anybody may put a socket there before ludwigd does. */
+/* Checks a folder for sockets and all folders above it; path is absolute, without symlinks.  A
+ * sticky folder is accepted above the last one, as no user can rename another user's folder in it;
+ * as the last one it is not, as any user could put a socket there before ludwigd does. */
 static int check_real_folder(const char *path, uid_t server_uid, struct err *e)
 {
     char *at = mem_strdup(path), *above;
@@ -113,7 +115,7 @@ int unixsocket_check_folder(const char *folder, uid_t server_uid, struct err *e)
     return rc;
 }
 
-/* Refuses a descriptor at whose other end another user's process had called listen(2). */
+/* ERR_DENIED if a process of a user who is not trusted called listen(2) for this connection. */
 static int check_peer(int fd, uid_t server_uid, struct err *e)
 {
     uid_t uid;
@@ -137,8 +139,9 @@ static int check_peer(int fd, uid_t server_uid, struct err *e)
                    (uintmax_t)uid);
 }
 
-/* An address that fits: where the path is too long, it names the folder by a descriptor, which the
- * caller closes; -1: there is none. */
+/* Returns an address of the socket that is short enough, which the caller frees.  If the path is
+ * too long, the address has a descriptor of the folder, *dir_fd, which the caller closes; else
+ * *dir_fd is -1. */
 static char *short_address(const char *folder, const char *name, int *dir_fd)
 {
     char *path = path_join(folder, name);
@@ -155,7 +158,7 @@ static char *short_address(const char *folder, const char *name, int *dir_fd)
     return path;
 }
 
-/* It connects by the folder's real path, so that what was looked at cannot be exchanged. */
+/* Connects by the folder's real path, so that nobody can exchange the folder after the check. */
 int unixsocket_connect_server(const struct endpoint *to, bool waits, struct err *e)
 {
     char *here = unixsocket_machine(), *folder = path_dirname(to->path), *address;

@@ -2,16 +2,16 @@
 /*
  * sftp.h - an SFTP version 3 client over a connected descriptor
  *
- * Knows nothing of SSH: the other end may be a forwarded sftp channel, or a
- * socket pair with an sftp-server.  Many requests are in flight
- * at once; the server answers one channel's requests in order.  Blocking, for
- * one thread; all waiting is done with poll(2).
+ * The client knows nothing of SSH: the other end may be a forwarded sftp channel
+ * or a socket pair with an sftp-server.  Many requests are in flight at once; the
+ * server answers one channel's requests in order.  The functions block, and one
+ * thread calls them; all waiting is done with poll(2).
  *
  * Paths are the server's; a relative path begins in its session's first folder.
  * The server is not trusted: a reply that breaks the protocol ends the
  * connection and nothing more, with ERR_PROTOCOL.  After a lost connection every
- * call gives ERR_UNREACHABLE.  Where a server only says "failure" the client
- * asks further, so that the error names the cause: ERR_EXISTS, ERR_NO_SPACE,
+ * call gives ERR_UNREACHABLE.  When a server answers only "failure", the client
+ * asks it further, so that the error names the cause: ERR_EXISTS, ERR_NO_SPACE,
  * ERR_DENIED, ERR_NOT_FOUND, or ERR_FAILED with all that is known.
  */
 #ifndef LUDWIG_COMMON_SFTP_SFTP_H
@@ -49,11 +49,11 @@ enum sftp_extension {
     SFTP_CAN_TELL_SPACE = 4
 };
 
-/* Owns fd, also when it fails. */
+/* Waits for the server's greeting.  Takes over fd, and closes it on failure (NULL with e set). */
 struct sftp *sftp_open(int fd, struct err *e);
-/* The same without waiting: sftp_opens says whether the connection can be used. */
+/* The same without waiting: sftp_opens gives 1 after the greeting, 0 before, -1 on error. */
 struct sftp *sftp_open_later(int fd, struct err *e);
-int sftp_opens(struct sftp *s, struct err *e); /* 1, 0: not yet, -1 */
+int sftp_opens(struct sftp *s, struct err *e);
 /* Gives up operations in flight: their done is called with ERR_UNREACHABLE.  NULL is fine. */
 void sftp_close(struct sftp *s);
 bool sftp_can(const struct sftp *s, enum sftp_extension what);
@@ -69,9 +69,9 @@ int sftp_setstat(struct sftp *s, const char *path, const struct sftp_attrs *attr
 
 struct sftp_entry {
     const char *name;        /* no '/', not "." or ".." */
-    struct sftp_attrs attrs; /* of lstat; servers may leave some out */
+    struct sftp_attrs attrs; /* as of lstat; servers may leave some out */
 };
-/* Lists a folder, in the arena, in no order.  Longer listings are refused. */
+/* Lists a folder, in arena a and in no order; more than SFTP_LIST_MAX entries are an error. */
 enum { SFTP_LIST_MAX = 2000000 };
 int sftp_list(struct sftp *s, const char *path, struct arena *a,
               struct list *entries /* struct sftp_entry */, struct err *e);
@@ -79,14 +79,14 @@ int sftp_list(struct sftp *s, const char *path, struct arena *a,
 char *sftp_read_link(struct sftp *s, const char *path, struct err *e); /* caller frees */
 /* Makes a link at path to target. */
 int sftp_symlink(struct sftp *s, const char *target, const char *path, struct err *e);
-/* Makes a folder with exactly this mode, whatever the server's umask; of several callers at most
- * one succeeds, others get ERR_EXISTS. */
+/* Makes a folder with exactly this mode, whatever the server's umask.  Of several callers at most
+ * one succeeds; the others get ERR_EXISTS. */
 int sftp_mkdir(struct sftp *s, const char *path, mode_t mode, struct err *e);
 int sftp_rmdir(struct sftp *s, const char *path, struct err *e);
-int sftp_remove(struct sftp *s, const char *path, struct err *e); /* no folders */
-/* Refuses an existing target, also a folder: ERR_EXISTS. */
+int sftp_remove(struct sftp *s, const char *path, struct err *e); /* not for folders */
+/* Fails with ERR_EXISTS if the target exists, be it a file or a folder. */
 int sftp_rename(struct sftp *s, const char *from, const char *to, struct err *e);
-/* As rename(2): replaces a file. */
+/* Replaces an existing file, as rename(2) does. */
 int sftp_replace(struct sftp *s, const char *from, const char *to, struct err *e);
 
 struct sftp_space {
@@ -97,7 +97,7 @@ struct sftp_space {
 };
 int sftp_space(struct sftp *s, const char *path, struct sftp_space *space, struct err *e);
 
-/* rm -rf; a missing path is fine.  Never follows links. */
+/* Removes a file or a whole tree; a missing path is fine.  Never follows links. */
 int sftp_remove_tree(struct sftp *s, const char *path, struct err *e);
 
 /* --- a file ------------------------------------------------------------------- */
@@ -116,19 +116,19 @@ struct sftp_file;
 /* flags: enum sftp_flags.  mode: a new file gets exactly these permissions. */
 struct sftp_file *sftp_file_open(struct sftp *s, const char *path, unsigned flags, mode_t mode,
                                  struct err *e);
-/* Waits for all writes and gives their first error.  Frees f in any case; NULL is fine. */
+/* Waits for all writes and reports their first error.  Frees f in any case; NULL is fine. */
 int sftp_file_close(struct sftp_file *f, struct err *e);
 int sftp_file_stat(struct sftp_file *f, struct sftp_attrs *attrs, struct err *e);
-/* Reads n bytes, fewer only at the end of the file.  A sequential reader finds the next bytes under
- * way already; a file that has grown is read on. */
+/* Reads n bytes, fewer only at the end of the file.  For a sequential reader it asks for the next
+ * bytes ahead; when a file has grown, reading goes on behind its former end. */
 ssize_t sftp_file_read(struct sftp_file *f, uint64_t offset, void *bytes, size_t n, struct err *e);
-/* Returns before the server has answered; a later call reports an error. */
+/* Returns before the server has answered; a later call for the file reports the error. */
 int sftp_file_write(struct sftp_file *f, uint64_t offset, const void *bytes, size_t n,
                     struct err *e);
 /* Whether sftp_file_write would take SFTP_PIECE_BYTES without waiting, for a caller that writes
  * several files over several connections (see sftp_wait_any). */
 bool sftp_file_has_room(const struct sftp_file *f);
-/* Waits until all writes are done, and on the server's disk where SFTP_CAN_SYNC. */
+/* Waits until all writes are done, and are on the server's disk if it has SFTP_CAN_SYNC. */
 int sftp_file_sync(struct sftp_file *f, struct err *e);
 /* Asks for a sync without waiting for it. */
 int sftp_file_sync_later(struct sftp_file *f, struct err *e);
@@ -163,23 +163,23 @@ struct sftp_op {
     bool sync;
     size_t max_bytes;
     struct arena *arena;  /* for entries */
-    struct bytes content; /* stays the caller's and must be there until done; strings are copied */
+    struct bytes content; /* the caller's, and stays until done is called; strings are copied */
 };
 
 struct sftp_answer {
     const struct err *error; /* NULL: the operation succeeded */
-    struct sftp_attrs attrs; /* of STAT and LSTAT; of GET those that are known */
+    struct sftp_attrs attrs; /* for STAT and LSTAT; for GET those that are known */
     const char *text;
     struct bytes content;
     struct list entries; /* struct sftp_entry */
     struct sftp_space space;
 };
 
-/* The answer lasts until the function returns.  The function may start operations, but not wait. */
+/* The answer lasts until this callback returns, which may start operations, but not wait. */
 typedef void sftp_done(void *context, const struct sftp_answer *answer);
 
-/* Queues the operation; waits only while too many are in flight, during which the done of others
- * may be called.  The order of operations under way at once is undefined.  -1: the operation was
+/* Queues the operation; waits only while too many are in flight, and may call the done of others
+ * meanwhile.  Operations in flight at once are done in no particular order.  -1: the operation was
  * not queued, and done will not be called. */
 int sftp_start(struct sftp *s, const struct sftp_op *what, sftp_done *done, void *context,
                struct err *e);

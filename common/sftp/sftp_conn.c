@@ -13,7 +13,7 @@
 
 enum {
     PACKET_MAX_BYTES = 1024 * 1024, /* larger packets of the server are refused */
-    MODEST_PIECE_BYTES = 32 * 1024, /* every server takes this */
+    MODEST_PIECE_BYTES = 32 * 1024, /* the largest piece that every server takes */
     LEAST_PIECE_BYTES = 4096,
     MODEST_HANDLES = 64,
     OWN_HANDLES = 12, /* left for files that are open longer */
@@ -21,7 +21,7 @@ enum {
     LENGTH_BYTES = 4,
     READ_BYTES = 64 * 1024,
     PUSH_BYTES = 32 * 1024,
-    DROP_BYTES = 1024 * 1024, /* sent bytes that are worth moving the rest to the front */
+    DROP_BYTES = 1024 * 1024, /* so many sent bytes are dropped, and the rest moved to the front */
     SLOT_BITS = 16
 };
 
@@ -202,7 +202,7 @@ static bool is_reply_sound(struct sftp_reply *r, const struct sftp_waiter *waite
     switch (r->type) {
     case FXP_STATUS:
         r->status = packet_u32(&r->body);
-        /* Early servers send the number alone. */
+        /* Early servers send the status's number alone. */
         if (r->body.left > 0)
             r->text = packet_string(&r->body);
         return !r->body.bad && (r->status != FX_OK || waiter->type == FXP_STATUS);
@@ -301,7 +301,7 @@ static void take_greeting(struct sftp *s, struct packet p)
         has_limits |= !p.bad && packet_is(name, "limits@openssh.com") && packet_is(value, "1");
     }
     s->is_greeted = true;
-    /* Until the limits come requests stay small, so that nothing waits for them. */
+    /* Until the limits come, requests stay small, so that none has to wait for the limits. */
     if (has_limits) {
         sftp_begin_extended(s, "limits@openssh.com",
                             sftp_waiter(FXP_EXTENDED_REPLY, on_limits, s, NULL));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sftp_conn.h - requests to an SFTP server and its replies, for the files of the client alone
+ * sftp_conn.h - requests to an SFTP server and its replies, for the files of this room alone
  *
  * A request is written between sftp_begin and sftp_end:
  *
@@ -24,8 +24,8 @@ struct sftp_reply {
     int type;           /* FXP_STATUS, the waiter's type, or 0: the connection is broken */
     uint32_t status;    /* enum sftp_status */
     struct bytes text;  /* a status's message; a handle; data */
-    struct packet body; /* the rest, checked except in an FXP_EXTENDED_REPLY */
-    const char *verb;   /* of the request: see struct sftp_waiter */
+    struct packet body; /* the other fields, checked except in an FXP_EXTENDED_REPLY */
+    const char *verb;   /* of the waiter (struct sftp_waiter), as is tag */
     uint64_t tag;
 };
 
@@ -33,12 +33,12 @@ typedef void sftp_on_reply(void *context, const struct sftp_reply *r);
 
 /* The callback for a reply, and the type of reply it expects. */
 struct sftp_waiter {
-    int type; /* of the reply; FXP_STATUS: only a status */
+    int type; /* of a reply of success; FXP_STATUS: only a status is expected */
     sftp_on_reply *on_reply;
     void *context;
-    const char *verb;      /* the deed of the request: "write" */
+    const char *verb;      /* what the request does, for error messages: "write" */
     uint64_t tag;          /* given to on_reply */
-    size_t data_max_bytes; /* of FXP_DATA; sftp_ask_read sets it */
+    size_t data_max_bytes; /* the most that an FXP_DATA may hold; sftp_ask_read sets it */
 };
 
 struct sftp_waiter sftp_waiter(int type, sftp_on_reply *on_reply, void *context, const char *verb);
@@ -55,10 +55,10 @@ struct sftp {
     unsigned can; /* enum sftp_extension */
     size_t read_max_bytes, write_max_bytes;
     size_t handles_max; /* handles open at once */
-    struct buf out;     /* not sent from out_at on */
+    struct buf out;     /* requests; those from out_at on are not sent yet */
     size_t out_at;
     size_t request_at; /* offset in out of the request being written */
-    struct buf in;     /* not handed out from in_at on */
+    struct buf in;     /* replies; those from in_at on are not handed out yet */
     size_t in_at;
     struct sftp_request *requests;
     size_t n_requests, requests_capacity; /* slots ever used */
@@ -82,7 +82,7 @@ struct sftp_handle {
 };
 
 void sftp_take_handle(struct sftp_handle *h, const struct sftp_reply *r);
-/* Whole requests.  mode is used with SFTP_CREATE only. */
+/* The functions from here on write a whole request.  mode is used with SFTP_CREATE only. */
 void sftp_ask_open(struct sftp *s, const char *path, unsigned flags, mode_t mode,
                    struct sftp_waiter waiter);
 /* A request that has only a handle: FXP_CLOSE, FXP_FSTAT or FXP_READDIR. */
@@ -96,13 +96,13 @@ void sftp_ask_mode(struct sftp *s, const struct sftp_handle *h, mode_t mode,
 /* Only for a server with SFTP_CAN_SYNC. */
 void sftp_ask_sync(struct sftp *s, const struct sftp_handle *h, struct sftp_waiter waiter);
 
-/* As sftp_wait_any, but waits for other descriptors, too, at most SFTP_ANY_MAX; timeout_ms -1:
- * none. */
+/* As sftp_wait_any, but waits for other descriptors, too, at most SFTP_ANY_MAX.  timeout_ms -1: no
+ * limit. */
 int sftp_wait_beside(struct sftp *const *all, size_t n, const struct pollfd *others,
                      size_t n_others, int timeout_ms, struct err *e);
 /* Sends queued bytes without waiting, once there are many. */
 void sftp_push(struct sftp *s);
-/* Ends the connection: each waiter's on_reply is called with type 0. */
+/* Ends the connection with that error and calls each waiter's on_reply with type 0. */
 void sftp_break(struct sftp *s, enum err_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* -1 with e set when the connection is broken. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sftp_explain.c - words the cause of a failed request */
+/* sftp_explain.c - finds the cause of a failed request and words it as an error */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

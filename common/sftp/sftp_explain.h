@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sftp_explain.h - words the cause of a failed request
+ * sftp_explain.h - finds the cause of a failed request and words it as an error
  */
 #ifndef LUDWIG_COMMON_SFTP_SFTP_EXPLAIN_H
 #define LUDWIG_COMMON_SFTP_SFTP_EXPLAIN_H
@@ -17,9 +17,9 @@ enum sftp_deed_flag {
 /* The operation that was tried. */
 struct sftp_deed {
     const char *path;
-    const char *to;      /* "rename PATH to TO": the path to make instead of path; or NULL */
+    const char *to;      /* of a rename: the path that it makes; otherwise NULL, and path is made */
     unsigned flags;      /* enum sftp_deed_flag */
-    size_t needed_bytes; /* of space */
+    size_t needed_bytes; /* disk space that the operation needs */
 };
 
 /* The first request that failed, and the server's answer. */
@@ -32,12 +32,12 @@ struct sftp_failure {
 /* Keeps the reply if it is a failure and f holds none yet. */
 void sftp_failure_keep(struct sftp_failure *f, const struct sftp_reply *r);
 
-/* Calls done with the error, at once or when the server has answered the questions that this takes.
+/* Calls done with the error, at once or when the server has answered what it is asked for this.
  * The strings of the deed must last until then. */
 typedef void sftp_explained(void *context, const struct err *why);
 void sftp_explain(struct sftp *s, const struct sftp_deed *deed, const struct sftp_failure *f,
                   sftp_explained *done, void *context);
-/* The same, but waits and sets e.  Always -1. */
+/* The same, but waits and sets e.  Always returns -1. */
 int sftp_explain_now(struct sftp *s, const struct sftp_deed *deed, const struct sftp_failure *f,
                      struct err *e);
 

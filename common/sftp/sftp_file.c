@@ -7,7 +7,7 @@
 
 enum {
     AHEAD_MAX = 32, /* pieces asked for ahead of the reader */
-    BEHIND_MAX = 64 /* written pieces whose replies are due */
+    BEHIND_MAX = 64 /* written pieces without a reply */
 };
 
 /* A piece that was asked for ahead. */
@@ -146,7 +146,7 @@ static void ask_rest(struct piece *p)
                   sftp_waiter(FXP_DATA, on_data, p, "read"));
 }
 
-/* The rest of a piece that is cut short is asked for again, until the server says end of file. */
+/* If a reply is shorter than its piece, the rest is asked for again, until the end of file. */
 static void on_data(void *context, const struct sftp_reply *r)
 {
     struct piece *p = context;
@@ -201,7 +201,7 @@ static void forget_pieces(struct sftp_file *f, uint64_t offset)
     f->ahead = 1;
 }
 
-/* Takes bytes of the first piece; 0 at the end of the file. */
+/* Copies bytes of the first piece; gives their number, 0 at the end of the file. */
 static ssize_t take_some(struct sftp_file *f, uint8_t *to, size_t n, struct err *e)
 {
     struct piece *p;
@@ -268,7 +268,7 @@ static void on_written(void *context, const struct sftp_reply *r)
     sftp_failure_keep(&f->failure, r);
 }
 
-/* -1 if a request failed, once all requests in flight have been answered. */
+/* Returns -1 with e set if a write failed, after all requests in flight have been answered. */
 static int check_written(struct sftp_file *f, struct err *e)
 {
     struct sftp_deed deed = deed_of(f, f->s->write_max_bytes);
@@ -316,7 +316,7 @@ static void on_synced(void *context, const struct sftp_reply *r)
     sftp_failure_keep(&f->failure, r);
 }
 
-/* The server obeys requests about one file in order, so this one covers the writes before. */
+/* The server carries out requests for one file in order, so the sync covers all earlier writes. */
 int sftp_file_sync_later(struct sftp_file *f, struct err *e)
 {
     if (check_written(f, e) < 0)

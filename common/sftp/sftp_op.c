@@ -23,7 +23,7 @@ typedef void op_step(struct op *op);
 struct kind {
     const char *verb;
     op_step *begin;
-    op_step *next;  /* called when all its requests are answered; NULL: it is done then */
+    op_step *next;  /* called when all requests of a step are answered; NULL: there is one step */
     unsigned flags; /* enum sftp_deed_flag */
     bool has_handle;
 };
@@ -115,7 +115,7 @@ static void step_op(struct op *op)
 
 /* --- requests and replies ------------------------------------------------------------ */
 
-/* Takes every reply of an operation; the last one due begins the next step. */
+/* Takes a reply for an operation; the reply to its last open request begins the next step. */
 static void on_reply(void *context, const struct sftp_reply *r)
 {
     struct op *op = context;
@@ -167,7 +167,7 @@ static void close_late(struct op *op)
 
 /* --- operations of one request ---------------------------------------------------------- */
 
-/* Asks about a path, with another path or attributes; NULL: none. */
+/* Sends a request of a path and, where they are not NULL, another path and attributes. */
 static void ask_about(struct op *op, int type, struct sftp_waiter waiter, const char *path,
                       const char *other, const struct sftp_attrs *attrs)
 {
@@ -280,7 +280,7 @@ static void begin_read_link(struct op *op)
 
 /* --- a folder with exactly this mode ------------------------------------------------------- */
 
-/* Asks for the folder's mode at once, too; that answer does not matter where mkdir fails. */
+/* Asks for the folder's mode at once, too; that answer is ignored if mkdir fails. */
 static void begin_mkdir(struct op *op)
 {
     struct sftp_attrs attrs = { .has = SFTP_MODE, .mode = op->what.mode };
@@ -313,7 +313,7 @@ static void begin_put(struct op *op)
                   wait_for(op, FXP_HANDLE, on_handle));
 }
 
-/* The server obeys requests about one file in order, so all are sent at once. */
+/* The server carries out requests for one file in order, so all are sent at once. */
 static void next_put(struct op *op)
 {
     struct bytes content = op->what.content;
@@ -337,7 +337,7 @@ static void next_put(struct op *op)
 
 /* --- syncing -------------------------------------------------------------------------------- */
 
-/* Begins to sync, and also to read a whole file. */
+/* Opens the file or folder: the first step of SFTP_OP_SYNC and SFTP_OP_GET. */
 static void begin_reading(struct op *op)
 {
     sftp_ask_open(op->s, op->path, SFTP_READ, 0, wait_for(op, FXP_HANDLE, on_handle));
@@ -360,14 +360,14 @@ static void on_data(void *context, const struct sftp_reply *r)
     struct op *op = context;
     bool is_end = r->type == FXP_STATUS && r->status == FX_EOF;
 
-    /* Data behind a gap is dropped and asked for again. */
+    /* Data that lies after a gap is dropped and asked for again. */
     if (r->type == FXP_DATA && r->tag == op->content.n)
         buf_add(&op->content, r->text.data, r->text.n);
     op->at_end |= is_end;
     on_reply(op, is_end ? &no_reply : r);
 }
 
-/* Asks for one byte more than wanted, which shows a file that is too large. */
+/* Asks for one byte more than max_bytes, to find out whether the file is too large. */
 static void next_get(struct op *op)
 {
     const struct sftp_attrs *attrs = &op->answer.attrs;
@@ -448,7 +448,7 @@ static void on_names(void *context, const struct sftp_reply *r)
     on_reply(op, is_end ? &no_reply : r);
 }
 
-/* A large folder comes a hundred names at a time, so more and more requests are sent at once; the
+/* The server sends a hundred names at a time, so that each round sends more requests at once; the
  * first round has two, of which the second finds the end of a small folder. */
 static void next_list(struct op *op)
 {
@@ -537,7 +537,7 @@ int sftp_finish(struct sftp *s, struct err *e)
 
 /* --- one operation ------------------------------------------------------------------ */
 
-/* Receives the answer; a pointer that is NULL receives nothing. */
+/* Where the answer of an operation that is waited for goes; NULL: not wanted. */
 struct one {
     bool is_done;
     int result;

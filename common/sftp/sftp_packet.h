@@ -3,7 +3,7 @@
  * sftp_packet.h - the bytes of SFTP version 3
  *
  * Reading stops at the end: a missing field reads as zero or empty and sets "bad",
- * so that one look at it behind the last field is enough.
+ * so that a caller checks "bad" once, after the last field.
  */
 #ifndef LUDWIG_COMMON_SFTP_SFTP_PACKET_H
 #define LUDWIG_COMMON_SFTP_SFTP_PACKET_H
@@ -68,7 +68,7 @@ uint32_t packet_u32(struct packet *p);
 uint64_t packet_u64(struct packet *p);
 struct bytes packet_string(struct packet *p);
 struct sftp_attrs packet_attrs(struct packet *p);
-/* The name alone; the line of "ls -l" is skipped. */
+/* Reads an entry of FXP_NAME and gives its name; the line of "ls -l" is skipped. */
 struct bytes packet_name(struct packet *p, struct sftp_attrs *attrs);
 bool packet_is(struct bytes s, const char *text);
 

@@ -9,7 +9,7 @@
 
 enum { TOP_MAX = 1000 };
 
-/* A folder that may be the drive, and the finding. */
+/* A folder that may be the drive, and what the server answered about it. */
 struct candidate {
     const char *server_id;
     const char *path;
@@ -86,7 +86,7 @@ static void on_id(void *context, const struct sftp_answer *answer)
     arena_destroy(a);
 }
 
-/* Starts op for this name in all candidates' folders, and waits for the answers. */
+/* Starts op for the file of this name in every candidate, and waits for all answers. */
 static int ask_candidates(const struct search *search, const char *name, struct sftp_op op,
                           sftp_done *done, struct err *e)
 {

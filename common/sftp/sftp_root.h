@@ -13,8 +13,9 @@
 /*
  * share: the drive's absolute path for ludwigd.  Candidates are this path and each of its ends (""
  * is the last: a jail that is the drive).  Gives the longest with the mark of server_id (see
- * shareid.h), else the longest whose .ludwig/id has server_id, else such a folder at the top.  In
- * a; NULL with e set: ERR_NOT_FOUND when there is none.
+ * shareid.h), else the longest whose .ludwig/id has server_id, else such a folder at the top.  Of
+ * two candidates of which one lies in the other it gives the outer one, as users of the drive could
+ * have made the inner one.  The path is in a; NULL with e set: ERR_NOT_FOUND when there is none.
  */
 const char *sftp_root_find(struct sftp *s, const char *share, const char *server_id,
                            struct arena *a, struct err *e);

@@ -8,8 +8,8 @@
 
 enum {
     WINDOW_BYTES = 2 * 1024 * 1024, /* OpenSSH's window of a channel */
-    /* More costs small uploads more than it gives large ones: sshd buffers the bytes that its SFTP
-     * servers have not taken yet, and copies the whole buffer for each 32 KiB that arrive. */
+    /* A higher limit slows small uploads more than it speeds up large ones: sshd buffers the bytes
+     * that its SFTP servers have not taken, and copies the whole buffer per 32 KiB that arrive. */
     ALL_LANES_BYTES = 12 * 1024 * 1024
 };
 
@@ -20,7 +20,7 @@ struct part {
     struct sftp_stripe *stripe;
     size_t lane;
     enum handle_state state;
-    bool follows; /* this lane was asked when the first already had the file */
+    bool follows; /* this lane was asked for the file after the first lane had made it */
     bool has_written;
     struct sftp_handle handle;
 };
@@ -42,7 +42,7 @@ struct sftp_stripe {
 
 /* ---- lanes ---- */
 
-/* A broken lane; one that never got its greeting does not count, as the others carry its share. */
+/* A broken lane or NULL; one that never got its greeting does not count, as others do its work. */
 static const struct sftp *broken_lane(const struct sftp_lanes *lanes)
 {
     for (size_t i = 0; i < lanes->n; i++)
@@ -51,7 +51,7 @@ static const struct sftp *broken_lane(const struct sftp_lanes *lanes)
     return NULL;
 }
 
-/* The lanes that are not broken; on a broken one nothing is left to wait for. */
+/* Gives the lanes that are not broken, and their number; broken ones need no waiting. */
 static size_t find_standing(const struct sftp_lanes *lanes, struct sftp **standing)
 {
     size_t n = 0;
@@ -206,8 +206,8 @@ static struct sftp_deed deed_of(const struct sftp_stripe *st)
                                .needed_bytes = st->piece_bytes };
 }
 
-/* Closes all lanes' files; the server obeys a lane's requests in order, so nothing is waited
- * for. */
+/* Closes the file on all lanes without waiting, as the server carries out a lane's requests in
+ * order. */
 static void close_all(struct sftp_stripe *st, bool each_syncs)
 {
     st->is_closing = true;
@@ -373,7 +373,7 @@ static void wait_for_answers(const struct sftp_stripe *st)
         sftp_lanes_wait_standing(st->lanes);
 }
 
-/* All lanes are waited for, so that none makes the file again after its removal. */
+/* Waits for all lanes, so that none makes the file again after its removal. */
 void sftp_stripe_drop(struct sftp_stripe *st)
 {
     if (st == NULL)
@@ -396,7 +396,7 @@ struct sftp_folder {
     char *path;
     sftp_folder_done *done; /* NULL: the folder was closed by its user */
     void *context;
-    struct sftp_handle handle; /* of no bytes: not open (yet) */
+    struct sftp_handle handle; /* empty: the folder is not open (yet) */
     size_t n_wanted;           /* syncs that wait for the handle */
     size_t n_waiting;          /* requests without answer */
 };
@@ -485,7 +485,7 @@ struct sftp_folder *sftp_folder_open(struct sftp *s, const char *path, sftp_fold
     return f;
 }
 
-/* A folder that could not be opened is asked for again, so that done gets an answer. */
+/* If the folder could not be opened, it is opened again, so that done gets an answer. */
 int sftp_folder_sync(struct sftp_folder *f, struct err *e)
 {
     if (sftp_check(f->s, e) < 0)

@@ -69,7 +69,7 @@ static int remove_entry(struct removal *r, const char *folder, const struct sftp
     return 0;
 }
 
-/* The folders from begin on, which lie equally deep. */
+/* Lists and empties the folders from begin to end, which lie equally deep. */
 static int empty_level(struct removal *r, size_t begin, size_t end, struct err *e)
 {
     for (size_t i = begin; i < end; i++) {

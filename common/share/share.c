@@ -24,9 +24,9 @@
 #define SCHEME "sftp:"
 
 enum {
-    /* A connection costs the server memory and processes. */
+    /* An unused connection is ended after this time: it costs the server memory and processes. */
     REST_MS = 60 * 1000,
-    /* A connection that was not used for longer may have died unnoticed. */
+    /* A connection that was unused for longer is tested before use: it may have died unnoticed. */
     TRUSTED_MS = 2 * 1000
 };
 
@@ -34,13 +34,13 @@ static const char temporary_begin[] = ".tmp-";
 
 struct shares {
     struct share_source source;
-    struct share_line *line; /* NULL: none */
+    struct share_line *line; /* the kept connection; NULL: none */
     int64_t used_at_ms;
 };
 
 /* ---- errors ---- */
 
-/* ERR_PROTOCOL becomes another kind, as callers would take it for a damaged file. */
+/* Replaces ERR_PROTOCOL, which callers would take for a damaged file. */
 static enum err_kind kind_of_sftp(enum err_kind kind)
 {
     return kind == ERR_PROTOCOL ? ERR_UNREACHABLE : kind;
@@ -66,7 +66,7 @@ int share_check_path(const struct share_dir *at, const char *path, struct err *e
     return err_set(e, ERR_PROTOCOL, "'%s' is no path below the shared drive", path);
 }
 
-/* Sets e to "WHAT PATH: " and the text of errno; -1. */
+/* Sets *e to "WHAT PATH: " and the text of errno.  Returns -1 and keeps errno. */
 static int fail_at(const struct share_dir *at, const char *what, const char *path, struct err *e)
 {
     int number = errno;
@@ -90,7 +90,8 @@ bool share_is_mounted(const char *name)
     return strncmp(name, SCHEME, strlen(SCHEME)) != 0;
 }
 
-/* The path of the folder where projects lie, on the server. */
+/* The path on the server of the folder where projects lie, for a share's name; the caller frees
+ * it. */
 static char *find_projects(struct sftp *s, const char *name, struct err *e)
 {
     const char *server_id = name + strlen(SCHEME);
@@ -129,8 +130,8 @@ static void leave_line(struct share_line *line)
     free(line);
 }
 
-/* All errors become ERR_UNREACHABLE, as callers would take a refused login for a missing right to a
- * file. */
+/* Returns a connection with one user, or NULL with *e set.  Each error becomes ERR_UNREACHABLE, as
+ * callers would take a refused login for a missing right to a file. */
 static struct share_line *connect_line(const struct share_source *source, const char *name,
                                        struct err *e)
 {
@@ -206,7 +207,7 @@ static bool is_usable(const struct shares *s, const char *name)
 
 /* ---- folders ---- */
 
-/* A folder of a mount where line is NULL, else over SFTP.  Takes path. */
+/* Makes an open folder: of a mount if line is NULL, else over SFTP.  It owns fd and path. */
 static struct share_dir *new_dir(int fd, struct share_line *line, char *path, bool is_client)
 {
     struct share_dir *d = mem_alloc(sizeof *d);
@@ -260,7 +261,7 @@ int share_open_below(const struct share_dir *at, const char *path, int flags, mo
                                   : nfs_lookup_open(at->fd, name, flags | O_CLOEXEC);
 }
 
-/* Through a symlink only for a client. */
+/* Checks that full, the server's path of `path`, is a folder, or for a client a symlink to one. */
 static int ask_for_folder(const struct share_dir *at, const char *full, const char *path,
                           struct err *e)
 {
@@ -426,7 +427,7 @@ static int compare_entries(const void *x, const void *y)
     return strcmp(a->name, b->name);
 }
 
-/* Entries removed meanwhile are left out. */
+/* With SHARE_STATS, an entry that is removed during the listing is left out.  -1 with errno set. */
 static int read_entries(DIR *dir, enum share_detail detail, struct arena *a, struct list *entries)
 {
     struct share_entry *items = NULL;
@@ -514,6 +515,7 @@ int share_list(const struct share_dir *at, const char *path, enum share_detail d
     return 0;
 }
 
+/* The context of on_look. */
 struct asking {
     struct share_look *look;
     struct arena *arena;
@@ -616,8 +618,8 @@ int share_make_dir(const struct share_dir *at, const char *path, mode_t mode, st
         return fail_at(at, "create", path, e);
     if (!at->is_client)
         return 0;
-    /* A client has a umask, so the mode may be wrong.  A mode that is right is left alone: chmod by
-     * a user outside the folder's group would take away the setgid bit from the folder above. */
+    /* A client has a umask, so the mode may be wrong.  A right mode is left alone: chmod by a user
+     * outside the folder's group would clear the set-group-id bit that the parent gave. */
     fd = io_open_dir_at(at->fd, path, e);
     if (fd < 0)
         return -1;
@@ -627,6 +629,7 @@ int share_make_dir(const struct share_dir *at, const char *path, mode_t mode, st
     return result;
 }
 
+/* Wraps the error of a refused change of the group. */
 static int say_not_given(int64_t group, struct err *e)
 {
     return err_wrap(e,
@@ -732,6 +735,7 @@ int share_remove_tree(const struct share_dir *at, const char *path, struct err *
     return (at->is_client ? io_remove_tree_at : beneath_remove_tree)(at->fd, path, e);
 }
 
+/* Whether the path exists; a symlink is not followed. */
 static bool lies_there(struct sftp *s, const char *path, bool *is_folder)
 {
     struct sftp_attrs attrs;
@@ -741,7 +745,8 @@ static bool lies_there(struct sftp *s, const char *path, bool *is_folder)
     return is_there;
 }
 
-/* Renames with the standard's own request, which replaces nothing, not even a file. */
+/* Renames with the request of the SFTP standard, which fails if `to` exists: a file there is then
+ * removed first, unless `from` is a folder. */
 static int rename_plainly(struct sftp *s, const char *from, const char *to, struct err *why)
 {
     bool from_folder, to_folder;
@@ -768,7 +773,7 @@ int share_rename(const struct share_dir *at, const char *path, const struct shar
     if (at->fd >= 0) {
         if ((at->is_client ? renameat : beneath_rename)(at->fd, path, to->fd, to_path) == 0)
             return 0;
-        /* The kernel says ENOTDIR where a folder would replace a file. */
+        /* The kernel gives ENOTDIR when a folder would replace a file. */
         if (errno == ENOTDIR)
             errno = EEXIST;
         return err_sys(e, "rename %s to %s", path, to_path);
@@ -777,8 +782,8 @@ int share_rename(const struct share_dir *at, const char *path, const struct shar
     from = share_sftp_path(at, path);
     dest = share_sftp_path(to, to_path);
     result = (sftp_can(s, SFTP_CAN_REPLACE) ? sftp_replace : rename_plainly)(s, from, dest, &why);
-    /* Some servers only say that the rename failed, and some call a folder missing when a file lies
-     * in its way. */
+    /* For an existing target some servers report only a failure, and some report that a folder to
+     * rename is missing. */
     if (result < 0 && (why.kind == ERR_FAILED || why.kind == ERR_NOT_FOUND) &&
         lies_there(s, from, &from_folder) && lies_there(s, dest, &to_folder))
         err_set(&why, ERR_EXISTS, "rename %s to %s: something is there already", from, dest);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* share_ahead.c - asks an SFTP server for answers before they are needed */
+/* share_ahead.c - sends requests to an SFTP server before their replies are needed */
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,28 +9,28 @@
 
 enum {
     ANSWERS_MAX = 4096,
-    CONTENT_MAX_BYTES = 64 * 1024 * 1024, /* of all answers */
-    FILE_MAX_BYTES = 1024 * 1024,         /* larger ones come fast enough by themselves */
+    CONTENT_MAX_BYTES = 64 * 1024 * 1024, /* of all answers together */
+    FILE_MAX_BYTES = 1024 * 1024,         /* larger files read fast enough without this */
     SLOTS = 1024
 };
 
-/* The server's answers about a path, here or on their way. */
+/* The server's replies about a path, arrived or expected. */
 struct answer {
     struct share_ahead *h;
     char *path; /* on the server */
-    size_t top; /* offset of the part of path that wanted is called with */
+    size_t top; /* offset in path of the caller's path, which wanted gets */
     share_wanted *wanted;
     void *context;
-    bool is_due;       /* a reply is due */
-    bool is_forgotten; /* the answer is dropped when its reply has come */
+    bool is_due;       /* a request was sent, and its reply has not come */
+    bool is_forgotten; /* share_forget was called: the answer is dropped when its reply comes */
     bool has_attrs, has_list, has_content;
     struct sftp_attrs attrs;
-    struct arena *arena; /* of the entries; NULL until they are asked for */
+    struct arena *arena; /* holds the entries; NULL until they are asked for */
     struct list entries; /* struct sftp_entry */
     struct buf content;
-    size_t reserved_bytes; /* of h->content_bytes */
+    size_t reserved_bytes; /* this answer's part of h->content_bytes */
     struct err error;
-    struct answer *next; /* in its slot */
+    struct answer *next; /* the next answer in the same slot */
 };
 
 struct share_ahead {
@@ -55,7 +55,8 @@ static struct answer **find_answer(struct share_ahead *h, const char *path)
     return at;
 }
 
-/* Adds an answer; takes path.  NULL: the path has one already, or there are too many. */
+/* Adds an empty answer with top, wanted and context of `like`; owns path.  NULL: the path has an
+ * answer already, or there are too many. */
 static struct answer *add_answer(struct share_ahead *h, char *path, const struct answer *like)
 {
     struct answer **at = find_answer(h, path), *a;
@@ -88,14 +89,15 @@ static void drop_answer(struct answer *a)
 
 /* ---- asking ---- */
 
-/* Where starting fails, the question is asked when it is needed. */
+/* Starts a request for the answer.  If that fails, share_stat and others send their own request. */
 static void start_answer(struct answer *a, struct sftp_op *op, sftp_done *done)
 {
     op->path = a->path;
     a->is_due = sftp_start(a->h->s, op, done, a, NULL) == 0;
 }
 
-/* Notes that the reply has come; false: the reply was an error, or the answer was forgotten. */
+/* Records that the reply has come.  False: the reply is an error, or the answer was forgotten and
+ * is dropped now. */
 static bool has_arrived(struct answer *a, const struct err *error)
 {
     a->is_due = false;
@@ -110,7 +112,7 @@ static bool has_arrived(struct answer *a, const struct err *error)
 static void on_content(void *context, const struct sftp_answer *reply)
 {
     struct answer *a = context;
-    /* A file that has grown too large meanwhile is read in the usual way. */
+    /* A file that has become too large meanwhile is read in the usual way. */
     bool is_large = reply->error != NULL && reply->error->kind == ERR_USAGE;
 
     if (!has_arrived(a, is_large ? NULL : reply->error) || is_large)
@@ -131,7 +133,8 @@ static bool is_wanted(const struct answer *a, const char *path, const struct sft
     return st.type != SHARE_FILE || a->wanted == NULL || a->wanted(a->context, path + a->top, &st);
 }
 
-/* Asks for the content of a path whose attributes have come. */
+/* Requests the content of a path whose attributes have come: a file's bytes, a folder's entries, a
+ * symlink's target. */
 static void ask_on(struct answer *a)
 {
     struct share_ahead *h = a->h;
@@ -210,7 +213,8 @@ void share_ahead(const struct share_dir *at, const char *path, share_wanted *wan
 
 /* ---- giving answers ---- */
 
-/* Waits for the answer's replies, or with attrs_do only for its attributes; NULL: there is none. */
+/* Waits for the replies of the path's answer, or with attrs_do only for its attributes.  NULL: the
+ * path has no answer. */
 static struct answer *await_answer(const struct share_dir *at, const char *path, bool attrs_do)
 {
     struct share_ahead *h = at->line->ahead;
@@ -220,7 +224,7 @@ static struct answer *await_answer(const struct share_dir *at, const char *path,
     if (h == NULL || h->n == 0)
         return NULL;
     full = share_sftp_path(at, path);
-    /* A forgotten answer vanishes when its reply comes, so each turn looks it up. */
+    /* A forgotten answer is freed when its reply comes, so it is looked up again each time. */
     while ((a = *find_answer(h, full)) != NULL && a->is_due && !(attrs_do && a->has_attrs))
         (void)sftp_wait(h->s, NULL);
     free(full);

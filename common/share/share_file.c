@@ -20,12 +20,13 @@
 
 enum {
     PIECE_BYTES = SFTP_PIECE_BYTES,
-    /* The most of a large file at once, so that others get their turn even on a slow line. */
+    /* One share_put sends at most this much over SFTP, so that other files get their turn even on a
+     * slow connection. */
     PUT_MAX_BYTES = 4 * PIECE_BYTES,
     /* Over SFTP a large file is synced as it grows, so that the sync of another file need not wait
-     * for all of it. */
+     * for all of its bytes. */
     SYNC_EVERY_BYTES = 8 * 1024 * 1024,
-    /* On a mount: see hand_to_disk. */
+    /* On a mount: hand_to_disk waits for the disk only if at least this much was written before. */
     WAITED_FOR_BYTES = 1024 * 1024
 };
 
@@ -49,9 +50,9 @@ static int open_plain(const struct share_dir *at, const char *path, struct err *
     return refuse_no_file(at, path, e);
 }
 
-/* SFTP can neither refuse links nor open without waiting for a fifo's writer, so the file's type is
- * asked first.  A user with write access can swap the file meanwhile, but the reader then reads
- * only files that it may read anyway. */
+/* SFTP can neither refuse symlinks nor open a fifo without waiting for a writer, so the file's type
+ * is read first.  A user with write access can exchange the file meanwhile, but then the reader
+ * still gets only a file that it may read anyway. */
 static struct sftp_file *open_over_sftp(const struct share_dir *at, const char *full,
                                         bool follows_link, struct err *why)
 {
@@ -68,7 +69,7 @@ static struct sftp_file *open_over_sftp(const struct share_dir *at, const char *
 
 /* ---- small files ---- */
 
-/* Appends up to max_bytes from a descriptor, or from a file on a server. */
+/* Appends max_bytes at most of the SFTP file f or, if f is NULL, of the descriptor fd, to out. */
 static int read_up_to(int fd, struct sftp_file *f, size_t max_bytes, struct buf *out,
                       struct err *why)
 {
@@ -122,7 +123,7 @@ static void on_written(void *context, const struct sftp_answer *answer)
     err_keep(context, answer->error);
 }
 
-/* A client's own symlinks on the way are followed. */
+/* Creates a file on a mount.  For a client, symlinks in the middle of the path are followed. */
 static int create_here(const struct share_dir *at, const char *path, mode_t mode)
 {
     char *folder;
@@ -151,7 +152,7 @@ static int write_here(const struct share_dir *at, const char *path, struct bytes
         return err_sys(e, "create %s", path);
     if (io_write_all(fd, content.data, content.n) < 0)
         number = errno;
-    /* A full disk or a lost server may only be reported by the close. */
+    /* Some file systems report a full disk or a lost server only by close(2). */
     if (close(fd) < 0 && number == 0 && errno != EINTR)
         number = errno;
     errno = number;
@@ -173,7 +174,7 @@ static int put_over_sftp(struct sftp *s, const char *full, struct bytes content,
     return why->kind == ERR_NONE ? 0 : -1;
 }
 
-/* What has the name already is not written to, as it may be a symlink: it goes. */
+/* An existing file of this name is removed and not written to, as it may be a symlink. */
 int share_write(const struct share_dir *at, const char *path, const void *bytes, size_t n,
                 mode_t mode, struct err *e)
 {
@@ -190,7 +191,7 @@ int share_write(const struct share_dir *at, const char *path, const void *bytes,
     s = at->line->sftp;
     full = share_sftp_path(at, path);
     result = put_over_sftp(s, full, content, mode, &why);
-    /* Some servers only say that it failed. */
+    /* For an existing name some servers report only a failure. */
     if (result < 0 && (why.kind == ERR_EXISTS || why.kind == ERR_FAILED)) {
         struct err left = { 0 };
 
@@ -351,11 +352,11 @@ int share_ship(const struct share_dir *at, const char *path, mode_t mode, int fr
 /* ---- a large file to the share ---- */
 
 struct share_file {
-    int fd;               /* mounted */
-    struct sftp_file *to; /* over SFTP */
+    int fd;               /* on a mount; else -1 */
+    struct sftp_file *to; /* over SFTP; else NULL */
     char *name;
-    uint64_t n_bytes;
-    uint64_t synced_bytes; /* over SFTP: bytes for which a sync was asked */
+    uint64_t n_bytes;      /* bytes written so far */
+    uint64_t synced_bytes; /* over SFTP: bytes that a sync was requested for */
 };
 
 struct share_file *share_create(const struct share_dir *at, const char *path, mode_t mode,
@@ -380,8 +381,9 @@ struct share_file *share_create(const struct share_dir *at, const char *path, mo
     return mem_copy(&file, sizeof file);
 }
 
-/* Another process that syncs the share for a small result must not wait for all of a large file: so
- * the disk writes one piece while the next is copied, and this waits for the pieces before. */
+/* Another process that syncs the share for a small result should not have to wait for all of a
+ * large file.  So this starts writing the newest piece to the disk, which goes on while the next
+ * piece is copied, and waits for the first waited_bytes bytes of the file. */
 static int hand_to_disk(const struct share_file *f, uint64_t waited_bytes, struct err *e)
 {
 #ifdef __linux__
@@ -393,7 +395,7 @@ static int hand_to_disk(const struct share_file *f, uint64_t waited_bytes, struc
     if (waited_bytes >= WAITED_FOR_BYTES &&
         sync_file_range(f->fd, 0, (off_t)waited_bytes, all) < 0 &&
         (errno == EIO || errno == ENOSPC || errno == EDQUOT))
-        return err_sys(e, "write %s", f->name); /* the kernel says it only once */
+        return err_sys(e, "write %s", f->name); /* the kernel reports it only once */
 #else
     (void)f;
     (void)waited_bytes;
@@ -442,9 +444,9 @@ int share_end(struct share_file *f, struct err *e)
 /* ---- a file from the share ---- */
 
 struct share_input {
-    int fd;                 /* mounted */
-    struct sftp_file *from; /* over SFTP; NULL: all content was read ahead */
-    struct buf content;     /* read ahead */
+    int fd;                 /* on a mount; else -1 */
+    struct sftp_file *from; /* over SFTP; NULL: share_ahead has read all of the file */
+    struct buf content;     /* the bytes that share_ahead has read */
     uint64_t offset;
     char *name;
 };
@@ -514,7 +516,7 @@ int64_t share_skip_hole(struct share_input *in)
     if (in->fd >= 0) {
         data = lseek(in->fd, (off_t)in->offset, SEEK_DATA);
         if (data < 0 && errno == ENXIO && fstat(in->fd, &st) == 0)
-            data = st.st_size; /* nothing but a hole comes */
+            data = st.st_size; /* the rest of the file is a hole */
         if (data > 0 && (uint64_t)data > in->offset)
             in->offset = (uint64_t)data;
     }

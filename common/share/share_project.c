@@ -92,7 +92,7 @@ int share_project_make_closed(const struct share_dir *at, const char *path,
     return share_make_dir(at, path, share_fd(at) < 0 ? m->dir : share_project_closed_mode(m), e);
 }
 
-/* A missing one is found missing by the rename that follows. */
+/* A missing folder is no error here: the rename that follows reports it. */
 int share_project_open_up(const struct share_dir *at, const char *path, const struct share_modes *m,
                           struct err *e)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* share_sync.c - makes files on the shared drive durable */
 
-/* On a local file system one syncfs syncs all files (Linux 5.8 and later report write errors by
- * it); elsewhere each file is synced, several at a time. */
+/* On a local file system one syncfs(2) syncs all files (from Linux 5.8 on it reports write errors);
+ * elsewhere each file is synced, several at a time. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,8 @@
 
 /* ---- mounted ---- */
 
-/* Threads for files to sync; each waits for a disk or a network, not for a processor. */
+/* Threads that sync files: each waits for a disk or a network, not for a processor.  Up to
+ * SYNC_ALONE_MAX files are synced without further threads. */
 enum { SYNC_THREADS = 8, SYNC_ALONE_MAX = 4 };
 
 int share_sync_fd(int fd)
@@ -51,7 +52,7 @@ static void *sync_some(void *context)
     return NULL;
 }
 
-/* Fewer threads do the work where pthread_create fails. */
+/* If pthread_create fails, fewer threads do the work. */
 static void sync_mounted_files(struct share_sync *files, size_t n)
 {
     struct syncing w = { .files = files, .n = n };
@@ -117,7 +118,7 @@ static void sync_files_over_sftp(struct share_sync *files, size_t n)
         char *full = share_sftp_path(f->dir, f->path);
         struct sftp_attrs attrs;
 
-        /* A server that opens no folders syncs them itself, or nothing can. */
+        /* A server that cannot open a folder either syncs it by itself, or nobody can. */
         if ((f->error == EIO || f->error == EACCES) &&
             sftp_stat(f->dir->line->sftp, full, &attrs, NULL) == 0 && S_ISDIR(attrs.mode))
             f->error = 0;

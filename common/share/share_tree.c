@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* share_tree.c - trees to and from the shared drive, many files at a time */
+/* share_tree.c - copies trees to and from the shared drive, many files at a time */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,14 +19,15 @@
 enum {
     THREADS = 8,       /* each waits for a network, not for a processor */
     LOCAL_THREADS = 2, /* a local disk is fast, and jobs need the processors */
-    ALONE_MAX = 4,
-    /* Each thread takes some items that lie together, as a folder makes one file at a time. */
+    ALONE_MAX = 4,     /* items that are copied without further threads */
+    /* Each thread takes 1/TAKEN_FRACTION of the items at a time, TAKEN_MAX at most, which follow
+     * each other: a file system makes only one file at a time in a folder. */
     TAKEN_FRACTION = 8 * THREADS,
     TAKEN_MAX = 1024,
     PIECE_BYTES = 256 * 1024,
-    /* Over SFTP larger files go one after the other, in pieces. */
+    /* Over SFTP larger files are copied one after the other, in pieces. */
     SMALL_MAX_BYTES = 1024 * 1024,
-    /* Bytes of files that may be asked for at once. */
+    /* Over SFTP: bytes of files that may be requested at once. */
     ASKED_MAX_BYTES = 32 * 1024 * 1024
 };
 #define DEEPEST SIZE_MAX
@@ -43,7 +44,7 @@ static int create_file(int to_fd, const struct share_item *x, struct err *e)
     return fd < 0 ? err_sys(e, "create %s", x->to) : fd;
 }
 
-/* Closes the file; the error of a full or lost share may only come then. */
+/* Closes the file.  Returns result, or -1 if closing fails, as of a full or lost share. */
 static int close_file(int fd, const struct share_item *x, int result, struct err *e)
 {
     return close(fd) < 0 && result == 0 && errno != EINTR ? err_sys(e, "write %s", x->to) : result;
@@ -59,6 +60,7 @@ static int damaged(const struct share_item *x, struct err *e)
     return err_set(e, ERR_PROTOCOL, "%s is not the file that it should be", x->from);
 }
 
+/* Whether a copied file has the size and, where it is known, the digest of its item. */
 static bool is_it(const struct share_item *x, int64_t size_bytes, const struct digest *d)
 {
     return size_bytes == x->size_bytes && (x->digest == NULL || digest_equal(d, x->digest));
@@ -76,7 +78,7 @@ static size_t depth_of(const struct share_item *x)
     return depth;
 }
 
-/* The number of items at this depth; *next: the next larger depth of an item. */
+/* The number of items at this depth.  *next: the smallest larger depth that an item has. */
 static size_t count_at(const struct share_item *items, size_t n, size_t depth, size_t *next)
 {
     size_t count = 0;
@@ -94,19 +96,20 @@ static size_t count_at(const struct share_item *items, size_t n, size_t depth, s
 
 /* ---- mounted, in ---- */
 
-/* State shared by the threads. */
+/* State that the threads share. */
 struct copying {
     struct share_item *items;
     size_t n;
     int from_fd, to_fd;
-    bool syncs;
-    size_t depth; /* of the items being made */
+    bool syncs;   /* each file is synced */
+    size_t depth; /* depth of the items that are copied now */
     atomic_size_t next;
     atomic_bool has_failed;
     pthread_mutex_t lock;
     struct err why; /* the first error */
 };
 
+/* The state of one thread. */
 struct copier {
     struct copying *all;
     uint8_t *piece;
@@ -160,7 +163,7 @@ static int copy_link(const struct copying *a, struct share_item *x, struct err *
         return -1;
     is_made = beneath_make_link(target, a->to_fd, x->to) == 0;
     if (!is_made && (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)) {
-        x->target = target; /* no symlink can be made there */
+        x->target = target; /* the file system has no symlinks */
         return 0;
     }
     if (!is_made)
@@ -178,6 +181,7 @@ static int copy_item(struct copier *c, struct share_item *x, struct err *e)
     }
 }
 
+/* Takes the next items, begin to end - 1, for a thread.  False: none is left, or an item failed. */
 static bool take_items(struct copying *a, size_t *begin, size_t *end)
 {
     size_t n = a->n / TAKEN_FRACTION;
@@ -212,7 +216,7 @@ static void *copy_some(void *context)
     return NULL;
 }
 
-/* Fewer threads do the work where pthread_create fails. */
+/* Copies the n items at this depth.  If pthread_create fails, fewer threads do the work. */
 static void copy_level(struct copying *a, size_t depth, size_t n)
 {
     pthread_t threads[THREADS];
@@ -293,18 +297,19 @@ static int copy_out(const struct share_dir *from, int to_fd, const struct share_
     return result;
 }
 
-/* ---- over SFTP: many operations for one purpose ---- */
+/* ---- over SFTP: one copy with many operations at a time ---- */
 
+/* A copy of a tree between this machine and the share. */
 struct trip {
     struct sftp *sftp;
-    const struct share_dir *there;
-    int here_fd;
+    const struct share_dir *there; /* the folder on the share */
+    int here_fd;                   /* the folder of this machine */
     uint64_t asked_bytes;
-    const struct share_item *damaged; /* an item without its size or digest; NULL: none is known */
-    struct err why;                   /* the first failure, after which nothing new is begun */
+    const struct share_item *damaged; /* a file on the share of another size or type; NULL: none */
+    struct err why;                   /* the first failure; no operation is begun after it */
 };
 
-/* One operation of a trip. */
+/* One operation of a copy. */
 struct step {
     struct trip *trip;
     const struct share_item *item;
@@ -316,7 +321,7 @@ static bool is_over(const struct trip *t)
     return t->why.kind != ERR_NONE || t->damaged != NULL;
 }
 
-/* path: on the server.  Takes the bytes of content. */
+/* Starts the operation op for item x; path is relative to t->there.  The step owns content. */
 static void begin_step(struct trip *t, const struct share_item *x, const char *path,
                        struct sftp_op op, struct buf content, sftp_done *done)
 {
@@ -335,6 +340,7 @@ static void begin_step(struct trip *t, const struct share_item *x, const char *p
     free(full);
 }
 
+/* Waits for all operations that were started. */
 static void finish_trip(struct trip *t)
 {
     struct err why = { 0 };
@@ -344,7 +350,8 @@ static void finish_trip(struct trip *t)
     t->asked_bytes = 0;
 }
 
-/* Waits for all operations, also after a failure, as they still point to the trip and its items. */
+/* Ends a copy.  It waits for all operations also after a failure, as they point to the trip and its
+ * items. */
 static int end_trip(struct trip *t, struct err *e)
 {
     finish_trip(t);
@@ -415,7 +422,7 @@ static int put_link(struct trip *t, struct share_item *x, struct err *why)
 
     free(full);
     if (target != NULL && result < 0 && (why->kind == ERR_FAILED || why->kind == ERR_DENIED)) {
-        x->target = target; /* no symlink can be made there */
+        x->target = target; /* the server cannot make it */
         return 0;
     }
     free(target);
@@ -441,7 +448,7 @@ static int put_item(struct trip *t, struct share_item *x, struct err *why)
     return result;
 }
 
-/* Makes folders a level at a time, and then the files and links in them. */
+/* Makes the folders of one depth at a time, and then all files and symlinks. */
 static int sftp_copy_in(const struct share_dir *to, int from_fd, struct share_item *items, size_t n,
                         struct err *e)
 {
@@ -468,14 +475,14 @@ static void end_step(struct step *step, const struct err *error, bool is_it)
 {
     struct trip *t = step->trip;
 
-    if (error != NULL && error->kind != ERR_USAGE) /* ERR_USAGE: the file is larger */
+    if (error != NULL && error->kind != ERR_USAGE) /* ERR_USAGE: the file is too large */
         err_keep(&t->why, error);
     else if ((error != NULL || !is_it) && t->damaged == NULL)
         t->damaged = step->item;
     free(step);
 }
 
-/* Opens only plain files: a server would wait for a fifo's writer. */
+/* Accepts only plain files: a server that opens a fifo would wait for a writer. */
 static void on_looked(void *context, const struct sftp_answer *answer)
 {
     struct step *step = context;
@@ -509,6 +516,7 @@ static void on_got(void *context, const struct sftp_answer *answer)
     end_step(step, answer->error, is_it);
 }
 
+/* Copies the SFTP file `from` to fd; *size_bytes: how many bytes. */
 static int drain(struct sftp_file *from, int fd, const struct share_item *x, int64_t *size_bytes,
                  struct err *e)
 {

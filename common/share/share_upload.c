@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* share_upload.c - new files for a project, which get their names in the order of being added */
+/* share_upload.c - uploads new files to a project; the file that names the others comes last */
 
 #include "common/share/share_upload.h"
 
@@ -16,32 +16,32 @@
 #include "common/share/share_internal.h"
 
 enum {
-    PENDING_MAX = 32,                  /* on a mount: small files that are synced in one go */
-    WRITE_BACK_BYTES = 8 * 1024 * 1024 /* on a mount: bytes handed to the disk at a time */
+    PENDING_MAX = 32,                  /* on a mount: small files that are synced together */
+    WRITE_BACK_BYTES = 8 * 1024 * 1024 /* on a mount: bytes that go to the disk at a time */
 };
 
 /* A file that has no final name yet. */
 struct item {
     struct share_upload *u;
     struct folder *folder;
-    char *temporary, *final; /* relative to the folder; over SFTP paths on the server */
+    char *temporary, *final; /* names in the folder; over SFTP paths on the server */
     uint64_t bytes;
     enum share_upload_kind kind;
     /* on a mount */
     int fd;
-    uint64_t handed_on; /* bytes on their way to the disk */
+    uint64_t handed_on; /* bytes that the kernel was asked to write to the disk */
     /* over SFTP */
     uint8_t *content;           /* of a small file */
-    struct sftp_stripe *stripe; /* that writes a large file; or NULL */
+    struct sftp_stripe *stripe; /* writes a large file; NULL: none */
     bool is_whole;              /* the file is whole and on the server's disk */
-    struct item *next;          /* in the order of their names */
+    struct item *next;          /* the item that gets its name next */
 };
 
 struct folder {
     char *path;
     int fd;                   /* on a mount */
     struct sftp_folder *sync; /* over SFTP; NULL: the server cannot sync */
-    bool is_dirty;            /* a rename was asked for, and no sync after it */
+    bool is_dirty;            /* a rename was begun, and no sync after it */
 };
 
 struct share_upload {
@@ -49,8 +49,8 @@ struct share_upload {
     struct share_modes modes;
     struct folder folders[SHARE_UPLOAD_FOLDERS];
     unsigned n_folders;
-    uint64_t settled_bytes; /* of new files with a durable name */
-    bool has_named; /* the rename of a new file was asked for, whether or not it was answered */
+    uint64_t settled_bytes; /* bytes of new files that have their names */
+    bool has_named; /* over SFTP: the rename of a new file was sent, whether or not it was done */
     struct item *slots[SHARE_UPLOAD_SLOTS]; /* large files that are being written; NULL: none */
 
     /* on a mount */
@@ -58,19 +58,19 @@ struct share_upload {
     size_t n_pending;
 
     /* over SFTP */
-    struct sftp *first_lane; /* carries all but the bytes of large files */
+    struct sftp *first_lane; /* the root's connection: carries all requests but large writes */
     struct sftp_lanes lanes;
     bool is_lane_settled[SHARE_UPLOAD_LANES]; /* the lane has joined, or never will */
     size_t wanted_lanes;
     share_lane *lane;
     void *lane_context;
-    struct item *first, **end;
-    size_t n_busy;      /* operations, and large files that are ending */
-    size_t n_unsettled; /* renames and touches without answer */
-    size_t n_syncing, n_making;
-    bool is_ending;       /* nothing more will be added */
-    struct err why;       /* the first error of requests in flight */
-    struct err later_why; /* the first error that a missing folder may have caused */
+    struct item *first, **end;  /* the queue of files that wait for their names */
+    size_t n_busy;              /* operations in flight, and large files that are ending */
+    size_t n_unsettled;         /* renames and touches without a reply */
+    size_t n_syncing, n_making; /* syncs of folders, and new folders, without a reply */
+    bool is_ending;             /* no file will be added any more */
+    struct err why;             /* the first error of requests in flight */
+    struct err later_why;       /* the first error that a missing folder may have caused */
 };
 
 static int say_gone(const char *path, struct err *e)
@@ -224,7 +224,8 @@ static int check_upload(const struct share_upload *u, struct err *e)
     return u->why.kind == ERR_NONE ? 0 : share_sftp_fail(&u->why, e);
 }
 
-/* Waits for the folders: where one could not be made, its error is the reason why files failed. */
+/* Waits for folders that are being made: if one could not be made, its error comes first, as it is
+ * the reason why files failed. */
 static int fail_upload(struct share_upload *u, const struct err *why, struct err *e)
 {
     while (u->n_making > 0 && sftp_lanes_wait(&u->lanes, NULL) == 0)
@@ -237,7 +238,7 @@ static int fail_upload(struct share_upload *u, const struct err *why, struct err
 
 static void advance_names(struct share_upload *u);
 
-/* Puts a file into the queue for its name. */
+/* Appends a file to the queue of files that wait for their names. */
 static void queue_item(struct item *it, const char *name)
 {
     char *path = path_join(it->folder->path, name);
@@ -271,7 +272,7 @@ static void on_renamed(void *context, const struct sftp_answer *a)
 
     u->n_busy--;
     u->n_unsettled--;
-    /* An existing file of a new file's name is the same, as the name is a digest. */
+    /* An existing file of a new file's name has the same content, as the name is a digest. */
     if (a->error == NULL || (a->error->kind == ERR_EXISTS && it->kind != SHARE_UPLOAD_REPLACE))
         u->settled_bytes += it->kind == SHARE_UPLOAD_REPLACE ? 0 : it->bytes;
     else
@@ -294,7 +295,7 @@ static void rename_first(struct share_upload *u)
     u->first = it->next;
     if (u->first == NULL)
         u->end = &u->first;
-    /* The standard's own rename replaces nothing. */
+    /* The rename of the SFTP standard fails if the target exists. */
     if (it->kind == SHARE_UPLOAD_REPLACE && !replaces)
         remove_soon(u, it->final);
     u->n_busy++;
@@ -317,7 +318,8 @@ static void on_folder_synced(void *context, const struct err *error)
     advance_names(u);
 }
 
-/* Asks for a sync of each folder with new renames; whether all earlier renames are durable. */
+/* Requests a sync of each folder with new renames.  Returns whether all renames and syncs so far
+ * have their replies. */
 static bool sync_folders(struct share_upload *u)
 {
     for (unsigned i = 0; i < u->n_folders; i++) {
@@ -332,7 +334,7 @@ static bool sync_folders(struct share_upload *u)
     return u->n_unsettled == 0 && u->n_syncing == 0;
 }
 
-/* Asks for the renames and syncs that are possible now. */
+/* Requests the renames and syncs that are possible now. */
 static void advance_names(struct share_upload *u)
 {
     while (u->why.kind == ERR_NONE && u->first != NULL && u->first->is_whole &&
@@ -379,8 +381,8 @@ static void on_folder_made(void *context, const struct sftp_answer *a)
 
 /* ---- over SFTP: lanes ---- */
 
-/* Asks for all wanted lanes at once; each joins when it is connected.  Gives the number of lanes
- * that are not connected yet, and in coming their descriptors to poll. */
+/* Asks for all wanted lanes at once; each joins when it is connected.  Returns the number of lanes
+ * that are not connected yet; coming: their descriptors to poll. */
 static size_t join_lanes(void *context, struct pollfd coming[SFTP_LANES_MAX])
 {
     struct share_upload *u = context;
@@ -445,7 +447,7 @@ static int sftp_put(struct share_upload *u, unsigned folder, const char *name, s
     it->bytes = bytes.n;
     it->kind = kind;
     op.content = (struct bytes){ it->content, bytes.n };
-    /* No large file follows, so the ending ones may use all lanes. */
+    /* No large file follows SHARE_UPLOAD_LAST, so large files that are ending may use all lanes. */
     for (struct item *x = u->first; kind == SHARE_UPLOAD_LAST && x != NULL; x = x->next)
         if (x->stripe != NULL)
             sftp_stripe_hurry(x->stripe);
@@ -536,7 +538,7 @@ void share_upload_close(struct share_upload *u)
             drop_item(u->slots[i]);
     for (size_t i = 0; i < u->n_pending; i++)
         drop_item(u->pending[i]);
-    /* Operations under way must end first, as they point to structs freed here. */
+    /* Operations in flight must end first, as they point to structs that are freed here. */
     while (u->n_busy > 0)
         sftp_lanes_wait_standing(&u->lanes);
     while (u->first != NULL) {
@@ -576,7 +578,7 @@ int share_upload_add_folder(struct share_upload *u, const char *path, bool is_th
         return f->fd < 0 ? -1 : 0;
     }
     full = share_sftp_path(u->root, path);
-    /* Later requests on the same connection find the folder, so its answer is not waited for. */
+    /* Later requests on the same connection find the folder, so the reply is not waited for. */
     if (!is_there) {
         struct sftp_op op = { .kind = SFTP_OP_MKDIR, .path = full, .mode = u->modes.dir };
 

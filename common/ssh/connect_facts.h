@@ -28,9 +28,9 @@ extern const char *const way_meanings[WAY_COUNT];
 
 /* One way that was tried without success. */
 struct mux_refusal {
-    const char *way;    /* of way_names */
-    const char *why;    /* in words */
-    const char *remedy; /* what would allow it, as a line of sshd_config; NULL: nothing known */
+    const char *way;    /* an item of way_names */
+    const char *why;    /* why the way failed, in words */
+    const char *remedy; /* the line of sshd_config that would allow the way; NULL: none is known */
 };
 
 /* Facts about the connection; unknown texts are "". */
@@ -46,8 +46,8 @@ struct connect_facts {
     const char *cipher;          /* "aes128-gcm@openssh.com" */
     int64_t connect_ms;          /* from the start until authenticated, prompts included */
     const char *way;             /* the way in use; "": none was asked for or none works */
-    const char *server_path;     /* of ludwigd's socket, by stream-local */
-    struct list refusals;        /* struct mux_refusal, of the faster ways */
+    const char *server_path;     /* path of ludwigd's socket on the server, for stream-local */
+    struct list refusals;        /* struct mux_refusal: the faster ways, which failed */
 };
 
 #endif

@@ -17,7 +17,7 @@
 #include "common/base/buf.h"
 #include "common/data/schema.h"
 
-/* Where lines give several verdicts, the last in this list holds. */
+/* When lines of the files give several verdicts, the one furthest down in this list holds. */
 enum known_verdict {
     KNOWN_NOT,        /* no key of this host is known */
     KNOWN_OTHER_TYPE, /* only keys of other types are known */
@@ -37,12 +37,12 @@ struct known_answer {
     const char *file; /* the file with the verdict; NULL for KNOWN_NOT */
 };
 
-/* files: const char *; unreadable files are skipped. */
+/* Looks key up in files (const char *: paths); files that cannot be read are skipped. */
 struct known_answer known_hosts_ask(const struct list *files, const struct known_key *key);
 /* Appends the types of the host's known keys, each followed by a comma. */
 void known_hosts_types(const struct list *files, const char *host, struct buf *out);
 
-/* Whether a line's first word means this host. */
+/* Whether names, a line's first word (patterns with commas, or a hash), includes this host. */
 bool known_hosts_match(const char *names, const char *host);
 
 #endif

@@ -20,9 +20,9 @@
 enum {
     CONNECT_MS =
         30 * 1000, /* for all but the log-in, which may wait for people and other servers */
-    SILENCE_MS = 20 * 1000, /* of a server before it is asked whether it lives, */
-    DEAD_MS = 60 * 1000,    /* and before it counts as dead */
-    PACKETS_MAX = 256       /* read in a turn, so that writing gets its turn */
+    SILENCE_MS = 20 * 1000, /* a server silent for so long is asked whether it lives, */
+    DEAD_MS = 60 * 1000,    /* and for so long counts as dead */
+    PACKETS_MAX = 256       /* packets read in a turn, so that writing gets its turn */
 };
 
 /* ---- starting ---- */

@@ -2,7 +2,7 @@
 /*
  * ssh.h - one SSH session, for one process that does nothing else
  *
- * For common/ssh, routes.c and mux_run.c alone: other code uses a mux (mux.h).  No libssh type
+ * Only common/ssh, routes.c and mux_run.c use this: other code uses a mux (mux.h).  No libssh type
  * leaves common/ssh.  No function waits longer than its patience allows.
  */
 #ifndef LUDWIG_COMMON_SSH_SSH_H
@@ -30,13 +30,13 @@ int ssh_wait(int fd, short events, const struct ssh_patience *p, struct err *e);
 
 struct ssh_dialed {
     int fd;
-    pid_t proxy;           /* of the ProxyCommand; 0: none */
+    pid_t proxy;           /* process of the ProxyCommand; 0: none */
     char *address;         /* the IP address; "" with a proxy; caller frees */
     int64_t round_trip_ms; /* the time connecting took; SCHEMA_NONE: not known, with a proxy */
 };
 
-/* Connects and fills *d; the server's first line lies unread in d->fd.  Tries again, for as long as
- * patience allows, where the server drops new connections. */
+/* Connects and fills *d; the server's first line lies unread in d->fd.  While the server drops new
+ * connections, it is tried again for as long as patience allows. */
 int ssh_dial(const struct ssh_conf *c, const struct ssh_patience *p, struct ssh_dialed *d,
              struct err *e);
 /* "HOST (ADDRESS) port N", for messages; caller frees. */
@@ -54,13 +54,14 @@ struct ssh; /* an authenticated session */
 
 struct ssh_plan {
     const struct endpoint *to;
-    int watch_fd;
+    int watch_fd; /* see struct ssh_patience */
     ssh_ask_fn ask;
-    void (*dialed)(void *context, const struct ssh *s); /* an SSH server answers, not via a proxy */
-    const char *conf_said; /* ssh_conf.said of an earlier session with the server; NULL: ask */
-    void *context;         /* of ask and dialed */
+    void (*dialed)(void *context, const struct ssh *s); /* called when a server answers directly */
+    const char *conf_said; /* ssh_conf.said of an earlier session with the server; NULL: ask ssh */
+    void *context;         /* for ask and dialed */
 };
 
+/* Connects, checks the host key and logs in; NULL with e set when one of these fails. */
 struct ssh *ssh_start(const struct ssh_plan *plan, struct err *e);
 /* Disconnects, properly if that is possible without waiting, and frees s. */
 void ssh_stop(struct ssh *s);
@@ -69,11 +70,10 @@ void ssh_stop(struct ssh *s);
 void ssh_tell(const struct ssh *s, struct arena *a, struct connect_facts *facts);
 const struct ssh_conf *ssh_conf_of(const struct ssh *s);
 
-/* See struct ssh_dialed. */
-int64_t ssh_round_trip_ms(const struct ssh *s);
+int64_t ssh_round_trip_ms(const struct ssh *s); /* see struct ssh_dialed */
 
-/* The descriptor and events to poll(2) for, and until when; then call ssh_turn, which feeds the
- * pumps of ssh_pump.h.  -1: the connection is lost, for the reason in e. */
+/* The caller polls ssh_fd for ssh_poll_events until ssh_next_turn_ms, then calls ssh_turn, which
+ * feeds the pumps of ssh_pump.h and gives -1 with the reason in e when the connection is lost. */
 int ssh_fd(const struct ssh *s);
 short ssh_poll_events(const struct ssh *s);
 int64_t ssh_next_turn_ms(const struct ssh *s); /* units_monotonic_ms */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ssh_auth.c - log in: by keys, their certificates and an agent, tickets, answers and passwords */
+/* ssh_auth.c - logs in by keys, their certificates and an agent, tickets, answers and passwords */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,7 +56,7 @@ static char *ask_user(struct login *l, char *text, bool echo)
 
 enum call { CALL_NONE, CALL_OFFER, CALL_SIGN, CALL_AGENT, CALL_GSSAPI, CALL_KBDINT, CALL_PASSWORD };
 
-/* Calls a libssh function; with: the key or the password.  These functions say "again" until the
+/* Calls a libssh function; with: the key or the password.  These functions return "again" until the
  * server has answered, and even after it has hung up. */
 static int call_libssh(struct login *l, enum call which, void *with, struct err *e)
 {
@@ -78,7 +78,7 @@ static int call_libssh(struct login *l, enum call which, void *with, struct err 
     return rc;
 }
 
-/* Gives the outcome for the server's last answer, rc, and notes the try. */
+/* Gives the outcome of a try by what; rc: the server's answer.  Notes the try if it was refused. */
 static enum login_outcome settle_try(struct login *l, int rc, const char *what, struct err *e)
 {
     struct ssh *s = l->s;
@@ -230,8 +230,8 @@ out:
     return outcome;
 }
 
-/* Whether the certificate may be the key's: true without the key's public half, as the server
- * tells. */
+/* Whether the certificate may be for the key: true also without the key's public half, as the
+ * server finds out. */
 static bool may_belong(const char *certificate, const char *file)
 {
     char *path = mem_printf("%s.pub", file);
@@ -354,8 +354,8 @@ static enum login_outcome try_keys(struct login *l, struct err *e)
     return agent_first ? try_files(l, e) : try_agent(l, e);
 }
 
-/* Whether keys can be offered without asking the user for a passphrase.  libssh offers all of an
- * agent's keys or none; a server that takes no keys counts each as a try. */
+/* Whether keys can be offered without asking the user for a passphrase, at most one of them from
+ * the agent: libssh offers all its keys or none, and a server that takes none counts each. */
 static bool do_keys_lie_open(struct login *l)
 {
     const char *const *files = l->s->conf.identities.items;
@@ -416,7 +416,7 @@ static enum login_outcome try_password(struct login *l, struct err *e)
     return outcome;
 }
 
-/* Answers all questions of one round, and gives their number. */
+/* Asks the user all questions of one round; gives their number, or -1 without an answer. */
 static int answer_questions(struct login *l)
 {
     ssh_session session = l->s->session;

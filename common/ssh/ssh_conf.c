@@ -195,8 +195,8 @@ static void take_setting(struct ssh_conf *c, struct raw *raw, const char *key, c
         c->n_questions = atoi(value);
 }
 
-/* The configuration file below $HOME where ssh would read another; caller frees.  NULL: ssh's
- * own. */
+/* The configuration file for ssh where $HOME is not the account's home, below which ssh looks for
+ * it; caller frees.  NULL: ssh finds it itself. */
 static char *own_file(void)
 {
     char *home = own_home(), *account = account_home(), *file = NULL;
@@ -344,7 +344,7 @@ int ssh_spawn(const char *const *argv, const int fds[3], pid_t *pid)
     return rc;
 }
 
-/* Reads to the end of file: 0, or -1 when that does not come in time. */
+/* Reads to the end of file, at most OUTPUT_MAX_BYTES; -1 when the end does not come in time. */
 static int read_all(int fd, struct buf *out, int64_t until_ms)
 {
     struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -380,7 +380,7 @@ static int refuse_conf(const struct buf *said, struct err *e)
     return -1;
 }
 
-/* Appends the output of `ssh -G`.  1: there is no ssh here. */
+/* Appends the output of `ssh -G`.  Returns 0, 1 when there is no ssh here, or -1 with e set. */
 static int ask_ssh(const struct endpoint *to, struct buf *out, int64_t max_ms, struct err *e)
 {
     int64_t until_ms = units_monotonic_ms() + max_ms;

@@ -20,7 +20,7 @@
 #include "common/ssh/ssh_internal.h"
 
 enum {
-    CONNECT_MAX_MS = 10 * 1000, /* for one of several addresses */
+    CONNECT_MAX_MS = 10 * 1000, /* for each of several addresses but the last */
     IDLE_S = 20,
     PROBE_EVERY_S = 10,
     PROBES = 4,
@@ -30,7 +30,7 @@ enum {
     STILL_MS = 500,
     FIRST_PAUSE_MS = 200,
     LONGEST_PAUSE_MS = 3000,
-    STEP_MAX_MS = 60 * 1000 /* of a log-in: a server may ask others, and may pause after an error */
+    STEP_MAX_MS = 60 * 1000 /* a server may ask others in a log-in, and pause after an error */
 };
 
 /* ---- waiting ---- */
@@ -84,7 +84,7 @@ const char *ssh_words(const struct ssh *s)
     return words[0] != '\0' ? words : "no reason given";
 }
 
-/* Pauses; -1 when the caller has given up meanwhile. */
+/* Waits for ms; returns -1 when the caller gives up meanwhile. */
 static int pause_for(int64_t ms, const struct ssh_patience *p, struct err *e)
 {
     struct ssh_patience rest = { units_monotonic_ms() + ms, p->watch_fd };
@@ -250,8 +250,8 @@ out:
 
 /* ---- greeting ---- */
 
-/* Words why the connection is no use; said: the text that came instead of a greeting.  has_ended: the
- * other side has closed it.  ERR_BUSY: another try may succeed. */
+/* Sets e to why the connection is of no use: ERR_BUSY when another try may succeed.  said: the text
+ * that came instead of a greeting; has_ended: the other side has closed the connection. */
 static int say_dropped(const struct ssh_conf *c, struct ssh_dialed *d, const char *said,
                        bool has_ended, struct err *e)
 {

@@ -16,11 +16,11 @@ struct ssh {
     struct ssh_conf conf;
     struct ssh_plan plan;
     struct ssh_dialed dialed;
-    struct ssh_counter_struct counter; /* of the socket */
+    struct ssh_counter_struct counter; /* of the socket's bytes */
     uint64_t heard_bytes;
-    int64_t heard_ms, keepalive_ms; /* units_monotonic_ms */
+    int64_t heard_ms, keepalive_ms; /* units_monotonic_ms: last bytes heard, last question */
     int64_t connect_ms;
-    size_t n_opening; /* pumps */
+    size_t n_opening; /* pumps whose channel sshd has neither opened nor refused */
     char *host_key_type, *host_key_digest;
     char *authentication; /* the method that succeeded */
 };
@@ -32,12 +32,12 @@ const char *ssh_words(const struct ssh *s);
 /* A fresh patience for one step. */
 struct ssh_patience ssh_patience_of(const struct ssh *s);
 
-/* ssh_hostkey.c: checks the server's host key; ERR_DENIED with what to do. */
+/* ssh_hostkey.c: checks the server's host key; -1 with ERR_DENIED and advice if it is not known. */
 int ssh_hostkey_check(struct ssh *s, struct err *e);
-/* Call it before the key exchange: chooses the types of host key to ask for by the known ones. */
+/* Called before the key exchange: asks first for host keys of the types that are known. */
 int ssh_hostkey_prepare(struct ssh *s, struct err *e);
 
-/* ssh_auth.c: logs in; ERR_DENIED with the list of tries. */
+/* ssh_auth.c: logs in; if the server refuses, -1 with ERR_DENIED and the list of tries. */
 int ssh_authenticate(struct ssh *s, struct err *e);
 
 #endif

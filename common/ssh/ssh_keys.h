@@ -19,12 +19,12 @@ struct ssh_agent_key {
     const char *blob; /* in base64, as in a file of a public key */
 };
 
-/* Gives the keys (struct ssh_agent_key) of the agent at that socket; none where it does not
- * answer. */
+/* Gives the keys (struct ssh_agent_key) of the agent at that socket, at most 64; none when it does
+ * not answer. */
 void ssh_keys_of_agent(const char *socket_path, struct arena *a, struct list *keys);
 
-/* Both in the form of a public key file: "TYPE BASE64 COMMENT".  False when one cannot be
- * parsed. */
+/* Whether the certificate is for the key; both are texts like a public key file, "TYPE BASE64
+ * COMMENT".  False when one cannot be parsed. */
 bool ssh_keys_is_certificate_of(const char *certificate, const char *key);
 
 #endif

@@ -17,7 +17,7 @@
 
 enum {
     OPEN_MAX_MS = 30 * 1000,
-    PACKET_BYTES = 32758, /* that fit into one packet of sshd's */
+    PACKET_BYTES = 32758, /* fit into one packet of sshd's */
     PIECE_BYTES = 8 * PACKET_BYTES,
     SOCKET_BYTES = 1024 * 1024,
     HEARD_MAX_BYTES = 256 * 1024,
@@ -54,7 +54,7 @@ struct ssh_pump {
 
 /* ---- from the other side ---- */
 
-/* Writes to the pump's user as much as fits; gives that number. */
+/* Writes as much to the pump's user as fits; gives that number, or all when the user is gone. */
 static size_t deliver(struct ssh_pump *l, struct bytes b)
 {
     size_t done = 0;
@@ -143,7 +143,7 @@ static void deliver_kept(struct ssh_pump *l)
 
 /* ---- to the other side ---- */
 
-/* libssh takes fewer bytes when the window is smaller, or keys are being exchanged anew. */
+/* Sends what libssh takes: fewer bytes when the window is smaller, or during a new key exchange. */
 static void send_unsent(struct ssh_pump *l)
 {
     int n;

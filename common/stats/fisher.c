@@ -10,7 +10,7 @@ static double log_factorial(int64_t n)
     return lgamma((double)n + 1);
 }
 
-/* P of the table's first cell, and what P of one more in it is of that. */
+/* P of the table's first cell; ratio gives the factor from there to P of one more in the cell. */
 static double probability(int64_t a, int64_t b, int64_t c, int64_t d)
 {
     return exp(log_factorial(a + b) + log_factorial(c + d) + log_factorial(a + c) +
@@ -23,7 +23,7 @@ static double ratio(int64_t a, int64_t b, int64_t c, int64_t d)
     return (double)b * (double)c / ((double)(a + 1) * (double)(d + 1));
 }
 
-/* Of a table whose first cell has more than chance gives it: the terms only become smaller. */
+/* fisher_more for a table whose first cell has more than chance gives it: terms only decrease. */
 static double upper_tail(int64_t a, int64_t b, int64_t c, int64_t d)
 {
     double term = probability(a, b, c, d), sum = 0;
@@ -35,7 +35,8 @@ static double upper_tail(int64_t a, int64_t b, int64_t c, int64_t d)
     return sum;
 }
 
-/* Where the first cell has less, its columns are turned round: at most a - 1 is what is left. */
+/* If the first cell has less than chance gives it, the columns are swapped: one minus the
+ * probability of at most a - 1. */
 double fisher_more(int64_t a, int64_t b, int64_t c, int64_t d)
 {
     double p;

@@ -20,7 +20,7 @@
 /* The probability of a or more in the first cell (one-sided).  The numbers are not negative. */
 double fisher_more(int64_t a, int64_t b, int64_t c, int64_t d);
 
-/* The same for the likeliest of n_tests such tables: Bonferroni's bound, at most 1. */
+/* Bonferroni's bound, at most 1, for p, the least of n_tests such probabilities. */
 double fisher_of_many(double p, int64_t n_tests);
 
 #endif
