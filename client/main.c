@@ -10,8 +10,8 @@
 #include "client/pack/share_pack.h"
 
 /*
- * The next file or socket would get a closed descriptor of 0, 1 and 2, and output would go there.
- * So it is opened, for reading only, so that writing to it is the error it should be.
+ * Opens those of descriptors 0, 1 and 2 that are closed: the next file or socket would get one, and
+ * output would go there.  /dev/null is read-only, so that writing to it stays an error.
  */
 static int fill_standard(void)
 {

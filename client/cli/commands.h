@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * commands.h - from the command line to an exit code: the table of commands, help, completion
+ * commands.h - the table of commands, and running, help and completion of commands
  */
 #ifndef LUDWIG_CLIENT_CLI_COMMANDS_H
 #define LUDWIG_CLIENT_CLI_COMMANDS_H
@@ -11,25 +11,25 @@ extern const struct opt common_options[];
 
 extern const struct command *const commands[]; /* ended by NULL */
 
-/* Runs the command in words (without the program's name), prints its error, and gives the exit
+/* Runs the command in words (without the program's name), prints its error, and returns the exit
  * code. */
 int cli_main(const struct opt_words *words);
 
 const struct command *command_find(const char *name, struct err *e);
 /* Adds the output of `ludwig help` for a command or, for NULL, for all. */
 void command_add_help(struct buf *out, const struct command *c);
-/* Prints the same; an exit code, or -1. */
+/* Prints that output; returns an exit code, or -1 with e set. */
 int command_print_help(const struct command *c, struct err *e);
 
 /*
- * The words that may come next on a command line.  The hidden command `ludwig complete -- WORD...`
- * prints them for the scripts that `ludwig completion SHELL` prints.  The last WORD, which may be
+ * Appends the words that may come next on a command line.  The hidden command `ludwig complete --
+ * WORD...` prints them for the scripts of `ludwig completion SHELL`.  The last WORD, which may be
  * empty, stands at the cursor.  Each line of the answer is a word, perhaps with a tab and its
  * meaning behind it; the shell picks the words that begin like the last WORD.  A line ":files",
  * ":folders" or ":yaml" asks the shell to complete names of files by itself.
  *
- * Answers come from the tables of commands and options: the name of an option's value or an
- * argument there ("NODE", "all|params|none", "SWEEP.yaml") says what it may be.
+ * Answers come from the tables of commands and options, where the name of an option's value or of
+ * an argument ("NODE", "all|params|none", "SWEEP.yaml") says what it may be.
  */
 void complete_add_answers(struct buf *out, const struct opt_words *words);
 

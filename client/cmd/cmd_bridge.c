@@ -68,8 +68,8 @@ static int connect_found(struct cli *cli, const struct conf *c, struct far_end *
 }
 
 /*
- * A mux sends ROUTES_HELLO first, and gets an answer; other clients may begin at once.  Bytes that
- * are no hello belong to the stream.
+ * A mux sends ROUTES_HELLO first and waits for an answer; other clients may begin at once.  Bytes
+ * that are not ROUTES_HELLO belong to the stream.
  */
 static int greet(struct buf *first, struct err *e)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_change.c - ludwig cancel, pause, resume and retry */
+/* cmd_change.c - ludwig cancel, pause, resume, retry and order */
 
 /*
- * The commands change jobs and print how many.  Many jobs are changed, and long runs are ended, only
- * after a question, where the user can be asked.
+ * The commands change jobs and print how many.  If the user can be asked, they change many jobs or
+ * end long runs only after a question.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -21,10 +21,10 @@
 /* The most sweeps for which the reason is printed why nothing was changed. */
 enum { SWEEPS_EXPLAINED = 5 };
 
-/* Work that took longer is not thrown away without a question. */
+/* A job that has run longer is not ended without a question. */
 enum { LONG_RUN_MS = 10 * 60 * 1000 };
 
-/* Options of all four commands; drain is cancel's, failed, states and env are retry's. */
+/* Options of all five commands; drain is cancel's, failed, states and env are retry's, last is order's. */
 struct options {
     const char *where;
     const char *user;
@@ -138,7 +138,7 @@ static int take_long_run(void *context, const struct job_info *jobs, size_t n, s
     return 0;
 }
 
-/* How many of the jobs would be ended that have run for long: their work would be lost. */
+/* How many of the jobs to be ended have run longer than LONG_RUN_MS: their work would be lost. */
 static int count_long_runs(const struct changing *c, int64_t *n, struct err *e)
 {
     struct long_run runs = { .begun_before = units_now_ms() - LONG_RUN_MS };
@@ -154,7 +154,7 @@ static int count_long_runs(const struct changing *c, int64_t *n, struct err *e)
     return 0;
 }
 
-/* Asks if there are many jobs or long runs: 1 to go on, 0 when the answer was no, -1 with e set. */
+/* Asks if there are many jobs or long runs.  Returns 1 to go on, 0 for "no", -1 with e set. */
 static int confirm(const struct changing *c, struct err *e)
 {
     struct target *items = c->targets.items;

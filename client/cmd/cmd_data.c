@@ -52,7 +52,7 @@ struct data {
 
 /* ---- ls ---- */
 
-/* Compares the server's rows with the packs; where the user may not read these, the rows stay. */
+/* Compares the server's rows with the packs; if the user may not read these, the rows stay. */
 static int look_at_project(struct data *d, const char *project, struct err *e)
 {
     struct place to = { .drive = session_drive(&d->session, e), .project = project };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_diff.c - ludwig diff */
+/* cmd_diff.c - ludwig compare, also called ludwig diff */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 
 enum {
     FILE_MAX_BYTES = 1024 * 1024,
-    LINES_MAX = 2000, /* of a file, to be compared line by line */
+    LINES_MAX = 2000, /* files with more lines are not compared line by line */
     SHOWN_MAX_BYTES = 200,
     ROWS_MAX = 20
 };
@@ -51,8 +51,8 @@ static struct list split_lines(struct arena *a, const char *text)
     return (struct list){ lines, n };
 }
 
-/* Appends what has changed, "- " before what the first has and "+ " before what the second has: with the
- * longest sequence of lines that both have left out. */
+/* Appends all lines but the longest sequence that both have: "- " before those of the first and
+ * "+ " before those of the second. */
 static void add_changed_lines(struct buf *out, struct arena *a, const struct list *x,
                               const struct list *y)
 {
@@ -114,7 +114,7 @@ static void add_side(struct buf *out, char sign, const struct value *v)
     buf_free(&text);
 }
 
-/* Members that only one has, or that differ; what identifies the sweep is passed over. */
+/* Appends members that only one sweep has, or that differ, but not those that identify a sweep. */
 static void add_summaries(struct buf *out, const struct side *x, const struct side *y)
 {
     const struct side *sides[] = { x, y };
@@ -138,7 +138,7 @@ static void add_summaries(struct buf *out, const struct side *x, const struct si
 
 /* ---- results ---- */
 
-/* By their parameters, as the projects may differ. */
+/* Finds configurations by their parameters, as the numbers of two projects differ. */
 static struct hash_table *index_configs(const struct aggregate *g)
 {
     struct hash_table *index = hash_table_create(UINT32_MAX - 1);

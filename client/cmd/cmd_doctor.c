@@ -11,7 +11,7 @@
 #include "client/term/safe_text.h"
 #include "client/term/table.h"
 
-/* INDENT: of a text behind its verdict, also in further lines. */
+/* INDENT: the column at which the text behind a verdict begins, also in further lines. */
 enum { INDENT = 9, WIDTH_MAX = 79 };
 
 struct options {

@@ -16,7 +16,7 @@
 #include "common/base/units.h"
 #include "common/proto/layout.h"
 
-/* Jobs whose files are on their way while one's are written. */
+/* How many jobs' files are asked for ahead while those of one job are written. */
 enum { AHEAD = 64 };
 
 struct options {
@@ -74,8 +74,8 @@ static void note_unread(void *context, const struct err *why)
 
 /* ---- results ---- */
 
-/* Asks for the path ahead, or copies it: 1, 0 when it is missing, -1 with e set.  Paths of other
- * projects are refused. */
+/* Asks for the path ahead, or copies it.  Returns 1, 0 when it is missing, -1 with e set.  Paths of
+ * other projects are refused. */
 static int fetch_path(struct fetch *f, const char *path, bool is_ahead, struct err *e)
 {
     bool is_own = strncmp(path, f->project, f->n_prefix - 1) == 0 && path[f->n_prefix - 1] == '/';
@@ -88,8 +88,8 @@ static int fetch_path(struct fetch *f, const char *path, bool is_ahead, struct e
                   : err_set(e, ERR_PROTOCOL, "%s is not below the project %s", path, f->project);
 }
 
-/* Fetches a run, and once the param2val that it shares with other runs.  1, 0 when the run is
- * missing, -1 with e set. */
+/* Fetches a run, and once the param2val that it shares with other runs.  Returns 1, 0 when the run
+ * is missing, -1 with e set. */
 static int fetch_run(struct fetch *f, const char *run_path, bool is_ahead, struct err *e)
 {
     int found = fetch_path(f, run_path, is_ahead, e), result = 0;
@@ -152,8 +152,8 @@ static int take_results(void *context, const struct job_result *results, size_t 
 
 /* ---- logs and failed runs ---- */
 
-/* Fetches the logs of all attempts of a job, with_failed also their failed/ folders; some attempts
- * left nothing. */
+/* Fetches the logs of all attempts of a job, and with_failed also their failed/ and stopped/
+ * folders; some attempts left nothing. */
 static int fetch_attempts(struct fetch *f, int64_t sweep, const struct job_info *j,
                           bool with_failed, bool is_ahead, struct err *e)
 {
@@ -271,10 +271,6 @@ static int fetch_to(struct fetch *f, const char *to, struct err *e)
     free(usual);
     return result;
 }
-
-/* ---- logs and failed runs ---- */
-
-/* ---- the command ---- */
 
 static int fetch_sweep(struct cli *cli, struct err *e)
 {

@@ -30,7 +30,7 @@ static const struct opt options[] = {
 
 /* ---- which script ---- */
 
-/* train.py and its like, or the only script there is; NULL: it is not clear. */
+/* A script of a usual name (train.py ...), or the only script there is; NULL: it is not clear. */
 static const char *find_script(struct arena *a)
 {
     static const char *const usual[] = { "train.py", "main.py", "run.py" };
@@ -55,7 +55,7 @@ static bool is_python(const char *script)
 
 /* ---- the file ---- */
 
-/* As a plain value, or in [...]. */
+/* Appends the value as a scalar, or a list in [...]. */
 static void add_scalar(struct buf *out, const struct value *v)
 {
     struct buf text = { 0 };
@@ -110,7 +110,7 @@ static void add_param(struct buf *out, const struct script_option *o)
     buf_free(&line);
 }
 
-/* Whether a parameter can stand for it: it takes one word, and there is something to begin with. */
+/* Whether a parameter can stand for the option: it takes one word, and a first value is known. */
 static bool is_param(const struct script_option *o)
 {
     bool has_value = o->choices.type == VALUE_LIST ||
@@ -145,7 +145,7 @@ static void add_command(struct buf *out, const char *script, const struct script
     buf_free(&command);
 }
 
-/* Options that no parameter stands for, so that nobody looks for them. */
+/* Names the options that no parameter stands for, so that the user need not look for them. */
 static void add_others(struct buf *out, const struct script_options *o)
 {
     for (size_t i = 0; i < o->n; i++) {

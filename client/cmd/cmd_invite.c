@@ -55,8 +55,8 @@ static const char *find_dir(const struct options *o, struct arena *a, struct err
     return NULL;
 }
 
-/* Reads a key from the argument or the file that it names.  A key contains blanks, but so may the
- * name of an existing file. */
+/* Reads a key from the argument or the file that it names.  Both may contain blanks, so a file that
+ * exists comes first. */
 static int read_key(struct cli *cli, struct public_key *key, struct err *e)
 {
     const char *word = cli->args.words[0];

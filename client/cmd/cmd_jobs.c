@@ -60,16 +60,16 @@ struct listing {
     struct jsonlist *json;
     bool has_table;
     struct table *table;  /* made with the first jobs, by what they have */
-    bool has_attempts;    /* the table has that column, */
-    bool has_live;        /* and that of what was reported last */
-    struct share_dir *fs; /* NULL: not opened, or it cannot be seen */
-    size_t n_read;        /* files that were looked at for that */
+    bool has_attempts;    /* the table has the column ATTEMPT */
+    bool has_live;        /* the table has the column LAST, of measures reported last */
+    struct share_dir *fs; /* the share; NULL: not opened, or not visible here */
+    size_t n_read;        /* files that were read for LAST */
     bool for_terminal;
-    struct arena *arena;      /* of same */
-    struct arena *row_arena;  /* of what is shown of one job, */
-    struct arena *live_arena; /* and of a page, what these have reported */
-    struct value same;        /* parameters that all of the first jobs have alike */
-    bool has_others;          /* and a later one has not */
+    struct arena *arena;      /* for same */
+    struct arena *row_arena;  /* for the row of one job */
+    struct arena *live_arena; /* for what a page of jobs has reported last */
+    struct value same;        /* parameters that are the same in all of the first jobs */
+    bool has_others;          /* a later job differs in one of them */
     size_t n;
 };
 
@@ -143,7 +143,7 @@ static struct value shorter(struct arena *a, const struct value *v)
     }
 }
 
-/* What jobs without a result have reported last: in the order of the jobs. */
+/* Reads what jobs without a result have reported last, in the order of the jobs. */
 static struct live *read_live(struct listing *l, const struct job_info *jobs, size_t n)
 {
     struct live *all = arena_alloc(l->live_arena, n * sizeof *all);
@@ -249,7 +249,7 @@ static int show_page(void *context, const struct job_info *jobs, size_t n, struc
     return output_write(&out, e);
 }
 
-/* Jobs as they come, until there are as many as are wanted. */
+/* Takes jobs as they come, until there are as many as wanted. */
 struct gathering {
     struct listing *listing;
     struct joblist kept; /* to be sorted, or written as CSV */

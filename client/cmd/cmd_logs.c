@@ -92,8 +92,8 @@ static int copy_new(struct viewer *v, struct err *e)
     return logfile_copy(&v->file, e);
 }
 
-/* The subscription makes a lost connection anew; until then there is nothing to read, and then the
- * log goes on at its last offset. */
+/* Copies new bytes.  The subscription makes a lost connection anew; until then there is nothing to
+ * read, and then the log goes on at its last offset. */
 static int copy_or_wait(struct viewer *v, struct err *e)
 {
     for (int tries = 1;; tries++) {

@@ -47,7 +47,7 @@ static const struct opt_state node_states = {
     .names = state_names, .n = N_STATES, .allowed = ~0u, .refusal = "no node is ever"
 };
 
-/* N_STATES for a state that this program does not know. */
+/* The node's state as an index of state_names; N_STATES if this program does not know it. */
 static unsigned state_of(const struct node_info *n)
 {
     unsigned i = 0;
@@ -124,7 +124,7 @@ static void say_refused(const struct list *nodes)
             output_note("%s: no jobs start there for now: %s", items[i].node, items[i].refused);
 }
 
-/* Slurm's machines that are not in the table, and why. */
+/* Prints Slurm's machines that are not in the table, and why. */
 static void say_pools(const struct list *pools)
 {
     const struct pool_trouble *items = pools->items;

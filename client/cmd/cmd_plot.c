@@ -12,7 +12,7 @@
 #include "client/session/session.h"
 #include "client/term/output.h"
 
-/* Where there is no terminal; and the least that there is room for. */
+/* The size without a terminal, and the least width. */
 enum { COLUMNS_USUAL = 100, ROWS_USUAL = 40, COLUMNS_LEAST = 60 };
 
 struct options {

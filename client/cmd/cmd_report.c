@@ -139,8 +139,8 @@ static int check_in_chunk(const char *job, struct err *e)
     return result;
 }
 
-/* Checks --job, --done and --failed.  A job with its own process is done, or has failed, when that
- * ends. */
+/* Checks --job, --done and --failed.  The last two are for batches: a job with its own process is
+ * done, or has failed, when that process ends. */
 static int check_job(const struct options *o, struct err *e)
 {
     const char *own = getenv(job_envvars[ENV_JOB].name);

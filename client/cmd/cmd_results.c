@@ -24,7 +24,7 @@
 #include "common/base/path.h"
 #include "common/base/suggest.h"
 
-enum { JOBS_SHOWN = 8 }; /* in a line */
+enum { JOBS_SHOWN = 8 }; /* jobs named in a line */
 
 struct options {
     bool csv, json, importance;
@@ -68,7 +68,7 @@ struct results {
     struct session session;
     struct list sweeps;      /* struct target, whole; of one project */
     int64_t sweep;           /* the one that is being asked for */
-    struct hash_table *seen; /* jobs of several sweeps: what one reused of another counts once */
+    struct hash_table *seen; /* jobs seen so far: a result that two sweeps share counts once */
     struct sweep_info info;  /* of the first, with the jobs of all */
     struct aggregate aggregate;
     size_t n_configs; /* before any was left out */
@@ -112,7 +112,7 @@ static int take_results(void *context, const struct job_result *results, size_t 
     return 0;
 }
 
-/* What jobs that run have reported so far.  Where the drive cannot be read, nothing is told of them. */
+/* Adds what running jobs have reported so far, if the share can be read. */
 static void add_live(struct results *r)
 {
     struct share_dir *fs = r->n_live > 0 ? session_open_drive(&r->session, NULL) : NULL;
@@ -127,7 +127,7 @@ static void add_live(struct results *r)
 
 /* ---- preparing ---- */
 
-/* In place of configurations, what those have in common that have the same values of --by. */
+/* Puts configurations that have the same values of the parameters of --by together. */
 static int group(struct results *r, struct err *e)
 {
     struct aggregate *g = &r->aggregate;
@@ -177,7 +177,7 @@ static int prepare_results(struct results *r, struct err *e)
         return err_set(e, ERR_USAGE, "--top: the best by which measure? (--sort names it)");
     aggregate_finish(g);
     r->n_configs = g->n;
-    /* Of all, also when only one is listed; a file may be put beside another sweep's. */
+    /* From all configurations, also if one is listed; a CSV file may be joined with others. */
     v->varying = o->csv ? aggregate_params(g) : aggregate_varying(g);
     if (measures_choose(v, &o->measures, r->arena, e) < 0)
         return -1;
@@ -302,7 +302,7 @@ static int show_importance(struct results *r, struct err *e)
     return output_write(&out, e);
 }
 
-/* Of the configurations of the view, which are the first ones. */
+/* Writes the file of --html or --optuna, with the configurations that the table would show. */
 static int write_file(struct results *r, struct err *e)
 {
     const struct options *o = r->options;
@@ -323,7 +323,7 @@ static int write_file(struct results *r, struct err *e)
 
 /* ---- the command ---- */
 
-/* Of all sweeps, which must be of one project: another one's configurations have the same names. */
+/* Asks for the sweeps.  They must be of one project: configurations of another have the same names. */
 static int learn_sweeps(struct results *r, struct err *e)
 {
     const struct target *items = r->sweeps.items;

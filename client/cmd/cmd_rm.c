@@ -2,10 +2,10 @@
 /* cmd_rm.c - ludwig rm: sweeps, jobs, configurations and projects with their files */
 
 /*
- * ludwigd says first whether all of it may go; then it reuses none of the results; then their files
- * are removed, with the rights of whoever asks; and last, the rows that say where these lay.  What
- * breaks off in between is ended by the same command again.  Folders are entered name by name, and a
- * link is never followed.
+ * First ludwigd says whether all of it may be removed, and from then on reuses none of the results.
+ * Then the files are removed, with the rights of the user, and last the database's rows that say
+ * where the files lay.  If this breaks off, the same command completes it.  Folders are entered
+ * name by name, and a link is never followed.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ struct rm {
     struct session *session;
     struct arena *arena;
     struct targets found;
-    const char **projects; /* that go as a whole */
+    const char **projects; /* projects to remove as a whole */
     size_t n_projects;
     int64_t jobs;
     /* While files are removed: of this sweep, in this project. */
@@ -194,7 +194,7 @@ static bool confirm(const struct rm *r)
 
 /* ---- files ---- */
 
-/* The folder below at by these names, ended by NULL; *found is NULL where it is not there. */
+/* Opens the folder below at by these names, ended by NULL; *found is NULL if it does not exist. */
 static int enter(const struct share_dir *at, const char *const *names, struct share_dir **found,
                  struct err *e)
 {
@@ -215,7 +215,7 @@ static int enter(const struct share_dir *at, const char *const *names, struct sh
     return 0;
 }
 
-/* What has that name in the folder of the project; what is not there is fine. */
+/* Removes the file or tree of that name in the project's folder; a missing one is fine. */
 static int remove_below(const struct share_dir *project, const char *const *names, const char *name,
                         struct err *e)
 {
@@ -254,7 +254,7 @@ static void tidy_param(const struct share_dir *project, const char *folder, cons
     arena_destroy(a);
 }
 
-/* Of the job, in a folder for each configuration; attempts: one name each, else one of the job. */
+/* Removes the job's part of a folder by configurations; attempts: one name for each attempt. */
 static int remove_of_job(struct rm *r, const char *const *names, const struct job_info *j,
                          bool attempts, struct err *e)
 {
@@ -392,7 +392,7 @@ static int check_no_other(struct rm *r, const char *project, struct err *e)
     return 0;
 }
 
-/* What is left of a project: ludwig's own folders; other things stay. */
+/* Removes what is left of a project: ludwig's own folders; other things stay. */
 static int remove_project(struct rm *r, const char *name, struct err *e)
 {
     static const char *const folders[] = { "runs", "failed", "logs", "sweeps", ".ludwig" };
@@ -412,7 +412,7 @@ static int remove_project(struct rm *r, const char *name, struct err *e)
         }
     }
     share_close(project);
-    /* It may be in a folder where only ludwigd makes and removes any. */
+    /* This may fail: perhaps only ludwigd makes and removes folders where the project lies. */
     (void)share_remove_dir(r->root, name, NULL);
     return 0;
 }

@@ -43,7 +43,7 @@ static const struct opt options[] = {
     { 0 },
 };
 
-/* Sweeps that are over, shown on a terminal. */
+/* How many sweeps that are over are shown on a terminal. */
 enum { OVER_SHOWN = 20 };
 
 /* ---- several sweeps: JSON, a table, or only numbers ---- */
@@ -95,7 +95,7 @@ static int show_page(void *context, const struct msg_sweep_page *page, struct er
     return l->left != OPT_UNSET && l->left <= 0;
 }
 
-/* By more than whose they are. */
+/* Whether the filter tests more than the sweeps' owner. */
 static bool is_filtered(const struct sweep_filter *f)
 {
     return f->states != 0 || f->project != NULL || f->name != NULL || f->tag != NULL ||

@@ -222,7 +222,7 @@ static int read_order(struct submit_request *o, const struct options *opts, stru
 
 /* ---- submitting ---- */
 
-/* changes: in the source, since such jobs were done. */
+/* changes: what has changed in the source since such jobs were done. */
 static void say_done_otherwise(const struct msg_submitted *done, const struct buf *changes)
 {
     int64_t n = done->done_otherwise;
@@ -281,7 +281,7 @@ static void note_gpus(const struct spec *s, struct session *session)
     buf_free(&hint);
 }
 
-/* Why jobs of a sweep that is over failed.  Anything may still lie in the old connection. */
+/* Prints why jobs of a sweep that is over failed; connects anew, as messages may wait in rpc. */
 static int say_failures(struct rpc *rpc, int64_t sweep, struct err *e)
 {
     struct failures f = { 0 };
@@ -304,7 +304,7 @@ static int say_failures(struct rpc *rpc, int64_t sweep, struct err *e)
     return 0;
 }
 
-/* What jobs will run in, in one line, if it is more than what every node has. */
+/* Prints in one line the environment of the jobs, if it is more than what every node has. */
 static void say_environment(const struct spec *s)
 {
     struct buf text = { 0 };

@@ -58,7 +58,7 @@ struct usage {
     struct table *table; /* NULL: JSON */
 };
 
-/* For people less than an hour is shown in minutes and seconds, else it would often be 0.00. */
+/* Adds hours; less than one hour in minutes and seconds, as it would often be 0.00. */
 static void add_number(struct table *t, enum tone tone, double hours)
 {
     struct buf text = { 0 };
@@ -174,7 +174,7 @@ static const struct column disk_columns[] = {
     { "PACKS", true, false },   { "OTHER", true, false }, { "TOTAL", true, false },
 };
 
-/* Zero-initialised but for the arena is empty. */
+/* Zero except for the arena: empty. */
 struct disk {
     struct arena *arena;
     bool by_user;
@@ -224,7 +224,7 @@ static const char *owner_of(const struct share_dir *root, const struct share_sta
     return account != NULL ? account->pw_name : NULL;
 }
 
-/* Those that have sweeps, and other folders beside them. */
+/* Reads the sizes of projects that have sweeps, and of other folders beside them. */
 static int read_disk(struct disk *d, struct session *s, struct err *e)
 {
     static const struct sweep_filter all = { 0 };

@@ -430,7 +430,7 @@ static int take_changes(struct watch *w, const struct msg_changes *changes, stru
     return output_write(&line, e);
 }
 
-/* Watches until all sweeps are over, or held: 1; 0 when the user interrupts; -1 with e set. */
+/* Watches until all sweeps are over or held; returns 1 then, 0 after Ctrl-C, -1 with e set. */
 static int follow_sweeps(struct watch *w, struct subscription *sub, struct err *e)
 {
     struct msg_changes changes;

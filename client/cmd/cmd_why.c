@@ -41,7 +41,7 @@ static void add_place(struct buf *out, const struct session *s, const char *befo
     arena_destroy(a);
 }
 
-/* Bytes before the path at the end of a line of the server's answer; 0: the line has no path. */
+/* How many bytes precede the path at the end of a line of the server's answer; 0: no path. */
 static size_t before_path(const struct job_info *j, const char *text)
 {
     size_t n = strlen(text), n_path = j->run_path != NULL ? strlen(j->run_path) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor.c - the findings of `ludwig doctor` */
+/* doctor.c - adds findings of `ludwig doctor`, and tries to write a file */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -2,10 +2,11 @@
 /*
  * doctor.h - the checks of `ludwig doctor`, and their findings
  *
- * A check is a row: its name, the question that it answers, and the function that adds its
- * findings, one or more: that all is well, something to know, or a problem; and what to do about
- * it.  Rows run in their order.  Nothing is started or changed but
- * by doctor_clean.
+ * A check is a row of DOCTOR_CHECKS: its name, and the question that it answers.  Its function
+ * check_NAME adds findings: all is well (CHECK_OK), something to know (CHECK_NOTE), or a problem
+ * and advice (CHECK_PROBLEM); it adds none where the question does not apply.  Checks run in the
+ * order of the rows.  They write only small test files and folders, which they remove again;
+ * doctor_clean alone removes other files.
  */
 #ifndef LUDWIG_CLIENT_DOCTOR_DOCTOR_H
 #define LUDWIG_CLIENT_DOCTOR_DOCTOR_H
@@ -26,7 +27,7 @@ struct finding {
 };
 extern const struct schema finding_schema;
 
-/* The state of the checks; earlier checks fill it for later ones. */
+/* The state of the checks.  Earlier checks fill it for later ones. */
 struct doctor {
     struct arena *arena;
     const char *server_option; /* --server, or NULL */
@@ -38,35 +39,38 @@ struct doctor {
     struct server_choice choice;
     struct rpc rpc;
     const char *share;    /* path of the share on this machine; NULL: not known */
-    const char *projects; /* folder of projects there */
-    struct sftp *sftp;    /* of a server over SSH */
+    const char *projects; /* path of the projects' folder on this machine; NULL: not known */
+    struct sftp *sftp;    /* SFTP connection to a server that is reached over SSH; or NULL */
     const char *root;     /* path of the share in SFTP, "" or absolute; NULL: not known */
 
-    int64_t n_gpus;          /* of the workers that are up */
-    int64_t n_local_gpus;    /* of the workers on the server's machine that are up, ... */
-    int64_t n_local_workers; /* ... and the number of these workers */
+    int64_t n_gpus;          /* GPUs of the workers that are up */
+    int64_t n_local_gpus;    /* GPUs of the workers that are up on the server's machine */
+    int64_t n_local_workers; /* number of workers that are up on the server's machine */
     bool has_conf;           /* conf could be read */
-    bool has_choice;
-    bool is_connected;
-    bool has_all_nodes; /* false: there may be more nodes than were counted */
-    bool has_share;     /* share exists */
+    bool has_choice;         /* choice is set */
+    bool is_connected;       /* rpc is open */
+    bool has_all_nodes;      /* false: there may be more nodes than were counted */
+    bool has_share;          /* share is an existing folder */
 };
 
-/* Adds a finding.  advice NULL: none.  found is a format. */
+/* Adds a finding of the current check.  advice: what to do, NULL: nothing; found: printf format.
+ * Texts are copied. */
 void doctor_say(struct doctor *d, enum verdict_of_check verdict, const char *advice,
                 const char *found, ...) __attribute__((format(printf, 4, 5)));
-/* Adds a finding of the free space, with suffix behind it; too little is a problem. */
+/* Adds the finding "WHERE, SIZE freeSUFFIX": a note below 1 GiB, a problem below 100 MiB. */
 void doctor_say_space(struct doctor *d, const char *where, int64_t free_bytes, const char *suffix);
 
-/* Facts about a small file that doctor_try_file made, synced and removed. */
+/* What doctor_try_file measured. */
 struct tried_file {
-    double sync_ms;  /* time that syncing took */
-    int64_t mtime_s; /* by the clock of the drive */
+    double sync_ms;  /* time that writing and syncing took */
+    int64_t mtime_s; /* the file's modification time: on a network drive, by its server's clock */
 };
-/* 0, or -1 with errno. */
+/* Creates a small file in folder, syncs it and removes it.  Returns 0 with *tried set, or -1 with
+ * errno set. */
 int doctor_try_file(const char *folder, struct tried_file *tried);
 
-/* Removes what pilots that were killed have left on this machine, and says what that was. */
+/* Runs `ludwig-worker clean`, which removes files that killed pilots left on this machine, and adds
+ * a finding for each file or folder that it removed. */
 void doctor_clean(struct doctor *d);
 
 #define DOCTOR_CHECKS(X)                                                     \
@@ -90,7 +94,8 @@ void doctor_clean(struct doctor *d);
     X(scratch, "is there scratch for jobs on this machine?")                 \
     X(programs, "are the programs here that jobs may need?")
 
-/* doctor_server.c (config to gpus), doctor_share.c (sftp to leftovers), doctor_machine.c */
+/* The functions are in doctor_server.c (config to gpus), doctor_share.c (sftp to leftovers) and
+ * doctor_machine.c (state to programs). */
 #define X(name, question) void check_##name(struct doctor *d); /* question */
 DOCTOR_CHECKS(X)
 #undef X

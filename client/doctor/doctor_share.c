@@ -68,7 +68,8 @@ void check_sftp(struct doctor *d)
                    "its SFTP server cannot sync files: an upload may be lost with its power");
 }
 
-/* A project of this user, by its path in SFTP; NULL: there is none.  In the arena. */
+/* Finds a project of this user over SFTP.  Returns its path relative to the share's root, in the
+ * arena; NULL if there is none. */
 static const char *find_own_project(struct doctor *d)
 {
     const char *projects = d->rpc.welcome.projects;
@@ -93,7 +94,8 @@ static const char *find_own_project(struct doctor *d)
 
 /* ---- mounted here ---- */
 
-/* Looks for the server's id, which a mount of another file system would lack. */
+/* Checks that the share has this server's id: if another file system is mounted there, the id is
+ * missing or different. */
 static void check_server_id(struct doctor *d)
 {
     char *path = mem_printf("%s/%s/id", d->share, LAYOUT_SERVER_DIR);
@@ -159,7 +161,8 @@ void check_share(struct doctor *d)
 
 /* ---- projects ---- */
 
-/* Calls take for each project of this user, at most PROJECTS_TRIED_MAX; gives their number. */
+/* Calls take for each of this user's projects on the mounted share, at most PROJECTS_TRIED_MAX.
+ * Returns the number of calls. */
 static size_t each_project(struct doctor *d, void (*take)(struct doctor *d, const char *path))
 {
     DIR *dir = d->has_share ? opendir(d->projects) : NULL;
@@ -197,7 +200,8 @@ static void check_project(struct doctor *d, const char *path)
         doctor_say(d, CHECK_OK, NULL, "%s is yours, and you can write into it", path);
 }
 
-/* Tries to make a folder for a project on the mounted share, or else over SFTP. */
+/* Makes a test folder beside the projects, on the mounted share or else over SFTP, and removes it.
+ * Returns 0, or -1 with e set. */
 static int try_to_make_project(struct doctor *d, struct err *e)
 {
     char *name = mem_printf(".ludwig-doctor.%ld", (long)getpid()), *path;
@@ -220,7 +224,8 @@ static int try_to_make_project(struct doctor *d, struct err *e)
     return rc;
 }
 
-/* Where ludwigd cannot make a project's folder, the first submit makes it, so this is tried. */
+/* If ludwigd cannot make a project's folder, the client makes it at the first submit, so this check
+ * tries to make one. */
 void check_projects(struct doctor *d)
 {
     bool is_there = !d->has_share && d->share == NULL && d->root != NULL;
@@ -245,7 +250,8 @@ void check_projects(struct doctor *d)
 
 /* ---- owners of files ---- */
 
-/* The owner's uid by SFTP; -1: it cannot be asked. */
+/* Returns the uid of the file's owner as the SFTP server gives it.  -1: with e set if the file
+ * cannot be looked up, without if the server does not give owners. */
 static int64_t owner_there(struct doctor *d, const char *path, struct err *e)
 {
     char *full = mem_printf("%s/%s", d->root, path);
@@ -306,7 +312,8 @@ static void try_mount(struct doctor *d, const char *folder, const char *name)
     int64_t uid;
 
     if (fd < 0 && number == EACCES && geteuid() == 0 && fs_is_network(d->share))
-        /* NFS gives root no rights by default; workers write as the jobs' owners. */
+        /* By default NFS gives root no rights; a worker that runs as root writes as the job's
+         * owner. */
         doctor_say(
             d, CHECK_NOTE,
             "as root workers write as the jobs' owners, that is as it should be: run this as "
@@ -367,7 +374,8 @@ void check_owners(struct doctor *d)
 
 /* ---- the clock ---- */
 
-/* Compares with the time of a new file, which the drive's machine sets; one project is enough. */
+/* Compares this machine's clock with the modification time of a new file, which the drive's server
+ * sets.  Does nothing if this was done in another project before. */
 static void compare_clocks(struct doctor *d, const char *path)
 {
     bool is_said = d->n > 0 && d->findings[d->n - 1].check == d->check;
@@ -394,7 +402,8 @@ void check_clock(struct doctor *d)
 
 /* ---- leftovers ---- */
 
-/* Whether the name is ".JOBNAME.TOKEN", a result not published, and a day old. */
+/* Whether the name is ".JOBNAME.TOKEN", as results have before they are published, and the folder
+ * has not changed for a day. */
 static bool is_half_made(int dir_fd, const char *name)
 {
     const char *dot = strrchr(name, '.');

@@ -31,10 +31,10 @@ void portable_logspace(double first, double last, size_t n,
 
 /* Rounds correctly to 15 significant digits; never -0.0. */
 double portable_round(double x);
-double portable_round_to(double x, int digits); /* to as many, 15 at most */
+double portable_round_to(double x, int digits); /* to so many digits, 15 at most */
 /*
- * Rounds to 15 digits of x or, if that is coarser, to the place of the 15th digit of scale: a
- * difference between numbers as large as scale has no more, so that -0.3 + 3 * 0.1 is 0.
+ * Rounds to 15 digits of x or, if that is coarser, to the place of the 15th digit of scale: the
+ * difference of numbers as large as scale is no more exact.  So -0.3 + 3 * 0.1 becomes 0.
  */
 double portable_round_beside(double x, double scale);
 

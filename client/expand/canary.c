@@ -14,18 +14,18 @@ enum { PARAMS_MAX = 64 };
 static const int16_t no_value = -1;
 
 struct cover {
-    struct hasher *hasher; /* of values, */
-    struct buf text;       /* in their canonical form */
+    struct hasher *hasher; /* hashes values */
+    struct buf text;       /* a value in its canonical form */
     char *names[PARAMS_MAX];
-    struct hash_table *values[PARAMS_MAX]; /* numbers of a parameter's values */
-    int32_t *uses[PARAMS_MAX];             /* how many chosen points have each of them */
+    struct hash_table *values[PARAMS_MAX]; /* numbers of each parameter's values */
+    int32_t *uses[PARAMS_MAX];             /* how many chosen points have each value */
     size_t n_params;
-    int64_t *points;           /* what was looked at, */
-    int16_t (*of)[PARAMS_MAX]; /* and the numbers of their values */
+    int64_t *points;           /* numbers of the points that were looked at */
+    int16_t (*of)[PARAMS_MAX]; /* for each point the number of each parameter's value */
     size_t n;
 };
 
-/* PARAMS_MAX: there are too many. */
+/* Finds or adds a parameter; PARAMS_MAX: there are too many. */
 static size_t find_param(struct cover *c, const char *name)
 {
     size_t i = 0;
@@ -66,7 +66,7 @@ static void add_point(struct cover *c, int64_t number, const struct value *param
     c->points[c->n++] = number;
 }
 
-/* The i-th of n points to look at, of all: not in step with the turns of a grid. */
+/* The i-th of n points to look at, among `all`: spaced unevenly, so not in step with a grid. */
 static int64_t pick(int64_t i, int64_t n, int64_t all)
 {
     int64_t first = i * all / n, next = (i + 1) * all / n;
@@ -100,8 +100,8 @@ static void look(struct cover *c, const struct points *points, int64_t all)
     arena_destroy(a);
 }
 
-/* How many values the point has that no chosen one has; *most_used: how many chosen ones have that of
- * its other values which most of them have. */
+/* How many values the point has that no chosen point has; *most_used: in how many chosen points the
+ * most frequent of its values is. */
 static size_t gain_of(const struct cover *c, size_t point, int32_t *most_used)
 {
     size_t gain = 0;
@@ -127,8 +127,8 @@ static void take(struct cover *c, size_t point)
             c->uses[p][c->of[point][p]]++;
 }
 
-/* Of the points that add so many values takes those that no other makes superfluous, and the values of
- * shorter lists in turn; returns how many are left, which add less now. */
+/* Takes points of a level while they add `gain` values, those whose values few chosen points have
+ * first, so that shorter lists' values take turns.  Appends others to left; returns its length. */
 static size_t take_level(struct cover *c, size_t gain, size_t *level, size_t n_level,
                          int64_t *chosen, size_t *n, size_t *left, size_t n_left)
 {
@@ -152,8 +152,8 @@ static size_t take_level(struct cover *c, size_t gain, size_t *level, size_t n_l
     return n_left;
 }
 
-/* What a point adds only becomes less, so one that adds most is found by looking again at those that
- * added most before. */
+/* Chooses points, those that add most values first.  The gain of a point only becomes less, so a
+ * point that no longer adds `gain` values waits for a lower level. */
 static size_t choose(struct cover *c, int64_t *chosen)
 {
     size_t *waiting = mem_resize(NULL, c->n, sizeof *waiting), n_waiting = c->n, n = 0;

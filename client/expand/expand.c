@@ -44,7 +44,7 @@ static void touch(struct expand *x, const struct slot *s)
         x->changed = number;
 }
 
-/* Updates the presence of slots after wheels have turned. */
+/* Updates which conditioned slots are present, after wheels have turned. */
 static void settle_slots(struct expand *x)
 {
     for (size_t i = 0; i < x->n_conditioned; i++) {
@@ -61,8 +61,8 @@ static void settle_slots(struct expand *x)
 
 enum { KEPT = -1 };
 
-/* KEPT unless exclude: leaves the configuration out; then the number of wheels, from the slowest
- * on, that decide so. */
+/* Returns KEPT, or if exclude: leaves the configuration out, how many wheels, from the slowest on,
+ * decide that. */
 static int64_t excluded(struct expand *x)
 {
     int64_t depth = KEPT;
@@ -80,8 +80,8 @@ static int64_t excluded(struct expand *x)
 }
 
 struct tally {
-    int64_t points, kept; /* with and without the ones that exclude: leaves out */
-    bool is_exact;        /* false: there are more */
+    int64_t points, kept; /* all configurations, and those that exclude: does not leave out */
+    bool is_exact;        /* false: the counting stopped, and there are more */
 };
 
 /* ---- grids ---- */
@@ -91,10 +91,8 @@ static bool stands_still(const struct wheel *w)
     return !w->slots[0]->is_present;
 }
 
-/*
- * Turns wheels begin to end - 1 to their next combination; the wheels behind them are at their
- * beginning.  False after the last combination, and then these are at their beginning, too.
- */
+/* Turns wheels begin to end - 1 to their next combination; wheels from end on must be at their
+ * beginning.  False after the last combination: then the turned wheels are at theirs, too. */
 static bool turn_wheels(struct expand *x, size_t begin, size_t end, bool only_entangled)
 {
     bool is_turned = false;
@@ -113,7 +111,6 @@ static bool turn_wheels(struct expand *x, size_t begin, size_t end, bool only_en
     return is_turned;
 }
 
-/* x + y, or INT64_MAX if that overflows. */
 static int64_t add_saturated(int64_t x, int64_t y)
 {
     int64_t sum;
@@ -121,10 +118,8 @@ static int64_t add_saturated(int64_t x, int64_t y)
     return __builtin_add_overflow(x, y, &sum) ? INT64_MAX : sum;
 }
 
-/*
- * Counts the combinations of the wheels from begin on, which are at their beginning.  Only
- * entangled wheels must turn for that; the others multiply.
- */
+/* Counts the combinations of the wheels from begin on, which are at their beginning.  Entangled
+ * wheels, which matter to exclude: and when:, turn for that; the other wheels' numbers multiply. */
 static struct tally count_from(struct expand *x, size_t begin, int64_t states_max)
 {
     struct tally t = { 0 };
@@ -144,14 +139,14 @@ static struct tally count_from(struct expand *x, size_t begin, int64_t states_ma
     return t;
 }
 
-/* Turns wheel i to the place that contains number *index, which then counts from that place. */
+/* Turns wheel i to the place where number *index is, and makes *index count from that place. */
 static void seek_wheel(struct expand *x, size_t i, int64_t *index)
 {
     struct wheel *w = x->turning[i];
     int64_t n = count_from(x, i + 1, INT64_MAX).kept;
 
     if (!w->is_entangled) {
-        assert(n > 0); /* as the number exists */
+        assert(n > 0); /* the caller's number exists */
         w->at = (size_t)(*index / n);
         *index %= n;
         return;
@@ -176,7 +171,7 @@ static void seek_grid(struct expand *x, int64_t index)
 
 /* ---- samples ---- */
 
-/* Draws the entangled wheels, which decide whether a sample is left out, or the others. */
+/* Draws values of the entangled wheels, which decide whether a sample is kept, or of the others. */
 static void draw(struct expand *x, bool is_entangled)
 {
     for (size_t i = 0; i < x->n_wheels; i++) {
@@ -213,7 +208,7 @@ static void skip_to_kept(struct expand *x)
 
 /* ---- parts ---- */
 
-/* Goes to the beginning of a part. */
+/* Goes to the beginning of a part: 0 is the grid or the samples, others are entries of include:. */
 static void open_part(struct expand *x, size_t part)
 {
     const struct pins *include = x->plan->include.items;
@@ -242,7 +237,7 @@ static void open_part(struct expand *x, size_t part)
         if (!w->is_held) {
             x->turning[x->n_turning++] = w;
         } else if (w->group != NULL) {
-            /* The members of a group that the entry does not name follow the named ones. */
+            /* Members of a group that the entry does not name take the named ones' position. */
             w->at = plan_find_position(x->plan, w->group, entry);
             if (w->at == SIZE_MAX)
                 w->at = 0;
@@ -272,8 +267,8 @@ static struct tally count_part(struct expand *x, size_t part, int64_t points_max
     return t;
 }
 
-/* Goes to the first configuration that is kept; all wheels are at their beginning.  False when
- * there is none. */
+/* Goes on to the first configuration that is kept, if need be.  False: there is none, or none in
+ * tries_max tries (x->is_given_up). */
 static bool begin_grid(struct expand *x, int64_t tries_max)
 {
     int64_t end = excluded(x);
@@ -304,8 +299,8 @@ static bool begin_part(struct expand *x)
     return false;
 }
 
-/* Goes to number index of the open part, which exists.  Configurations of include: have the numbers
- * behind the samples. */
+/* Goes to number index of the open part; it must exist.  For drawing, entries of include: have the
+ * sample numbers behind the samples. */
 static void seek_part(struct expand *x, int64_t index)
 {
     if (is_grid(x) && index == 0) {
@@ -353,7 +348,7 @@ static void encode(struct expand *x)
     }
     for (size_t i = x->changed; i < x->n_slots; i++) {
         struct slot *s = &x->slots[i];
-        bool is_piece = s->given == NULL && s->piece.n > s->n_key; /* with its value */
+        bool is_piece = s->given == NULL && s->piece.n > s->n_key; /* piece has key and value */
 
         s->begin = x->point.n;
         if (!s->is_present)
@@ -400,7 +395,7 @@ void expand_seek(struct expand *x, int64_t index)
 
 /* ---- creating ---- */
 
-enum { NUMBER_BYTES = 9 }; /* no number takes more */
+enum { NUMBER_BYTES = 9 }; /* no number takes more bytes in msgpack */
 
 static size_t value_bytes(const struct value *v)
 {
@@ -464,7 +459,7 @@ static int check_size(const struct expand *x, const char *file, struct err *e)
                    file, PARAM2VAL_MAX_BYTES);
 }
 
-/* Counts each part, and all together, until there are more than points_max. */
+/* Counts the configurations of each part and of all, until there are more than points_max. */
 static struct tally tally(struct expand *x, int64_t points_max)
 {
     struct tally all = { .is_exact = true };
@@ -566,7 +561,7 @@ static void add_pin(struct buf *out, const struct pin *pin)
     buf_printf(out, "%s: %s", pin->name, pin->n > 1 ? "[" : "");
     for (size_t i = 0; i < pin->n; i++) {
         const struct value *v = &pin->values[i];
-        bool is_bare = v->type == VALUE_STR; /* and one line, whatever is in the text */
+        bool is_bare = v->type == VALUE_STR; /* and has no control character, see below */
 
         for (size_t k = 0; is_bare && k < v->str.n; k++)
             is_bare = (unsigned char)v->str.s[k] >= ' ' && v->str.s[k] != 0x7f;
@@ -576,7 +571,7 @@ static void add_pin(struct buf *out, const struct pin *pin)
     buf_add_str(out, pin->n > 1 ? "]" : "");
 }
 
-/* "{lr: 0.3} matches no configuration" */
+/* Adds "{lr: 0.3} matches no configuration". */
 static void add_unmet(struct buf *out, const struct pins *pins)
 {
     const struct pin *items = pins->pins.items;
@@ -603,7 +598,7 @@ static bool is_possible(const struct rule *rule)
     return true;
 }
 
-/* "include: momentum: 0.9 is dropped where when: leaves momentum out" */
+/* Adds lines like "include: momentum: 0.9 is dropped where when: leaves momentum out". */
 static void add_dropped(const struct plan *p, struct buf *out)
 {
     const struct pins *include = p->include.items;

@@ -23,9 +23,9 @@ enum { EXPAND_FIRST = 0 };
 
 /*
  * plan has passed plan_check, and must live as long as the expand.  file is for messages.
- * ERR_USAGE: a configuration is too large; exclude: leaves nothing; there are more points than
- * points_max (POINTS_MAX, or 2^40 with --yes; the message says how to allow more).  Counts the
- * points, for which it walks through the parameters that conditions and exclude: involve.
+ * ERR_USAGE: a configuration is too large; exclude: leaves nothing; there are more configurations
+ * than points_max (POINTS_MAX, or 2^40 with --yes; the message says how to allow more).  Counting
+ * them walks through the parameters that conditions and exclude: involve.
  *
  * points_max EXPAND_FIRST: gives only the first configuration, and does not count the others.
  * ERR_USAGE also when exclude: leaves out all of the first POINTS_MAX.

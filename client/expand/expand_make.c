@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* expand_make.c - from a plan to slots, wheels and rules */
+/* expand_make.c - makes slots, wheels and rules of a plan */
 #include <string.h>
 
 #include "client/expand/expand_make.h"
@@ -67,7 +67,7 @@ static void make_wheels(struct expand *x, const size_t *order)
     x->turning = arena_alloc(x->arena, x->n_wheels * sizeof *x->turning);
 }
 
-/* Dimensions follow the order of the file, so that conditions do not change them. */
+/* Numbers dimensions in the order of the sweep file, so that conditions do not change them. */
 static void make_samplers(struct expand *x)
 {
     unsigned dimension = 0;
@@ -181,7 +181,7 @@ static void make_rule(struct expand *x, struct rule *rule, const struct pins *pi
     }
 }
 
-/* Goes in order, so that the slots that a condition names have their depth already. */
+/* Goes in `order`, so that slots that a condition names have their depth already. */
 static void make_conditions(struct expand *x, const size_t *order)
 {
     const struct condition *conditions = x->plan->when.items;

@@ -21,29 +21,29 @@ struct slot {
     struct wheel *wheel;          /* NULL: the parameter has one value */
     const struct rule *condition; /* NULL: the parameter is always present */
     bool is_present;
-    const struct value *given; /* by include:, in this part; or NULL */
-    struct value drawn;        /* from a distribution */
+    const struct value *given; /* the value by include: in this part; or NULL */
+    struct value drawn;        /* the value drawn from a distribution */
     struct hash_table
         *named;         /* numbers of the values that pins of when: and exclude: name; or NULL */
     const int *numbers; /* number of each of param->values; NULL: no pin names the parameter */
-    int number;         /* of given or drawn */
-    bool *is_possible;  /* whether the parameter can take the value with each number */
-    size_t depth;       /* wheels, from the slowest on, that decide presence and value */
-    size_t begin;       /* offset in the point */
+    int number;         /* of given or drawn, by expand_number_of */
+    bool *is_possible;  /* for each number: whether the parameter can take that value */
+    size_t depth;       /* how many wheels, from the slowest on, decide presence and value */
+    size_t begin;       /* the parameter's offset in expand.point */
 };
 
 struct wheel {
     const struct zip_group *group; /* NULL: one parameter */
     struct slot **slots;           /* the first in the file first */
     size_t n_slots;
-    size_t n;          /* places; 0: a distribution, which has none */
+    size_t n;          /* places in the lists of values; 0: a distribution, which has none */
     size_t at;         /* the current place */
     bool is_held;      /* include: fixes its parameters in this part */
     bool is_entangled; /* a condition or exclude: names one of its parameters */
     struct sampler sampler;
 };
 
-/* A pin: the slot has one of these values. */
+/* A pin, which is met when the slot has one of these values. */
 struct test {
     const struct slot *slot;
     const int *numbers; /* from slot->named */
@@ -55,7 +55,7 @@ struct rule {
     const struct pins *pins;
     struct test *tests;
     size_t n;
-    size_t depth; /* wheels, from the slowest on, that decide */
+    size_t depth; /* how many wheels, from the slowest on, decide whether it is met */
     bool is_met;  /* some configuration meets the rule */
 };
 
@@ -88,7 +88,8 @@ struct expand {
 /* Makes slots, wheels and rules; all other members are zero. */
 struct expand *expand_make(const struct plan *plan);
 
-/* Two values have the same number when they make the same configuration: 1 and 1.0. */
+/* Returns the number of v among the values that pins name for the slot; EXPAND_NO_NUMBER: none
+ * does.  Values that make the same configuration, as 1 and 1.0, have the same number. */
 enum { EXPAND_NO_NUMBER = -1 };
 int expand_number_of(const struct slot *s, const struct value *v);
 

@@ -23,9 +23,9 @@ enum { SHOWN_ERRORS = 8 };
 
 struct param2vals {
     struct spool spool;
-    struct arena *arena; /* of one configuration */
+    struct arena *arena; /* holds one configuration */
     int64_t count;
-    uint64_t *places; /* of configurations 0, STRIDE, 2 * STRIDE ... */
+    uint64_t *places; /* offsets of configurations 0, STRIDE, 2 * STRIDE ... */
     size_t n_places, capacity;
     size_t at; /* offset of the next line */
 };
@@ -74,9 +74,9 @@ static size_t first_place(struct bytes text)
 /* A placeholder of the command. */
 struct needed {
     char *name;
-    enum shell_quotes quotes; /* where it is hardest to fill in */
-    bool follows_variable;    /* in one place at least */
-    /* It may be no placeholder but other text between braces: the first configuration says so. */
+    enum shell_quotes quotes; /* around the place where it is hardest to fill in */
+    bool follows_variable;    /* in one place at least it follows a shell variable */
+    /* The text between braces may be no placeholder: the first configuration decides that. */
     bool is_doubtful;
     bool is_none;
 };
@@ -210,7 +210,7 @@ static int check_extent(struct check *c, const struct line *l, const struct valu
                                 PARAM2VAL_MAX_BYTES));
 }
 
-/* The number of an earlier line with that configuration; 0: there is none. */
+/* The number of an earlier line with the wanted configuration; 0: there is none. */
 static unsigned find_twin(struct check *c, const struct digest *wanted)
 {
     struct bytes text = c->list->spool.text;
@@ -296,7 +296,7 @@ static int need_name(void *context, const struct placeholder *p)
     return 0;
 }
 
-/* All text between braces may be one. */
+/* While a list is read, any text between braces may name a parameter. */
 static bool may_be_parameter(const void *of, const char *name)
 {
     (void)of;
@@ -368,7 +368,7 @@ struct bytes param2vals_text(const struct param2vals *p)
     return p->spool.text;
 }
 
-/* Reads the next configuration, of a text that was checked before; config: NULL: skips it. */
+/* Reads the next configuration of the text, which was checked before; config NULL: skips it. */
 static bool next_value(struct param2vals *p, struct arena *a, struct value *config)
 {
     size_t offset;

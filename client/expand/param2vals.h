@@ -23,13 +23,13 @@ enum { PARAM2VALS_LINE_MAX_BYTES = 4 * 1024 * 1024 };
 struct param2vals;
 
 struct param2vals_wanted {
-    const char *path;    /* "-": standard input */
-    const char *command; /* whose placeholders need values; NULL: none */
-    int64_t points_max;
-    const struct buf *text; /* what is in it, if it is no file; else NULL */
+    const char *path;       /* "-": standard input */
+    const char *command;    /* the command whose placeholders need values; NULL: none */
+    int64_t points_max;     /* more configurations are an error */
+    const struct buf *text; /* the configurations, if they do not come from path; else NULL */
 };
 
-/* ERR_USAGE: "FILE:LINE:COLUMN: what", a line for each of the first mistakes. */
+/* Reads and checks the file; ERR_USAGE: "FILE:LINE:COLUMN: what" for each of the first mistakes. */
 struct param2vals *param2vals_read(const struct param2vals_wanted *w, struct err *e);
 void param2vals_destroy(struct param2vals *p); /* NULL is fine */
 
@@ -37,9 +37,9 @@ int64_t param2vals_count(const struct param2vals *p);
 /* See expand_seek and expand_next. */
 void param2vals_seek(struct param2vals *p, int64_t index);
 bool param2vals_next(struct param2vals *p, struct buf *out);
-/* The whole text of the file. */
+/* Returns the whole text of the file, which lives as long as p. */
 struct bytes param2vals_text(const struct param2vals *p);
-/* The first configuration as parameters, each with its one value: struct param, all in a. */
+/* Returns the first configuration as struct param, each with its one value; all in a. */
 struct list param2vals_first(struct param2vals *p, struct arena *a);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* optuna.c - a sweep as a study of Optuna: results --optuna */
+/* optuna.c - writes a sweep as a study of Optuna: results --optuna */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "common/base/units.h"
 #include "common/data/json.h"
 
-/* Of optuna/storages/journal/_storage.py, study/_study_direction.py and trial/_state.py. */
+/* From optuna/storages/journal/_storage.py, study/_study_direction.py and trial/_state.py. */
 enum operation {
     CREATE_STUDY = 0,
     SET_STUDY_USER_ATTR = 2,
@@ -33,7 +33,7 @@ static void begin_line(struct buf *out, enum operation operation)
     buf_printf(out, "{\"op_code\":%d,\"worker_id\":\"ludwig\"", (int)operation);
 }
 
-/* Optuna takes the time of day as it stands there; so it is that of UTC. */
+/* Adds a time in UTC, which Optuna takes as a local time. */
 static void add_time(struct buf *out, const char *name, int64_t at_ms)
 {
     struct buf text = { 0 };
@@ -48,7 +48,7 @@ static void add_time(struct buf *out, const char *name, int64_t at_ms)
 
 /* ---- parameters ---- */
 
-/* Optuna's choices are texts, numbers, booleans and None. */
+/* Adds a choice; other values than texts, numbers, booleans and None, Optuna's, become texts. */
 static void add_choice(struct buf *out, const struct value *v)
 {
     struct buf text = { 0 };
@@ -90,7 +90,7 @@ static void add_distribution(struct buf *out, const struct axis *axis)
     buf_free(&text);
 }
 
-/* Of the parameters that a configuration has; a choice is told by its index. */
+/* Adds the configuration's parameters; a choice stands as its index. */
 static void add_params(struct buf *out, const struct axis *axes, size_t n, size_t config)
 {
     bool is_first = true;
@@ -166,7 +166,7 @@ static void add_user_attrs(struct buf *out, const struct gathered *g, size_t con
     buf_add_char(out, '}');
 }
 
-/* Optuna's steps are whole numbers. */
+/* Adds the means at whole steps, as Optuna has no others. */
 static void add_series(struct buf *out, const struct gathered *g, size_t config)
 {
     const struct list curve = gather_mean_curve(g, config, (size_t)g->ranked_by, g->arena);
@@ -187,7 +187,7 @@ static void add_series(struct buf *out, const struct gathered *g, size_t config)
     buf_add_char(out, '}');
 }
 
-/* From its first job's start to the end of its last one; where it is not known, the sweep's submission. */
+/* Adds the start of its first job (unknown: the sweep's submission) and the end of its last one. */
 static void add_times(struct buf *out, const struct gathered *g, size_t config,
                       enum trial_state state)
 {
@@ -257,7 +257,7 @@ static void add_study(struct buf *out, struct gathered *g)
     buf_free(&name);
 }
 
-/* What is the same for all configurations. */
+/* Adds the parameters that are the same for all configurations. */
 static void add_fixed(struct buf *out, struct gathered *g, const struct list *varying)
 {
     const struct list all = aggregate_params(g->aggregate);

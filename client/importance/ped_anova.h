@@ -10,8 +10,8 @@
  *     D(p_top || p_all) = sum over values x of p_all(x) * (p_top(x) / p_all(x) - 1)^2
  *
  * of the densities of the parameter among the best configurations and among all.  For two parameters
- * together the same holds for the joint density, and what is left of that variance without those of
- * each alone is their interaction, as in every functional ANOVA.
+ * together the same holds for the joint density; that variance less the variances of each alone is
+ * their interaction, as in every functional ANOVA.
  *
  * Densities are kernel estimates over the cells of a histogram, with one further observation that is
  * spread over all cells.  Kernels, their width (Scott's rule) and the numbers of cells are those of
@@ -30,17 +30,17 @@ enum { PED_CELLS_MAX = 50 };
 struct ped_counts {
     const size_t *all, *top;
     size_t n;
-    bool is_ordered; /* cells beside each other are alike, as of a range; else they are choices */
+    bool is_ordered; /* the cells are those of a range, neighbours alike; else they are choices */
 };
 
-/* The Pearson divergence of the two densities; 0 where there is only one cell. */
+/* The Pearson divergence of the densities of top and all; 0 if there is only one cell. */
 double ped_divergence(const struct ped_counts *counts);
 
 /* An interaction of two parameters, from a table of counts without kernels. */
 struct ped_interaction {
     double
         divergence; /* of both together, less those of each alone and what chance adds on average */
-    bool is_certain; /* it is more than twice the deviation that chance has */
+    bool is_certain; /* the divergence is more than twice the deviation by chance */
 };
 
 /* counts: n1 rows of n2 cells. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasets.c - the sources and data of sweeps: in the server's list, in packs, and as waste */
+/* datasets.c - sources and data of sweeps in the server's list and in packs; removes waste */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static struct dataset_info copy_row(const struct dataset_info *from, struct aren
     return row;
 }
 
-/* The server does not know a project to which data were sent, but no sweep yet. */
+/* A project that has data but no sweep yet is unknown to the server: that is no error. */
 int datasets_fetch(struct datasets *d, struct err *e)
 {
     struct msg_get_data request = { .project = d->project, .limit = PAGE_MAX };
@@ -209,7 +209,7 @@ static void add_waste(struct datasets_stored *p, const char *path, int64_t bytes
     p->waste_bytes += bytes;
 }
 
-/* The digests in the names of files that the staying, or else the other, sets need. */
+/* Digests in the names of files that sets need that stay (stays), or that go (not stays). */
 static struct hash_table *find_needed(const struct datasets_stored *p, bool stays)
 {
     struct hash_table *needed = hash_table_create(SIZE_MAX);
@@ -243,11 +243,11 @@ static void waste_folder(struct datasets_stored *p, enum store_folder folder,
 
         if (ending == NULL)
             continue;
-        /* Files set aside have their digest in the name, too. */
+        /* Other files, such as ones set aside, have a digest in their name, too. */
         is_pack = pack_ending_is_of(ending, PACK_BLOCK) || pack_ending_is_of(ending, PACK_LIST) ||
                   pack_ending_is_part(ending);
-        /* A young file may belong to an upload that has no manifest yet; one of a set to remove
-         * does not, unless it was touched later than the set's manifest. */
+        /* A young file may belong to an upload that has no manifest yet, unless a set to be removed
+         * has it and it was not touched later than the removed sets' manifests. */
         is_old = (mtime_s <= p->dropped_at_s && hash_table_find(dropped, &d, &number)) ||
                  (mtime_s > 0 && mtime_s <= now_s - DATASETS_STORED_YOUNG_S);
         if (!is_old || (is_pack && hash_table_find(needed, &d, &number)))
@@ -294,7 +294,7 @@ int datasets_stored_remove_waste(struct datasets_stored *p, int64_t now_s, struc
     size_t n = 0;
     bool is_kept = false;
 
-    /* The manifests come first in waste; where one was touched since the listing, its set stays. */
+    /* Manifests come first in waste; a set whose manifest was touched since the listing stays. */
     for (size_t i = 0; i < p->n_sets; i++) {
         const struct waste *w;
         int rc;
@@ -328,11 +328,11 @@ int datasets_stored_remove_waste(struct datasets_stored *p, int64_t now_s, struc
 
 /* ---- choice of sets ---- */
 
-/* A word, and the set that it names. */
+/* A word of the command line, and the set that it names. */
 struct pick {
     const char *word;
     const char *project; /* NULL: no set found yet */
-    struct digest id;    /* if the word begins an id; else zero */
+    struct digest id;    /* the set's id, if the word is the beginning of one; else zero */
 };
 
 /* The arguments of a tidying. */
@@ -342,7 +342,7 @@ struct tidying {
     size_t n_picks;
     bool removes;
     int64_t now_s;
-    struct datasets_gone *gone; /* of each project; NULL: it is said */
+    struct datasets_gone *gone; /* takes the result for each project; NULL: it is printed */
     size_t n_gone;
 };
 
@@ -356,7 +356,7 @@ static const struct field gone_fields[] = {
 const struct schema datasets_gone_schema =
     SCHEMA(struct datasets_gone, "datasets_gone", gone_fields);
 
-/* 1: the word means this set; 0: it does not; -1 with e set. */
+/* Returns 1 if the word means this set, 0 if not, -1 if it is ambiguous or the set is in use. */
 static int compare_pick(struct pick *p, const struct datasets *d, const char *project,
                         const struct packed *set, struct err *e)
 {
@@ -383,7 +383,6 @@ static int compare_pick(struct pick *p, const struct datasets *d, const char *pr
                    use.unfinished, use.unfinished == 1 ? " that is" : "s that are");
 }
 
-/* Sets "stays" of each set. */
 static int choose(const struct tidying *t, const char *project, struct datasets_stored *p,
                   struct err *e)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* file_index.c - size, times and pieces of a tree's files when they were last read */
+/* file_index.c - keeps size, times and pieces of a tree's files as they were last read */
 
 /*
- * A record: how many bytes of the path are the same as in the record before (2 bytes), how many
- * follow (2) and these; size, times of change of content and inode in ns, inode (8 each); the
- * digest of each piece.  The number of records follows the last.  All is in this machine's byte
- * order.
+ * A record has: how many bytes of the path are the same as in the record before (2 bytes), how many
+ * follow (2), and these; size, mtime and ctime in ns, inode (8 bytes each); the digest of each
+ * piece.  The number of records comes last.  All is in this machine's byte order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +20,7 @@ enum { SURE_AFTER_S = 2 };
 
 static const char magic[] = "ludwig index 1\n";
 
-/* Marks by which a file counts as unchanged. */
+/* A file whose marks are the same counts as unchanged. */
 struct marks {
     uint64_t size;
     int64_t mtime_ns, ctime_ns;

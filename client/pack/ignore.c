@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ignore.c - rules for files that are left out of a source tree */
+/* ignore.c - says which files are left out of a source tree, by name and by rules that git reads */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,23 +23,23 @@
 struct ignore_scope {
     struct ignore *of;
     char *folder;
-    char *top;          /* the topmost folder whose files of rules count */
+    char *top;          /* the topmost folder whose rules files count */
     char *repository;   /* top of the repository whose rules count; NULL: none */
     const char *prefix; /* the folder's path below the repository; points into real */
     char *real;         /* the folder's path without links */
     struct buf links;   /* submodules: each path below the repository with its NUL */
-    char *rules;        /* the first file of rules that was met; NULL: none */
+    char *rules;        /* the first rules file that was met; NULL: none */
     bool is_read;
-    struct buf text; /* of paths */
+    struct buf text; /* holds the paths */
     char **paths;    /* ignored paths below the folder, sorted */
     size_t n, capacity;
 };
 
 struct ignore {
-    const char *file_name; /* of files of rules */
+    const char *file_name; /* the name of rules files */
     bool is_checked;       /* git_why is set */
     struct err git_why;    /* why git cannot be asked; ERR_NONE: it can */
-    char **skipped;        /* folders about which nothing will be asked */
+    char **skipped;        /* folders that git need not look into */
     size_t n_skipped, skipped_capacity;
     struct ignore_scope **scopes;
     size_t n, capacity;
@@ -78,7 +78,7 @@ static bool is_built_in(const char *name, bool is_folder)
 
 /* ---- running git ---- */
 
-/* git must find the repository by the folder, not by variables of ours, which git sets in hooks. */
+/* git must find the repository by the folder, not by variables that git sets for its hooks. */
 #define GIT                                                                                        \
     "env", "-u", "GIT_DIR", "-u", "GIT_WORK_TREE", "-u", "GIT_COMMON_DIR", "-u", "GIT_INDEX_FILE", \
         "-u", "GIT_OBJECT_DIRECTORY", "-u", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "-u",              \
@@ -90,15 +90,14 @@ static bool is_built_in(const char *name, bool is_folder)
         "core.precomposeUnicode=false"
 #define LIST "ls-files", "-z", "--others", "--ignored", "--directory"
 
-/* An index entry that makes git go into a folder, although another repository begins there. */
+/* An index entry that makes git go into a folder although another repository begins there. */
 #define ENTRY_NAME ".ludwig-goes-in-here"
 #define ENTRY      "100644,e69de29bb2d1d6434b8b29ae775ad8c2e48c5391" /* an empty file */
 
 #define NO_REPOSITORY "not a git repository"
 
-/* Runs git and gives its exit status up to status_max; a higher one is a failure, and advice says
- * what can be done.  ERR_NOT_FOUND: git sees no repository in the folder, such as in a copied
- * submodule. */
+/* Runs git and returns its exit status if that is at most status_max; else -1, with advice in the
+ * error.  ERR_NOT_FOUND: git sees no repository in the folder, such as in a copied submodule. */
 static int run_git(const char *const *argv, int status_max, const char *folder, const char *advice,
                    struct buf *out, struct err *e)
 {
@@ -141,7 +140,7 @@ static int run_in_repository(const char *const *argv, int status_max, const char
     return status;
 }
 
-/* An older git does not list ignored files in folders without tracked ones. */
+/* An older git does not list ignored files in folders without tracked files. */
 enum { MAJOR_MIN = 2, MINOR_MIN = 32 };
 
 int ignore_check_git(struct err *e)
@@ -178,7 +177,7 @@ static bool has_git(struct ignore *ig)
 
 /* ---- repositories ---- */
 
-/* Whether a repository begins there. */
+/* Whether a repository begins in the folder. */
 static bool is_top(const char *folder)
 {
     char *path = path_join(folder, ".git"), *head = path_join(path, "HEAD");
@@ -213,8 +212,7 @@ static char *find_top(const char *folder)
     return at;
 }
 
-/* Lists the submodules of the scope's repository: "160000 COMMIT 0\tPATH" is one; other files have
- * other modes. */
+/* Lists the submodules of the scope's repository, which have mode 160000: "160000 ID 0\tPATH". */
 static int list_links(struct ignore_scope *s, struct err *e)
 {
     const char *const argv[] = { GIT,        "--work-tree", s->repository, "-C", s->repository,
@@ -272,8 +270,8 @@ static bool has(const char *folder, const char *name)
     return found;
 }
 
-/* Finds a folder's file of rules; *path NULL: there is none.  A file that git cannot read is an
- * error, as git would only warn, and leave out nothing. */
+/* Finds a folder's rules file; *path NULL: there is none.  A file that git cannot read is an error,
+ * as git would only warn, and leave out nothing. */
 static int find_rules(const char *folder, const char *name, char **path, struct err *e)
 {
     struct stat st;
@@ -302,7 +300,7 @@ static bool is_link(const char *path)
     return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-/* Finds a file of rules in a folder above, up to the repository's top. */
+/* Finds a rules file in the folders above, up to the repository's top. */
 static int find_rules_above(struct ignore_scope *s, struct err *e)
 {
     char *at = mem_strdup(s->real);
@@ -319,7 +317,7 @@ static int find_rules_above(struct ignore_scope *s, struct err *e)
     return result;
 }
 
-/* Finds the repository whose rules count besides the files of rules in the tree. */
+/* Finds the repository whose rules count besides the rules files in the tree. */
 static int look_at_repository(struct ignore_scope *s, struct err *e)
 {
     struct err why = { 0 };
@@ -426,8 +424,8 @@ static void sort_paths(struct ignore_scope *s)
         char *next = at + n + 1;
         bool is_folder = n > 0 && at[n - 1] == '/';
 
-        /* git also lists a folder whose content is all ignored, followed by that content; such a
-         * folder stays, else it would come and go with the ignored files in it. */
+        /* git also lists a folder whose content is all ignored, followed by that content.  The
+         * folder itself is not left out, else it would come and go with the ignored files in it. */
         if (n > 0 && !(is_folder && next < end && strncmp(at, next, n) == 0)) {
             if (is_folder)
                 at[n - 1] = '\0';
@@ -453,8 +451,8 @@ static int say_no_git(const struct ignore_scope *s, struct err *e)
                    s->rules);
 }
 
-/* Gives argv with options to skip the skipped folders.  below: path of the scope's folder from the
- * place where patterns begin.  A pattern matches only its path, whatever characters that has. */
+/* Returns argv with options that let git skip the skipped folders.  below: the path of the scope's
+ * folder from where patterns begin.  Special characters of a path are escaped. */
 static const char **skipping(const struct ignore_scope *s, const char *below,
                              const char *const *argv, struct arena *a)
 {
@@ -488,8 +486,8 @@ static const char **skipping(const struct ignore_scope *s, const char *below,
     return all;
 }
 
-/* 1: listed; 0: the repository has no rules for the folder, or ignores it; -1 with e set.  The work
- * tree is given, as a repository's configuration may name another. */
+/* Lists what the repository's rules leave out: 1; 0: it has no rules for the folder, or ignores it;
+ * -1 with e set.  --work-tree is given, as a repository's configuration may name another one. */
 static int list_in_repository(struct ignore_scope *s, struct arena *a, struct err *e)
 {
     const char *const check[] = { GIT,          "--work-tree", s->repository,
@@ -519,8 +517,8 @@ static int run_ours(const struct ignore_scope *s, const char *const *argv, struc
     return run_git(argv, 0, s->folder, "see whether `git init` works here", out, e);
 }
 
-/* Lists the paths that the files of rules from the scope's top on leave out.  git is asked in an
- * empty repository, so that no other's rules count. */
+/* Lists the paths that the rules files from the scope's top on leave out.  git is asked in an empty
+ * repository, so that no other repository's rules count. */
 static int list_by_files(struct ignore_scope *s, const char *repository, struct arena *a,
                          struct err *e)
 {
@@ -543,7 +541,7 @@ static int list_by_files(struct ignore_scope *s, const char *repository, struct 
     return result < 0 ? -1 : run_ours(s, skipping(s, below, list, a), &s->text, e);
 }
 
-/* Signals are blocked until the empty repository is removed; Ctrl-C ends git as well. */
+/* Does that in a new empty repository.  Signals wait until it is removed; Ctrl-C ends git, too. */
 static int list_in_new(struct ignore_scope *s, struct arena *a, struct err *e)
 {
     char *repository = path_join(temp_file_folder(), "ludwig-XXXXXX");

@@ -31,12 +31,11 @@ void ignore_destroy(struct ignore *ig); /* NULL is fine */
  * it; call it before the first ignore_enter. */
 void ignore_skip(struct ignore *ig, const char *folder);
 
-/* Gives the scope of a folder (absolute); above: the scope of its parent, NULL: it is the root. */
+/* Finds the scope of an absolute folder; above is that of its parent, NULL for the root. */
 int ignore_enter(struct ignore *ig, struct ignore_scope *above, const char *folder,
                  struct ignore_scope **scope, struct err *e);
-/* 1: the path is left out; 0: it is not; -1 with e set: git was needed, and failed or is not
- * installed.  path: absolute, in a folder of scope; scope NULL: only the names that are always left
- * out. */
+/* Returns 1 if the absolute path, in a folder of scope, is left out, 0 if not, and -1 with e set if
+ * git was needed and failed or is not installed.  scope NULL: only built-in names are left out. */
 int ignore_matches(struct ignore_scope *scope, const char *path, bool is_folder, struct err *e);
 
 /* 0 if git is installed and new enough; else -1 with e set. */

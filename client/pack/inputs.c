@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inputs.c - the files that a sweep takes along: its source, and its data */
+/* inputs.c - counts, packs and sends the files that a sweep takes along: its source and its data */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +17,12 @@
 #include "common/data/yaml.h"
 #include "common/proto/layout.h"
 
-/* Every job gets a copy of its source, so a larger one is seldom intended. */
+/* Every job gets a copy of its source, so a larger source is seldom intended. */
 enum { SOURCE_USUAL_BYTES = 100 * 1024 * 1024 };
 
 enum { SHOWN_LEFT_OUT = 8 };
 
-/* Tries in a row that may bring nothing to the share. */
+/* How many tries in a row may bring nothing to the share. */
 enum { VAIN_TRIES = 3 };
 
 /* The size of parts after a connection that did not last for one part. */
@@ -75,7 +75,7 @@ static int compare_left(const void *x, const void *y)
     return strcmp(((const struct inputs_left *)x)->path, ((const struct inputs_left *)y)->path);
 }
 
-/* Sets the plan's names to those of source:; "." is everything. */
+/* Sets the plan's named paths to those of source:; "." stands for everything. */
 static void name_paths(struct walk_plan *plan, const struct spec *s, struct arena *a)
 {
     const char *const *paths = s->source.items;
@@ -133,7 +133,7 @@ static void plan_source(struct inputs *c, const struct spec *s)
     leave_out_all(c, s, c->has_place ? c->to.drive->mount : NULL);
     if (plan->everything || plan->n_named > 0)
         c->trees[c->n_trees++] = &c->source;
-    /* git need not look into folders that are left out whole. */
+    /* git need not look into folders that are left out as a whole. */
     n = strlen(plan->top);
     for (size_t i = 0; i < plan->n_left_out; i++) {
         const char *path = plan->left_out[i];
@@ -169,7 +169,7 @@ uint64_t inputs_glance(const struct spec *s)
     return bytes;
 }
 
-/* path: NULL: the data lie on the share.  files: NULL, or what of the folder is taken. */
+/* Adds data.  path NULL: they lie on the share.  files NULL or empty: the whole folder is taken. */
 static void add_data(struct inputs *c, const char *path, const struct list *files)
 {
     struct tree *t = &c->data[c->n_data++];
@@ -205,7 +205,7 @@ void inputs_plan(struct inputs *c, const struct spec *s, const struct place *to)
     begin_plan(c, to, s->data.n);
     c->allows_secrets = s->allows_secrets;
     plan_source(c, s);
-    /* Both are copied to sweeps/N. */
+    /* The sweep file and the list of configurations are copied to sweeps/N. */
     if (stat(s->file, &st) == 0)
         readers_add(&c->readers, &st);
     if (s->list != NULL && stat(s->list, &st) == 0)
@@ -243,8 +243,7 @@ void inputs_free(struct inputs *c)
 
 /* ---- notes ---- */
 
-/* A step is the inputs themselves: its type says how far they have come, and only the functions
- * here make a step from the one before. */
+/* A step is a pointer to the inputs themselves, whose type says how far they have come. */
 static struct inputs *of_step(const void *step)
 {
     return (struct inputs *)(uintptr_t)step;
@@ -315,7 +314,7 @@ static bool is_home(const char *path)
            st.st_dev == st_home.st_dev && st.st_ino == st_home.st_ino;
 }
 
-/* Jobs get the source, it lies on the shared drive, and who sends it seldom thinks of all that is in it. */
+/* Refuses the home folder as a source: users seldom mean to give jobs and the share all of it. */
 static int check_home(const struct inputs *c, struct err *e)
 {
     if (c->allows_secrets || !c->source.plan.everything || !is_home(c->source.plan.top))
@@ -393,13 +392,13 @@ const struct inputs_counted *inputs_count(struct inputs *c, struct err *e)
     return (const struct inputs_counted *)c;
 }
 
-/* What of the source counts for reuse, once all of it is known. */
+/* Finds the digest of the source without files that reuse: ignores, after the source was read. */
 static int compare(struct inputs *c, struct err *e)
 {
     if (c->n_ignored == 0)
         return 0;
     c->compared.totals = c->source.totals;
-    c->compared.is_unchanged = true; /* no note is kept: it would lack what is ignored */
+    c->compared.is_unchanged = true; /* no index is kept: it would lack the ignored files */
     return tree_look(&c->compared, c->inventory, e) < 0 ? tree_blame(&c->source, e) : 0;
 }
 
@@ -470,7 +469,7 @@ const struct inputs_settled *inputs_settle(const struct inputs_arrived *arrived,
 int inputs_try_again(struct inputs *c, const struct err *why, struct err *e)
 {
     uint64_t settled_bytes = c->store != NULL ? store_settled_bytes(c->store) : 0;
-    /* The connection broke, or a file that was found on the share was removed. */
+    /* The connection broke, or a file was removed that had been found on the share. */
     bool can_go_on = why->kind == ERR_UNREACHABLE || why->kind == ERR_BUSY;
 
     c->has_come = c->has_come || (c->store != NULL && store_may_have_settled(c->store));

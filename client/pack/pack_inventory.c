@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pack_inventory.c - the content of a project's packs when they were listed */
+/* pack_inventory.c - knows what a project's packs on the share contained when they were listed */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 enum { FRESH_MAX = 192 * 1024 };
 
-/* A part learned of in this run; its pieces have the numbers from first on. */
+/* A part that was learned in this run; its pieces have the numbers from first on. */
 struct fresh {
     struct pack_part part;
     uint32_t first;
@@ -23,24 +23,24 @@ struct fresh {
     bool is_used;
 };
 
-/* An object that was there and that the next manifest needs. */
+/* An object that was on the share already and that the next manifest needs. */
 struct relied {
     enum pack_object kind;
     struct digest name;
 };
 
-enum { WAS_THERE, IS_NEW }; /* numbers in the table there */
+enum { WAS_THERE, IS_NEW }; /* the values in the tables `there` */
 
 struct pack_inventory {
     struct store *store;
     struct hash_table *there[PACK_OBJECT_COUNT];
-    struct hash_table *parts;        /* by their names' digests */
-    char *known_path, *lists_folder; /* in the cache */
+    struct hash_table *parts;        /* stored parts, by the digests in their names */
+    char *known_path, *lists_folder; /* paths in the user's cache folder */
     struct piece_index *known;       /* NULL: there is no store */
-    struct digest *missing;          /* lists on the share that are not known */
+    struct digest *missing;          /* lists on the share that `known` lacks */
     size_t n_missing, missing_capacity;
-    struct piece_index_update *update; /* while lists are learned */
-    struct hash_table *fresh;          /* pieces */
+    struct piece_index_update *update; /* not NULL while lists are learned */
+    struct hash_table *fresh;          /* pieces of fresh_parts, by digest */
     struct fresh *fresh_parts;
     size_t n_fresh, fresh_capacity;
     uint32_t next_fresh;
@@ -89,7 +89,7 @@ static bool has_part(const struct pack_inventory *s, const struct pack_part *par
            (!pack_is_stored(part->form) || hash_table_find(s->parts, &part->list, &number));
 }
 
-/* Marks the known parts that are still there. */
+/* Marks which known parts are still on the share. */
 static void look_at_parts(struct pack_inventory *s)
 {
     size_t n;
@@ -109,7 +109,7 @@ static void add_fresh(struct pack_inventory *s, const struct pack_list *l, bool 
     s->next_fresh += l->n;
 }
 
-/* Learns a list; of a part that is not stored, only that its list need not be fetched again. */
+/* Learns a part's list; if the part is not stored, only that its list need not be fetched again. */
 static bool take_list(struct pack_inventory *s, const struct digest *name, struct bytes stored)
 {
     struct pack_list *l = pack_list_decode(name, stored, NULL);
@@ -128,7 +128,7 @@ static bool take_list(struct pack_inventory *s, const struct digest *name, struc
     return true;
 }
 
-/* A list on its way. */
+/* A list that is being fetched. */
 struct coming {
     struct pack_inventory *inventory;
     const struct digest *name;
@@ -178,7 +178,7 @@ static int get_missing(struct pack_inventory *s, struct err *e)
     return result;
 }
 
-/* Learns the missing lists; where the cache is not writable, as many as memory takes. */
+/* Learns the missing lists; if the cache cannot be written, as many as fit into memory. */
 static int learn_missing(struct pack_inventory *s, struct err *e)
 {
     struct piece_index *learned;

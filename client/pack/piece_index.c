@@ -2,9 +2,8 @@
 /* piece_index.c - an index of the pieces in a project's packs */
 
 /*
- * The file: records in the order of their keys; the parts; for each value of a key's first two
- * bytes the index of its first record; the numbers of records and parts.  Only this machine reads
- * it.
+ * The file has: records, sorted by key; the parts; for each value of a key's first two bytes the
+ * index of its first record; the numbers of records and parts.  Only this machine reads it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,7 @@
 #include "common/base/hash_table.h"
 
 enum {
-    KEY_BYTES = 16, /* of a digest */
+    KEY_BYTES = 16, /* the first bytes of a digest */
     FANS = 64 * 1024,
     AT_ONCE = 64,           /* records read at once */
     ALL_MAX = 256 * 1024,   /* a table of at most this many records is read whole */
@@ -45,14 +44,14 @@ struct counts {
 struct piece_index {
     FILE *file; /* NULL: the index is empty */
     uint64_t n_records;
-    uint32_t *fans; /* FANS + 1: first record by a key's first two bytes */
+    uint32_t *fans; /* FANS + 1 indices: the first record by a key's first two bytes */
     struct piece_index_part *parts;
     size_t n_parts;
     struct hash_table *by_list;
     uint8_t *counted; /* a bit for each record */
     struct record *some;
     size_t at_once;
-    uint64_t some_first; /* index of the first record of some */
+    uint64_t some_first; /* index of the first record in `some` */
     size_t n_some;
 };
 
@@ -180,7 +179,7 @@ static uint64_t find_first(struct piece_index *k, const struct digest *piece, ui
     return low;
 }
 
-/* The next record of the piece from *i on; sets *i behind it.  NULL: there is none. */
+/* Returns the piece's next record from *i on, and sets *i behind it.  NULL: there is none. */
 static const struct record *next_record(struct piece_index *k, const struct digest *piece,
                                         uint64_t *i, uint64_t end)
 {
@@ -213,7 +212,7 @@ bool piece_index_want(struct piece_index *k, const struct digest *piece)
     return found;
 }
 
-/* Whether a larger share of p is wanted. */
+/* Whether a larger share of p's bytes is wanted than of the other part's. */
 static bool is_better(const struct piece_index_part *p, const struct piece_index_part *than)
 {
     double wanted = (double)p->wanted_bytes * (double)than->bytes;
@@ -248,7 +247,7 @@ struct piece_index_update {
     struct piece_index *old;
     struct piece_index_part *parts; /* all parts of the new table */
     size_t n_parts, capacity;
-    uint32_t *numbers; /* of old's parts, in the new table */
+    uint32_t *numbers; /* for each of old's parts its number in the new table */
     struct record *batch;
     size_t n_batch, batch_capacity;
     bool has_failed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* secret_files.c - files that hold keys and passwords, by their usual names and what is in them */
+/* secret_files.c - finds files with keys and passwords by their usual names and their content */
 #include "client/pack/secret_files.h"
 
 #include <fcntl.h>
@@ -10,13 +10,13 @@
 #include "common/base/io.h"
 #include "common/base/path.h"
 
-/* A key stands at the front, or behind the certificates of a chain. */
+/* A private key stands at the front, or behind the certificates of a chain. */
 enum { KEY_WITHIN_BYTES = 64 * 1024 };
 
 static const struct {
     const char *name; /* a pattern */
     bool is_folder;
-    bool is_key; /* only with a private key in it */
+    bool is_key; /* counts only if a private key is in it */
     const char *kind;
 } usual[] = {
     { ".ssh", true, false, "keys of ssh" },
@@ -33,7 +33,7 @@ static const struct {
     { "*.key", false, true, "a private key" },
 };
 
-/* Shown to everybody on purpose. */
+/* Templates, which are meant to be shown to everybody. */
 static const char *const harmless[] = { ".env.example", ".env.sample", ".env.template",
                                         ".env.dist" };
 

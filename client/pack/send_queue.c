@@ -9,11 +9,11 @@
 
 struct send_queue {
     pthread_mutex_t lock;
-    pthread_cond_t not_empty, not_full; /* not_empty: or ended; not_full: or stopped */
+    pthread_cond_t not_empty, not_full; /* also signalled by end (not_empty), stop (not_full) */
     struct send_record *first, *last;
-    uint64_t bytes; /* of the records */
+    uint64_t bytes; /* the records' size */
     bool has_ended, is_stopped;
-    struct err why; /* of send_queue_end */
+    struct err why; /* what send_queue_end was given */
 };
 
 struct send_queue *send_queue_create(void)
@@ -73,7 +73,7 @@ int send_queue_add(struct send_queue *q, const struct send_record *record, struc
     return err_set(e, ERR_FAILED, "nothing more is sent");
 }
 
-/* The last waiting record, if there is one, takes the numbers. */
+/* Adds the numbers to the last waiting record, if there is one, else as a record of their own. */
 int send_queue_progress(struct send_queue *q, uint64_t files, uint64_t bytes, struct err *e)
 {
     bool is_noted;

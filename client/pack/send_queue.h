@@ -10,11 +10,11 @@
 
 #include "common/pack/pack.h"
 
-/* Bytes in memory; the last record may exceed the limit. */
+/* Bytes of records in memory; the last record may exceed the limit. */
 enum { SEND_QUEUE_MAX_BYTES = 24 * 1024 * 1024 };
 
-/* The calls of a pack_sink; SEND_TOUCH: a file of the packs to touch (bytes: its path with its NUL,
- * for store_touch); SEND_PROGRESS: only figures. */
+/* The calls of a pack_sink, and two more: SEND_TOUCH has a file of the packs touched (store_touch;
+ * bytes has its path with the NUL), SEND_PROGRESS has only figures. */
 enum send_kind {
     SEND_PART_BEGIN,
     SEND_PART_WRITE,
@@ -25,14 +25,14 @@ enum send_kind {
 };
 
 struct send_record {
-    struct send_record *next; /* the queue's */
+    struct send_record *next; /* for the queue alone */
     enum send_kind kind;
     unsigned slot;
     struct pack_part part;
     enum pack_object object;
     struct digest name;
     struct bytes bytes;
-    uint64_t files, file_bytes; /* packed since the record before */
+    uint64_t files, file_bytes; /* how many were packed since the record before */
 };
 
 struct send_queue;
@@ -47,17 +47,17 @@ void send_queue_destroy(struct send_queue *q);
 int send_queue_add(struct send_queue *q, const struct send_record *record, struct err *e);
 /* Adds numbers of files and bytes of files that were packed since the last call. */
 int send_queue_progress(struct send_queue *q, uint64_t files, uint64_t bytes, struct err *e);
-/* Says that no more records come; why: the error of packing, or NULL. */
+/* Tells the sending thread that no more records come; why: the error of packing, or NULL. */
 void send_queue_end(struct send_queue *q, const struct err *why);
 
 /* ---- for the sending thread ---- */
 
-/* The next record, which the caller frees; NULL: no more come or, unless waits is set, the queue is
- * empty at the moment. */
+/* Returns the next record, which the caller frees; NULL: no more come or, unless waits is set, the
+ * queue is empty at the moment. */
 struct send_record *send_queue_take(struct send_queue *q, bool waits);
-/* Once no more records come: 0, or -1 with the error given to send_queue_end. */
+/* Call it once no more records come: returns 0, or -1 with the error given to send_queue_end. */
 int send_queue_check(const struct send_queue *q, struct err *e);
-/* Says that no more records are wanted. */
+/* Tells the packing thread that no more records are wanted. */
 void send_queue_stop(struct send_queue *q);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* share_pack.c - packs files that lie on the share already, for a worker */
+/* share_pack.c - packs files that lie on the share already; a worker runs this */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,8 +60,8 @@ struct words {
     bool is_only_reader;
 };
 
-/* Whether small files may stay in place: only this machine reads them, as fast as it would a pack.
- * Readers of a file in place follow no symlinks below the drive. */
+/* Whether small files may stay in place, too: only this machine reads them, as fast as it would a
+ * pack.  A file in place is not read through symlinks below the drive. */
 static bool may_stay(const struct words *x, const char *top)
 {
     enum fs_kind kind = fs_type_of(top).kind;
@@ -104,7 +104,7 @@ int share_pack_main(int argc, char **argv)
     else if (run_words(&(struct words){ argv[2], argv[3], argv[4], argv[5], is_only_reader }, &e) ==
              0)
         return EXIT_WELL;
-    (void)safe_text_make_harmless(&e); /* the worker reads line by line */
+    (void)safe_text_make_harmless(&e); /* the worker takes one line as the reason */
     fprintf(stderr, "%s\n", e.text);
     return (int)err_exit_code(e.kind);
 }

@@ -17,7 +17,7 @@
 
 #define SHARE_PACK_OPTION "--pack-share"
 
-/* The whole program; gives its exit code.  argv[1] is the option. */
+/* Runs `ludwig --pack-share ...`, with the option in argv[1], and returns the exit code. */
 int share_pack_main(int argc, char **argv);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_changes.c - what has changed in a source since the project's sweep before it */
+/* source_changes.c - names what has changed in a source since the project's sweep before */
 #include "client/pack/source_changes.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 enum { NAMED_MAX = 3 };
 
-/* So much is read here to be compared; what lies behind counts as unchanged. */
+/* At most so many bytes are read and compared; later ones count as unchanged. */
 static const uint64_t READ_MAX = UINT64_C(256) * 1024 * 1024;
 
 enum change { IS_CHANGED, IS_NEW, IS_GONE, CHANGE_COUNT };
@@ -46,7 +46,7 @@ static bool is_zero(const uint8_t *bytes, size_t n)
     return n == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0);
 }
 
-/* Whether the next n bytes of fd are that piece; NULL: a hole. */
+/* Whether the next n bytes of fd have this digest; piece NULL: are all zero, as a hole's. */
 static bool has_piece(struct comparing *c, int fd, const struct digest *piece, size_t n)
 {
     struct digest digest;
@@ -91,7 +91,7 @@ static bool is_same_file(struct comparing *c, const struct walk_entry *now,
     bool is_same;
     int fd;
 
-    if (before->kind == PACK_HARD_LINK) /* as its other name is */
+    if (before->kind == PACK_HARD_LINK) /* its other name is compared */
         return true;
     if (now->kind != before->kind || (uint64_t)now->stat.st_size != before->size)
         return false;
@@ -124,7 +124,7 @@ static void note_all_but_folders(struct comparing *c, enum change change, const 
         note(c, change, path);
 }
 
-/* Both come in the same order.  -1: it cannot be told. */
+/* Compares the trees, whose entries come in the same order; -1 if that is not possible. */
 static int compare_trees(struct comparing *c)
 {
     struct walk *w = walk_begin(&c->inputs->source.plan, NULL);
@@ -172,7 +172,7 @@ static void add_changes(struct buf *out, const struct comparing *c, int64_t swee
 
 /* ---- which source that was ---- */
 
-/* The source of the newest sweep but this; NULL: there is none, or this source was used before. */
+/* The source of the newest other sweep; NULL: none, or an earlier sweep had this source already. */
 static const struct dataset_info *find_before(const struct datasets *d, const struct digest *tree,
                                               int64_t sweep)
 {
@@ -188,7 +188,7 @@ static const struct dataset_info *find_before(const struct datasets *d, const st
         else if (row->sweep != sweep && (newest == NULL || row->sweep > newest->sweep))
             newest = row;
     }
-    /* One that an earlier sweep had named was added before it was used last. */
+    /* A source that an earlier sweep had was added before this sweep used it. */
     return own == NULL || (own->sweep == sweep && own->added_at >= own->used_at) ? newest : NULL;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_files.c - which files a source has, told to people */
+/* source_files.c - tells users which files a source has */
 #include "client/pack/source_files.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "client/term/safe_text.h"
 #include "common/base/units.h"
 
-/* The largest so far, the largest first; of files of one size those that came first. */
+/* The largest files so far, largest first; of equal sizes the one that came first. */
 struct largest {
     struct {
         char *path;

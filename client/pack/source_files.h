@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source_files.h - which files a source has, told to people
+ * source_files.h - lists the files of a source for people
  */
 #ifndef LUDWIG_CLIENT_PACK_SOURCE_FILES_H
 #define LUDWIG_CLIENT_PACK_SOURCE_FILES_H
@@ -9,8 +9,8 @@
 
 enum { SOURCE_FILES_SHOWN = 10 };
 
-/* Appends the names of a tree's files, in lines: of few all of them, of more than SOURCE_FILES_SHOWN the
- * largest with their sizes and how many more there are; all: each on a line of its own, with its size. */
+/* Appends the names of a tree's files, in lines; of more than SOURCE_FILES_SHOWN the largest with
+ * their sizes, and how many more there are.  all: each file on a line of its own, with its size. */
 int source_files_add(struct buf *out, const struct tree *t, bool all, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_kind.c - what lies in the folder of a program and is no part of it */
+/* source_kind.c - recognizes files in a program's folder that are no part of the program */
 #include "client/pack/source_kind.h"
 
 #include <fnmatch.h>
@@ -17,7 +17,7 @@
 /* Larger files are not looked into. */
 enum { SWEEP_FILE_MAX_BYTES = 1024 * 1024 };
 
-/* With command: and no key that a sweep file has not: else it may be something of the program's. */
+/* Whether a file is a sweep file: it has command:, and no key that a sweep file cannot have. */
 static bool is_sweep_map(const struct yaml_node *root)
 {
     if (root->type != VALUE_MAP || yaml_get(root, "command") == NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tree.c - packs and sends a source or data tree */
+/* tree.c - counts, packs and sends a source or data tree */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,13 +19,13 @@
 
 /* ---- counting ---- */
 
-/* Of secret files so many are named. */
+/* How many secret files a warning names. */
 enum { SHOWN_SECRETS = 4 };
 
-/* Entries of a short look. */
+/* How many entries tree_glance looks at. */
 enum { GLANCE_ENTRIES = 10000 };
 
-/* Memory for files with several names, and of one beside its path. */
+/* Memory for the paths of files with hard links, and how much a path takes beside its text. */
 enum { LINKS_BYTES_MAX = 8 * 1024 * 1024, LINK_BYTES = 56 };
 
 static char *index_path(const struct walk_plan *plan)
@@ -43,7 +43,8 @@ static bool stays_in_place(const struct tree *t, const struct walk_entry *entry)
     return t->on_share != NULL && (t->stays || entry->stat.st_size >= PACK_PART_BYTES);
 }
 
-/* *folder: the secret folder that the walk is in, in which nothing more is said; "" outside. */
+/* Notes a secret file or folder.  *folder: the secret folder that the walk is in, below which
+ * nothing more is noted; "" outside. */
 static void look_for_secret(struct tree *t, const struct walk_entry *entry, struct buf *folder)
 {
     const char *kind;
@@ -162,15 +163,15 @@ struct packing {
     struct send_queue *queue; /* NULL: only the figures are wanted */
     struct tree *tree;
     struct pack_writer *writer;
-    struct hash_table *links; /* index in paths of the first name of a file with several */
+    struct hash_table *links; /* from a file with hard links to its first name's place in paths */
     struct arena *paths_arena;
     const char **paths;
     size_t n_paths, paths_capacity, paths_bytes;
     struct file_index_reader *before; /* NULL: none */
     struct file_index_writer *after;  /* NULL: none */
-    /* of the file at hand: not read yet; read and not written yet, as far as is known */
+    /* The current file's bytes that are not read yet, and those that are read but not written. */
     uint64_t unread_bytes, unwritten_bytes;
-    bool has_new; /* the file at hand has content that was not on the share */
+    bool has_new; /* the current file has content that was not on the share */
 };
 
 static int on_part_begin(void *context, unsigned slot, struct err *e)
@@ -224,7 +225,7 @@ static int on_object(void *context, enum pack_object kind, const struct digest *
     return pack_inventory_send(p->to->inventory, kind, name, bytes, p->queue, e);
 }
 
-/* Called once for each piece of a file that is read. */
+/* Called once for each piece of a file that is read: whether a part on the share has it. */
 static bool is_piece_known(void *context, const struct digest *piece, struct pack_place *where)
 {
     struct packing *p = context;
@@ -258,7 +259,7 @@ static const struct timespec *changed_at(const struct stat *st)
 #endif
 }
 
-/* Refuses a file that has changed since it was seen; another file in its place counts, too. */
+/* Refuses a file that has changed, or was replaced by another one, since the walk saw it. */
 static int check_same(const struct walk_entry *entry, int fd, struct err *e)
 {
     const struct stat *x = &entry->stat;
@@ -334,8 +335,8 @@ static int add_file(struct packing *p, const struct walk_entry *entry, struct er
     return rc < 0 ? -1 : 0;
 }
 
-/* The earlier path of a file with several names; NULL: this path is the first and is remembered, as
- * far as there is room, beyond which each name is a file of its own. */
+/* Returns the earlier path of a file with hard links; NULL: this path is the first one.  When there
+ * is no room to remember more paths, each name counts as a file of its own. */
 static const char *find_other_name(struct packing *p, const struct walk_entry *entry)
 {
     const uint64_t identity[] = { (uint64_t)entry->stat.st_dev, (uint64_t)entry->stat.st_ino };
@@ -498,7 +499,7 @@ int tree_send(struct tree *const *trees, size_t n, const struct tree_target *to,
         struct send_record *r = send_queue_take(w.queue, false);
 
         if (r == NULL) {
-            store_push(to->store); /* written bytes go out while the thread packs on */
+            store_push(to->store); /* sends what was written while the thread goes on packing */
             r = send_queue_take(w.queue, true);
         }
         if (r == NULL)

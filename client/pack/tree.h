@@ -16,20 +16,20 @@
 struct tree {
     struct walk_plan plan;
     const char *on_share;  /* path of its top on the share, where files may stay; else NULL */
-    bool stays;            /* all files stay there; else those as large as a part */
+    bool stays;            /* all files stay in place there; else those as large as a part */
     const char *what;      /* "data", for errors */
-    bool is_none_if_empty; /* without entries it is no tree */
-    bool seeks_secrets;    /* keys and passwords in it are looked for */
-    /* What of it is counted and not packed, a folder with all that is in it; NULL: nothing. */
+    bool is_none_if_empty; /* a tree without entries is not packed */
+    bool seeks_secrets;    /* tree_count fills secrets */
+    /* Whether an entry, a folder with its content, is counted but not packed; NULL: none is. */
     bool (*skips)(const void *context, const struct walk_entry *entry);
     const void *context;
-    /* As tree_count found them; hard links are files with bytes here. */
+    /* Set by tree_count; totals counts hard links as files with bytes. */
     struct pack_totals totals;
     int64_t unknown_files, unknown_bytes; /* not known to lie on the share */
-    bool is_unchanged;                    /* since it was packed last */
-    struct readers readers;               /* of all of it, its folders and itself included, */
-    struct readers files;                 /* and of its files alone */
-    struct buf secrets; /* ".env (passwords), ..." that are not named, harmless for a terminal */
+    bool is_unchanged;                    /* since the tree was packed last */
+    struct readers readers;               /* of the tree's files and folders, its top included */
+    struct readers files;                 /* of the tree's files alone */
+    struct buf secrets; /* ".env (passwords), ..." but named ones, harmless for a terminal */
     size_t n_secrets;
     /* Set by tree_look or tree_send. */
     struct dataset set;
@@ -39,14 +39,14 @@ struct tree {
 /* Counts the entries, refuses those that cannot be sent, and tells the inventory which pieces are
  * wanted.  Reads no file. */
 int tree_count(struct tree *t, struct pack_inventory *inventory, struct err *e);
-/* Files and links of a tree that was counted. */
+/* Returns the number of files and links of a tree that was counted. */
 int64_t tree_count_files(const struct tree *t);
 
-/* Bytes of the file or folder that were not read at its last submit, estimated by a short look,
+/* Estimates the bytes of the file or folder that its last submit did not read, by a short look,
  * which ends at enough_bytes. */
 uint64_t tree_glance(const char *path, uint64_t enough_bytes);
 
-/* The target of trees. */
+/* Where trees are sent. */
 struct tree_target {
     struct pack_inventory *inventory; /* of the store */
     struct store *store;
@@ -55,9 +55,9 @@ struct tree_target {
 };
 
 /*
- * Packs and sends trees, one after the other; empty ones with is_none_if_empty are left out.  Reads
- * files that are not known, and keeps their index, also when it fails.  Returns when all is on its
- * way (store_settle waits for it) and each tree's set is filled.
+ * Packs and sends trees, one after the other, but empty ones with is_none_if_empty.  Reads files
+ * that are not known, and keeps their index, also when it fails.  Returns when all bytes were
+ * handed to the store (store_settle waits for them) and each tree's set is filled.
  *
  * A thread packs and alone uses the inventory, the caller alone the store.  While the thread runs
  * the program must not fork without exec: all connections are begun before (see mux.h).
@@ -66,8 +66,8 @@ int tree_send(struct tree *const *trees, size_t n, const struct tree_target *to,
 /* Instead of tree_send, for one tree: finds out what would be sent, and sends nothing. */
 int tree_look(struct tree *t, struct pack_inventory *inventory, struct err *e);
 
-/* Adds to an error of this tree whether it is the source's or the data's, in one line, whatever
- * names files have; -1. */
+/* Adds t->what to an error of this tree, and makes it one line, whatever names files have.  Always
+ * -1. */
 int tree_blame(const struct tree *t, struct err *e);
 
 #endif

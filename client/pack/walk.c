@@ -22,7 +22,7 @@ struct level {
     int fd; /* -1: the folder is deeper than DESCRIPTORS_MAX */
     size_t n_path, n_from;
     struct ignore_scope *rules; /* NULL: only the built-in rules, or none */
-    bool takes;                 /* all entries of the folder; else only named ones */
+    bool takes;                 /* all entries of the folder are taken; else only named ones */
     bool is_named;              /* the folder or one above is named */
     bool is_ignored;            /* a rule ignores the folder or one above */
     bool is_above;              /* a path below the folder is named */
@@ -33,11 +33,11 @@ struct walk {
     struct level *levels;
     size_t n, capacity;
     struct buf path, from, target;
-    struct stat top; /* of a top that is a file, which comes next */
-    bool is_file;
+    struct stat top;
+    bool is_file; /* the top is a file, which is the next and only entry */
 };
 
-/* Whether a path is named, or a path below it. */
+/* Whether a path is named, and whether a path below it is. */
 struct standing {
     bool is_named, is_above;
 };
@@ -93,7 +93,7 @@ static int list_folder(struct level *l, const char *from, struct err *e)
     return result;
 }
 
-/* Adds the names in this folder that lead to named paths. */
+/* Adds the names of the folder's entries that lead to named paths. */
 static int add_named(const struct walk *w, struct level *l, struct err *e)
 {
     const char *path = buf_text(&w->path);
@@ -116,7 +116,7 @@ static int add_named(const struct walk *w, struct level *l, struct err *e)
     return 0;
 }
 
-/* Opens a folder; refuses one that a link has replaced since it was seen. */
+/* Opens a folder; refuses one that was replaced, such as by a link, since the walk saw it. */
 static int open_folder(const char *from, const struct stat *seen, struct err *e)
 {
     int fd = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -134,7 +134,7 @@ static int open_folder(const char *from, const struct stat *seen, struct err *e)
     return -1;
 }
 
-/* Opens the folder at w->from, which was seen before. */
+/* Opens the folder at w->from, which was seen before, and lists the entries to visit. */
 static int enter(struct walk *w, const struct level *how, const struct stat *seen, struct err *e)
 {
     const char *from = buf_text(&w->from);
@@ -181,7 +181,7 @@ static void set_end(struct buf *b, size_t n, const char *name)
     buf_add_str(b, name);
 }
 
-/* Fills *st: 1; 0: the entry has been removed since the folder was read; -1 with e set. */
+/* Fills *st and returns 1; 0: the entry was removed since the folder was read; -1 with e set. */
 static int look_at_entry(const struct walk *w, const struct level *l, const struct standing *s,
                          const char *name, struct stat *st, struct err *e)
 {
@@ -209,7 +209,7 @@ static bool is_left_out(const struct walk *w, const struct level *l, bool is_fol
            plan->leaves_out(plan->context, from, buf_text(&w->path), is_folder);
 }
 
-/* 1 if the entry is taken, or one below it may be, with *how filled; 0: left out; -1 with e set. */
+/* Returns 1 with *how if the entry or one below it may be taken, 0 if not, -1 with e set. */
 static int judge_entry(const struct walk *w, const struct level *above, const struct standing *s,
                        bool is_folder, struct level *how, struct err *e)
 {
@@ -276,7 +276,7 @@ static int take_entry(struct walk *w, const struct level *how, struct walk_entry
     return 1;
 }
 
-/* 1 with an entry, 0: the entry is left out, -1 with e set. */
+/* Returns 1 with an entry, 0 if it is left out, -1 with e set. */
 static int visit(struct walk *w, const char *name, struct walk_entry *entry, struct err *e)
 {
     const struct level *l = &w->levels[w->n - 1];

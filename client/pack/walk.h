@@ -33,21 +33,21 @@ struct walk_plan {
 };
 
 struct walk_entry {
-    const char *path; /* in the tree; "" when the tree is one file */
-    const char *from; /* path on this machine */
-    const char *target;
+    const char *path;   /* in the tree; "" when the tree is one file */
+    const char *from;   /* path on this machine */
+    const char *target; /* of a symlink */
     struct stat stat;
     enum pack_kind kind; /* never PACK_HARD_LINK */
 };
 
-/* Whether a path in the tree is named, or one below it is. */
+/* Whether the path in the tree, or one below it, is named. */
 bool walk_leads_to_named(const struct walk_plan *plan, const char *path);
 
 struct walk;
 
 struct walk *walk_begin(const struct walk_plan *plan, struct err *e);
 void walk_end(struct walk *w); /* NULL is fine */
-/* 1 with an entry, valid until the next call; 0 at the end; -1 with e set. */
+/* Returns 1 with an entry, valid until the next call; 0 at the end; -1 with e set. */
 int walk_next(struct walk *w, struct walk_entry *entry, struct err *e);
 
 #endif

@@ -1,7 +1,7 @@
-// axes.js - parallel coordinates, and a strip for each parameter, with one brush for both
+// axes.js - draws parallel coordinates, and a strip for each parameter; both have the same brushes
 //
-// A brush is a part of an axis.  It is no state of its own: it is read from the filter's text, and
-// moving it writes that text.
+// A brush is an interval of an axis to which the filter restricts it.  It has no state of its own: the
+// page reads brushes from the filter's text, and moving a brush rewrites that text.
 
 const AXIS_TOP = 52, AXIS_BOTTOM = 36, AXIS_LEFT = 48, AXIS_RIGHT = 58, AXIS_GAP_MIN = 72, AXIS_GAP_MOST = 116, AXIS_REACH = 26;
 const LINES_PER_STROKE = 12;
@@ -26,7 +26,7 @@ class Parallel {
         return [...this.page.shownParams, sweep.measures[metric]];
     }
 
-    // So that names have room.
+    // The distance between axes in pixels, with room for their names.
     gapFor(axes) {
         const [pen] = this.picture.pens;
         pen.font = "600 " + FONT;
@@ -54,7 +54,7 @@ class Parallel {
         this.update();
     }
 
-    // After the filter changed.
+    // Called when the filter changes.
     update() {
         if (!this.lanes || this.picture.width === 0)
             return;
@@ -63,7 +63,7 @@ class Parallel {
         this.picture.paint(2, this.drawAxes());
     }
 
-    // Shows what is under the pointer; the other views have the same.
+    // Called when page.hover changes: highlights that configuration.  The other views have mark(), too.
     mark() {
         if (this.lanes)
             this.picture.paint(2, this.drawAxes());
@@ -78,8 +78,8 @@ class Parallel {
         return lane.isFlipped ? 1 - place : place;
     }
 
-    // The height of each configuration on each axis.  Where lines would lie on each other, at a
-    // choice, they are spread, the best uppermost.
+    // Computes y of each configuration on each axis.  At a choice, where many lines would coincide, they
+    // are spread, the best ones uppermost.
     placeLines() {
         const { ranks } = this.page.sweep.rank(this.page.metric), { n } = this.page.sweep;
         for (const lane of this.lanes) {
@@ -188,7 +188,7 @@ class Parallel {
 
     // ---- the brush ----
 
-    // Two on each axis, for the keyboard and for fingers.
+    // Each axis has two handles, by which keyboard and touch move the ends of the brush.
     makeHandles(lane) {
         lane.handles = [0, 1].map((end) => make("span", {
             class: "handle", role: "slider", tabindex: "0", "aria-orientation": "vertical",
@@ -272,7 +272,7 @@ class Parallel {
         });
     }
 
-    // The line at most 9 pixels away.
+    // The configuration of the nearest line that matches the filter, less than 9 pixels away; or NONE.
     nearest(x, y) {
         const k = this.lanes.findIndex((lane, i) => i > 0 && lane.x >= x) - 1;
         if (k < 0 || y < this.top - 12 || y > this.bottom + 12)
@@ -311,7 +311,7 @@ function stepOf(axis) {
     return axis.isWhole && !axis.isLog && axis.high - axis.low < 50 ? 1 / Math.max(1, axis.high - axis.low) : 0.02;
 }
 
-// A place of a choice is the nearest choice.
+// Moves a place on an axis of choices to the nearest choice.
 function snap(axis, place) {
     if (axis.choices === null)
         return place;
@@ -319,7 +319,7 @@ function snap(axis, place) {
     return Math.round(place * last) / last;
 }
 
-// From a drag that began at one place and is at another: the choices that it touches.
+// The brush of a drag from begin to end: on an axis of choices it reaches over the choices touched.
 function snapped(axis, begin, end) {
     const [from, to] = sorted(begin, end);
     if (axis.choices === null || axis.choices.length < 2)
@@ -353,7 +353,7 @@ class Strips {
         this.listen();
     }
 
-    // Lays out the strips in rows; the height of all.
+    // Lays out the strips in rows; returns the height of all rows.
     place(width) {
         const n = this.page.shownParams.length, columns = Math.max(1, Math.min(n, Math.floor(width / STRIP.width)));
         const each = width / columns;
@@ -390,7 +390,7 @@ class Strips {
             this.picture.paint(2, this.drawFront());
     }
 
-    // At a choice dots are spread, each always to the same side.
+    // Computes x of the dots.  At a choice they are spread, each configuration's always in the same way.
     placeDots() {
         const { n } = this.page.sweep;
         for (const strip of this.strips) {
@@ -416,14 +416,14 @@ class Strips {
     *drawMatches() {
         const pen = this.picture.clear(1), { sweep, metric, matches } = this.page;
         yield* this.drawDots(pen, sweep.rank(metric).order.filter((i) => matches[i]), false);
-        // Above the dots.
+        // The medians are drawn above the dots.
         pen.globalCompositeOperation = "source-over";
         for (const strip of this.strips)
             if (strip.axis.choices !== null)
                 this.drawMedians(pen, strip);
     }
 
-    // The best first, and the others below them.
+    // Draws the best configurations first, and the others below them.
     *drawDots(pen, order, isBehind) {
         const { sweep, metric } = this.page, { ramp, faint } = theme.colours;
         const { ranks } = sweep.rank(metric), ys = sweep.measures[metric].places, few = order.length <= 300;

@@ -1,9 +1,9 @@
-// curves.js - learning curves with a band over replications, and the best value so far
+// curves.js - draws learning curves with a band over replications, and the best value so far
 
 const FRAME = { left: 58, right: 20, top: 14, bottom: 40 };
 const BANDS_MAX = 12; // more of them hide each other
 
-// The part of numbers that is worth its room: a few that are far off are cut.
+// The interval of values to show: a few outliers are left out, so that the other values have room.
 function usefulRange(values) {
     const finite = values.filter(Number.isFinite).sort((x, y) => x - y);
     if (finite.length === 0)
@@ -173,7 +173,7 @@ class Curves {
         pen.globalAlpha = 1;
     }
 
-    // The line under the pointer or, without one, the best.
+    // Draws the line of page.hover or, if there is none, the best line.
     *drawFront() {
         const pen = this.picture.clear(1), { hover, sweep, metric } = this.page;
         const wanted = hover >= 0 ? hover : sweep.best(metric);
@@ -235,7 +235,8 @@ class Curves {
 
 // ---- the best so far ----
 
-// Each job that is done at its end, and the best mean of a configuration up to then.
+// A dot for each configuration at the end of its first job that is done, and a line for the best mean so
+// far.
 class BestSoFar {
     constructor(page, card) {
         this.page = page;
@@ -258,7 +259,8 @@ class BestSoFar {
         this.picture.fit(true);
     }
 
-    // A configuration is there when its first job has ended; where nothing is known of times, in order.
+    // The points.  x of a configuration: when its first done job ended, or the work of all jobs up to then;
+    // if no job has times, its number in the order of jobs.
     read() {
         const { d } = this.page.sweep, { jobs } = d, { mean } = d.measures[this.page.metric];
         const done = jobs.names.map((_, j) => j).filter((j) => jobs.states[j] === d.done && mean[jobs.configs[j]] !== null);

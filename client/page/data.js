@@ -1,10 +1,10 @@
-// data.js - the sweep in the page: configurations, axes, ranks, curves
+// data.js - reads the page's data: configurations, axes, ranks, curves
 //
-// Nothing here draws.  Texts of others are shown by way of clean() and textContent only.
+// This file draws nothing.  Texts of users and jobs reach the document only by clean() and textContent.
 
 const NONE = -1;
 
-// Controls, and marks that turn the direction of writing, are shown as a box.
+// Replaces control characters, and marks that change the direction of writing, by U+FFFD.
 function clean(text) {
     return String(text).replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 }
@@ -16,7 +16,7 @@ function shorten(text, length) {
 
 // ---- numbers as text ----
 
-// All digits, as Python's repr and the terminal's tables have them.
+// All digits that are needed, written as Python's repr and the terminal's tables do.
 function exactFloat(x) {
     if (!Number.isFinite(x))
         return Number.isNaN(x) ? "nan" : x < 0 ? "-inf" : "inf";
@@ -29,7 +29,7 @@ function exactFloat(x) {
     return `${sign}${digits}e${point < 0 ? "-" : "+"}${String(Math.abs(point)).padStart(2, "0")}`;
 }
 
-// For people: so many digits, without zeros at the end.
+// So many significant digits, without zeros at the end.
 function fewDigits(x, digits = 4) {
     if (!Number.isFinite(x))
         return exactFloat(x);
@@ -61,7 +61,8 @@ function duration(ms) {
 
 // ---- scales ----
 
-// Halves, as the difference of two finite numbers may not be finite.
+// Where x lies from low (0) to high (1).  It computes with halves, because the difference of two finite
+// numbers may overflow.
 function fractionOf(x, low, high, isLog) {
     if (!(high > low))
         return 0.5;
@@ -76,7 +77,7 @@ function numberAt(fraction, low, high, isLog) {
     return low * (1 - fraction) + high * fraction;
 }
 
-// Round numbers between low and high, about n of them.
+// About n round numbers between low and high.
 function niceTicks(low, high, isLog, n) {
     const ticks = [];
     if (!(high > low) || !Number.isFinite(high - low))
@@ -100,14 +101,16 @@ function niceTicks(low, high, isLog, n) {
     return ticks;
 }
 
-// The middle value lies nearer to the middle of a logarithmic scale; as client/importance/axis.c.
+// Whether a logarithmic scale suits the numbers: their median lies nearer to the middle of it than of a
+// linear scale.  The same rule as in client/importance/axis.c.
 function looksLogarithmic(sorted) {
     const low = sorted[0], high = sorted[sorted.length - 1], middle = sorted[sorted.length >> 1];
     return sorted.length > 2 && low > 0 && high / low >= 10 &&
         Math.abs(fractionOf(middle, low, high, true) - 0.5) < Math.abs(fractionOf(middle, low, high, false) - 0.5);
 }
 
-// Where an axis may end without hiding more than a third of the values, if that helps the others much.
+// The worst value that an axis should show.  It is not the worst of all if an earlier end more than halves
+// the axis and hides at most a third of the values.
 function worstShown(ascending, isMin) {
     const values = isMin ? ascending : [...ascending].reverse(), n = values.length;
     if (n < 4)
@@ -119,10 +122,10 @@ function worstShown(ascending, isMin) {
 
 // ---- axes ----
 
-// How far behind the end of an axis what does not fit lies.
+// Values that an axis does not show are drawn this fraction of its length beyond its end.
 const BEYOND = 0.08;
 
-// Its text is seldom asked for, and takes a while.
+// The value of a number for --where.  Its text is made on demand, because it is seldom needed and slow.
 class NumberCell {
     constructor(value, isWhole, given) {
         this.value = value;
@@ -135,8 +138,8 @@ class NumberCell {
     }
 }
 
-// A parameter or a measure, over all configurations.  Places are between 0 and 1, NaN where a
-// configuration has none.
+// A parameter or a measure of all configurations.  places: where each configuration lies on the axis, from
+// 0 to 1, or beyond; NaN if it has no value.
 class Axis {
     constructor(name, whereName, isMeasure) {
         Object.assign(this, { name, whereName, isMeasure, choices: null, beyond: null });
@@ -168,7 +171,7 @@ class Axis {
         return typeof cell.value === "number" && !this.isWhole && this.choices === null ? fewDigits(cell.value) : cell.text;
     }
 
-    // Where text may stand beside the axis.
+    // The places and texts of the axis' labels, about n.
     ticks(n) {
         if (this.choices === null)
             return niceTicks(this.low, this.high, this.isLog, n)
@@ -179,7 +182,7 @@ class Axis {
             .filter((_, k) => k % stride === 0);
     }
 
-    // The number at a place, with as many digits as a pixel is worth.
+    // The number at a place, with no more digits than the precision of a pixel justifies.
     rounded(place) {
         const x = numberAt(place, this.low, this.high, this.isLog);
         if (this.isWhole)
@@ -191,7 +194,7 @@ class Axis {
             ? Number(x.toFixed(Math.max(0, Math.ceil(-Math.log10(step))))) : Number(x.toPrecision(4));
     }
 
-    // Words for --where: what lies from one place to the other.
+    // The test in the words of --where for the values between two places; "": all values.
     words(from, to) {
         const name = whereQuoteName(this.whereName);
         if (this.choices === null) {
@@ -210,7 +213,8 @@ class Axis {
         return inside.length > last ? "" : `${name} in (${values.join(", ")})`;
     }
 
-    // The part of the axis that a test leaves: [from, to], or null if it is not of that kind.
+    // The brush that a test of --where means: [from, to], or null if the test is not about this axis or
+    // does not leave one interval of it.
     interval(test) {
         if (test.name !== this.whereName)
             return null;
@@ -229,7 +233,8 @@ class Axis {
     }
 }
 
-// Numbers, texts and the like are as they are; what JSON cannot say is an object.
+// A choice from the data, with value and text.  JSON has numbers, texts, booleans and null as they are;
+// other values are objects, as add_choice in page_data.c writes them.
 function choiceOf(c) {
     if (c !== null && typeof c === "object")
         return c.number !== undefined
@@ -257,8 +262,8 @@ class Sweep {
         this.ranks = this.metrics.map(() => null);
     }
 
-    // Configurations that are far worse than the others, or nan, lie beyond the axis' end, so that the
-    // others have room.
+    // The axis of a measure.  Configurations that are far worse than the others, or nan, lie beyond its end,
+    // so that the others have room.
     measureAxis(name, m, isMin) {
         const finite = m.mean.filter((x) => x !== null).sort((x, y) => x - y), n = finite.length;
         const isLog = n > 0 && finite[n - 1] / finite[0] >= 100 && looksLogarithmic(finite);
@@ -275,7 +280,8 @@ class Sweep {
         return axis;
     }
 
-    // What --where knows of a configuration beside its parameters.
+    // The names beside parameters that --where may use for configurations, each with a function that gives
+    // a configuration's cell.
     fieldCells() {
         const { configs } = this.d, names = new Map();
         const texts = (list) => (i) => (list[i] === null ? null : { value: list[i], text: list[i] });
@@ -290,7 +296,8 @@ class Sweep {
         return names;
     }
 
-    // As where.c: a field, "params.NAME", a parameter, or a member of one that is a map.
+    // Finds the function that gives cells of a name.  As in where.c, a name is a field, "params.NAME", a
+    // parameter, or a member of a parameter that is a map; undefined: no such name.
     cells(name) {
         const found = this.names.get(name);
         if (found !== undefined)
@@ -308,7 +315,8 @@ class Sweep {
         return name === path ? cell : (i) => memberOf(cell(i), path.slice(name.length + 1));
     }
 
-    // 1 for the best configuration, 0 for the worst, NaN without the measure.
+    // ranks: 1 for the best configuration, 0 for the worst, NaN without the measure; order: indices of the
+    // configurations with the measure, the best first.
     rank(metric) {
         if (this.ranks[metric] === null) {
             const { mean, n } = this.d.measures[metric], sign = this.metrics[metric].goal === "min" ? 1 : -1;
@@ -327,7 +335,7 @@ class Sweep {
         return order.length > 0 && this.d.measures[metric].mean[order[0]] !== null ? order[0] : NONE;
     }
 
-    // Of each configuration mean and deviation over its replications at each step.
+    // The mean and standard deviation over replications at each step, for each configuration with a series.
     curves(metric) {
         if (!this.curvesByMetric.has(metric))
             this.curvesByMetric.set(metric, curvesOf(this.d, metric));

@@ -1,6 +1,6 @@
-// draw.js - what all pictures are made with: elements, canvases, colours, and drawing in slices
+// draw.js - functions that all pictures use: elements, canvases, colours, drawing in slices
 //
-// A picture with very many lines is drawn a slice a frame, so that the page answers meanwhile.
+// A picture with very many lines is drawn in slices, one in each frame, so that the page stays responsive.
 
 // ---- elements ----
 
@@ -20,14 +20,15 @@ function make(tag, properties = {}, ...children) {
 
 // ---- colours ----
 
-// From the worst to the best, of growing contrast; told apart also without red or green.
+// Colours of ranks, from the worst to the best.  Their contrast to the background grows, and people who
+// confuse red and green can tell them apart.
 const RAMPS = {
     light: ["#dccb86", "#a3c46f", "#4fa884", "#2a788e", "#3a3c84", "#3b1160"],
     dark: ["#4a3f80", "#3c5f9a", "#2a8a97", "#3cb583", "#a4d83f", "#fdea45"],
 };
 const RAMP_STEPS = 48;
 
-// Colours of states after Okabe and Ito; a mark tells them apart as well.
+// Colours of job states after Okabe and Ito; marks tell the states apart, too.
 const STATE_COLOURS = {
     light: { queued: "#c3c7cd", held: "#b07aa1", staging: "#e0b000", running: "#3f9fe0", publishing: "#7a86c8", done: "#009e73", failed: "#d0450a", cancelled: "#8a8f98" },
     dark: { queued: "#4a505a", held: "#cc79a7", staging: "#e6c229", running: "#56b4e9", publishing: "#97a3e6", done: "#1db98a", failed: "#f0692e", cancelled: "#7d838d" },
@@ -69,14 +70,14 @@ function rampStep(rank) {
 
 const FRAME_MS = 22, STEPS_LEAST = 6, STEPS_MOST = 3000;
 
-// Drawings are generators that yield now and then; one of a layer takes the place of the one before.
-// A browser may do the work of a step only after the frame, so how many steps a frame takes is learnt
-// from how long frames last.
+// Runs drawings, which are generators that yield after each step.  A new drawing of a layer replaces the
+// layer's unfinished one.  A browser may do a step's work only after the frame's callback, so painter
+// adapts the number of steps in a frame to how long frames last.
 const painter = {
     drawings: new Map(),
     isDue: false,
     steps: 60,
-    began: 0, // the frame before, if it drew as many steps as it might
+    began: 0, // when the last frame began, if it used up its steps; else 0
 
     paint(layer, drawing) {
         painter.drawings.set(layer, drawing);
@@ -97,7 +98,7 @@ const painter = {
         const until = performance.now() + FRAME_MS / 2;
         let left = painter.steps;
         painter.isDue = false;
-        // One step of each in turn, so that all get on.
+        // All drawings take turns, one step each.
         while (painter.drawings.size > 0 && left > 0 && performance.now() < until)
             for (const [layer, drawing] of painter.drawings) {
                 left--;
@@ -130,7 +131,8 @@ class Picture {
 
     fit(isForced) {
         const width = Math.floor(this.box.clientWidth);
-        // On paper a picture is scaled as it is: nothing is drawn once printing has begun.
+        // While the page is printed, a new width of the box only scales the picture, because nothing is drawn
+        // once printing has begun.
         if (width === 0 || (!isForced && (width === this.width || theme.prints)))
             return;
         const height = Math.ceil(this.heightOf(width)), most = 32000;
@@ -153,14 +155,14 @@ class Picture {
         return this.pens[layer];
     }
 
-    // As generators, which a layer draws instead of what it drew.
+    // Starts a drawing (a generator), which replaces the layer's unfinished one.
     paint(layer, drawing) {
         if (this.width > 0)
             painter.paint(this.layers[layer], drawing);
     }
 
-    // For paper, where a browser repeats what was drawn, and an upper layer that was cleared takes away
-    // what is below: all goes into the first one, the others are hidden.
+    // For printing: copies all layers into the first one; the other layers are hidden on paper.  A browser
+    // prints by replaying what was drawn, and clearing an upper layer would then erase the layers below.
     merge() {
         for (const layer of this.layers.slice(1))
             if (layer.width > 0)
@@ -199,7 +201,7 @@ function rule(pen, x0, y0, x1, y1, colour = theme.colours.rule, width = 1) {
     pen.stroke();
 }
 
-// Ticks with lines across a picture from left to right, for values on y.
+// Draws the labels of a y axis, each with a line from left to right.
 function ruleY(pen, ticks, { left, right, top, bottom }) {
     for (const tick of ticks) {
         const y = bottom - tick.place * (bottom - top);
@@ -228,12 +230,12 @@ function scaleTicks(low, high, isLog, n) {
     return niceTicks(low, high, isLog, n).map((x) => ({ place: fractionOf(x, low, high, isLog), text: fewDigits(x) }));
 }
 
-// ---- the note beside the pointer ----
+// ---- the tooltip beside the pointer ----
 
 const tooltip = {
     element: make("div", { class: "tooltip", "aria-hidden": "true", hidden: true }),
 
-    // rows: [name, text], the first one a heading
+    // Shows the heading and below it the rows, [name, text] each.
     show(event, heading, rows) {
         const { element } = tooltip;
         element.replaceChildren(make("strong", {}, shorten(heading, 60)),

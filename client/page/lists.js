@@ -1,4 +1,4 @@
-// lists.js - the table of configurations, importance, the jobs, and one configuration in detail
+// lists.js - shows the table of configurations, importance, details of a configuration, and nodes
 
 const ROWS_FIRST = 50, ROWS_MORE = 200;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* page.c - a sweep's results as one file of HTML: results --html */
+/* page.c - puts the HTML page together: policy, styles, scripts and data */
 #include <stdlib.h>
 #include <string.h>
 #include <openssl/evp.h>
@@ -12,7 +12,8 @@
 
 /* ---- the file ---- */
 
-/* What the policy lets run, or style, is known by its digest. */
+/* Adds to the policy (Content-Security-Policy) that it allows a script or style with the SHA-256 of
+ * this text.  directive: "script-src" or "style-src". */
 static void add_source(struct buf *out, const char *directive, const struct buf *text)
 {
     unsigned char base64[4 * (DIGEST_BYTES / 3 + 1) + 1];

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page.h - a sweep's results as one file of HTML: results --html
+ * page.h - writes a sweep's results as one HTML file (`ludwig results --html`), and the live page
  *
- * The file has its data and all that shows them in it, asks no host for anything, and may be opened
- * from a disk or a mail.  What others wrote (names, values, reasons) is in it as JSON that a browser
- * does not take for HTML, and a policy in the file lets run nothing but the page's own script.
- * docs/internals/page.md describes the data.
+ * The file contains the data, styles and scripts, makes no requests, and can be opened from a disk
+ * or an email.  Text from users and jobs (names, values, reasons) is in it as JSON without < > &,
+ * so that a browser cannot take it for HTML; a Content-Security-Policy in the file allows no script
+ * but the page's own.  docs/internals/page.md describes the data.
  */
 #ifndef LUDWIG_CLIENT_PAGE_PAGE_H
 #define LUDWIG_CLIENT_PAGE_PAGE_H
 
 #include "client/results/gather.h"
 
-/* Appends the file. */
+/* Appends the whole file. */
 void page_add_html(struct buf *out, struct gathered *p);
 /* Writes it; path "-": to stdout. */
 int page_write(struct gathered *p, const char *path, struct err *e);
 
-/* Appends the data, as JSON that may stand in a <script>. */
+/* Appends the data as JSON that can stand in a <script>. */
 void page_add_data(struct buf *out, struct gathered *p);
 
 #endif

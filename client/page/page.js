@@ -1,6 +1,7 @@
-// page.js - what the page is: the sweep, the measure, the filter, and the views that show them
+// page.js - the page's state (sweep, measure, filter), and the views that show it
 //
-// The filter's text is the one truth about what is shown; brushes are read from it and write it.
+// The filter's text alone decides which configurations are shown; brushes are read from it, and moving
+// a brush rewrites it.
 
 class Page {
     constructor(data) {
@@ -21,6 +22,7 @@ class Page {
         this.say();
     }
 
+    // Makes the views of measures once there are measures; the views of jobs always exist.
     makeViews() {
         const card = (id) => document.getElementById(id);
         const has = this.sweep.metrics.length > 0 && this.sweep.n > 0;
@@ -61,7 +63,7 @@ class Page {
         select.closest("label").hidden = metrics.length < 2;
     }
 
-    // The sentence about the best configuration.
+    // Writes the sentence about the best configuration.
     say() {
         const { sweep, metric } = this, place = document.getElementById("best");
         const best = sweep.metrics.length > 0 ? sweep.best(metric) : NONE;
@@ -124,7 +126,7 @@ class Page {
             }
     }
 
-    // Writes the filter's text anew: what it says of this axis is replaced, all else stays.
+    // Rewrites the filter's text: replaces its tests that are brushes of this axis, and keeps all others.
     setBrush(axis, part) {
         const isNeeded = (test) => test.type !== "test" || axis.interval(test) === null;
         let kept = [];
@@ -133,13 +135,13 @@ class Page {
             const parts = root === null ? [] : root.type === "and" ? root.parts : [root];
             kept = parts.filter(isNeeded).map((p) => (p.type === "or" ? `(${this.filter.slice(p.begin, p.end)})` : this.filter.slice(p.begin, p.end)));
         } catch {
-            kept = []; // what cannot be read cannot be kept
+            kept = []; // a text that cannot be parsed cannot be kept
         }
         const words = part === null ? "" : axis.words(...part);
         this.setFilter([...kept, ...(words === "" ? [] : [words])].join(" and "));
     }
 
-    // The pictures with a brush follow it at once, the others when it rests.
+    // Updates views after a change of the filter: those with brushes at once, the others after a pause.
     updateSoon() {
         const isQuick = (view) => view instanceof Parallel || view instanceof Strips;
         this.views.filter(isQuick).forEach((view) => view.update());
@@ -205,7 +207,7 @@ class Page {
             view.layout();
     }
 
-    // The filter as a command, for the terminal.
+    // The command for a terminal that shows the configurations that match the filter.
     command() {
         const quoted = `'${this.filter.replace(/'/g, "'\\''")}'`;
         return `ludwig results ${this.sweep.d.sweeps.map((s) => s.sweep).join(" ")} --where ${quoted}`;
@@ -216,7 +218,7 @@ class Page {
         area.value = this.command();
         document.body.append(area);
         area.select();
-        document.execCommand("copy"); // also where the page is a file
+        document.execCommand("copy"); // works also if the page is a file
         area.remove();
         document.getElementById("copy").focus();
         document.getElementById("copied").textContent = "Copied";

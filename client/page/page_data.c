@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* page_data.c - the data of the page, as JSON that may stand in a <script> */
+/* page_data.c - writes the data of the page as JSON that can stand in a <script> */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -35,7 +35,8 @@ static void add_number(struct buf *out, double x)
         buf_add_str(out, "null");
 }
 
-/* "name":[ ... ], where the caller adds each item behind what this adds before it. */
+/* Begins the member ,"name":[ of an object.  The caller adds the items, each after separate(), and
+ * the closing bracket. */
 static void begin_list(struct buf *out, const char *name)
 {
     buf_printf(out, ",\"%s\":[", name);
@@ -47,7 +48,7 @@ static void separate(struct buf *out, size_t i)
         buf_add_char(out, ',');
 }
 
-/* A copy that JSON can say: text in the place of numbers that are not finite. */
+/* Returns a copy in which text replaces numbers that are not finite, which JSON lacks. */
 static struct value finite_copy(const struct value *v, struct arena *a)
 {
     struct value copy = *v;
@@ -75,7 +76,9 @@ static bool is_exact(int64_t i)
     return i <= whole_max && i >= -whole_max;
 }
 
-/* What JavaScript has, as it is; else {"number": "1e-05"}, {"other": [1, 2], "text": "[1,2]"}. */
+/* Adds a choice.  Null, booleans, exact whole numbers and texts are JSON values; other numbers are
+ * {"number": "1e-05"}, lists and maps {"other": [1, 2], "text": "[1,2]"}, so that the page can show
+ * them as the terminal does. */
 static void add_choice(struct buf *out, const struct value *v, struct arena *a)
 {
     struct buf text = { 0 };
@@ -87,7 +90,7 @@ static void add_choice(struct buf *out, const struct value *v, struct arena *a)
         return;
     }
     if (v->type == VALUE_FLOAT)
-        value_add_float(&text, v->f); /* "nan", where JSON has NaN */
+        value_add_float(&text, v->f); /* gives "nan", json_add_text "NaN" */
     else
         json_add_text(&text, v);
     text.n = text.n > TEXT_MAX ? safe_text_whole(buf_text(&text), TEXT_MAX) : text.n;
@@ -116,7 +119,7 @@ static const struct value *value_at(const struct axis *axis, size_t config)
     return axis->places[config] == AXIS_NO_PLACE ? NULL : &axis->choices[axis->places[config]];
 }
 
-/* Whether JavaScript's numbers lose what the values are written as. */
+/* Whether JavaScript would write some value of the axis differently from how it was given. */
 static bool needs_texts(const struct axis *axis, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -256,7 +259,8 @@ static void add_configs(struct buf *out, const struct aggregate *g)
     buf_add_str(out, "}}");
 }
 
-/* The number of a measure that lies there in the struct, for each configuration. */
+/* Adds a list with the double at this offset in each configuration's struct measure; null where a
+ * configuration has none. */
 static void add_column(struct buf *out, const struct aggregate *g, size_t metric, const char *name,
                        size_t offset)
 {
@@ -402,7 +406,7 @@ static bool has_same_steps(const struct curve *x, const struct curve *y)
     return true;
 }
 
-/* Seven digits are more than a picture shows. */
+/* Adds a number with seven digits, which is more precise than a picture can show. */
 static void add_short_number(struct buf *out, double x)
 {
     if (isfinite(x))
@@ -411,7 +415,7 @@ static void add_short_number(struct buf *out, double x)
         buf_add_str(out, "null");
 }
 
-/* Without steps: those of the series before. */
+/* Adds a series; leaves its steps out if they equal the steps of the series before (NULL: none). */
 static void add_curve(struct buf *out, const struct curve *c, const struct curve *before)
 {
     buf_printf(out, "{\"job\":%zu", c->job);
@@ -459,7 +463,7 @@ static void add_curves(struct buf *out, const struct gathered *p)
 
 /* ---- all ---- */
 
-/* Where JSON has such a character, it stands in a text. */
+/* Adds the JSON with < > & escaped; JSON has these characters only inside strings. */
 static void add_escaped(struct buf *out, const struct buf *json)
 {
     for (size_t i = 0; i < json->n; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* page_files.c - the files of the page, which are part of the program */
+/* page_files.c - builds the page's HTML, CSS and JavaScript into the program */
 #include "client/page/page_files.h"
 
-/* The assembler takes a file in as it is.  The Makefile says which objects depend on them. */
+/* The assembler includes a file's bytes; the Makefile says which objects depend on the files. */
 #ifdef __APPLE__
 #define SECTION      ".const_data\n"
 #define SYMBOL(name) "_" #name
@@ -34,7 +34,7 @@ static const struct {
 } files[] = {
     { PAGE_BODY, page_file_body, page_file_body_end },
     { PAGE_STYLE, page_file_style, page_file_style_end },
-    /* each after those that it uses */
+    /* Each script stands after the scripts that it uses. */
     { PAGE_SCRIPT, page_file_where, page_file_where_end },
     { PAGE_SCRIPT, page_file_data, page_file_data_end },
     { PAGE_SCRIPT, page_file_draw, page_file_draw_end },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page_files.h - the files of the page, which are part of the program
+ * page_files.h - gives the page's HTML, CSS and JavaScript, which are built into the program
  */
 #ifndef LUDWIG_CLIENT_PAGE_PAGE_FILES_H
 #define LUDWIG_CLIENT_PAGE_PAGE_FILES_H
@@ -9,6 +9,7 @@
 
 enum page_part { PAGE_BODY /* HTML */, PAGE_STYLE /* CSS */, PAGE_SCRIPT /* JavaScript */ };
 
+/* Appends the text of all files of this part. */
 void page_files_add(struct buf *out, enum page_part part);
 
 #endif

@@ -1,13 +1,13 @@
-// where.js - the words of --where, read and tested as client/query/where.c does
+// where.js - parses expressions of --where, and tests rows, as client/term/where.c does
 //
-// whereParse(text) gives a tree, or throws an Error that says at which column what was expected.
-// A test knows its place in the text, so that the brush can replace it and leave the rest.
+// whereParse(text) returns a tree, or throws an Error that says what was expected at which column.
+// Each node has its place in the text, so that a brush can replace a test and keep the rest.
 
 const WHERE_OPS = ["==", "!=", "<=", ">=", "=", "<", ">", "~"];
 const WHERE_DEPTH_MAX = 50;
 const WHERE_LENGTH_MAX = 16 * 1024;
 
-// What an unquoted word means in YAML 1.2: a number, true, false, null or a text.
+// Reads an unquoted word as YAML 1.2 does: as a number, true, false, null or a text.
 function readScalar(text) {
     const word = (value) => ({ value, text });
     const digits = text.replace(/^[-+]/, "");
@@ -164,7 +164,7 @@ function compareTexts(x, y) {
     return a.length - b.length;
 }
 
-// -1, 0, 1, or NaN where two numbers have no order.
+// Compares a cell with a literal: -1, 0 or 1; NaN if one of two numbers is nan.
 function compareCell(cell, literal) {
     if (typeof cell.value !== "number" || typeof literal.value !== "number")
         return Math.sign(compareTexts(cell.text, literal.text));
@@ -191,8 +191,8 @@ function passesTest(test, cell) {
         : test.op === ">" ? order > 0 : order >= 0;
 }
 
-// Gives a function that tells for a row whether it matches.  cells(name) gives for a name a function
-// from a row to its cell, {value, text}, or null where it has none; or undefined: no row has that name.
+// Returns a function that tells whether a row matches.  cells(name) returns a function that gives a row's
+// cell for that name, {value, text} or null; or undefined, if no row has that name.
 function whereCompile(root, cells) {
     if (root.type === "test") {
         const cell = cells(root.name);
@@ -206,7 +206,7 @@ function whereCompile(root, cells) {
     return root.type === "or" ? (row) => parts.some((p) => p(row)) : (row) => parts.every((p) => p(row));
 }
 
-// A name or a text as --where takes it.
+// Quotes a text for --where if needed.
 function whereQuote(word) {
     const isPlain = word !== "" && !/[ \t\r\n=!<>~(),'"\\]/.test(word) && !/^(not|and|or|in|null)$/i.test(word);
     return isPlain ? word : `"${word.replace(/["\\]/g, "\\$&")}"`;

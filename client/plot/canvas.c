@@ -13,14 +13,14 @@
 enum { CHARACTER_BYTES = 8 };
 
 struct cell {
-    uint8_t dots; /* bits: row * dots_x + column */
+    uint8_t dots; /* bit row * dots_x + column: the cell has this dot */
     uint8_t ink;
     char text[CHARACTER_BYTES]; /* in the place of dots, if there is any */
 };
 
 struct canvas {
     size_t columns, rows;
-    size_t dots_x, dots_y; /* of a cell */
+    size_t dots_x, dots_y; /* columns and rows of dots in a cell */
     struct cell *cells;
 };
 
@@ -44,8 +44,7 @@ int ink_of_rank(double rank)
     return INK_RAMP + (int)lround(fmin(1, fmax(0, rank)) * (INK_RAMP_STEPS - 1));
 }
 
-/* From violet by blue and green to yellow, readable on dark and on light; told apart also without
- * red or green. */
+/* From violet by blue and green to yellow: readable on dark, on light, and by the colour-blind. */
 static const uint8_t ramp[][3] = {
     { 122, 110, 160 }, { 80, 120, 185 }, { 40, 150, 170 }, { 60, 175, 110 }, { 205, 170, 0 },
 };
@@ -107,7 +106,7 @@ static struct cell *cell_at(const struct canvas *c, size_t column, size_t row)
     return column < c->columns && row < c->rows ? &c->cells[row * c->columns + column] : NULL;
 }
 
-/* Sets the dot in that column and row of the area's. */
+/* Sets the dot in this column and row of the area's dots. */
 static void set_dot(struct canvas *c, const struct area *area, size_t x, size_t y, int ink)
 {
     struct cell *cell = cell_at(c, area->column + x / c->dots_x, area->row + y / c->dots_y);
@@ -141,7 +140,7 @@ void canvas_spot(struct canvas *c, const struct area *area, double x, double y, 
     set_dots(c, area, x, y, c->dots_x, ink);
 }
 
-/* A step is no longer than a dot; what is far outside is cut, so that there are not too many. */
+/* Sets dots in steps of at most one dot; cuts off what is far outside, to bound their number. */
 void canvas_line(struct canvas *c, const struct area *area, const double from[2],
                  const double to[2], int ink)
 {
@@ -206,7 +205,7 @@ void canvas_bar(struct canvas *c, size_t column, size_t row, size_t columns, int
 
 /* ---- out ---- */
 
-/* Braille has its dots in this order: 1 4 / 2 5 / 3 6 / 7 8. */
+/* Braille numbers its dots in this order: 1 4 / 2 5 / 3 6 / 7 8. */
 static void add_braille(struct buf *out, unsigned dots)
 {
     static const unsigned bits[] = { 0x01, 0x08, 0x02, 0x10, 0x04, 0x20, 0x40, 0x80 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * canvas.h - dots, lines and text on the cells of a terminal
+ * canvas.h - draws dots, lines and text on the cells of a terminal
  *
- * A cell has 2 x 4 dots as a character of braille or, where the locale has no UTF-8, 1 x 2 of ASCII.
- * Places within an area are fractions of it, from its left and its bottom.
+ * A cell shows 2 x 4 dots by a braille character or, without UTF-8, 1 x 2 dots by an ASCII
+ * character.  Coordinates x and y within an area are fractions of its width and height, from 0 at
+ * the left and bottom to 1.  Columns and rows of cells count from 0 at the left and top.
  */
 #ifndef LUDWIG_CLIENT_PLOT_CANVAS_H
 #define LUDWIG_CLIENT_PLOT_CANVAS_H
@@ -15,7 +16,7 @@
 
 enum colours { COLOURS_NONE, COLOURS_16, COLOURS_256, COLOURS_TRUE };
 
-/* What the terminal on fd has. */
+/* Returns which colours the terminal on fd has, by COLORTERM and TERM. */
 enum colours colours_of(int fd);
 
 /* What is drawn with: plain, or a step of the ramp from the worst to the best. */
@@ -24,6 +25,7 @@ enum { INK_RAMP_STEPS = 16 };
 /* rank: 0 is the worst, 1 the best; NAN: INK_DIM. */
 int ink_of_rank(double rank);
 
+/* A rectangle of cells: its upper left cell and its size. */
 struct area {
     size_t column, row, columns, rows;
 };
@@ -32,11 +34,11 @@ struct canvas;
 struct canvas *canvas_create(size_t columns, size_t rows, bool has_braille);
 void canvas_destroy(struct canvas *c);
 
-/* What does not lie in the area is left out. */
+/* Draws a dot.  This function and the next ones draw nothing outside the area. */
 void canvas_dot(struct canvas *c, const struct area *area, double x, double y, int ink);
-/* The same, of four dots where there are so many in a cell, so that it is seen. */
+/* Draws a spot, which is easier to see: four dots in braille, else one. */
 void canvas_spot(struct canvas *c, const struct area *area, double x, double y, int ink);
-/* The line from one place to another, as far as it is within the area. */
+/* Draws the part of a line that lies in the area. */
 void canvas_line(struct canvas *c, const struct area *area, const double from[2],
                  const double to[2], int ink);
 /* Text is made harmless, and cut at so many columns or the canvas' end. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plot.c - a sweep on the cells of a terminal: ludwig plot */
+/* plot.c - draws a sweep on the cells of a terminal: ludwig plot */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@ enum {
     STRIP_COLUMNS = 22,
     IMPORTANCE_COLUMNS = 36, /* or a quarter of all */
     LOG_RATIO = 300,
-    SPOTS_MAX = 300, /* more configurations are dots */
-    ROWS_AROUND = 7  /* heads, and what stands below axes */
+    SPOTS_MAX = 300, /* more configurations are drawn as dots, not spots */
+    ROWS_AROUND = 7  /* heads, and labels below axes */
 };
 
 struct plot {
@@ -51,13 +51,13 @@ static double rank_of(const struct plot *p, size_t config)
     return p->n_ranked > 1 ? 1 - (double)config / (double)(p->n_ranked - 1) : 1;
 }
 
-/* Halves, as the difference of two finite numbers may not be finite. */
+/* Computes with halves, as the difference of two finite numbers may be infinite. */
 static double fraction(double x, double low, double high)
 {
     return high > low ? (x / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
 }
 
-/* A few configurations that are far worse would leave no room for the others. */
+/* Sets low and high, without a few configurations that are far worse and would take all room. */
 static void choose_range(struct plot *p)
 {
     size_t n = p->n_ranked, shown = n;
@@ -76,13 +76,13 @@ static void choose_range(struct plot *p)
     p->high = fmax(best, worst);
 }
 
-/* Of a mean, between the edges. */
+/* Returns where a mean lies between the edges, 0 to 1. */
 static double height_of(const struct plot *p, double mean)
 {
     return fmin(1, fmax(0, fraction(mean, p->low, p->high)));
 }
 
-/* A configuration at its mean. */
+/* Draws a configuration at its mean. */
 static void mark(struct plot *p, const struct area *a, double x, size_t config)
 {
     double y = height_of(p, mean_of(p, config));
@@ -115,7 +115,7 @@ static void label_y(struct plot *p, const struct area *a, double low, double hig
         label(p, a, a->rows / 2, is_log ? sqrt(low) * sqrt(high) : low / 2 + high / 2);
 }
 
-/* "0 ... 19 step" below a picture. */
+/* Writes labels below an area, such as "0 ... step 19". */
 static void label_x(struct plot *p, const struct area *a, const char *low, const char *high,
                     const char *name)
 {
@@ -139,7 +139,7 @@ static void head(struct plot *p, const struct area *a, const char *text)
 
 struct curve_range {
     double x0, x1, y0, y1;
-    bool is_log; /* of y */
+    bool is_log; /* y is logarithmic */
 };
 
 static double curve_height(const struct curve_range *r, double value)
@@ -147,7 +147,7 @@ static double curve_height(const struct curve_range *r, double value)
     return r->is_log ? fraction(log(value), log(r->y0), log(r->y1)) : fraction(value, r->y0, r->y1);
 }
 
-/* Of the first tenth to the last, and six times that around, as far as there are values. */
+/* Sorts values and sets their range to draw: the deciles and three times their distance around. */
 static void useful_range(double *values, size_t n, double *low, double *high)
 {
     double spread, tenth, rest;
@@ -205,7 +205,7 @@ static void draw_mean(struct plot *p, const struct area *a, const struct curve_r
     }
 }
 
-/* Dots between both edges of the best one's band. */
+/* Draws one standard deviation around a curve. */
 static void draw_band(struct plot *p, const struct area *a, const struct curve_range *r,
                       const struct list *curve)
 {
@@ -337,7 +337,7 @@ static double place_on(const struct axis *axis, size_t config)
 
     if (place == AXIS_NO_PLACE)
         return (double)NAN;
-    if (axis->kind == AXIS_CHOICE) /* each in the middle of its part */
+    if (axis->kind == AXIS_CHOICE) /* the middle of the choice's part */
         return ((double)place + 0.5) / (double)(last + 1);
     return axis_fraction(axis, axis_number(&axis->choices[place]));
 }
@@ -350,7 +350,7 @@ static void add_number(struct buf *out, const struct value *v)
         json_add_text(out, v);
 }
 
-/* The choices where they stand, as far as they have room; else both ends. */
+/* Labels each choice where it stands if there is room, else both ends of the axis. */
 static void label_strip(struct plot *p, const struct area *a, const struct axis *axis)
 {
     size_t each = a->columns / (axis->n_choices > 0 ? axis->n_choices : 1);
@@ -383,7 +383,7 @@ static void draw_strip(struct plot *p, const struct area *a, const char *param)
     for (size_t i = p->n_ranked; i-- > 0;) {
         double x = place_on(&axis, i);
 
-        if (axis.kind == AXIS_CHOICE) /* beside each other, each always to the same side */
+        if (axis.kind == AXIS_CHOICE) /* spreads marks of a choice, always in the same way */
             x += (fmod((double)i * 0.618034, 1) - 0.5) * 0.4 / (double)axis.n_choices;
         mark(p, a, x, i);
     }
@@ -391,7 +391,7 @@ static void draw_strip(struct plot *p, const struct area *a, const char *param)
     label_strip(p, a, &axis);
 }
 
-/* The most important first, as many as there is room for. */
+/* Draws as many parameters as there is room for, the most important first. */
 static void draw_strips(struct plot *p, size_t row, size_t rows, size_t columns)
 {
     const struct list varying = aggregate_varying(p->aggregate);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plot.h - a sweep on the cells of a terminal: ludwig plot
+ * plot.h - draws a sweep on the cells of a terminal or as a picture (`ludwig plot`)
  *
- * Curves of the configurations with the best one's band, the best value so far, importance, and a strip
- * for each parameter, in as many rows as there are.
+ * The plot shows the configurations' curves with a band around the best one, the best value so far
+ * over time, the importance of parameters, and a strip for each parameter.
  */
 #ifndef LUDWIG_CLIENT_PLOT_PLOT_H
 #define LUDWIG_CLIENT_PLOT_PLOT_H
@@ -12,13 +12,13 @@
 #include "client/results/gather.h"
 
 struct plot_size {
-    size_t columns, rows; /* fewer than 20 rows are not enough, and so many are taken */
+    size_t columns, rows; /* of cells; the plot has at least 20 rows */
     bool has_braille;
     enum colours colours;
 };
 
-/* Appends what there is of the metric.  The aggregate is sorted by it, the best first, and the first
- * configuration has a finite mean. */
+/* Appends the plot of the metric with this index.  g's aggregate must be sorted by the metric, the
+ * best first, and the first configuration must have a finite mean. */
 void plot_add(struct buf *out, struct gathered *g, size_t metric, const struct plot_size *size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jobinfo.c - words about a job, and its fields for --where */
+/* jobinfo.c - says in words what a job is and does; gives its fields for --where */
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>

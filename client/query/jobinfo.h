@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jobinfo.h - words about a job, and its fields for --where
+ * jobinfo.h - a job in words, and its fields for --where
  */
 #ifndef LUDWIG_CLIENT_QUERY_JOBINFO_H
 #define LUDWIG_CLIENT_QUERY_JOBINFO_H
@@ -18,8 +18,7 @@ struct jobinfo_row {
 };
 
 void jobinfo_fill_row(struct jobinfo_row *row, const struct job_info *j);
-/* As where_parse, but unknown states and causes are ERR_USAGE, too.  *where is NULL when text
- * is. */
+/* As where_parse, but unknown states and causes are ERR_USAGE, too.  *where is NULL if text is. */
 int jobinfo_parse_where(const char *text, struct arena *a, struct where **where, struct err *e);
 
 enum tone jobinfo_tone(int state);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* joblist.c - jobs that are kept, to be sorted or written as CSV */
+/* joblist.c - keeps jobs in memory, sorts them and writes them as CSV */
 #include "client/query/joblist.h"
 
 #include <inttypes.h>
@@ -47,7 +47,7 @@ void joblist_free(struct joblist *l)
 struct sorted {
     struct job_info *job;
     struct value key;
-    size_t place; /* before it is sorted */
+    size_t place; /* the job's place before sorting */
     int sign;     /* -1: the largest first */
 };
 

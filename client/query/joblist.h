@@ -7,9 +7,9 @@
 
 #include "common/proto/proto.h"
 
-/* Zero-initialised but for the arena is empty. */
+/* A list that is zero-initialised but for the arena is empty. */
 struct joblist {
-    struct arena *arena; /* holds their texts */
+    struct arena *arena; /* holds the jobs' texts */
     struct job_info *jobs;
     size_t n, capacity;
 };
@@ -17,8 +17,8 @@ struct joblist {
 void joblist_add(struct joblist *l, const struct job_info *jobs, size_t n);
 void joblist_free(struct joblist *l);
 
-/* By a field of a job, as --where has it, or a parameter; "-NAME": the largest first.  Those without a
- * value come last, and equal ones stay in their order.  ERR_USAGE: no job has that name. */
+/* Sorts by a field of jobs, as in --where, or by a parameter; "-NAME": the largest first.  Jobs
+ * without a value come last, and equal ones keep their order.  ERR_USAGE: no job has that name. */
 int joblist_sort(struct joblist *l, const char *name, struct err *e);
 
 /* With a column for each parameter that any of them has. */

@@ -7,7 +7,7 @@
 #include "client/query/pages.h"
 #include "client/term/output.h"
 
-/* Jobs in the first page of names; one job has most names already. */
+/* Jobs in the first page when only parameters' names are wanted: one job has most names already. */
 enum { NAMES_PAGE = 20 };
 
 /* ---- sweeps ---- */
@@ -21,7 +21,7 @@ bool pages_is_of(const char *owner, const char *user)
                                 (n == strlen(user) && strncmp(owner, user, n) == 0)));
 }
 
-/* tags: "good,paper" */
+/* Whether tags, such as "good,paper", has the tag. */
 static bool has_tag(const char *tags, const char *tag)
 {
     size_t n = strlen(tag);
@@ -91,7 +91,7 @@ int pages_sweep(struct rpc *rpc, int64_t sweep, struct sweep_info *info, struct 
 struct walk {
     struct rpc *rpc;
     struct list states;
-    int64_t page; /* jobs to ask for at first */
+    int64_t page; /* how many jobs the first page has */
     struct where *where;
     jobs_fn take;
     void *context;

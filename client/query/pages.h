@@ -19,10 +19,10 @@ struct sweep_filter {
     const char *user;    /* NULL: all users */
     unsigned states;     /* bits: 1 << enum sweep_state; 0: all */
     const char *project; /* NULL: any */
-    const char *name;    /* its name, or its project's, has this text in it; NULL: any */
+    const char *name;    /* a text in the sweep's name or its project's; NULL: any */
     const char *tag;     /* NULL: any */
     int64_t since_ms;    /* submitted then or later; 0: any */
-    int64_t page;        /* sweeps in the first question; 0: as many as a page may have */
+    int64_t page;        /* how many sweeps to ask for first; 0: as many as a page may have */
 };
 bool pages_is_wanted(const struct sweep_filter *f, const struct sweep_info *s);
 
@@ -39,12 +39,12 @@ struct job_filter {
 };
 
 typedef int (*jobs_fn)(void *context, const struct job_info *jobs, size_t n, struct err *e);
-/* targets: struct target. */
+/* Gives the jobs of the targets (struct target) that match the filter. */
 int pages_jobs(struct rpc *rpc, const struct list *targets, const struct job_filter *filter,
                jobs_fn take, void *context, struct err *e);
 
 typedef int (*results_fn)(void *context, const struct job_result *results, size_t n, struct err *e);
-/* The results of all jobs of a sweep, in their order. */
+/* Gives the results of all jobs of a sweep, in their order. */
 int pages_results(struct rpc *rpc, int64_t sweep, results_fn take, void *context, struct err *e);
 
 /* Fill *info of one sweep or job; its texts last until the next call on rpc. */

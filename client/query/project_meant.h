@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * project_meant.h - which project a user means by a name
+ * project_meant.h - finds the project that a user means by a name
  */
 #ifndef LUDWIG_CLIENT_QUERY_PROJECT_MEANT_H
 #define LUDWIG_CLIENT_QUERY_PROJECT_MEANT_H

@@ -13,7 +13,7 @@ enum { LAST_PAGE = 20 };
 
 /* ---- targets ---- */
 
-/* Takes next, which does not begin before t, into t, if they overlap or touch. */
+/* Extends t by next, which does not begin before t, if they overlap or touch. */
 static bool take_in(struct target *t, const struct target *next)
 {
     if (t->sweep != next->sweep || (!target_is_whole(t) && next->first > t->last + 1))
@@ -66,7 +66,7 @@ void targets_merge(struct targets *t)
 
 /* ---- reading ---- */
 
-/* Reads a number from 1 up, without leading zeros; *text stays when there is none. */
+/* Reads a number from 1 up, without leading zeros; false, and *text stays, if there is none. */
 static bool read_number(const char **text, int64_t *number)
 {
     static const int64_t MAX = INT64_C(1) << 53;
@@ -93,7 +93,7 @@ static bool read_word(const char **text, const char *word)
     return true;
 }
 
-/* Reads a whole word: 7, 7.1,5,9-12, last or all.  Gives the error's text, or NULL. */
+/* Reads a whole word: 7, 7.1,5,9-12, last or all.  Returns an error's text, or NULL. */
 static const char *read_targets(const char *text, struct targets *targets)
 {
     struct target t = { 0 };
@@ -257,7 +257,7 @@ int selector_sweeps(struct rpc *rpc, const struct opt_words *words, struct arena
     return 0;
 }
 
-/* The target of a word that names one sweep or jobs of it. */
+/* Reads a word that must name one sweep or jobs of one sweep. */
 static int read_target(struct rpc *rpc, const char *text, const char *wanted, struct target *t,
                        struct err *e)
 {

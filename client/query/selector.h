@@ -25,12 +25,12 @@ static inline bool target_is_whole(const struct target *t)
     return t->first == 0;
 }
 
-/* Adds a target; one that follows the last of the same sweep makes that longer. */
+/* Adds a target; one that continues the last target of the same sweep is joined with it. */
 void targets_add(struct targets *t, const struct target *more);
 /* Sorts; targets that overlap or touch become one, and a whole sweep takes in its jobs. */
 void targets_merge(struct targets *t);
 
-/* These stand for a sweep's number until the server is asked. */
+/* Stand in for a sweep's number until the server is asked. */
 enum { SELECTOR_LAST = 0, SELECTOR_ALL = -1 };
 
 /* For usage lines and --help. */
@@ -38,25 +38,24 @@ enum { SELECTOR_LAST = 0, SELECTOR_ALL = -1 };
     "Name sweeps (7, last), jobs (7.13, 7.1-40, 7.1,5,9), or all your unfinished\n" \
     "sweeps (all).\n"
 
-/* targets: struct target, at least one; they live in a. */
+/* Parses a word into struct target, at least one; they live in a. */
 int selector_parse(const char *text, struct arena *a, struct list *targets, struct err *e);
 
-/* What is meant where nothing is named: last. */
+/* Returns words, or "last" if there are none. */
 struct opt_words selector_words_or_last(const struct opt_words *words);
 
 /* Checks the spelling of all words, so that mistakes show before the server is asked. */
 int selector_check(const struct opt_words *words, struct err *e);
 
-/* Parse and, for last and all, ask the server.  One sweep, one job: */
+/* The following functions parse and, for last and all, ask the server. */
 int selector_sweep(struct rpc *rpc, const char *text, int64_t *sweep, struct err *e);
 int selector_job(struct rpc *rpc, const char *text, struct target *t, struct err *e);
-/* One of the two: a whole sweep, or one job. */
 int selector_sweep_or_job(struct rpc *rpc, const char *text, struct target *t, struct err *e);
-/* Any words; targets are in order, each job once.  There is none when "all" finds no unfinished
- * sweep.  user: the user whose sweeps "last" and "all" mean; NULL: one's own. */
+/* Takes any words; targets are in order, each job once, and empty if "all" finds no unfinished
+ * sweep. user: the user whose sweeps "last" and "all" mean; NULL: one's own. */
 int selector_targets(struct rpc *rpc, const char *user, const struct opt_words *words,
                      struct arena *a, struct list *targets, struct err *e);
-/* The same for one's own sweeps, but only whole ones. */
+/* Takes words that name whole sweeps; "last" and "all" mean one's own. */
 int selector_sweeps(struct rpc *rpc, const struct opt_words *words, struct arena *a,
                     struct list *targets, struct err *e);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sweep_why.c - how a sweep stands */
+/* sweep_why.c - how a sweep stands: counts, what its first waiting job waits for, failures */
 #include "client/query/sweep_why.h"
 
 #include <inttypes.h>
@@ -16,7 +16,6 @@ static const struct field sweep_fields[] = {
 };
 const struct schema sweep_why_schema = SCHEMA(struct sweep_why, "sweep_why", sweep_fields);
 
-/* Splits text at its newlines. */
 static struct list lines_of(const struct buf *text, struct arena *a)
 {
     const char *at = buf_text(text);
@@ -32,7 +31,7 @@ static struct list lines_of(const struct buf *text, struct arena *a)
     return (struct list){ lines, n };
 }
 
-/* What the first job that waits, waits for. */
+/* Adds what the first waiting job waits for, as the server says. */
 static int add_waiting(struct buf *out, struct rpc *rpc, int64_t sweep, const struct queue *q,
                        struct err *e)
 {
@@ -46,7 +45,7 @@ static int add_waiting(struct buf *out, struct rpc *rpc, int64_t sweep, const st
     if (rpc_call(rpc, MSG_ASK_WHY, &ask, &why, e) < 0)
         return -1;
     if (why.job.state != JOB_QUEUED || why.lines.n == 0)
-        return 0; /* it has begun meanwhile */
+        return 0; /* the job has begun meanwhile */
     buf_printf(out, "%s, the first that waits:\n", q->first);
     lines = why.lines.items;
     for (size_t i = 0; i < why.lines.n; i++)
@@ -77,7 +76,7 @@ int sweep_why_read(struct rpc *rpc, int64_t sweep, struct arena *a, struct sweep
     struct buf text = { 0 };
     int result;
 
-    /* The texts of info last until the next question. */
+    /* The texts of info are valid until the next request. */
     if (pages_sweep(rpc, sweep, &info, e) < 0)
         return -1;
     *why = (struct sweep_why){ .sweep = sweep, .state = info.state };

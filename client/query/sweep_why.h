@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sweep_why.h - how a sweep stands: what its jobs wait for, and why jobs failed
+ * sweep_why.h - says how a sweep stands: what its jobs wait for, and why jobs failed
  */
 #ifndef LUDWIG_CLIENT_QUERY_SWEEP_WHY_H
 #define LUDWIG_CLIENT_QUERY_SWEEP_WHY_H
@@ -15,7 +15,7 @@ struct sweep_why {
 };
 extern const struct schema sweep_why_schema;
 
-/* The lines live in a. */
+/* Asks the server, and fills why, whose lines live in a. */
 int sweep_why_read(struct rpc *rpc, int64_t sweep, struct arena *a, struct sweep_why *why,
                    struct err *e);
 

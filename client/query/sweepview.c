@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sweepview.c - shows a sweep */
+/* sweepview.c - shows one sweep, or a row for each in a table */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static int take_ended(void *context, const struct job_info *jobs, size_t n, stru
     return l->n == LOOKED_AT_MAX;
 }
 
-/* Adds jobs in that state: 1 when these are all, 0 when there are more, -1. */
+/* Adds jobs in that state: 1 when these are all, 0 when LOOKED_AT_MAX were not all, -1 on error. */
 static int look_at(struct rpc *rpc, int64_t sweep, enum job_state state, struct looking *l,
                    struct err *e)
 {
@@ -171,7 +171,7 @@ int queue_read(struct rpc *rpc, const struct sweep_info *s, struct queue *q, str
         char **first = is_paused ? &q->paused : &q->first;
 
         q->n_paused += is_paused;
-        /* A job with a node does not count, as it is about to start. */
+        /* A queued job that has a node is about to start, and is not named as waiting. */
         if (*first == NULL && (is_paused || j->node == NULL || j->node[0] == '\0'))
             *first = mem_strdup(j->job);
     }
@@ -284,7 +284,7 @@ static void add_line(struct table *t, const char *name, enum tone tone, struct b
     table_add_buf(t, tone, text);
 }
 
-/* "optimizer=lion failed 3 of 3: ..." of "held: optimizer=lion failed 3 of 3: ...". */
+/* Returns "optimizer=lion failed 3 of 3: ..." for "held: optimizer=lion failed 3 of 3: ...". */
 static const char *without_word(const char *held)
 {
     static const char word[] = "held: ";

@@ -17,7 +17,7 @@ struct reason {
     char *explained; /* "41 of 44 with optimizer=lion; 0 of 180 without"; NULL: nothing is sure */
 };
 
-/* The reasons why jobs of a sweep failed, the most frequent first; those of one cause are one. */
+/* The reasons why jobs of a sweep failed, the most frequent first; one for each cause. */
 struct failures {
     struct reason *reasons;
     size_t n;
@@ -27,17 +27,17 @@ struct failures {
 
 /* Finds none where the user may not see the jobs. */
 int failures_read(struct rpc *rpc, int64_t sweep, struct failures *f, struct err *e);
-/* "2 x exit code 1: ValueError: ... (first: 9.3)", a line for each of the most frequent, and one
- * for what explains it. */
+/* Appends "2 x exit code 1: ValueError: ... (first: 9.3)" for each of the most frequent reasons,
+ * and a line with its explanation. */
 void failures_add(struct buf *out, const struct failures *f);
 void failures_free(struct failures *f);
 
 /* The jobs of a sweep that wait, to begin or to be published, as far as one page tells. */
 struct queue {
-    char *first;                 /* the first that is not paused; NULL: none is known */
-    char *paused;                /* the first that was paused by itself, not with its sweep */
+    char *first;                 /* the first waiting job that is not paused; NULL: none is known */
+    char *paused;                /* the first job that was paused by itself, not with its sweep */
     int64_t n_paused;            /* number of jobs paused by themselves */
-    char *delayed, *delayed_why; /* the first that has ended and cannot be published yet */
+    char *delayed, *delayed_why; /* the first job that ended but cannot be published yet */
     int64_t n_delayed;
     bool is_complete; /* there is no further page */
 };
@@ -49,7 +49,7 @@ void queue_free(struct queue *q);
 enum tone sweepview_tone(int state);
 /* "14 done, 2 running, 7 queued, 1 failed" */
 void sweepview_add_counts(struct buf *out, const struct sweep_info *s);
-/* Estimates the time left from the time that jobs took and the number that run; 0: not known. */
+/* Estimates a sweep's time left by its jobs' mean time and how many run; 0: not known. */
 int64_t sweepview_left_ms(const struct sweep_info *s);
 
 /* A table of sweeps, a row for each. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* triage.c - causes of failures, and what explains them */
+/* triage.c - groups failures by cause, and finds parameters' values that explain them */
 
 #include "client/query/triage.h"
 
@@ -14,14 +14,14 @@
 #include "common/stats/fisher.h"
 
 enum {
-    THRESHOLDS_MAX = 200, /* of one parameter, tried as lr >= X and lr <= X */
+    THRESHOLDS_MAX = 200, /* X tried for one parameter, as lr >= X and lr <= X */
     ATTRIBUTES_MAX = 500, /* parameters that are looked at */
-    EXPLAINED_MAX = 50,   /* causes, the most frequent ones */
+    EXPLAINED_MAX = 50,   /* causes that are explained, the most frequent ones */
     LEFT_MIN = 3          /* failures without a reason that are worth another search */
 };
 
-static const double sure_below = 0.05, /* corrected for many tests */
-    shown_below = 0.05;                /* of one test alone */
+static const double sure_below = 0.05, /* probability after correction for many tests */
+    shown_below = 0.05;                /* probability by one test alone */
 
 static const struct field reason_fields[] = {
     FIELD(struct triage_reason, test, FIELD_STR, 0, 1 << 20),
@@ -80,7 +80,7 @@ static uint32_t *slot_of(const struct words *w, const char *text)
     return &w->slots[i];
 }
 
-/* The text's index; *is_new: it was not there. */
+/* Returns the text's index, and adds it if it is new. */
 static size_t words_take(struct words *w, const char *text, struct arena *a, bool *is_new)
 {
     uint32_t *slot;
@@ -110,16 +110,16 @@ static void words_free(struct words *w)
 
 /* ---- the jobs ---- */
 
-/* A parameter, or the node. */
+/* A parameter, or the node, as an attribute of all jobs. */
 struct attribute {
     const char *name;
     bool is_node;
     struct words words;   /* the values' canonical texts, */
     struct value *values; /* and the values */
     size_t capacity;
-    int32_t *of; /* of each job: the index of its value; -1: it has none */
+    int32_t *of; /* for each job the index of its value; -1: it has none */
     size_t n, n_capacity;
-    size_t *ordered; /* the values that are numbers, from the least on */
+    size_t *ordered; /* indices of the values that are numbers, the least first */
     size_t n_ordered;
 };
 
@@ -130,7 +130,7 @@ struct triage {
     struct words causes;
     struct triage_group *groups;
     size_t groups_capacity;
-    int32_t *cause_of; /* of each job; -1: it ended well */
+    int32_t *cause_of; /* for each job the index of its cause; -1: it ended well */
     size_t n, n_capacity;
 };
 
@@ -175,7 +175,7 @@ static struct attribute *find_attribute(struct triage *t, const char *name, bool
     return &t->attributes[t->n_attributes++];
 }
 
-/* The value of the job that is added last. */
+/* Sets an attribute of the job that was added last. */
 static void set_value(struct triage *t, const char *name, bool is_node, const struct value *v)
 {
     struct attribute *x = find_attribute(t, name, is_node);
@@ -254,7 +254,7 @@ struct test {
     size_t value;
 };
 
-/* Jobs for which a test holds and those for which it does not, that failed so and all. */
+/* Numbers of jobs: failed by the cause, and all, where the test holds; the same everywhere. */
 struct table {
     int64_t failed_with, with, failed, jobs;
 };
@@ -286,15 +286,15 @@ static double probability(const struct table *t)
                        t->jobs - t->with - (t->failed - t->failed_with));
 }
 
-/* How much more often jobs fail with the test than without. */
+/* How much larger the share of failures is where the test holds than elsewhere. */
 static double difference(const struct table *t)
 {
     return (double)t->failed_with / (double)t->with -
            (double)(t->failed - t->failed_with) / (double)(t->jobs - t->with);
 }
 
-/* The smaller probability; of equal ones, also both too small for a double, the larger difference;
- * of these the one that was tried first. */
+/* A smaller probability is better; of equal ones, also if both are too small for a double, the
+ * larger difference; of equal differences the one that was tried first. */
 static bool is_better(const struct scored *x, const struct scored *than)
 {
     if (than->test.attribute == NULL)
@@ -304,7 +304,7 @@ static bool is_better(const struct scored *x, const struct scored *than)
     return difference(&x->table) > difference(&than->table) + 1e-9;
 }
 
-/* Tries the test if it tells jobs apart; counts what it tried. */
+/* Tries a test, unless it holds for no job or for all, and counts it. */
 static void try_test(struct scored *best, const struct test *test, const struct table *table,
                      int64_t *n_tests)
 {
@@ -320,7 +320,7 @@ static void try_test(struct scored *best, const struct test *test, const struct 
         *best = x;
 }
 
-/* Of the numbers in their order: all prefixes and suffixes that are no single value. */
+/* Tries thresholds: all prefixes and suffixes of the ordered numbers that are no single value. */
 static void try_thresholds(const struct attribute *at, const int64_t *failed, const int64_t *jobs,
                            struct table table, struct scored *best, int64_t *n_tests)
 {
@@ -350,7 +350,8 @@ static void try_thresholds(const struct attribute *at, const int64_t *failed, co
     }
 }
 
-/* The test that tells the jobs of the cause best from the others among those that are in. */
+/* Finds the test that tells jobs that failed by the cause best from the others, among those with
+ * is_in. */
 static struct scored best_test(const struct triage *t, int32_t cause, const bool *is_in,
                                int64_t *n_tests)
 {
@@ -375,7 +376,7 @@ static struct scored best_test(const struct triage *t, int32_t cause, const bool
         for (size_t v = 0; v < at->words.n; v++) {
             struct test test = { at, PARAM_IS, v };
 
-            /* A value of one job alone says nothing; sampled ones are all of that kind. */
+            /* A value that only one job has says nothing; all sampled values are such. */
             table.failed_with = failed[v];
             table.with = jobs[v];
             if (jobs[v] > 1)
@@ -414,7 +415,7 @@ static struct table count(const struct triage *t, int32_t cause, const bool *is_
     return table;
 }
 
-/* Leaves out tests that the others make superfluous: without one only jobs that failed come in. */
+/* Leaves out each test without which the others hold for no more jobs that did not fail. */
 static size_t shorten(const struct triage *t, int32_t cause, const bool *is_in, struct test *tests,
                       size_t n)
 {
@@ -441,7 +442,7 @@ static void add_tests(struct buf *out, const struct test *tests, size_t n)
         struct param_test test = { at->name, tests[i].op, at->values[tests[i].value] };
 
         buf_add_str(out, i > 0 ? " and " : "");
-        if (at->is_node) { /* the field, not a parameter of that name */
+        if (at->is_node) { /* `node` is the job's field, not a parameter of that name */
             struct buf written = { 0 };
 
             param_test_add(&written, &test);
@@ -453,16 +454,13 @@ static void add_tests(struct buf *out, const struct test *tests, size_t n)
     }
 }
 
-/*
- * Finds one reason among the jobs that are in; false: there is none.  A further test is taken if
- * with it chance is less likely, although more tests were tried.  Jobs that the reason explains are
- * not in any more.
- */
 static int64_t multiply(int64_t n, int64_t m)
 {
     return m > 0 && n > INT64_MAX / m ? INT64_MAX : n * m;
 }
 
+/* Finds one reason among the jobs with is_in, and clears is_in of jobs that it explains; false if
+ * there is none.  A test is added if chance is less likely with it, although more were tried. */
 static bool find_reason(struct triage *t, int32_t cause, bool *is_in, struct triage_reason *reason)
 {
     bool *rest = mem_copy(is_in, t->n * sizeof *is_in);
@@ -516,7 +514,7 @@ static void explain(struct triage *t, struct triage_group *g, int32_t cause)
     size_t n = 0;
 
     memset(is_in, true, t->n);
-    /* Of several reasons each must be sure: what is left may always look like something. */
+    /* Of several reasons each must be sure, as some pattern may show in any few jobs. */
     while (n < TRIAGE_REASONS_MAX && left >= (n == 0 ? 2 : LEFT_MIN) &&
            find_reason(t, cause, is_in, &reasons[n]) && (n == 0 || reasons[n].is_sure)) {
         left -= reasons[n++].failed_with;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* usage.c - usage of sweeps, added up by user */
+/* usage.c - adds up the usage of sweeps by user, and what they did not use */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -70,7 +70,7 @@ void usage_free(struct usage_sums *s)
 
 int usage_parse_since(const char *text, int64_t now_ms, int64_t *since_ms, struct err *e)
 {
-    /* strptime's formats, and whether the moment is UTC. */
+    /* Formats of strptime, and whether the time is in UTC. */
     static const struct {
         const char *format;
         bool utc;

@@ -7,7 +7,7 @@
 
 #include "common/proto/proto.h"
 
-/* Added up over sweeps (docs/json.md). */
+/* Usage added up over sweeps (docs/json.md). */
 struct usage_sum {
     const char *user; /* NULL: all users */
     int64_t sweeps;
@@ -23,9 +23,9 @@ struct usage_sums {
     size_t n, capacity;
 };
 
-/* user is copied into a. */
+/* Adds a row to its user's sum and the total; the user's name is copied into a. */
 void usage_add(struct usage_sums *s, const struct usage_info *row, struct arena *a);
-/* Most CPU-hours first. */
+/* Sorts the users, most CPU-hours first. */
 void usage_sort(struct usage_sums *s);
 void usage_free(struct usage_sums *s);
 

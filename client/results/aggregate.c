@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aggregate.c - statistics over the replications of each configuration */
+/* aggregate.c - statistics of measures over the replications of each configuration */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,7 +147,7 @@ void aggregate_add(struct aggregate *g, const struct job_result *r)
     for (size_t i = 0; is_done && i < r->metrics.n; i++) {
         const struct metric *v = &metrics[i];
         struct measure *m = find_measure(g, c, v->name);
-        /* Without a reported range the last value stands for it. */
+        /* Without a reported range the last value counts as least and largest. */
         bool has_range = !isnan(v->min) && !isnan(v->max) && v->n > 0;
 
         has_nan = has_nan || !isfinite(v->value);
@@ -207,7 +207,7 @@ void aggregate_keep(struct aggregate *g, const bool *keep)
     g->n = n;
 }
 
-/* Only these parameters; those that a configuration does not have are left out. */
+/* The parameters named in by, without those that the configuration does not have. */
 static struct value chosen_params(struct arena *a, const struct value *params,
                                   const struct list *by)
 {
@@ -224,7 +224,7 @@ static struct value chosen_params(struct arena *a, const struct value *params,
     return chosen;
 }
 
-/* What is in from goes over to, which is of the same group. */
+/* Adds all that `from` has to `to`, of the same group, and frees `from`. */
 static void merge_config(struct config_result *to, struct config_result *from)
 {
     to->n_done += from->n_done;
@@ -289,7 +289,7 @@ static int compare_values(const struct value *x, const struct value *y)
     return order;
 }
 
-/* By the values of their parameters; those that lack one come first. */
+/* Orders groups by the values of their parameters; groups that lack one come first. */
 static int compare_groups(const void *x, const void *y)
 {
     const struct value *a = &((const struct config_result *)x)->params;

@@ -19,7 +19,7 @@ struct stats {
     double mean;
     double std; /* of a sample (n - 1) */
     double min;
-    double q1; /* quartiles interpolate, as numpy.quantile by default */
+    double q1; /* quartiles are interpolated, as numpy.quantile does by default */
     double median;
     double q3;
     double max;
@@ -41,10 +41,10 @@ struct measure {
     struct stats last; /* of the last value of each job */
     struct stats best; /* of the best value of each job, by the measure's goal */
     int goal;          /* enum goal */
-    /* Of jobs that have no result: they have no part in what is above. */
+    /* Jobs without a result, which the members above do not count. */
     int64_t n_live;
-    double live;       /* the mean of their last values; NAN: there are none */
-    int64_t live_step; /* the highest; SCHEMA_NONE: none */
+    double live;       /* the mean of their last values; NAN: there are no such jobs */
+    int64_t live_step; /* their highest step; SCHEMA_NONE: none */
 };
 
 struct config_job {
@@ -82,15 +82,15 @@ void aggregate_free(struct aggregate *g);
 /* Sets the goal that the user gave; other metrics' goals follow from their names. */
 void aggregate_set_goal(struct aggregate *g, const char *metric, enum goal goal);
 void aggregate_add(struct aggregate *g, const struct job_result *r);
-/* What a job of that configuration has reported that has no result. */
+/* Adds the values that one job of the configuration, without a result (yet), has reported. */
 void aggregate_add_live(struct aggregate *g, const char *param_name, const struct list *metrics);
-/* A state in which a job ends without a result: how many did is told by the name of the state. */
+/* Whether jobs that end in this state leave no result, so that they are counted by its name. */
 bool aggregate_counts(enum job_state state);
 /* Leaves out the configurations for which keep[i] is false. */
 void aggregate_keep(struct aggregate *g, const bool *keep);
-/* Configurations that have the same values of these parameters become one, with the jobs of all of them;
- * it is called by these values ("lr=0.1") and has no other parameters.  Before aggregate_finish, which may
- * have been called before. */
+/* Makes configurations with the same values of these parameters one, with the jobs of all of them,
+ * which is named by these values ("lr=0.1") and has no other parameters.  Call aggregate_finish,
+ * again if need be, afterwards. */
 void aggregate_group(struct aggregate *g, const struct list *by /* const char * */);
 /* Computes the statistics of what was added. */
 void aggregate_finish(struct aggregate *g);
@@ -103,8 +103,8 @@ const struct measure *aggregate_measure(const struct config_result *c, size_t me
 enum goal aggregate_goal(const struct aggregate *g, size_t metric);
 bool aggregate_goal_is_known(const struct aggregate *g, size_t metric);
 
-/* Names of the parameters, in the order they appear, or of those that differ between configurations:
- * const char *, allocated in the aggregate. */
+/* Return the names (const char *, in the aggregate's arena) of all parameters, in the order they
+ * appear, or of those that differ between configurations. */
 struct list aggregate_params(struct aggregate *g);
 struct list aggregate_varying(struct aggregate *g);
 

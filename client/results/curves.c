@@ -34,7 +34,7 @@ static void keep(struct curve *c, struct curve_point point)
     c->points[c->n++] = point;
 }
 
-/* The curves of the job that is being read begin at first. */
+/* first: index of the first curve of the job that is being read. */
 struct reading {
     struct curves *curves;
     size_t first;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * curves.h - series of many jobs, thinned so that they fit into a picture
+ * curves.h - reads series of many jobs, thinned so that they fit into a picture
  *
  * Of a long series every second, fourth, eighth... point is kept, and the last one, so that
  * replications of the same length keep the same steps.
@@ -20,21 +20,21 @@ struct curve {
     size_t job, metric;
     struct curve_point *points;
     size_t n, capacity;
-    size_t n_seen, stride;
-    struct curve_point last; /* that was seen */
+    size_t n_seen, stride;   /* points seen so far; every stride-th of them is kept */
+    struct curve_point last; /* the last point seen */
 };
 
 struct curves {
     struct curve *items; /* job by job */
     size_t n, capacity;
-    size_t points_max; /* of each, an even number */
+    size_t points_max; /* of each curve, an even number */
 };
 
-/* As many points of each series as their number leaves room for. */
+/* Sets points_max: the more series, the fewer points of each. */
 void curves_init(struct curves *c, size_t n_series);
 void curves_free(struct curves *c);
-/* Reads the job's series of these measures, as job number index.  What it has not got, or cannot be
- * read, is left out. */
+/* Reads the job's series of n measures, as job number index.  Series that it lacks, or that cannot
+ * be read, are left out. */
 void curves_read(struct curves *c, size_t index, struct share_dir *fs, const struct job_result *job,
                  const char *const *metrics, size_t n);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gather.c - all that is known of a sweep's results, for those who show it whole */
+/* gather.c - gathers all that is known of a sweep's results, for commands that show it whole */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 #include "common/base/hash_table.h"
 #include "common/base/units.h"
 
-/* A shorter while is not worth a line on the terminal. */
+/* Progress is shown only after this time. */
 enum { QUIET_MS = 500 };
-enum { AHEAD = 64 /* jobs whose files are on their way while one's are read */ };
+enum { AHEAD = 64 /* jobs whose files are asked for before they are read */ };
 
 /* ---- jobs ---- */
 
@@ -41,7 +41,7 @@ static void digest_text(const char *text, struct digest *d)
     digest_of(text, strlen(text), d);
 }
 
-/* Finds each job's configuration; jobs of those that were left out go. */
+/* Finds each job's configuration, and drops jobs of configurations that were left out. */
 static void find_configs(struct gathered *g)
 {
     struct hash_table *by_name = hash_table_create(SIZE_MAX);
@@ -119,8 +119,7 @@ static int learn_times(struct gathered *g, struct rpc *rpc, struct err *e)
 
 /* ---- series ---- */
 
-/* Jobs that may have a series, those of the first configurations first: a permutation in memory that
- * the caller frees. */
+/* Indices of the *n jobs that may have a series, by configuration; the caller frees them. */
 static size_t *order_jobs(const struct gathered *g, size_t *n)
 {
     size_t *begins = mem_alloc((g->aggregate->n + 2) * sizeof *begins);
@@ -143,7 +142,7 @@ static size_t *order_jobs(const struct gathered *g, size_t *n)
     return order;
 }
 
-/* The one that ranks, and others: all that are read. */
+/* Chooses the measures whose series are read: first the ranking one, then others. */
 static size_t choose_metrics(const struct gathered *g, size_t chosen[GATHER_SERIES_METRICS_MAX])
 {
     size_t n = 0;
@@ -233,7 +232,7 @@ static int compare_steps(const void *x, const void *y)
     return (a->step > b->step) - (a->step < b->step);
 }
 
-/* The points of all jobs of the configuration, by steps; the caller frees them. */
+/* The points of all jobs of the configuration, sorted by step; the caller frees them. */
 static struct curve_point *collect_points(const struct gathered *g, size_t config, size_t metric,
                                           size_t *n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gather.h - all that is known of a sweep's results, for those who show it whole
+ * gather.h - collects all that is known of a sweep's results, for pages and exports
  *
- * Beside the aggregate: its jobs, where and when they ran, and their series.
+ * Beside the aggregate these are its jobs, where and when they ran, and their series.
  */
 #ifndef LUDWIG_CLIENT_RESULTS_GATHER_H
 #define LUDWIG_CLIENT_RESULTS_GATHER_H
@@ -11,10 +11,10 @@
 #include "client/results/curves.h"
 #include "client/session/session.h"
 
-/* More jobs' series are not read: those of the first configurations are. */
+/* Series are read of so many jobs, those of the first configurations, and of so many metrics. */
 enum { GATHER_SERIES_MAX = 2000, GATHER_SERIES_METRICS_MAX = 6 };
 
-/* A job, with what is known of it. */
+/* A job of the sweep, with what the server knows of its run. */
 struct gathered_job {
     struct job_result result; /* without metrics and params */
     size_t config;            /* index in the aggregate */
@@ -35,16 +35,16 @@ struct gathered {
 
 /* Keeps a job of a sweep, before the aggregate is looked at. */
 void gather_job(struct gathered *g, const struct job_result *job);
-/* Finds each job's configuration in the aggregate, asks the server where and when jobs ran, and reads
- * their series from the drive. */
+/* Finds each job's configuration in the aggregate, asks the server where and when jobs ran, and
+ * reads their series from the drive. */
 int gather_learn(struct gathered *g, struct session *session, struct err *e);
-/* Of a configuration's jobs that have a value at this step. */
+/* The mean over the jobs of a configuration that have a value at this step. */
 struct mean_point {
-    double step;      /* where a series has no steps that are numbers: counted from 0 */
-    double mean, std; /* std is 0 of one */
-    size_t n;
+    double step;      /* counted from 0 where a series has no steps that are numbers */
+    double mean, std; /* std is 0 for n 1 */
+    size_t n;         /* jobs */
 };
-/* struct mean_point, by steps, in the arena; empty: none of its jobs has a series of the metric. */
+/* Returns struct mean_point by steps, in the arena; empty: no job has a series of the metric. */
 struct list gather_mean_curve(const struct gathered *g, size_t config, size_t metric,
                               struct arena *a);
 void gather_free(struct gathered *g);

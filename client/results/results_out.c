@@ -16,7 +16,7 @@
 
 enum {
     PIECE_BYTES = 64 * 1024,
-    NAMES_MAX = 20, /* in a message */
+    NAMES_MAX = 20, /* names in a message */
     NAME_COLUMNS = 24
 };
 
@@ -72,7 +72,7 @@ int measures_rank(struct aggregate *g, const struct measures_said *said,
             aggregate_set_goal(g, results->metric, (enum goal)results->goal);
         return 0;
     }
-    /* --goal is about the measure that ranks. */
+    /* --goal applies to the measure that ranks. */
     goal = goal_parse(said->goal);
     if (goal == GOAL_COUNT)
         return err_set(e, ERR_USAGE, "--goal takes max or min, not '%s'", said->goal);
@@ -349,12 +349,12 @@ int results_write_csv(const struct results_view *v, struct err *e)
 
 /* ---- cells ---- */
 
-/* The kind of a column, which is made only if its kind is shown. */
+/* The kinds of columns; a column is made only if its kind is shown. */
 enum part { PART_ALWAYS, PART_PARAM, PART_MEAN, PART_BEST, PART_MEDIAN, PART_QUARTILES };
 
 struct place {
     enum part part;
-    size_t index; /* of the parameter or the measure */
+    size_t index; /* index of the parameter or the measure */
 };
 
 /* A table under construction. */
@@ -366,9 +366,9 @@ struct sheet {
     size_t width;  /* SIZE_MAX: no terminal, so that parameters have all their digits */
     int *decimals; /* digits behind the point of each metric; -1: as %g prints */
     struct table *table;
-    struct place *places; /* of its columns */
+    struct place *places; /* what each column shows */
     size_t n_places;
-    struct buf text; /* of the next cell */
+    struct buf text; /* the next cell's */
 };
 
 static void put(struct sheet *s, enum tone tone, const char *text)
@@ -384,8 +384,7 @@ static void end_cell(struct sheet *s, enum tone tone)
     buf_clear(&s->text);
 }
 
-/* Digits behind the point with which the median of the configurations' deviations shows two
- * digits. */
+/* How many digits behind the point show two digits of the median of all deviations. */
 static int decimals_of(const struct results_view *v, size_t metric)
 {
     double *all = mem_resize(NULL, v->n, sizeof *all), usual;
@@ -525,7 +524,7 @@ static void add_column(struct sheet *s, struct column *columns, enum part part, 
     s->places[s->n_places++] = (struct place){ part, index };
 }
 
-/* Whether values may be cut: a number would become another one. */
+/* Whether a column's values may be cut, which would make other numbers of numbers. */
 static bool has_text(const struct results_view *v, const char *name)
 {
     for (size_t i = 0; i < v->n; i++) {
@@ -538,7 +537,7 @@ static bool has_text(const struct results_view *v, const char *name)
     return false;
 }
 
-/* Lets the table leave out, together, these kinds of columns of parameters or measures first to
+/* Lets the table leave out, together, columns of these kinds for parameters or measures first to
  * last. */
 static void may_go(struct sheet *s, unsigned parts, size_t first, size_t last)
 {
@@ -557,8 +556,8 @@ static void may_go(struct sheet *s, unsigned parts, size_t first, size_t last)
     }
 }
 
-/* Makes the columns, and says in which order they may be left out, the least useful first: details
- * of a measure, measures, parameters. */
+/* Makes the columns.  Columns may be left out in this order: quartiles, medians, further measures,
+ * the first measure's best value, parameters. */
 static void make_table(struct sheet *s, bool colour)
 {
     const struct results_view *v = s->view;
@@ -672,7 +671,7 @@ void results_add_table(struct buf *out, const struct results_view *v, size_t col
 
         s.has_notes = s.has_notes || c->n_nan > 0 || c->n_done < (int64_t)c->n_jobs;
     }
-    /* The best value of any job is shown if it was not its last one. */
+    /* Best values are shown if any job's best value was not its last one. */
     s.has_best = !v->in_detail && v->ranked_by >= 0 && differs(v, (size_t)v->ranked_by);
     for (size_t i = 0; i < v->n_metrics; i++) {
         s.decimals[i] = decimals_of(v, v->metrics[i]);

@@ -14,11 +14,11 @@ struct results_view {
     size_t n_metrics;
     struct list varying; /* const char *: names of the parameters to show */
     bool in_detail;      /* with median and quartiles */
-    bool is_grouped;     /* they are values of parameters, which need no further name */
-    int ranked_by;       /* index of the metric that counts, -1: none does */
+    bool is_grouped;     /* by aggregate_group: configurations are not named beside parameters */
+    int ranked_by;       /* index of the metric that ranks, -1: none */
     int64_t best;        /* index of the configuration that is marked, -1: none */
-    size_t n;            /* so many configurations, from the first */
-    size_t *n_cells;     /* how many cells of a table were made, is added here; NULL: nobody asks */
+    size_t n;            /* how many configurations to show, from the first on */
+    size_t *n_cells;     /* the number of cells of the table is added to it; may be NULL */
 };
 
 /* Options of the command line; NULL or empty: not given. */

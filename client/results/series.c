@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* series.c - all reported values of a measure: results --series */
+/* series.c - gives all reported values of a measure: results --series */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -20,7 +20,7 @@
 enum {
     LINE_MAX_BYTES = 64 * 1024,
     FLUSH_BYTES = 64 * 1024,
-    AHEAD = 64 /* jobs whose files are on their way while one's are read */
+    AHEAD = 64 /* jobs whose files are asked for before they are read */
 };
 
 static const struct field series_row_fields[] = {
@@ -86,9 +86,9 @@ static int lines_next(struct lines *l, char **line, struct err *e)
 struct reader {
     struct lines *lines;
     const struct series_wanted *wanted;
-    size_t metric;       /* that a CSV file has */
-    struct arena *arena; /* of one line */
-    bool *found;         /* of each measure */
+    size_t metric;       /* the measure that a CSV file has */
+    struct arena *arena; /* holds one line */
+    bool *found;         /* for each measure: whether it has values */
 };
 
 static int give_point(struct reader *r, size_t metric, struct value step, struct value value,
@@ -133,7 +133,7 @@ static int read_json_lines(struct reader *r, struct err *e)
 
 /* ---- CSV ---- */
 
-/* Ends the first field, without its quotes, and returns the second; NULL unless there are two. */
+/* Ends the first field, without its quotes, and returns the second; NULL if there is none. */
 static char *split_row(char *row)
 {
     bool is_quoted = row[0] == '"';
@@ -165,7 +165,7 @@ static bool read_number(const char *text, struct value *v)
     return end > text && *end == '\0';
 }
 
-/* The column of an index or a series without a name has an empty head. */
+/* A first row with an empty field is a head: an index, or a series without a name, has none. */
 static int read_csv(struct reader *r, struct err *e)
 {
     bool is_first = true;
@@ -191,7 +191,7 @@ static int read_csv(struct reader *r, struct err *e)
 
 /* ---- files ---- */
 
-/* Returns 0 also when the file is missing, and 0 with e set when it cannot be opened. */
+/* A missing file is no error; returns 0 also, but with e set, when the file cannot be opened. */
 static int read_file(struct reader *r, struct share_dir *fs, const char *path,
                      int (*read)(struct reader *, struct err *), struct err *e)
 {
@@ -212,8 +212,8 @@ static int read_file(struct reader *r, struct share_dir *fs, const char *path,
     return result;
 }
 
-/* A folder with a result, or what a failed job left; of one that runs there is only the file.  The
- * caller frees it. */
+/* The folder with the job's result or what it left; a running job has only its file.  The caller
+ * frees it. */
 static char *folder_of(const struct job_result *r)
 {
     if (r->run_path != NULL)
@@ -229,7 +229,7 @@ static char *csv_path(const char *run_path, const char *metric)
     return strchr(metric, '/') == NULL ? mem_printf("%s/%s.csv", run_path, metric) : NULL;
 }
 
-/* folder: with a CSV file of each measure that the lines do not have; NULL: there are only lines. */
+/* folder: has CSV files of measures that the file of lines lacks; NULL: there are only lines. */
 static int read_all(struct share_dir *fs, const char *lines, const char *folder,
                     const struct series_wanted *wanted, struct err *e)
 {
@@ -303,12 +303,12 @@ struct series_out {
     const struct results_series *said;
     struct share_dir *fs;
     struct list params;           /* names */
-    struct jsonlist list;         /* of JSON */
-    struct buf csv;               /* or this */
-    const struct job_result *job; /* whose points come */
-    int64_t n_jobs, n_missing;    /* that are done, and of these without a series */
-    int64_t n_found;              /* jobs with one */
-    char *missing;                /* the first one, and why */
+    struct jsonlist list;         /* output as JSON */
+    struct buf csv;               /* or as CSV */
+    const struct job_result *job; /* the job whose points come */
+    int64_t n_jobs, n_missing;    /* jobs that are done, and of these without a series */
+    int64_t n_found;              /* jobs with a series */
+    char *missing;                /* the first job without a series, and why */
     bool has_trouble;             /* a file could not be read */
 };
 
@@ -423,7 +423,7 @@ static int write_all(struct series_out *o, struct rpc *rpc, int64_t sweep,
     result = pages_results(rpc, sweep, add_page, o, e);
     if (result == 0 && said->where != NULL)
         result = where_check_names(said->where, e);
-    /* Jobs are done, and none has such a series: nothing is written yet. */
+    /* No done job has such a series: it is an error, and nothing was written yet. */
     if (result == 0 && o->n_jobs > 0 && o->n_found == 0 && !o->has_trouble &&
         aggregate_find_metric(g, said->metric) < 0)
         result = measures_refuse(g, ERR_NOT_FOUND, "series", said->metric, e);
@@ -446,7 +446,7 @@ static int add_results(void *context, const struct job_result *results, size_t n
     return 0;
 }
 
-/* A first pass finds the parameters, a second one streams. */
+/* A first pass over the results finds the parameters, a second one writes the series. */
 int results_series_show(struct session *session, int64_t sweep, const struct results_series *said,
                         struct err *e)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * series.h - all reported values of a measure, from the files of runs
+ * series.h - reads all reported values of a measure from the files of runs
  *
  * The values lie in metrics.jsonl ({"accuracy": 0.9, "step": 3}) or, for a job that saved its own
  * series, in accuracy.csv (index, value, as written by pandas).  Reading takes bounded memory.
@@ -13,7 +13,7 @@
 #include "common/share/share.h"
 
 struct series_point {
-    size_t metric;      /* index of its measure in those that were asked for */
+    size_t metric;      /* index of its measure among those asked for */
     struct value step;  /* a number, a text of the CSV's index, or null */
     struct value value; /* a number */
 };
@@ -22,8 +22,8 @@ struct series_point {
 typedef int (*series_fn)(void *context, const struct series_point *point, struct err *e);
 
 /*
- * All points of a measure in a run's folder, in their order.  Returns 1; 0 when neither file has
- * the measure, with e set when one of them could not be opened; or -1.
+ * Gives all points of a measure in a run's folder, in their order.  Returns 1; 0 when neither file
+ * has the measure, with e set when one of them could not be opened; or -1.
  */
 int series_read(struct share_dir *fs, const char *run_path, const char *metric, series_fn take,
                 void *context, struct err *e);
@@ -36,11 +36,11 @@ struct series_wanted {
     void *context;
 };
 
-/* The same of several measures of a job, whose file of JSON lines is read once; also of one that runs
- * or failed.  Points of different measures may come in turn. */
+/* Like series_read, for several measures of a job, which may also be running or have failed; reads
+ * its file of JSON lines once.  Points of different measures may come in turn. */
 int series_read_job(struct share_dir *fs, const struct job_result *r,
                     const struct series_wanted *wanted, struct err *e);
-/* Announces that it will be called for this job soon. */
+/* Announces that series_read_job will be called for this job soon. */
 void series_ahead(struct share_dir *fs, const struct job_result *r, const char *const *metrics,
                   size_t n);
 

@@ -84,11 +84,9 @@ static char *socket_below(const char *parent, const char *name, struct err *e)
     return path;
 }
 
-/*
- * The state folder comes first: a runtime folder is removed when its user logs out, while the
- * server goes on.  In folders for all of a user's servers the socket's name is made of the state
- * folder's.
- */
+/* The state folder comes first: a runtime folder is removed when its user logs out, while the
+ * server goes on.  In folders that a user's servers share, the socket is named by a digest of the
+ * state folder's path. */
 char *address_choose_socket(const char *state, struct err *e)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -133,7 +131,7 @@ void address_forget(const char *state)
     char *path = path_join(state, "address");
 
     (void)unlink(
-        path); /* what stays only makes a login node's next command start the server again */
+        path); /* if that fails, a login node's next command starts the server again: no harm */
     free(path);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* at_boot.c - a server of one's own that comes back after a reboot */
+/* at_boot.c - starts the user's own server at each boot, by systemd or crontab */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 /* The end of our line in the crontab. */
 #define MARK "# ludwig up --at-boot"
 
-/* What decides where ludwig's files are, beside HOME. */
+/* Variables that decide, beside HOME, where ludwig's files are: the started server needs them. */
 static const char *const variables[] = { "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME" };
 
 /* ---- systemd ---- */
@@ -49,7 +49,7 @@ static char *unit_path(void)
     return path;
 }
 
-/* A value in double quotes, as systemd reads it: % stands for itself doubled. */
+/* Adds text in double quotes, as systemd reads it: % is written as %%. */
 static void add_quoted(struct buf *out, const char *text)
 {
     buf_add_char(out, '"');
@@ -102,7 +102,7 @@ static int begin_unit(const char *ludwig, struct err *e)
         result = run(enable, "systemctl --user enable", e);
     if (result == 0)
         output_note("wrote and enabled %s", path);
-    /* Without it a user's services wait for the user to log in. */
+    /* Without lingering a user's services do not start before the user logs in. */
     if (result == 0 && run(linger, "loginctl enable-linger", &why) < 0)
         output_note(
             "note: it starts when you log in, not before (%s); an administrator can change that: "
@@ -114,7 +114,7 @@ static int begin_unit(const char *ludwig, struct err *e)
     return result;
 }
 
-/* 1 when there was one. */
+/* Disables and removes our unit.  Returns 1 when there was one, 0 when not, -1 on error. */
 static int end_unit(struct err *e)
 {
     const char *const disable[] = { "systemctl", "--user", "disable", "ludwig.service", NULL };
@@ -134,8 +134,8 @@ static int end_unit(struct err *e)
 
 /* ---- crontab ---- */
 
-/* The lines of the user's crontab but ours; 1 when ours was there.  A user who has no crontab has no lines; any
- * other failure is one, as they would be lost otherwise. */
+/* Reads the lines of the user's crontab but ours; 1 when ours was there, else 0.  No crontab: no
+ * lines; any other failure of `crontab -l` is an error: the user's lines would get lost. */
 static int read_crontab(struct buf *others, struct err *e)
 {
     const char *const argv[] = { "crontab", "-l", NULL };
@@ -179,7 +179,7 @@ static int write_crontab(const struct buf *lines, struct err *e)
     return result;
 }
 
-/* In single quotes for the shell; % would end the command for cron. */
+/* Adds text in single quotes for the shell; a % is escaped: it would end the command for cron. */
 static void add_word(struct buf *out, const char *text)
 {
     buf_add_char(out, '\'');
@@ -218,7 +218,7 @@ static int begin_crontab(const char *ludwig, struct err *e)
     return result;
 }
 
-/* 1 when it had a line of ours. */
+/* Removes our line.  Returns 1 when the crontab had it, 0 when not, -1 on error. */
 static int end_crontab(struct err *e)
 {
     struct buf lines = { 0 };

@@ -36,7 +36,7 @@ static int not_answering(const struct endpoint *to, const struct err *why, struc
                    to->host, why->text);
 }
 
-/* How many sweeps were not over when it stopped, as its own program reads it; -1: nobody knows. */
+/* How many sweeps were not over when the server stopped, by `ludwigd --unfinished`; -1: unknown. */
 static long count_unfinished(const char *state)
 {
     char *ludwigd = child_beside_us("ludwigd", NULL), *conf = path_join(state, "ludwigd.yaml");
@@ -116,7 +116,7 @@ static int write_conf(const char *state, const char *name, struct member *member
     return result;
 }
 
-/* Starts "PROGRAM --config STATE/CONF" with its output appended to STATE/LOG. */
+/* Starts "PROGRAM --config STATE/CONF [OPTION]" with its output appended to STATE/LOG. */
 static pid_t start_program(const char *state, const char *program, const char *conf_name,
                            const char *log_name, struct err *e)
 {
@@ -213,7 +213,7 @@ static int start_server(const char *state, const struct conf *c, const char *soc
     return 0;
 }
 
-/* Numbers of workers, pilots left out; lost ones may come back. */
+/* Numbers of workers without pilots.  Lost workers may come back. */
 struct worker_counts {
     size_t local, others, lost;
 };
@@ -252,7 +252,7 @@ static int wait_for_worker(struct rpc *rpc, const char *state, pid_t pid, struct
             return -1;
         if (counts.local > 0)
             return 0;
-        /* A worker that runs already makes the new one end, and reconnects in a moment. */
+        /* If a worker runs already, the new one ends, and the old one reconnects in a moment. */
         if (!ended && child_has_ended(pid)) {
             ended = true;
             deadline_ms = units_monotonic_ms() + 3000;
@@ -371,7 +371,7 @@ static int start_all(struct rpc *rpc, const char *state, const struct conf *c, b
     return result;
 }
 
-/* It was not stopped, and this machine was seen to be a login node when it ran. */
+/* Whether a server on this machine, which is a login node, ended without `ludwig down`. */
 static bool has_ended_alone(const char *state)
 {
     struct arena *a = arena_create();
@@ -449,7 +449,7 @@ static int wait_until_gone(struct err *e)
     struct err why = { 0 };
 
     if (lock_fd >= 0) {
-        /* ludwigd releases its state last of all, and then the next one may start. */
+        /* ludwigd releases its state folder last of all; then the next one may start. */
         server_fd = io_lock_file_within(path, STOP_MAX_MS, &why);
         result = server_fd < 0 && why.kind == ERR_BUSY
                      ? err_set(e, ERR_BUSY, "an old ludwigd still uses %s after %d s", state,
@@ -481,7 +481,7 @@ int embedded_down(const struct conf *c, struct err *e)
     if (rpc_call(&rpc, MSG_GET_NODES, &get_nodes, &nodes, NULL) == 0)
         for (size_t i = 0; i < nodes.nodes.n; i++)
             n_running += ((const struct node_info *)nodes.nodes.items)[i].running;
-    /* The numbers of pilots in Slurm; an older server does not tell them. */
+    /* An older server does not tell how many pilots Slurm has. */
     if (rpc_call(&rpc, MSG_GET_SWEEPS, &get_sweeps, &page, NULL) == 0) {
         waiting = page.pilots_waiting;
         running = page.pilots_running;

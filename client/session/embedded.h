@@ -16,8 +16,8 @@
 /* Connects; a server that is not running is an error that says how to start it. */
 int embedded_connect(struct rpc *rpc, const struct conf *c, struct err *e);
 
-/* The same, but on a login node, where processes of users are ended at any time, a server that had ended
- * without `ludwig down` is started again, and it is said. */
+/* As embedded_connect, but on a login node, which may end users' processes at any time, a server
+ * that ended without `ludwig down` is started again, and a note says that. */
 int embedded_reach(struct rpc *rpc, const struct conf *c, struct err *e);
 
 /*
@@ -28,8 +28,7 @@ int embedded_reach(struct rpc *rpc, const struct conf *c, struct err *e);
 int embedded_up(struct rpc *rpc, const struct conf *c, bool wants_worker, bool *has_no_worker,
                 struct err *e);
 
-/* Stops only the server: its workers wait for the next one.  1; 0 when no server runs; -1 with e
- * set. */
+/* Stops only the server; its workers wait for the next one.  Returns 1, 0 if none runs, or -1. */
 int embedded_stop_server(const struct conf *c, struct err *e);
 
 /* Stops the server and its workers here; running jobs go on. */

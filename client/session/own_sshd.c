@@ -71,8 +71,7 @@ struct listeners {
     bool own, others;
 };
 
-/* Finds the listeners on a port by the kernel's table, as a connection would count as a guest's
- * try. */
+/* Finds listeners on a port by the kernel's table: to connect would count as a guest's try. */
 static struct listeners find_listeners(const char *table, int port)
 {
     enum { LISTENING = 0x0a };
@@ -299,8 +298,7 @@ static int read_keys(const char *dir, struct buf *text, struct err *e)
     return rc;
 }
 
-/* Reads the next line "restrict TYPE BLOB ludwig:NAME" from *at on, and moves *at behind it; false:
- * there is none. */
+/* Reads the next line "restrict TYPE BLOB ludwig:NAME", moves *at behind it; false at the end. */
 static bool next_guest(const char **at, struct arena *a, struct guest *g, const char **blob)
 {
     while (**at != '\0') {
@@ -352,8 +350,8 @@ static int edit_line(const char *dir, const struct guest *g, const char *blob, b
 
 /* ---- fingerprints ---- */
 
-/* Call it under the lock: writes the key into a file for ssh-keygen, which prints "256 SHA256:...
- * comment (ED25519)". */
+/* Gives a key's fingerprint.  Call it under the lock, as it writes the key into a file for
+ * ssh-keygen, which prints "256 SHA256:... comment (ED25519)". */
 static int fingerprint_of(const char *dir, const char *type, const char *blob, struct arena *a,
                           const char **fingerprint, struct err *e)
 {

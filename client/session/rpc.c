@@ -41,7 +41,7 @@ static void drop_ssh(struct rpc *r)
     r->mux = NULL;
 }
 
-/* Waits for the present mux, or a new one. */
+/* Waits until the present SSH child, or a new one, has connected. */
 static int wait_for_ssh(struct rpc *r, struct err *e)
 {
     if (r->mux == NULL && begin_ssh(r, e) < 0)
@@ -64,7 +64,7 @@ static int connect_to(struct rpc *r, bool with_sftp, struct err *e)
     return with_sftp ? mux_server_and_sftp(r->mux, &r->way, e) : mux_server(r->mux, &r->way, e);
 }
 
-/* One try.  *lost: another try may succeed, which a refused key cannot. */
+/* Tries once to connect and to send hello.  *lost: another try may succeed (a refused key: no). */
 static int send_hello(struct rpc *r, bool with_sftp, bool *lost, struct err *e)
 {
     char *host = unixsocket_host();
@@ -80,7 +80,7 @@ static int send_hello(struct rpc *r, bool with_sftp, bool *lost, struct err *e)
     } else {
         wire_init(&r->wire, fd, &proto);
         r->hello_at_ms = units_monotonic_ms();
-        /* A server that refuses us at once may be gone before we greet; its answer says why. */
+        /* A server that refuses us may have closed already; its answer, read later, says why. */
         if (rpc_send(r, MSG_HELLO, NULL, &hello, lost, e) < 0 && !*lost) {
             wire_close(&r->wire);
             result = -1;
@@ -177,8 +177,8 @@ static int64_t longer(int64_t pause_ms)
     return pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
 }
 
-/* Sleeps; false when the user interrupts.  The time is random, so that clients that lost the same
- * server do not all come back at once. */
+/* Sleeps; false when the user interrupts.  The time is partly random, so that clients that lost the
+ * same server do not all come back at once. */
 static bool rest_for(const struct rpc *r, int64_t pause_ms)
 {
     struct pollfd fd = { .fd = r->interrupt_fd, .events = POLLIN };
@@ -277,7 +277,7 @@ int rpc_answer(struct rpc *r, struct rpc_question *q, void *reply, struct err *e
 
     /* Pauses grow, as a server may greet and then drop the request each time. */
     for (int64_t pause_ms = FIRST_PAUSE_MS;; pause_ms = longer(pause_ms)) {
-        if (q->n_opened != r->n_opened) /* its connection is gone */
+        if (q->n_opened != r->n_opened) /* the question went over an earlier connection */
             send_question(r, q);
         lost = q->is_lost;
         if (!q->is_sent)

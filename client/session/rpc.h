@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rpc.h - questions to ludwigd, and its answers
+ * rpc.h - asks ludwigd questions and takes its answers
  *
  * When a connection breaks, a new one is tried for a while, and the question is asked
  * again; changing requests carry an id, so that asking twice changes things once.
@@ -19,7 +19,7 @@ enum { RPC_PATIENCE_MS = 10 * 1000 };
 struct rpc {
     struct wire wire;
     struct endpoint to;
-    struct arena *place; /* texts of to */
+    struct arena *place; /* holds the texts of to */
     struct mux *mux;     /* over SSH: carries the questions, and further channels; else NULL */
     enum way way;
     char *user_label;           /* or NULL */
@@ -48,8 +48,8 @@ bool rpc_is_answered(const char *socket_path);
 /* Asks and waits; texts and lists of the reply last until the next call on r. */
 int rpc_call(struct rpc *r, enum msg_type type, const void *request, void *reply, struct err *e);
 
-/* The same in two calls, between which the caller does other work but asks nothing: a question on
- * its way. */
+/* A question that rpc_ask sent and rpc_answer has not answered yet, so that the caller can do other
+ * work.  Several may be under way; take their answers in the order in which they were asked. */
 struct rpc_question {
     enum msg_type type;
     const void *request; /* must stay valid until rpc_answer */
@@ -68,7 +68,7 @@ int rpc_answer(struct rpc *r, struct rpc_question *q, void *reply, struct err *e
  */
 int64_t rpc_send(struct rpc *r, enum msg_type type, const struct token *id, const void *body,
                  bool *lost, struct err *e);
-/* Waits for one message of the type; -1 with e set, also by the server's error. */
+/* Waits for one message of the type; -1 with e set, which may be the server's error. */
 int rpc_receive(struct rpc *r, enum msg_type type, void *reply, bool *lost, struct err *e);
 /* Reads the reply from the last received message. */
 int rpc_read(struct rpc *r, const struct envelope *m, enum msg_type type, void *reply,

@@ -10,8 +10,8 @@
 #include "common/proto/unixsocket.h"
 #include "common/sftp/sftp_root.h"
 
-/* For tests, and only in builds with LUDWIG_TEST_HOOKS: the command of an SFTP server to use
- * instead of one behind SSH.  NULL: none. */
+/* For tests, in builds with LUDWIG_TEST_HOOKS alone: the command of an SFTP server to use instead
+ * of one behind SSH.  NULL: there is none. */
 static const char *test_server(void)
 {
 #ifdef LUDWIG_TEST_HOOKS
@@ -21,7 +21,7 @@ static const char *test_server(void)
 #endif
 }
 
-/* Starts it; gives a descriptor connected to its standard input and output. */
+/* Starts that server; gives a descriptor connected to its standard input and output. */
 static int start_test_server(struct err *e)
 {
     int ends[2];
@@ -43,7 +43,8 @@ static int start_test_server(struct err *e)
     return -1;
 }
 
-/* Sets s->share: an embedded server's own path; of others, the path in the configuration. */
+/* Sets s->share, the folder of projects: below share: of config.yaml, if that is set and the server
+ * is not embedded, else below the drive's path that the server names. */
 static void keep_share(struct cli *cli, struct session *s)
 {
     bool is_named = s->conf.share != NULL && !s->choice.embedded;
@@ -56,8 +57,8 @@ static void keep_share(struct cli *cli, struct session *s)
     free(share);
 }
 
-/* Whether the drive is mounted here: a server of this machine has its files here; the configuration
- * tells it of others. */
+/* Whether the drive is mounted here: it is where the server runs on this machine, and elsewhere if
+ * the configuration says so. */
 static bool is_mounted(const struct session *s)
 {
     bool is_here = s->choice.embedded || s->choice.endpoint.kind == ENDPOINT_UNIX;
@@ -67,7 +68,7 @@ static bool is_mounted(const struct session *s)
 
 /* ---- further connections for files ---- */
 
-/* Where a connection needs questions on the terminal there is only one, as another could not ask,
+/* Begins a further connection, unless the first one asked on the terminal: this one could not ask,
  * and sshd may shut out users after several refusals. */
 static int begin_lane(struct session *s, struct session_lane *lane, struct err *e)
 {
@@ -111,8 +112,8 @@ static int connect_lane(void *context, size_t number, int *fd, struct err *e)
     return rc;
 }
 
-/* Begins the connections that will be wanted, without waiting for them.  The first one has logged
- * in by now, so that sshd sees a wrong key only once. */
+/* Begins the connections that will be wanted, without waiting for them.  The first connection has
+ * logged in by now, so that sshd sees a wrong key only once. */
 static void begin_lanes(struct session *s, const struct session_wants *wants)
 {
     size_t n = share_connection_lanes(&s->drive, wants->files_bytes);
@@ -140,7 +141,7 @@ static int connect_server(struct session *s, const struct session_wants *wants, 
     }
     if (rpc_hello(r, with_sftp, e) < 0)
         return -1;
-    /* SFTP greets while ludwigd's answer is on its way. */
+    /* The SFTP server greets while ludwigd's answer is on its way. */
     fd = with_sftp ? mux_sftp(r->mux, NULL) : -1;
     s->drive.sftp = fd < 0 ? NULL : sftp_open_later(fd, NULL);
     if (s->drive.sftp != NULL)
@@ -206,8 +207,8 @@ void session_job_paths(const struct session *s, struct arena *a, struct job_info
     j->metrics_path = drive_path(s, a, j->metrics_path);
 }
 
-/* An SFTP server's descriptor (see mux_sftp), over the connection for questions, which is made anew
- * if it is lost, unless a subscription does so.  For servers over SSH only. */
+/* Gives an SFTP server's descriptor (mux_sftp) over the connection for questions, which is made
+ * anew if it is lost, unless a subscription does that.  For servers over SSH only. */
 static int connect_sftp(struct session *s, struct err *e)
 {
     struct err why = { 0 };
@@ -217,7 +218,7 @@ static int connect_sftp(struct session *s, struct err *e)
         return err_set(e, ERR_INTERNAL, "this server is not reached over SSH");
     if (session_is_connected(s))
         fd = mux_sftp(s->rpc.mux, &why);
-    /* The loss of the connection may only have shown now. */
+    /* mux_sftp may be the first to notice that the connection is lost. */
     if (fd < 0 && session_is_connected(s))
         return err_set(e, why.kind, "%s", why.text);
     if (fd < 0 && s->is_subscribed)
@@ -274,7 +275,7 @@ struct share_connection *session_drive(struct session *s, struct err *e)
         return NULL;
     if (d->root != NULL || find_root(s, &why) == 0)
         return d;
-    /* The loss of the connection may only have shown now. */
+    /* This may be the first time that the lost connection shows. */
     if (sftp_is_broken(d->sftp) && share_connection_mend(d, &why) == 0 && find_root(s, &why) == 0)
         return d;
     err_set(e, why.kind, "%s", why.text);

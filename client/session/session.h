@@ -10,10 +10,10 @@
 #include "client/term/command.h"
 #include "client/util/conf.h"
 
-/* A further connection for files. */
+/* A further SSH connection, for files. */
 struct session_lane {
     struct mux *mux; /* NULL: none */
-    bool is_asked;   /* a channel was asked for */
+    bool is_asked;   /* a channel for SFTP was asked for */
 };
 
 struct session {
@@ -29,7 +29,7 @@ struct session {
     bool is_subscribed; /* a subscription makes a lost connection anew */
 };
 
-/* The needs of a command that starts a session. */
+/* What a command that starts a session needs. */
 struct session_wants {
     bool worker;          /* see embedded_up */
     bool sends_files;     /* connections for files are begun early, without waiting for them */
@@ -43,16 +43,16 @@ int session_start(struct cli *cli, struct session *s, const struct session_wants
                   struct err *e);
 void session_close(struct session *s);
 
-/* The shared drive, connected on first use, and again when the connection broke.  Belongs to the
- * session; NULL with e set. */
+/* Returns the shared drive, connected on first use, and again when the connection broke.  It
+ * belongs to the session; NULL with e set. */
 struct share_connection *session_drive(struct session *s, struct err *e);
 /* The drive's folder, to read from; the caller closes it. */
 struct share_dir *session_open_drive(struct session *s, struct err *e);
 /* Whether the connection is alive, as far as is known. */
 bool session_is_connected(const struct session *s);
 
-/* A path from the server for people: absolute where this machine sees the drive, else relative to
- * the drive. */
+/* Returns a path from the server as people see it: absolute where this machine sees the drive, else
+ * relative to the drive. */
 const char *session_shown_path(const struct session *s, struct arena *a, const char *path);
 bool session_sees_drive(const struct session *s);
 /* Makes the paths of a job, which are relative to the folder of projects, relative to the drive;

@@ -71,8 +71,8 @@ static bool is_readable(int fd)
     return poll(&p, 1, 0) > 0;
 }
 
-/* Takes the next message: changes, or EVENT_TIMEOUT when none is whole yet or the connection was
- * made anew. */
+/* Takes the next message: EVENT_CHANGES, or EVENT_TIMEOUT when no message is whole yet or the
+ * connection was made anew. */
 static enum event take_message(struct subscription *s, struct msg_changes *changes, struct err *e)
 {
     struct err why = { 0 };

@@ -14,7 +14,7 @@ enum { SUBSCRIPTION_PATIENCE_MS = 60 * 1000 };
 
 struct subscription {
     struct rpc *rpc;
-    struct msg_subscribe *requests; /* one for each sweep; their cursors move on */
+    struct msg_subscribe *requests; /* one for each sweep, with the last cursor seen */
     size_t n;
     int interrupt_fd;
     int other_fd; /* also waited for; -1: none */
@@ -28,13 +28,14 @@ enum event {
     EVENT_INTERRUPT /* the user pressed Ctrl-C */
 };
 
-/* The rpc belongs to the subscription until subscription_end. */
+/* The rpc belongs to the subscription until subscription_end.  The subscription handles Ctrl-C,
+ * unless the rpc has an interrupt_fd already. */
 int subscription_begin(struct subscription *s, struct rpc *rpc, const struct msg_subscribe *what,
                        struct err *e);
-/* To n sweeps at once; changes->sweep.sweep tells which one changed. */
+/* Subscribes to n sweeps at once; changes->sweep.sweep tells which one changed. */
 int subscription_begin_all(struct subscription *s, struct rpc *rpc,
                            const struct msg_subscribe *what, size_t n, struct err *e);
-/* timeout_ms -1: none. */
+/* Waits for the next event, at most timeout_ms; -1: without limit. */
 enum event subscription_wait(struct subscription *s, int timeout_ms, struct msg_changes *changes,
                              struct err *e);
 void subscription_end(struct subscription *s);

@@ -11,9 +11,9 @@
  * done, else EXIT_FAILED. */
 int sweep_wait_say_end(const struct sweep_info *s);
 
-/* Shows the progress on a terminal.  Returns EXIT_WELL when all jobs are done, EXIT_FAILED when
- * one failed or was cancelled, or what is left is held, EXIT_INTERRUPTED when the user pressed
- * Ctrl-C, -1 with e set. */
+/* Waits, with the progress on a terminal.  Returns EXIT_WELL when all jobs are done, EXIT_FAILED
+ * when one failed or was cancelled or all jobs left are held, EXIT_INTERRUPTED after Ctrl-C, -1
+ * with e set. */
 int sweep_wait(struct rpc *rpc, int64_t sweep, struct err *e);
 
 #endif

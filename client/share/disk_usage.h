@@ -8,10 +8,10 @@
 #include "common/data/schema.h"
 #include "common/share/share.h"
 
-/* Of a project, or added up: bytes (docs/json.md). */
+/* The bytes that a project, or several, take on the share (docs/json.md). */
 struct disk_usage {
-    const char *project; /* NULL: of several */
-    const char *user;    /* NULL: of all, or not known */
+    const char *project; /* NULL: several */
+    const char *user;    /* NULL: all users, or not known */
     int64_t results, failed, logs, checkpoints, packs, other, total;
     int64_t unread; /* folders that could not be looked into */
 };

@@ -30,7 +30,7 @@ void logfile_close(struct logfile *l); /* a log that is not open is fine */
 int logfile_seek_lines(struct logfile *l, int64_t n, struct err *e);
 /* Writes all new bytes to stdout. */
 int logfile_copy(struct logfile *l, struct err *e);
-/* Call it at the end of the log: writes a character that never became whole, too. */
+/* Writes a character that never became whole; call it at the end of the log. */
 int logfile_finish(struct logfile *l, struct err *e);
 
 #endif

@@ -10,7 +10,7 @@
 #include "common/share/share.h"
 #include "common/sftp/sftp.h"
 
-/* The most connections for files, and the bytes from which on all are used. */
+/* The most connections for files, and how many bytes are worth all of them. */
 enum { SHARE_CONNECTION_LANES_MAX = 8, SHARE_CONNECTION_BYTES_ENOUGH = 64 * 1024 * 1024 };
 
 struct share_connection {
@@ -20,10 +20,9 @@ struct share_connection {
     const char *server_id; /* of the ludwigd that owns the drive */
     struct sftp *sftp;
     int64_t round_trip_ms;
-    /* Gives a new descriptor that speaks SFTP. */
+    /* Returns a new descriptor that speaks SFTP. */
     int (*connect)(void *context, struct err *e);
-    /* The same over a further connection, with numbers from 1 on, see share_lane.  NULL: there are
-     * none. */
+    /* Gives one over a further connection, numbered from 1 (see share_lane); NULL: none exist. */
     int (*lane)(void *context, size_t number, int *fd, struct err *e);
     void *context;
 };
@@ -32,7 +31,7 @@ struct share_connection {
 struct share_dir *share_connection_read(const struct share_connection *d, struct err *e);
 /* Over SFTP: connects again if the connection broke. */
 int share_connection_mend(struct share_connection *d, struct err *e);
-/* The number of connections, the first included, to use for this many bytes. */
+/* Returns how many connections, the first included, to use for this many bytes. */
 size_t share_connection_lanes(const struct share_connection *d, uint64_t bytes);
 
 #endif

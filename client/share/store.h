@@ -32,15 +32,16 @@ struct store;
 struct store *store_open(const struct place *to, struct err *e);
 /* Removes files that are not whole, as far as the drive can be reached.  NULL is fine. */
 void store_close(struct store *s);
-/* "mount /srv/share p" or "sftp SERVER-ID p": always the same for the same packs.  Caller frees. */
+/* Returns "mount /srv/share p" or "sftp SERVER-ID p", these packs' name; the caller frees it. */
 char *store_key(const struct store *s);
 
 enum store_folder { STORE_PACKS, STORE_PARTS, STORE_BLOCKS, STORE_FOLDER_COUNT };
 extern const char *const store_folder_names[STORE_FOLDER_COUNT]; /* "", "parts", "blocks" */
 
-/* Before anything is written: nobody beside the owner can read the project's folder, then, who may not read
- * all of what goes there; *has_closed: somebody could.  Where workers of another account read through the
- * folder's group, only the files count, not the folders that they lie in here; ERR_USAGE: they may not. */
+/* Closes the project's folder to those who may not read all that is uploaded; call it before the
+ * first write.  *has_closed: somebody could read the folder before.  Where workers of another
+ * account read through the folder's group, only the readers of files count, not those of the
+ * folders here; ERR_USAGE: that group may not read the files. */
 int store_limit_readers(struct store *s, const struct readers *all, const struct readers *files,
                         bool *has_closed, struct err *e);
 
@@ -53,8 +54,8 @@ int store_list(struct store *s, bool has_details, struct arena *a,
 int store_fetch(struct store *s, const char *path, size_t max_bytes, share_got *got, void *context,
                 struct err *e);
 int store_fetch_all(struct store *s, struct err *e);
-/* Removes a file unless its time has changed.  1, also if it is missing; 0: its time has changed;
- * -1 with e set. */
+/* Removes a file unless its time has changed.  Returns 1, also if it is missing; 0 if its time has
+ * changed; -1 with e set. */
 int store_remove_untouched(struct store *s, const char *path, int64_t mtime_s, struct err *e);
 /* Sets a file's time to now, so that it is not removed as waste while an upload relies on it.
  * ERR_BUSY, by store_settle at the latest: the file is gone; then no manifest added later gets its
@@ -87,7 +88,7 @@ uint64_t store_settled_bytes(const struct store *s);
 /* Whether a file may have its name, although the answer that would say so is lost. */
 bool store_may_have_settled(const struct store *s);
 
-/* Announces this many bytes, for which further connections may be made. */
+/* Announces this many bytes, so that further connections may be made for them. */
 void store_expect(struct store *s, uint64_t bytes);
 
 /* Removes temporary files, found by store_list, that this user's old tries left. */

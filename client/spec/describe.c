@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "client/spec/describe.h"
+
 #include "common/base/units.h"
 
 static const double MS_PER_HOUR = 3600.0 * 1000.0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * describe.h - words the content of a sweep file
+ * describe.h - says in words what a sweep file asks for
  *
- * Keys that the file does not have add nothing.
+ * Each function appends a text as in the example above it; keys that the file lacks add nothing.
  */
 #ifndef LUDWIG_CLIENT_SPEC_DESCRIBE_H
 #define LUDWIG_CLIENT_SPEC_DESCRIBE_H
@@ -20,15 +20,14 @@ void describe_pools(struct buf *out, const struct spec *s);
 void describe_batch(struct buf *out, const struct jobspec *w);
 /* "up to 2 times after failed or oom" */
 void describe_retry(struct buf *out, const struct retry *r);
-/* Nothing where it is as usual. */
+/* "what is like 5 that failed is held"; nothing for the default. */
 void describe_guard(struct buf *out, const struct guard_policy *g);
 /* "SIGUSR1, then 1 min to end; copied every 10 min" */
 void describe_checkpoint(struct buf *out, const struct checkpoint *c);
-/* "WANDB_API_KEY, from this shell; no file or listing shows its value" */
+/* "WANDB_API_KEY, from this shell; no listing shows its value" */
 void describe_passed(struct buf *out, const struct jobspec *w);
 
-/* With of "CPU": "about 40 s of CPU time (0.011 CPU-hours)", from an hour on "about 12.5
- * CPU-hours". */
+/* of "CPU": "about 40 s of CPU time (0.011 CPU-hours)"; from an hour on "about 12.5 CPU-hours" */
 void describe_time(struct buf *out, double hours, const char *of);
 
 #endif

@@ -21,7 +21,7 @@ typedef int (*read_fn)(struct reading *rd, const struct yaml_node *node);
 
 /* ---- errors ---- */
 
-/* The node's text, as far as it fits into a message. */
+/* Returns the node's text in quotes; its type if the text is empty or too long for a message. */
 static const char *shown(struct arena *a, const struct yaml_node *node)
 {
     if (node->text == NULL || node->text[0] == '\0' || strlen(node->text) > PARAM_SHOWN_MAX_BYTES)
@@ -35,7 +35,7 @@ int param_form_expected(struct yaml_keys_reader *r, const struct yaml_node *at, 
     return yaml_keys_error(r, at, "%s: expected %s, found %s", where, what, shown(r->arena, at));
 }
 
-/* The beginning of errors: "lr: range: ". */
+/* Returns the beginning of errors: "lr: range: ". */
 static const char *place_of(const struct reading *rd)
 {
     const char *name = rd->is_named ? "" : arena_printf(rd->r->arena, "%s: ", rd->to->name);
@@ -199,7 +199,7 @@ static int read_whole_range(struct reading *rd, const struct yaml_node *node)
     return 0;
 }
 
-/* x + y, rounded to the digits of the larger operand, as the sum has no more. */
+/* Returns x + y, rounded to the digits of the larger operand, as the sum has no more. */
 static double sum(double x, double y)
 {
     return portable_round_beside(x + y, fabs(x) > fabs(y) ? x : y);
@@ -361,7 +361,7 @@ static int read_int_uniform(struct reading *rd, const struct yaml_node *node)
 
 static int read_normal(struct reading *rd, const struct yaml_node *node)
 {
-    static const double reach = 10; /* standard deviations; no draw lies so far out */
+    static const double reach = 10; /* standard deviations from the mean, which no draw exceeds */
     struct param *to = rd->to;
 
     if (read_bounds(rd, node, PARAM_NORMAL) < 0)
@@ -422,7 +422,7 @@ const char *param_form_name(enum param_form form)
     return param_forms[i].name;
 }
 
-/* round: 3, beside a form whose draws are computed. */
+/* Reads round: 3 beside uniform, log_uniform or normal. */
 static int read_round(struct reading *rd, const struct yaml_member *m)
 {
     enum param_form form = rd->to->form;

@@ -130,8 +130,7 @@ void params_overlay(struct list *params, const struct list *with)
 
 /* ---- --set ---- */
 
-/* Turns "--set lr:1:5: what" into "--set lr: what", in each line, as there is no file to look
- * into. */
+/* Turns "--set lr:1:5: what" into "--set lr: what" in each line: the place is in no file. */
 static void drop_places(struct err *e, const char *prefix)
 {
     char *to = e->text;
@@ -165,7 +164,7 @@ static int read_text(const char *text, struct param *to, struct arena *a, struct
     const struct yaml_node *node = yaml_parse(file, text, strlen(text), a, e);
 
     if (node == NULL && e != NULL) {
-        /* A text that is no YAML is shown as the shell passed it. */
+        /* The error shows text that is no YAML as the shell passed it. */
         size_t n = safe_text_fitting(text, strlen(text), PARAM_SHOWN_MAX_BYTES);
         struct buf why = { 0 };
 
@@ -197,7 +196,7 @@ int params_set(struct list *params, const char *text, struct arena *a, struct er
         return err_set(e, ERR_USAGE, "--set takes NAME=VALUE, not '%s'", text);
     if (param != NULL)
         return read_text(text + n + 1, param, a, e);
-    /* The error lists the parameters, when there are few and none is similar. */
+    /* The error lists all parameters when they are few and none has a similar name. */
     unknown = params_unknown(params, name);
     known = params_listed(params);
     if (find_nearest(params, name) != NULL || params->n > LISTED_MAX)

@@ -7,24 +7,24 @@
 
 #include "client/spec/param_form.h"
 
-/* For KEY_CUSTOM: to is a struct list of struct param, read from params: of a sweep file. */
+/* Reads params: of a sweep file, for a KEY_CUSTOM; to is a struct list of struct param. */
 int params_read(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                 void *to);
-/* The same, but each node is one value: a list is a value, too (debug:). */
+/* Reads debug:, where each parameter has one value; a list is a value as well. */
 int params_read_fixed(struct yaml_keys_reader *r, const struct key *key,
                       const struct yaml_node *node, void *to);
 
-/* The problem of a name of n bytes, which the caller frees; NULL: none. */
+/* Says why n bytes cannot name a parameter, in a text that the caller frees; NULL: they can. */
 char *params_name_problem(const char *name, size_t n);
 
-struct param *params_find(const struct list *params, const char *name);
+struct param *params_find(const struct list *params, const char *name); /* NULL: unknown */
 /* "unknown parameter 'x' (did you mean 'y'?)"; the caller frees it. */
 char *params_unknown(const struct list *params, const char *name);
 /* "lr, hidden and 3 more"; the caller frees it. */
 char *params_listed(const struct list *params);
-/* Takes the values of the parameters in with, which all are in params. */
+/* Replaces parameters by those of the same name in with, all of which must be in params. */
 void params_overlay(struct list *params, const struct list *with);
-/* text is "name=VALUE", VALUE as after "name: " in params:. */
+/* Applies --set: text is "name=VALUE", VALUE as behind "name: " in params:. */
 int params_set(struct list *params, const char *text, struct arena *a, struct err *e);
 
 #endif

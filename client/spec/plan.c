@@ -153,7 +153,7 @@ int plan_read_zip(struct yaml_keys_reader *r, const struct key *key, const struc
     return answer;
 }
 
-/* Reads the values of a pin; where: the beginning of errors. */
+/* Reads the values of a pin into to; errors begin with where. */
 typedef int (*read_pin_fn)(struct yaml_keys_reader *r, const char *where,
                            const struct yaml_node *node, struct pin *to);
 

@@ -7,7 +7,7 @@
 #include "client/spec/plan_check.h"
 #include "client/spec/spec_when.h"
 
-/* Adds an error "WHERE: WHAT" at a place of the file. */
+/* Adds the error "WHERE: WHAT" at a place of the file, and frees what. */
 static void add_error(struct yaml_keys_reader *r, struct spot at, const char *where, char *what)
 {
     struct yaml_node node = { .line = at.line > 0 ? at.line : 1,
@@ -74,7 +74,7 @@ static void check_dimensions(const struct plan *p, struct yaml_keys_reader *r)
 
 /* ---- names ---- */
 
-/* Whether the name is a parameter's; else adds an error. */
+/* Whether there is a parameter of that name; else adds an error. */
 static bool check_known(const struct plan *p, struct yaml_keys_reader *r, struct spot at,
                         const char *where, const char *name)
 {
@@ -170,7 +170,7 @@ static void tell_circle(void *context, const struct condition *first, char *way)
     add_error(context, first->at, "when", way);
 }
 
-/* Whether the conditions are sound, so that the order of parameters is known. */
+/* Whether all conditions are valid and form no circle, so that parameters have an order. */
 static bool check_when(const struct plan *p, struct yaml_keys_reader *r)
 {
     const struct condition *conditions = p->when.items;

@@ -7,7 +7,7 @@
 #include "client/spec/sample.h"
 #include "common/base/digest.h"
 
-/* No configuration has this number. */
+/* The index from which sobol's shift is drawn: no configuration has this number. */
 static const uint64_t NO_INDEX = (UINT64_C(1) << 48) - 1;
 
 void sampler_init(struct sampler *s, const struct plan *plan, const struct param *param,
@@ -32,7 +32,7 @@ void sampler_init(struct sampler *s, const struct plan *plan, const struct param
     }
 }
 
-/* The middle of the point's cell, of 2^32 cells, in units of 2^-33. */
+/* Returns the middle of the point's cell, one of 2^32 in [0, 1), in units of 2^-33. */
 static uint64_t sobol_middle(const struct sampler *s, uint64_t index)
 {
     return (uint64_t)(sobol_at(&s->sobol, (uint32_t)index) ^ s->shift) << 1 | 1;
@@ -55,8 +55,8 @@ double sampler_unit(const struct sampler *s, uint64_t index)
 }
 
 /*
- * M. J. Wichura, "Algorithm AS 241: The percentage points of the normal distribution",
- * Applied Statistics 37 (1988), 477-484: PPND16, to about 1 part in 10^16.
+ * sample_normal is PPND16, exact to about 1 part in 10^16, of M. J. Wichura, "Algorithm AS 241: The
+ * percentage points of the normal distribution", Applied Statistics 37 (1988), 477-484.
  */
 static double polynomial(const double c[8], double x)
 {
@@ -123,13 +123,13 @@ static double between(double low, double high, double unit)
     return low * (1 - unit) + high * unit;
 }
 
-/* Without round: as it was before there was one, so that the same file draws the same for ever. */
+/* Without round: draws are rounded as before that key existed, so that old files draw the same. */
 static double rounded_of(const struct param *p, double x)
 {
     return p->digits == 0 ? portable_round(x) : portable_round_to(x, p->digits);
 }
 
-/* Rounding must not lead out of the range. */
+/* Returns x rounded, but not rounded out of the parameter's range. */
 static struct value clamped(const struct param *p, double x)
 {
     double rounded = rounded_of(p, x);

@@ -11,7 +11,7 @@
 #include "common/data/json.h"
 #include "common/data/yaml.h"
 
-/* Prints {"calls": [...], "hydra": {...} or null}, the calls in the order of the text. */
+/* Python: prints {"calls": [...], "hydra": {...} or null}, the calls in the order of the script. */
 static const char reader[] =
     "import ast, json, sys\n"
     "def literal(node):\n"
@@ -143,7 +143,7 @@ static int read_config(const char *script, const struct value *hydra, struct are
 
 /* ---- all of them ---- */
 
-/* Of an option that a script adds twice, as two of its commands do, the first counts. */
+/* An option that two commands of a script both add counts once: the first is taken. */
 static bool is_there(const struct script_options *o, const char *name)
 {
     for (size_t i = 0; i < o->n; i++)

@@ -2,8 +2,8 @@
 /*
  * script_options.h - the options that a Python script takes
  *
- * Python's own parser reads the text of the script, which is not run: the calls of argparse's add_argument
- * and click's option, and the file that Hydra's main names.
+ * Python's own parser reads the script, which is not run, for calls of argparse's add_argument and
+ * of click's option, and for the configuration file that Hydra's main names.
  */
 #ifndef LUDWIG_CLIENT_SPEC_SCRIPT_OPTIONS_H
 #define LUDWIG_CLIENT_SPEC_SCRIPT_OPTIONS_H
@@ -15,14 +15,14 @@
 #include "common/data/value.h"
 
 struct script_option {
-    const char *name; /* of a parameter: learning_rate */
-    const char *word; /* as the command has it before its value: "--learning-rate ", "lr=", "" */
+    const char *name; /* as a parameter's name: learning_rate */
+    const char *word; /* what precedes the value in the command: "--learning-rate ", "lr=", "" */
     const char *help; /* or NULL */
-    struct value initial; /* its default; null: none is known */
+    struct value initial; /* the script's default; null: none is known */
     struct value choices; /* a list, or null */
     bool is_flag;         /* takes no value */
     bool is_long;         /* takes several words */
-    bool is_needed;       /* the script does not run without */
+    bool is_needed;       /* the script does not run without this option */
 };
 
 struct script_options {
@@ -31,7 +31,8 @@ struct script_options {
     const char *by; /* "argparse", "click", "Hydra"; NULL: nothing was found */
 };
 
-/* All in a. */
+/* Reads the options of the script at path with python3; everything in o lies in the arena.
+ * Returns -1 when python3 cannot be run, or cannot read the script. */
 int script_options_read(const char *path, struct arena *a, struct script_options *o, struct err *e);
 
 #endif

@@ -29,7 +29,7 @@ static int read_priority(struct yaml_keys_reader *r, const struct key *key,
     return 0;
 }
 
-/* Reads a key by plan.h or params.h, and notes whether it was refused. */
+/* Reads a key that plan.h or params.h has a reader for, and notes whether it was refused. */
 static int read_plan(struct yaml_keys_reader *r, const struct key *key,
                      const struct yaml_node *node, void *to)
 {
@@ -286,12 +286,11 @@ const struct key spec_keys[] = {
 
 #undef AT
 
-/* Values of a condition in a message. */
-enum { SHOWN_VALUES = 3 };
+enum { SHOWN_VALUES = 3 }; /* of a condition, in a message */
 
 /* ---- the command ---- */
 
-/* Where text stands for the n-th time in the file at or behind node; node itself when it does not. */
+/* Returns the place of text's nth occurrence in the file, from node on; node itself if none. */
 static struct yaml_node find_text(const struct spec *s, const struct yaml_node *node,
                                   const char *text, size_t nth)
 {
@@ -314,7 +313,7 @@ static struct yaml_node find_text(const struct spec *s, const struct yaml_node *
     return *node;
 }
 
-/* Where a placeholder of the command stands in the file. */
+/* Returns the place in the file of a placeholder of command:. */
 static struct yaml_node find_placeholder(const struct spec *s, const struct yaml_node *node,
                                          const struct placeholder *p)
 {
@@ -338,7 +337,7 @@ struct placeholders {
         was_refused; /* the one error for all placeholders that batch: makes impossible was added */
 };
 
-/* "exists only where optimizer is sgd or adam" */
+/* Adds the error "lr exists only where optimizer is sgd or adam". */
 static void refuse_conditional(const struct placeholders *p, const struct yaml_node *at,
                                const struct condition *condition)
 {
@@ -361,7 +360,7 @@ static void refuse_conditional(const struct placeholders *p, const struct yaml_n
     buf_free(&where);
 }
 
-/* Whether all values of the list can stand there; else the first that cannot is told. */
+/* Whether the placeholder can take all n values; else adds an error for the first it cannot. */
 static bool takes_all(const struct placeholders *p, const struct placeholder *placeholder,
                       const struct value *values, size_t n)
 {
@@ -378,7 +377,7 @@ static bool takes_all(const struct placeholders *p, const struct placeholder *pl
     return true;
 }
 
-/* Of the parameter itself, and of what debug: and include: give it. */
+/* Checks the values that the parameter has by itself, by debug: and by include:. */
 static void check_values(const struct placeholders *p, const struct placeholder *placeholder)
 {
     const struct spec *s = spec_of(p->reader);
@@ -396,7 +395,7 @@ static void check_values(const struct placeholders *p, const struct placeholder 
     }
 }
 
-/* Each name is told once, where it stands first. */
+/* Checks one placeholder of the command; errors about a name are added for its first place only. */
 static int check_placeholder(void *context, const struct placeholder *placeholder)
 {
     struct placeholders *p = context;
@@ -440,7 +439,7 @@ static bool is_parameter(const void *params, const char *name)
     return params_find(params, name) != NULL;
 }
 
-/* Whether an unknown key was told to mean this one. */
+/* Whether the file has an unknown key for which this one was suggested. */
 static bool has_misspelt(const struct key *keys, const struct yaml_node *root, const char *name)
 {
     for (size_t i = 0; i < root->n; i++) {
@@ -525,7 +524,8 @@ static void check_listed(struct yaml_keys_reader *r, const struct yaml_node *roo
         }
 }
 
-/* Checks the plan now if the file is refused anyway; else after the command line was applied. */
+/* Notes where the plan's keys stand.  Checks the plan only if the file has errors already: else
+ * spec_override does it, with the command line applied. */
 static void check_plan(struct yaml_keys_reader *r, const struct yaml_node *root)
 {
     const struct spec_reading *reading = r->context;
@@ -626,7 +626,7 @@ int spec_end(struct yaml_keys_reader *r, bool with_excerpts, struct err *e)
 
 /* ---- reading ---- */
 
-/* s has only file, folder, text and list. */
+/* Parses s->text; of s only file, folder, text and list are set before. */
 static int parse_file(struct arena *a, struct spec *s, struct err *e)
 {
     struct spec_reading reading = { .spec = s, .keys = spec_keys };

@@ -12,46 +12,46 @@
 #include "common/data/yaml_keys.h"
 #include "common/proto/jobspec.h"
 
-/* An entry of data:, or the container: its path, and its name below $LUDWIG_DATA. */
+/* One entry of data:, or a container image that is uploaded like one. */
 struct spec_data {
-    const char *path;
-    const char *name;
-    const char *share; /* path on the share, if it lies there already, and path is NULL; or NULL */
-    const char *link;  /* as data_entry has it */
-    struct list files; /* const char *: only these below path; none: all of it */
+    const char *path;  /* of the file or folder on this machine; NULL where share is set */
+    const char *name;  /* that jobs find below $LUDWIG_DATA */
+    const char *share; /* relative path of data that lie on the share already; else NULL */
+    const char *link;  /* as in struct data_entry */
+    struct list files; /* const char *: the files below path to take; empty: all */
 };
 
-/* When jobs that are done already count as the same. */
+/* reuse: when a job that is done already counts as the same as a new one. */
 struct spec_reuse {
-    struct list ignore; /* const char *: what of the source does not matter */
+    struct list ignore; /* const char *: patterns of source files whose changes do not matter */
 };
 
-/* environment: what was said. */
+/* environment: as the sweep file has it. */
 struct spec_environment {
-    bool is_none;     /* the node's own, and no modules that are loaded here */
-    const char *path; /* absolute; NULL: the one that is active here, if there is one */
-    bool is_staged;   /* nodes get a copy */
-    bool decides;     /* a job done in another one is another job */
+    bool is_none;     /* none: jobs use the node's own, without modules that are loaded here */
+    const char *path; /* absolute folder; NULL: the environment active here, if there is one */
+    bool is_staged;   /* nodes get a copy of path */
+    bool decides;     /* a job that was done in another environment counts as another job */
     const char
-        *tool; /* that builds it on each node, as struct environment has it; NULL: none does */
-    const char *file; /* absolute: what it is built from, */
+        *tool; /* builds the environment on each node: "pip", "uv" or "conda"; NULL: none does */
+    const char *file; /* absolute: what the tool builds it from, as requirements.txt */
     struct list
-        files; /* const char *, below the sweep file's folder: and what goes along with that */
-    const char *interpreter; /* that builds it; NULL: the tool's own choice */
-    struct list options;     /* const char *: further ones of the tool */
+        files; /* const char *, relative to the sweep file's folder: what else it is built from */
+    const char *interpreter; /* that the tool builds with; NULL: the tool's own choice */
+    struct list options;     /* const char *: further options of the tool */
 };
 
 struct spec {
-    const char *file;   /* its name on the command line */
-    const char *list;   /* --param2vals: file with the configurations; NULL: this file */
-    const char *folder; /* the file's folder, where relative paths begin; NULL: none */
-    struct bytes text;  /* all of it, as submitted */
+    const char *file;   /* the sweep file's name on the command line, for messages */
+    const char *list;   /* --param2vals: the file with the configurations; NULL: params: has them */
+    const char *folder; /* the sweep file's, where relative paths begin; NULL: check no paths */
+    struct bytes text;  /* the whole sweep file, as submitted */
     const char *project;
     const char *name;   /* may be NULL */
-    struct list source; /* const char *, below folder */
+    struct list source; /* const char *: paths below folder */
     struct spec_reuse reuse;
-    struct list data;  /* struct spec_data; a container that is uploaded is one, too */
-    struct list setup; /* const char *: lines, of which work.setup is made */
+    struct list data;  /* struct spec_data, with a container image that is uploaded */
+    struct list setup; /* const char *: the lines that work.setup joins */
     struct spec_environment environment;
     struct plan plan;  /* parameters, and how they make configurations */
     struct list debug; /* struct param, one value each */
@@ -63,13 +63,13 @@ struct spec {
     struct guard_policy guard;
     bool in_file_order; /* order: file */
     struct ranking ranking;
-    struct jobspec work;  /* without digests and git's state; of environment only modules: */
-    bool private_project; /* only its owner may read it */
-    bool allows_secrets;  /* --allow-secrets: keys and passwords in the source are meant */
-    bool has_source;      /* false: everything */
-    bool has_modules;     /* modules: was said; they are in work.environment */
-    bool has_nodes;
-    bool says_gpus; /* resources: says how many, be it none */
+    struct jobspec work;  /* without digests and git's state; of environment only modules: is set */
+    bool private_project; /* only the project's owner may read it */
+    bool allows_secrets;  /* --allow-secrets: keys and passwords in the source are intended */
+    bool has_source;      /* false: the source is all of folder that is not ignored */
+    bool has_modules;     /* the file has modules:, which are in work.environment */
+    bool has_nodes;       /* nodes: or --nodes was given */
+    bool says_gpus;       /* resources: has gpus:, be it 0 */
 };
 
 /* Options of the command line that override the file. */
@@ -82,19 +82,19 @@ struct spec_overrides {
     int64_t reps;    /* OPT_UNSET: as in the file; priority too */
     int64_t priority;
     bool allow_secrets;
-    bool minimal; /* one job: each parameter's first value, debug: over that */
+    bool minimal; /* one job, with the values of debug: and else the first of each parameter */
 };
 
 extern const struct key spec_keys[];
 
-/* "-": from standard input; paths in it then begin in the current folder. */
+/* Reads a sweep file; "-" is standard input, whose paths begin in the current folder. */
 int spec_read(const char *path, struct arena *a, struct spec *s, struct err *e);
-/* text must end in a NUL that n does not count. */
+/* Reads a sweep file's text, which must end in a NUL that n does not count and outlive s. */
 int spec_parse(const char *file, const char *folder, const char *text, size_t n, struct arena *a,
                struct spec *s, struct err *e);
-/* A sweep of one job that runs these words in the current folder, as if a file there said so. */
+/* Makes a sweep of one job that runs a command of n words in the current folder. */
 int spec_of_words(char *const *words, size_t n, struct arena *a, struct spec *s, struct err *e);
-/* For a file that goes with --param2vals LIST. */
+/* Like spec_read, for a sweep file whose configurations come from --param2vals LIST. */
 int spec_read_listed(const char *path, const char *list, struct arena *a, struct spec *s,
                      struct err *e);
 /* Applies the command line, and does the checks that need it (plan_check): every submit calls it,

@@ -17,7 +17,7 @@ static const char *text_of(const struct yaml_node *node)
                : NULL;
 }
 
-/* Of a relative path the one below the sweep file's folder, in the arena; NULL: it is no path. */
+/* Returns the node's path as an absolute one, in the arena; NULL: the node is no path. */
 static const char *absolute_path(struct yaml_keys_reader *r, const struct yaml_node *node,
                                  bool *is_relative)
 {
@@ -41,7 +41,7 @@ static const char *absolute_path(struct yaml_keys_reader *r, const struct yaml_n
     return text;
 }
 
-/* What lies below the sweep file's folder must be there; an absolute path may be the nodes'. */
+/* Reads a folder's path.  A relative one must exist here; an absolute one may be on nodes only. */
 static int read_path(struct yaml_keys_reader *r, const char *key, const struct yaml_node *node,
                      const char **to)
 {
@@ -61,7 +61,7 @@ static int read_path(struct yaml_keys_reader *r, const char *key, const struct y
     return 0;
 }
 
-/* {stage: PATH}: that one; {stage: true}: the one that is active, or the one of path:. */
+/* {stage: PATH} names the folder; {stage: true} means that of path:, else what is active here. */
 static int read_stage(struct yaml_keys_reader *r, const struct key *key,
                       const struct yaml_node *node, void *to)
 {
@@ -81,7 +81,7 @@ static int read_named(struct yaml_keys_reader *r, const struct key *key,
     return read_path(r, key->name, node, &((struct spec_environment *)to)->path);
 }
 
-/* The keys that name what it is built from, and the tools that do it. */
+/* The keys that name the file that an environment is built from, and the tools that build it. */
 static const struct {
     const char *key, *tool;
 } recipes[] = { { "requirements", "pip" }, { "uv", "uv" }, { "conda", "conda" } };
@@ -128,7 +128,7 @@ static int read_words(struct yaml_keys_reader *r, const struct key *key,
     return 0;
 }
 
-/* A program, which a shell is to find. */
+/* Reads python:, a program that nodes find by PATH, or its path. */
 static int read_interpreter(struct yaml_keys_reader *r, const struct key *key,
                             const struct yaml_node *node, void *to)
 {
@@ -182,7 +182,8 @@ static const struct key environment_keys[] = {
     { .name = NULL },
 };
 
-/* One that is built is not there before, and what goes with that says nothing without. */
+/* Refuses path: and stage: for an environment that nodes build, as it does not exist here, and
+ * python:, options: and files: for one that they do not build. */
 static int check_recipe(struct yaml_keys_reader *r, const struct yaml_node *map,
                         const struct spec_environment *x)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spec_internal.h - functions for the files of the reader of sweep files alone
+ * spec_internal.h - what the files that read sweep files share; nobody else includes it
  *
  * spec.c has the table of keys and the checks of the whole file; spec_work.c and
  * spec_environment.c, which call nothing of spec.c, read the values of some keys;
  * spec_override.c applies the command line.
  *
- * Readers are for rows of spec_keys; checks run once the whole file was read, and add
- * their errors to the reader.
+ * A spec_read_...() is the read member of a row of spec_keys (KEY_CUSTOM).  A spec_check_...()
+ * runs once the whole file was read, takes its root, and adds its errors to the reader.
  */
 #ifndef LUDWIG_CLIENT_SPEC_SPEC_INTERNAL_H
 #define LUDWIG_CLIENT_SPEC_SPEC_INTERNAL_H
@@ -20,8 +20,8 @@
 /* The context of the yaml_keys_reader. */
 struct spec_reading {
     struct spec *spec;
-    const struct key *keys; /* of the file */
-    bool has_no_params;     /* params: was refused, as it is no map: no name can be checked */
+    const struct key *keys; /* spec_keys */
+    bool has_no_params;     /* params: is no map, so that no parameter's name can be checked */
     bool method_was_refused;
 };
 
@@ -42,7 +42,7 @@ static inline bool spec_has_control(const char *text)
     return *text != '\0';
 }
 
-/* The node of the i-th text of a KEY_STRS, which may be a single text. */
+/* Returns the node of the i-th text of a KEY_STRS, which may be a single text. */
 static inline const struct yaml_node *spec_item_at(const struct yaml_node *node, size_t i)
 {
     return node->type == VALUE_LIST ? &node->items[i] : node;
@@ -53,7 +53,7 @@ int spec_read_source(struct yaml_keys_reader *r, const struct key *key,
                      const struct yaml_node *node, void *to);
 int spec_read_data(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                    void *to);
-/* Adds a container that lies here to the data. */
+/* Checks container:, and adds an image on this machine to the spec's data. */
 void spec_check_container(struct yaml_keys_reader *r, const struct yaml_node *root);
 
 extern const struct key spec_resources_keys[], spec_checkpoint_keys[], spec_log_keys[],
@@ -73,16 +73,17 @@ int spec_read_slurm(struct yaml_keys_reader *r, const struct key *key, const str
 /* spec_environment.c */
 int spec_read_environment(struct yaml_keys_reader *r, const struct key *key,
                           const struct yaml_node *node, void *to);
-/* environment: and modules: with what else is said. */
+/* Refuses environment: and modules: beside container:, and bad names of modules. */
 void spec_check_environment(struct yaml_keys_reader *r, const struct yaml_node *root);
 
 /* spec.c */
-/* Whether the name can be a node's, or a group's with its @. */
+/* Whether name can be the name of a node, or of a group with its @. */
 bool spec_is_node_name(const char *name);
 /* Checks that all names of debug: are parameters; with --param2vals, call it once the first
  * configuration is in the plan. */
 void spec_check_debug(struct yaml_keys_reader *r);
-/* Sets e to all errors of r, in the order of the file, with_excerpts: with its lines. */
+/* Returns 0 if r has no errors; else -1, with all of them in e in the order of the file.
+ * with_excerpts: adds the lines of the file that they name. */
 int spec_end(struct yaml_keys_reader *r, bool with_excerpts, struct err *e);
 
 #endif

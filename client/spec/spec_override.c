@@ -125,7 +125,7 @@ static bool is_parameter(const void *params, const char *name)
     return params_find(params, name) != NULL;
 }
 
-/* What the file has was checked there. */
+/* Checks a placeholder's values from --set; those of the file were checked when it was read. */
 static int check_set(void *context, const struct placeholder *p)
 {
     const struct set_check *c = context;

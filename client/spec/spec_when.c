@@ -8,18 +8,18 @@
 
 /* ---- order ---- */
 
-/* The state of ordering the parameters. */
+/* The state of ordering the parameters.  The arrays are indexed by parameter. */
 struct ordering {
     const struct plan *plan;
-    const struct condition **conditions; /* of each parameter; NULL: none */
-    const struct zip_group **groups;     /* the same */
-    bool *is_awaited;                    /* a condition names it */
+    const struct condition **conditions; /* NULL: the parameter has none */
+    const struct zip_group **groups;     /* NULL: the parameter is in none */
+    bool *is_awaited;                    /* another parameter's condition names it */
     bool *is_placed;
-    size_t *order;
+    size_t *order; /* indices of the n parameters placed so far */
     size_t n;
 };
 
-/* The parameter's number; n when there is none of that name. */
+/* Returns the parameter's index; params.n when there is none of that name. */
 static size_t number_of(const struct plan *p, const char *name)
 {
     const struct param *param = plan_find_param(p, name);
@@ -27,7 +27,7 @@ static size_t number_of(const struct plan *p, const char *name)
     return param == NULL ? p->params.n : (size_t)(param - (const struct param *)p->params.items);
 }
 
-/* The number of a parameter that this one's condition waits for; n when it waits for none. */
+/* Returns the index of a parameter that this one's condition waits for; params.n if it has none. */
 static size_t find_missing(const struct ordering *o, size_t number)
 {
     const struct condition *condition = o->conditions[number];
@@ -55,7 +55,7 @@ static void place_one(struct ordering *o, size_t number)
     o->order[o->n++] = number;
 }
 
-/* Places a parameter and the others of its group; whether a condition may have waited for it. */
+/* Places a parameter with its zip group; returns whether a condition may have waited for them. */
 static bool place(struct ordering *o, size_t number)
 {
     const struct zip_group *group = o->groups[number];
@@ -71,7 +71,7 @@ static void place_all(struct ordering *o)
     for (size_t i = 0; i < o->plan->params.n; i++) {
         bool may_free = is_ready(o, i) && place(o, i);
 
-        /* Then places earlier parameters that wait no longer, the first one first. */
+        /* Earlier parameters that no longer wait are placed now, in the order of the file. */
         while (may_free && o->plan->when.n > 0) {
             size_t freed = 0;
 
@@ -132,12 +132,12 @@ size_t spec_when_order(const struct plan *p, size_t *order)
 
 /* ---- circles ---- */
 
-/* A parameter that was not placed waits for another: following these leads into a circle.  Each
- * circle is told once. */
+/* Each parameter that was not placed waits for another such one, so that a walk along these ends in
+ * a circle.  A walk that meets an earlier walk ends without telling the circle again. */
 void spec_when_each_circle(const struct plan *p, spec_when_on_circle *tell, void *context)
 {
     const struct param *params = p->params.items;
-    size_t *walks = mem_alloc(p->params.n * sizeof *walks); /* the walk that passed; 0: none */
+    size_t *walks = mem_alloc(p->params.n * sizeof *walks); /* which walk was there; 0: none */
     struct ordering o;
 
     ordering_begin(&o, p);
@@ -166,7 +166,7 @@ void spec_when_each_circle(const struct plan *p, spec_when_on_circle *tell, void
 
 /* ---- presence in entries of include ---- */
 
-/* The one value that the parameter has by the entry; NULL when the entry does not name it. */
+/* Returns the value that the entry gives the parameter, by name or by its zip group; NULL: none. */
 static const struct value *value_given(const struct plan *p, const struct pins *entry,
                                        const struct param *param)
 {
@@ -203,7 +203,7 @@ static enum presence presence_by(const struct plan *p, const struct pins *entry,
     return param->n > 0 ? PRESENCE_ALWAYS : PRESENCE_VARIES;
 }
 
-/* The presence of the parameters that the condition names is known already. */
+/* Returns the presence of c's parameter; presence has that of all parameters that c names. */
 static enum presence presence_under(const struct plan *p, const struct pins *entry,
                                     const struct condition *c, const enum presence *presence)
 {

@@ -8,7 +8,7 @@
 #include "common/base/quote.h"
 #include "common/data/template.h"
 
-/* As it would stand behind command: the words as the shell and the placeholders leave them. */
+/* Appends the words, quoted and with braces doubled, so that shell and placeholders keep them. */
 static void add_command(struct buf *command, char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

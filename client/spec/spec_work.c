@@ -91,7 +91,7 @@ int spec_read_source(struct yaml_keys_reader *r, const struct key *key,
     return answer;
 }
 
-/* Reads a path on this machine, and its name on the node. */
+/* Reads the path of data on this machine, and their name below $LUDWIG_DATA. */
 static int read_local(struct yaml_keys_reader *r, const char *key, const struct yaml_node *node,
                       const char *text, struct spec_data *to)
 {
@@ -108,7 +108,7 @@ static int read_local(struct yaml_keys_reader *r, const char *key, const struct 
     return check_exists(r, key, node, to->path);
 }
 
-/* Reads a path on the share. */
+/* Reads {share: PATH}, the path of data that lie on the share. */
 static int read_shared(struct yaml_keys_reader *r, const char *key, const struct yaml_node *node,
                        struct spec_data *to)
 {
@@ -131,7 +131,7 @@ static int read_shared(struct yaml_keys_reader *r, const char *key, const struct
     return 0;
 }
 
-/* "data/train.csv: ../all/train.csv": where jobs see it in their folder, and what it is. */
+/* Reads "data/train.csv: ../all/train.csv": the link in the jobs' folder, and the path here. */
 static int read_linked(struct yaml_keys_reader *r, const char *key, const struct yaml_member *m,
                        struct spec_data *to)
 {
@@ -190,7 +190,7 @@ int spec_read_data(struct yaml_keys_reader *r, const struct key *key, const stru
     return answer;
 }
 
-/* Adds an image on this machine to data:, once. */
+/* Adds the image of container:, on this machine, to the data unless data: has it already. */
 static void add_container(struct yaml_keys_reader *r, const struct yaml_node *node)
 {
     struct spec *s = spec_of(r);
@@ -258,7 +258,7 @@ static int read_env_item(struct yaml_keys_reader *r, const struct key *key,
     return 0;
 }
 
-/* What stands there without a value is passed from the shell: a name in a list, NAME: in a map. */
+/* Notes a variable that is passed from the shell: a name in a list, or NAME: without a value. */
 static int pass_variable(struct yaml_keys_reader *r, const struct key *key,
                          const struct yaml_node *at, const char *name)
 {
@@ -409,7 +409,7 @@ const struct key spec_checkpoint_keys[] = {
     { .name = NULL },
 };
 
-/* The numbers are those of Linux, where jobs run. */
+/* Signals by name and by their numbers on Linux, where jobs run. */
 static const struct {
     const char *name;
     const char *number;

@@ -36,9 +36,9 @@ struct dryrun {
     struct session session;
     struct err offline;              /* why no server was asked; ERR_NONE: one was */
     struct share_connection *drive;  /* NULL: the drive cannot be reached */
-    struct share_connection mounted; /* the drive, without a server */
+    struct share_connection mounted; /* what drive points to when no server was asked */
     struct inputs cargo;
-    const char *project; /* its name, once the server has said it */
+    const char *project; /* by the server, or as in the sweep file */
     int64_t upload_files, upload_bytes;
     int64_t configs; /* number of distinct configurations */
     bool is_exact;   /* false: configs may count duplicates */
@@ -50,7 +50,7 @@ struct dryrun {
     int64_t ran_jobs, ran_ms;              /* of the project */
     struct arena *arena;                   /* of one configuration */
     struct first_job first;
-    struct buf changes; /* in the source, since some of its jobs were done otherwise */
+    struct buf changes; /* of the source since its jobs were done otherwise */
 };
 
 static bool is_asked(const struct dryrun *d)
@@ -73,7 +73,7 @@ static bool has_repeated(const struct param *p)
     return i < p->n;
 }
 
-/* Whether configurations may repeat: not in a grid of lists without duplicates, nor
+/* Whether configurations may repeat: never in a grid of lists without duplicates, nor with
  * --param2vals. */
 static bool may_repeat(const struct submit_request *o)
 {
@@ -134,7 +134,7 @@ static int drop_repeated(struct look *w, int64_t n, struct err *e)
     return 0;
 }
 
-/* The server would refuse with the same words. */
+/* Refuses another user's project, in the words that the server would use. */
 static int check_owner(const struct msg_previewed *answer, const char *project, struct err *e)
 {
     if (answer->owner == NULL || answer->is_own)
@@ -232,7 +232,8 @@ static int preview(struct dryrun *d, const struct jobspec *work, struct err *e)
 
 /* ---- drive and estimate ---- */
 
-/* The drive; without a server, only the user's own has its share in a known place. */
+/* Returns the drive, NULL if it cannot be reached.  Without a server it is that of the user's own
+ * server, whose place is known, or the share that the configuration names. */
 static struct share_connection *find_drive(struct dryrun *d)
 {
     const struct conf *conf = &d->session.conf;
@@ -256,7 +257,7 @@ static struct share_connection *find_drive(struct dryrun *d)
     return drive;
 }
 
-/* Before its packs are looked at, which another's folder does not allow. */
+/* Asks who owns the project, before its packs are looked at: another user's folder forbids that. */
 static int check_project(struct dryrun *d, struct err *e)
 {
     const struct spec *spec = &d->order->spec;
@@ -326,7 +327,7 @@ static int64_t count_queued(const struct dryrun *d)
     return queued > 0 ? queued : 0;
 }
 
-/* The hours that all new jobs would run, one after the other; negative: not known. */
+/* Returns the hours that all new jobs would run, one after the other; negative: not known. */
 static double estimate_hours(const struct dryrun *d)
 {
     if (d->ran_jobs == 0)
@@ -336,10 +337,10 @@ static double estimate_hours(const struct dryrun *d)
 
 /* ---- distinct configurations ---- */
 
-/* Gives configurations from one on, without duplicates where these were searched for. */
+/* An iterator over configurations, without duplicates where these were searched for. */
 struct passing {
     struct dryrun *dryrun;
-    struct hash_table *seen; /* NULL: all are given */
+    struct hash_table *seen; /* digests of those given; NULL: there are no duplicates */
     int64_t left;
 };
 
@@ -510,7 +511,7 @@ static void add_configs(struct dryrun *d, const char *label, int64_t first, int6
     buf_free(&config);
 }
 
-/* Adds the last distinct configurations, where there are duplicates, of which the first counts. */
+/* Adds the last distinct configurations where there are duplicates: the first of these counts. */
 static void add_last_distinct(struct dryrun *d, struct buf *out)
 {
     struct buf last[SHOWN_AT_AN_END] = { 0 }, config = { 0 };
@@ -555,7 +556,7 @@ static void add_jobs(struct dryrun *d, struct buf *out)
         add_configs(d, "last", n - SHOWN_AT_AN_END, SHOWN_AT_AN_END, out);
 }
 
-/* A line, if there is something to say. */
+/* Adds a line unless its text is empty; frees the text. */
 static void add_line(struct buf *out, const char *label, struct buf *text)
 {
     if (text->n > 0)
@@ -563,7 +564,7 @@ static void add_line(struct buf *out, const char *label, struct buf *text)
     buf_free(text);
 }
 
-/* A label with lines that begin below each other. */
+/* Adds the lines of text below each other, the first one behind the label. */
 static void add_lines(struct buf *out, const char *label, const char *text)
 {
     for (size_t n; *text != '\0'; text += n + (text[n] == '\n')) {
@@ -575,7 +576,7 @@ static void add_lines(struct buf *out, const char *label, const char *text)
     }
 }
 
-/* What the first job runs, and what of its configuration that does not say. */
+/* Adds what the first job runs, and which parameters that does not name. */
 static void add_command(const struct dryrun *d, struct buf *out)
 {
     const struct first_job *j = &d->first;
@@ -597,7 +598,7 @@ static void add_command(const struct dryrun *d, struct buf *out)
     add_line(out, "program", &text);
 }
 
-/* Where people find what the jobs leave. */
+/* Adds the folder where people find the results. */
 static void add_results(const struct dryrun *d, struct buf *out)
 {
     const char *project = d->project;
@@ -661,7 +662,7 @@ static void add_environment(const struct spec *s, struct buf *out)
     add_line(out, "runs in", &text);
 }
 
-/* Adds how the jobs run. */
+/* Adds the environment, resources, nodes and policies of the jobs. */
 static void add_needs(const struct dryrun *d, struct buf *out)
 {
     const struct spec *s = &d->order->spec;
@@ -693,7 +694,7 @@ static void add_files(struct buf *out, int64_t n_files, int64_t bytes)
     buf_add_char(out, '\n');
 }
 
-/* What goes along, and how much of it would be sent. */
+/* Adds source and data, and how much of them would be sent; all: with each source file's name. */
 static int add_inputs(const struct dryrun *d, bool all, struct buf *out, struct err *e)
 {
     const struct inputs *c = &d->cargo;

@@ -2,8 +2,8 @@
 /*
  * dryrun.h - shows what a submit would do
  *
- * Nothing is sent or started.  A server that answers is asked which jobs are done already and who
- * owns the project; without a server the output says that this is not known.
+ * It sends no files and starts no server.  It asks a server that can be reached which jobs are done
+ * already and who owns the project; without one the output says that this is not known.
  */
 #ifndef LUDWIG_CLIENT_SUBMIT_DRYRUN_H
 #define LUDWIG_CLIENT_SUBMIT_DRYRUN_H
@@ -12,11 +12,11 @@
 
 enum dryrun_form {
     DRYRUN_SHORT,
-    DRYRUN_FILES, /* with the name of each file that goes along */
+    DRYRUN_FILES, /* with the name of each source file */
     DRYRUN_JSON   /* with all configurations */
 };
 
-/* ERR_DENIED: submit would be refused. */
+/* Prints to stdout.  Fails with ERR_DENIED where the submit would be refused. */
 int dryrun(const struct submit_request *o, enum dryrun_form form, struct err *e);
 
 #endif

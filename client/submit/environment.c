@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* environment.c - the environment that jobs are to run in, as this shell or the sweep file has it */
+/* environment.c - finds the environment that jobs are to run in */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 enum { PYVENV_MAX_BYTES = 64 * 1024, PATH_MAX_BYTES = 4096, PATHS_MAX = 100, VARIABLES_MAX = 8 };
 
-/* Further variables of an active one, which scripts ask for. */
+/* Further variables of conda's and pixi's active environment, which scripts ask for. */
 static const char *const further[] = { "CONDA_DEFAULT_ENV", "PIXI_PROJECT_ROOT",
                                        "PIXI_ENVIRONMENT_NAME" };
 
@@ -48,7 +48,7 @@ static const char *plain(struct arena *a, const char *folder)
 
 /* ---- what is in a folder ---- */
 
-/* "3.11" of "3.11.2": two numbers. */
+/* Returns "3.11" of "3.11.2"; NULL: text does not begin with two numbers. */
 static const char *short_version(const char *text, struct arena *a)
 {
     size_t n = strspn(text, "0123456789"), m;
@@ -59,7 +59,7 @@ static const char *short_version(const char *text, struct arena *a)
     return m == 0 ? NULL : arena_strndup(a, text, n + 1 + m);
 }
 
-/* As pyvenv.cfg of venv, virtualenv and uv has it. */
+/* Returns Python's version by pyvenv.cfg, which venv, virtualenv and uv write; NULL: not known. */
 static const char *version_of_venv(const char *folder, struct arena *a)
 {
     char *path = path_join(folder, "pyvenv.cfg");
@@ -82,7 +82,7 @@ static const char *version_of_venv(const char *folder, struct arena *a)
     return version;
 }
 
-/* The newest of lib/python3.11 and the like. */
+/* Returns the newest version of lib/python3.11 and the like; NULL: there is none. */
 static const char *version_of_lib(const char *folder, struct arena *a)
 {
     char *path = path_join(folder, "lib");
@@ -111,7 +111,7 @@ static const char *python_of(const char *folder, struct arena *a)
     return version != NULL ? version : version_of_lib(folder, a);
 }
 
-/* The interpreter outside of the folder that those in bin/ are links to; NULL: they are in it. */
+/* Returns the interpreter outside of the folder to which one in bin/ is a link; NULL: none is. */
 static const char *base_of(const char *folder, struct arena *a)
 {
     static const char *const names[] = { "bin/python3", "bin/python" };
@@ -149,7 +149,7 @@ static void make_room(struct environment *x, struct arena *a)
     x->variables = (struct list){ arena_alloc(a, VARIABLES_MAX * sizeof(struct env_entry)), 0 };
 }
 
-/* What is in PATH below the folder of an active one is taken; the first of them is the environment. */
+/* Takes the entries of PATH below active environments; the first one's environment is the jobs'. */
 static void take_active(struct environment *x, struct arena *a)
 {
     const char *path = getenv("PATH"), *project = getenv("PIXI_PROJECT_ROOT");
@@ -233,7 +233,7 @@ static void take_modules(struct environment *x, struct arena *a)
     x->modules_were_loaded = true;
 }
 
-/* Goes along as one of data; files: which of the folder, none: all. */
+/* Adds the folder at path to the data to upload; files: which of its files, empty: all. */
 static int add_data(struct spec *s, const char *path, const char *name, struct list files,
                     struct arena *a, struct err *e)
 {
@@ -251,7 +251,7 @@ static int add_data(struct spec *s, const char *path, const char *name, struct l
     return 0;
 }
 
-/* Its folder goes along. */
+/* Has the environment's folder uploaded, for nodes to get a copy. */
 static int take_along(struct spec *s, struct arena *a, struct err *e)
 {
     struct environment *x = &s->work.environment;
@@ -268,7 +268,7 @@ static int take_along(struct spec *s, struct arena *a, struct err *e)
     return add_data(s, x->path, name, (struct list){ NULL, 0 }, a, e);
 }
 
-/* Its files go along, and each node builds it. */
+/* Has the files uploaded that each node builds the environment from. */
 static int take_recipe(struct spec *s, struct arena *a, struct err *e)
 {
     const struct spec_environment *said = &s->environment;
@@ -318,7 +318,7 @@ static void add_harmless(struct buf *out, const char *text)
     safe_text_add_harmless(out, text, strlen(text), "");
 }
 
-/* As a shell would take it: ~/p/.venv. */
+/* Appends a path as a shell would take it: ~/p/.venv. */
 static void add_path(struct buf *out, const char *path)
 {
     const char *home = getenv("HOME");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* environment_files.c - the files that an environment is built from on a node */
+/* environment_files.c - finds the files that an environment is built from on a node */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static const char *folder_of(const struct finding *f, const char *path)
     return slash == NULL ? "" : arena_strndup(f->arena, path, (size_t)(slash - path));
 }
 
-/* "wheels/x" of "env/" and "../wheels/./x", NULL: it leads out of top. */
+/* Joins "env" and "../wheels/./x" to "wheels/x"; NULL: the path leads out of top. */
 static const char *resolve(const struct finding *f, const char *folder, const char *path)
 {
     struct buf text = { 0 };
@@ -64,7 +64,7 @@ static const char *resolve(const struct finding *f, const char *folder, const ch
     return arena_strdup(f->arena, buf_to_arena(&text, f->arena));
 }
 
-/* An address, an absolute path or one that a variable is part of. */
+/* Whether the path is an address, absolute, or has a variable in it. */
 static bool is_left_to_node(const char *path)
 {
     return path[0] == '/' || path[0] == '~' || strstr(path, "://") != NULL ||
@@ -81,7 +81,7 @@ static bool is_there(const struct finding *f, const char *path, bool *is_folder)
     return true;
 }
 
-/* 1: it is new; 0: it is there already; -1. */
+/* Adds a path to the files; returns 1, 0 when it was there already, or -1 with e set. */
 static int add(struct finding *f, const char *path, struct err *e)
 {
     for (size_t i = 0; i < f->n; i++)
@@ -97,7 +97,7 @@ static int add(struct finding *f, const char *path, struct err *e)
 
 static int read_requirements(struct finding *f, const char *file, struct err *e);
 
-/* What a line names by this path, relative to the folder.  reads: it is a file of the same kind. */
+/* Takes the path, relative to folder, that a line names; reads: it is read as requirements, too. */
 static int take_named(struct finding *f, const struct place *at, const char *folder,
                       const char *path, bool reads, struct err *e)
 {
@@ -131,7 +131,7 @@ static int take_links(struct finding *f, const struct place *at, const char *pat
                       false, e);
 }
 
-/* A package by its path: "./wheels/a.whl", "a.tar.gz". */
+/* Takes a package that a line names by its path: "./wheels/a.whl", "a.tar.gz". */
 static int take_package(struct finding *f, const struct place *at, const char *path, struct err *e)
 {
     const char *named = resolve(f, "", path);
@@ -146,7 +146,7 @@ static int take_package(struct finding *f, const struct place *at, const char *p
     return take_named(f, at, "", path, false, e);
 }
 
-/* The value of an option, "--find-links=wheels", "-f wheels"; NULL: the line has another one. */
+/* Returns the value of "--find-links=wheels" or "-f wheels"; NULL: the line has no such option. */
 static const char *value_of(const struct finding *f, const char *line, const char *brief,
                             const char *full)
 {
@@ -200,7 +200,7 @@ static int read_line(struct finding *f, const struct place *at, const char *line
     return 0;
 }
 
-/* Of an environment.yml the lines of `pip:` are the same, as items of a list. */
+/* Returns the line without spaces, comment, quotes, and the "- " of an environment.yml's `pip:`. */
 static const char *plain_line(const struct finding *f, const char *text, size_t n)
 {
     char *line = arena_strndup(f->arena, text, n), *comment;
@@ -266,7 +266,7 @@ static int find_of_uv(struct finding *f, const char *file, struct err *e)
 
 /* ---- all of them ---- */
 
-/* top: the sweep file's folder where the file lies below it, else its own. */
+/* Sets top to the sweep file's folder if the tool's file lies below it, else to that file's own. */
 static int choose_top(const struct spec *s, struct finding *f, struct err *e)
 {
     const struct spec_environment *said = &s->environment;

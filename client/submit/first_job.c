@@ -8,7 +8,7 @@
 #include "common/data/msgpack.h"
 #include "common/data/template.h"
 
-/* Null when there is none. */
+/* Returns the first configuration, in a; null when there is none. */
 static struct value first_config(const struct submit_request *o, struct arena *a)
 {
     struct value config = value_null();
@@ -69,7 +69,7 @@ static struct list find_unused(const struct submit_request *o, const struct valu
 
 /* ---- what it starts ---- */
 
-/* The word that begins a simple command: none of the shell's own, no assignment, no path. */
+/* Whether a word may name a program in PATH: none of the shell's own, no assignment, no path. */
 static bool is_program(const char *word, size_t n)
 {
     static const char *const own[] = { "cd",   "export", "set",  "exec", "exit",   "source",
@@ -85,10 +85,10 @@ static bool is_program(const char *word, size_t n)
     return n > 0 && strspn(word, chars) >= n;
 }
 
-/* The first Python, else the first program that is started. */
+/* Finds the command's first Python, else its first program. */
 static void find_started(struct first_job *j, struct arena *a)
 {
-    bool begins = true; /* a simple command */
+    bool begins = true; /* whether a simple command begins here */
     bool is_python = false;
 
     for (const char *at = j->command; *at != '\0' && !is_python;) {

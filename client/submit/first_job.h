@@ -15,7 +15,7 @@ struct first_job {
     const char *program, *program_path;
 };
 
-/* All in a. */
+/* Fills j; its texts live in a. */
 void first_job_find(const struct submit_request *o, struct arena *a, struct first_job *j);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gpu_hint.c - GPUs that a sweep does not ask for */
+/* gpu_hint.c - tells users of GPUs that their sweep does not ask for */
 #include "client/submit/gpu_hint.h"
 
 #include <dirent.h>
@@ -11,7 +11,7 @@
 enum { SHOWN_NODES = 2 };
 
 struct found {
-    struct buf names; /* of the first nodes */
+    struct buf names; /* of the first SHOWN_NODES nodes with GPUs */
     int64_t gpus;
     size_t n_nodes, n_up;
 };
@@ -51,7 +51,7 @@ static void find_on_nodes(struct found *f, const struct spec *s, struct rpc *rpc
         buf_printf(&f->names, " and %zu more", f->n_nodes - SHOWN_NODES);
 }
 
-/* As the worker that is started here would find them, if the configuration does not say it. */
+/* Counts this machine's GPUs: by resources: of config.yaml, else as a worker started here would. */
 static void find_here(struct found *f, const struct conf *conf)
 {
     const struct value *said = value_get(&conf->resources, "gpus");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gpu_hint.h - GPUs that a sweep does not ask for
+ * gpu_hint.h - tells users of GPUs that their sweep does not ask for
  */
 #ifndef LUDWIG_CLIENT_SUBMIT_GPU_HINT_H
 #define LUDWIG_CLIENT_SUBMIT_GPU_HINT_H

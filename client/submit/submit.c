@@ -17,7 +17,7 @@ struct submission {
     struct session *session;
     struct place to;
     struct inputs inputs;
-    struct jobspec work;    /* filled by the last try */
+    struct jobspec work;    /* by the last try, with digests */
     const char *git_commit; /* set by take_look; NULL: no repository, or no git here */
     bool git_dirty;         /* the folder differs from the commit */
     bool has_notes;         /* notes were printed */
@@ -87,7 +87,7 @@ static int open_project(struct submission *s, struct err *e)
     return answer.folder.mode == 0 ? 0 : store_make_project(&s->to, &answer.folder, e);
 }
 
-/* Has a worker pack a path on the shared drive, and waits for that.  Each state is printed once, as
+/* Has a worker pack a path on the share, and waits until that is done.  Prints each state once, as
  * packing may take long. */
 static int pack_on_share(struct rpc *rpc, const char *project, const char *path,
                          struct dataset *set, struct err *e)
@@ -120,7 +120,7 @@ static int pack_on_share(struct rpc *rpc, const char *project, const char *path,
     return 0;
 }
 
-/* Reads source and data, sends them on their way, and fills work. */
+/* Reads source and data, begins to send them, and fills work; NULL with e set when that failed. */
 static const struct inputs_packed *pack_inputs(struct submission *s, struct err *e)
 {
     const struct submit_request *o = s->request;
@@ -151,7 +151,7 @@ static const struct inputs_packed *pack_inputs(struct submission *s, struct err 
     return packed;
 }
 
-/* Adds sweep.yaml and the other files of sweeps/N. */
+/* Adds sweep.yaml, summary.json and param2vals.jsonl of sweeps/N to the upload. */
 static int add_sweep_files(const struct submission *s, const struct inputs_arrived *arrived,
                            int64_t sweep, struct err *e)
 {
@@ -170,8 +170,6 @@ static int add_sweep_files(const struct submission *s, const struct inputs_arriv
     return result;
 }
 
-/* Of the jobs that are done already: those whose results are not on the shared drive any more.  Where
- * that cannot be seen they are believed to be there. */
 static int find_gone(struct submission *s, const struct list *reused, struct list *gone,
                      struct err *e)
 {

@@ -6,9 +6,9 @@
  *     ──▶ files of sweeps/N ──▶ sweep_send_points ──▶ inputs_settle ──▶ sweep_send_taken
  *     ──▶ sweep_send_end
  *
- * Waiting overlaps: the sweep is made while packs arrive, and configurations are sent while packs
- * get their names.  When a connection breaks, or a file of an older pack that the upload needs is
- * removed, all steps are taken again; files with a name on the share are not sent again.
+ * Waiting overlaps: ludwigd makes the sweep while packs arrive, and configurations are sent while
+ * packs get their names.  When a connection breaks, or a file of an older pack that the upload
+ * needs is removed, all steps are taken again, without files that have their name on the share.
  */
 #ifndef LUDWIG_CLIENT_SUBMIT_SUBMIT_H
 #define LUDWIG_CLIENT_SUBMIT_SUBMIT_H
@@ -16,7 +16,7 @@
 #include "client/session/session.h"
 #include "client/submit/submit_request.h"
 
-/* Call submit_begin_look before submit_sweep, and submit_end_look after it in any case. */
+/* Starts git in folder.  Call it before submit_sweep, and submit_end_look after it in any case. */
 void submit_begin_look(struct git_look *look, const char *folder);
 void submit_end_look(struct git_look *look);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* submit_request.c - a submit in words for ludwigd, and for people later */
+/* submit_request.c - makes the message that begins a sweep, and summary.json */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "common/base/quote.h"
 #include "common/data/json.h"
 
-/* Longer lists are not written out, as they were computed. */
+/* summary.json has only the ends of longer lists, which a range or the like computed. */
 enum { WRITTEN_VALUES_MAX = 1000 };
 
 struct msg_submit_begin submit_request_begin(const struct submit_request *o,
@@ -83,7 +83,7 @@ static void add_set(struct buf *json, const struct dataset *set)
                set->files, set->bytes);
 }
 
-/* What makes a job the same job, beside its configuration. */
+/* Adds what, beside its configuration, makes a job the same job. */
 static void add_work(struct buf *json, const struct jobspec *w)
 {
     const struct data_entry *data = w->data.items;

@@ -8,14 +8,13 @@
 #include "client/submit/sweep_send.h"
 #include "common/data/msgpack.h"
 
-/* A step's type says how far the sweep has come; only functions here make a step from the last
- * one. */
+/* All steps point to one of these; their types say how far the sweep has come. */
 struct sweep {
     struct rpc *rpc;
-    int64_t n_opened; /* number of the sweep's connection */
+    int64_t n_opened; /* rpc->n_opened when the sweep began: the number of its connection */
     int64_t reps, number, configs;
-    int64_t next, taken; /* chunks */
-    struct digest chain;
+    int64_t next, taken; /* how many chunks were sent, and answered */
+    struct digest chain; /* of all chunks sent, each hashed with the digest before */
     struct arena *arena;
     struct reused_job *reused;
     size_t n_reused, reused_capacity;
@@ -61,7 +60,7 @@ int64_t sweep_send_chunk_max(int64_t reps)
 
 /* ---- begin ---- */
 
-/* Fails if the sweep's connection was replaced, as by sending files that found it broken. */
+/* Fails if the sweep's connection was replaced: sending files may have found it broken. */
 static int check_connection(const struct sweep *s, struct err *e)
 {
     if (s->rpc->n_opened == s->n_opened)
@@ -102,7 +101,7 @@ int64_t sweep_send_number(const struct sweep_open *open)
 
 /* ---- chunks ---- */
 
-/* The texts of an answer last until the next one. */
+/* Copies the reused jobs of an answer, whose texts last only until the next one. */
 static void keep_reused(struct sweep *s, const struct list *more)
 {
     const struct reused_job *items = more->items;
@@ -136,13 +135,13 @@ static int take_answer(struct sweep *s, struct err *e)
     return 0;
 }
 
-/* The points that run first, in ascending order, of which the first `passed` were sent. */
+/* The numbers of the points that run first, ascending; the first `passed` of them were sent. */
 struct canaries {
     int64_t *points;
     size_t n, passed;
 };
 
-/* Those among the n points from `first` on, numbered from there; at most n. */
+/* Takes the canaries among the n points from `first` on, numbered from there, into early. */
 static struct list take_early(struct canaries *c, int64_t first, int64_t n,
                               struct early_config *early)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command.h - a command is one file and one row
+ * command.h - struct command, which describes a command of `ludwig`, and struct cli, one run of it
  *
- * Usage, help, option parsing and completion all read the row.
+ * The usage line, --help, option parsing and shell completion all use struct command.
  */
 #ifndef LUDWIG_CLIENT_TERM_COMMAND_H
 #define LUDWIG_CLIENT_TERM_COMMAND_H
@@ -16,15 +16,15 @@ struct cli {
     struct arena *arena; /* lasts until the program ends */
     const struct command *command;
     const char *server;     /* --server, or NULL */
-    struct opt_words given; /* all words behind its name */
-    struct opt_words args;  /* those that are no options */
-    const void *options;    /* the struct that the command's rows filled */
+    struct opt_words given; /* all words behind the command's name */
+    struct opt_words args;  /* the words in given that are not options or their values */
+    const void *options;    /* the struct that the command's options filled */
 };
 
 struct command {
     const char *name;
-    const char *args; /* for the usage line */
-    const char *help; /* one line */
+    const char *args; /* the arguments in the usage line: "JOB..." */
+    const char *help; /* what the command does, in one line */
     const char *more; /* further text of --help, or NULL */
     size_t min_args, max_args;
     const struct opt *options; /* ended by a row without a name; NULL: none */
@@ -34,7 +34,7 @@ struct command {
 
 #define ARGS_ANY SIZE_MAX
 
-/* Options of every command. */
+/* The options that every command has. */
 struct common_options {
     const char *server;
     bool help;

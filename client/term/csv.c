@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* csv.c - comma-separated values */
+/* csv.c - writes comma-separated values */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * csv.h - comma-separated values as in RFC 4180, except that lines end in \n
+ * csv.h - writes comma-separated values as in RFC 4180, except that lines end in \n
  */
 #ifndef LUDWIG_CLIENT_TERM_CSV_H
 #define LUDWIG_CLIENT_TERM_CSV_H
@@ -8,16 +8,18 @@
 #include "common/base/err.h"
 #include "common/data/value.h"
 
-/* Appends a field without a comma. */
+/* Appends the first field of a line, quoted where needed. */
 void csv_add(struct buf *out, const char *text);
-/* Appends a comma and the field. */
+/* Appends a comma and a further field. */
 void csv_next(struct buf *out, const char *text);
-void csv_next_number(struct buf *out, double x); /* NAN: empty */
-/* Strings bare, the rest as JSON; NULL: empty. */
+void csv_next_number(struct buf *out, double x); /* NAN: an empty field */
+/* Appends a string without JSON's quotes, any other value as JSON, NULL as an empty field. */
 void csv_next_value(struct buf *out, const struct value *v);
-/* The head of a parameter's column: params.NAME where another column has that name. */
+/* Appends the heading of a parameter's column: NAME, or params.NAME if another column of the output
+ * can be called NAME. */
 void csv_next_param(struct buf *out, const char *name);
-/* Writes out to stdout, on a terminal made harmless (safe_text.h), and frees it. */
+/* Writes out to stdout and frees it, also on error.  If stdout is a terminal, control characters
+ * are made harmless first (safe_text.h).  Returns 0, or -1 as output_write. */
 int csv_write(struct buf *out, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* excerpt.c - sorts error lines by their place in a file, and shows the lines of the file */
+/* excerpt.c - sorts error messages by their place in a file, and adds the file's lines to them */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct place {
     unsigned line, column;
 };
 
-/* Whether an error begins with "FILE:LINE:COLUMN: ". */
+/* Whether the error begins with "FILE:LINE:COLUMN: "; if so, sets *at. */
 static bool read_place(const char *error, const char *file, struct place *at)
 {
     size_t n = strlen(file);
@@ -32,7 +32,7 @@ struct error {
     const char *text;
     size_t n;
     struct place at;
-    size_t number; /* keeps the order of equal places */
+    size_t number; /* index before sorting, which keeps the order of errors at one place */
 };
 
 static int compare_errors(const void *left, const void *right)
@@ -71,7 +71,7 @@ void excerpt_sort(struct buf *errors, const char *file)
 
 /* ---- lines of the file ---- */
 
-/* Adds the line of text, and below it a mark. */
+/* Adds the line of text at this place, and below it a line with ^ under the column. */
 static void add_excerpt(struct buf *out, const char *text, struct place at)
 {
     char *number = mem_printf("%5u", at.line);
@@ -86,7 +86,7 @@ static void add_excerpt(struct buf *out, const char *text, struct place at)
         buf_printf(out, "%s | ", number);
         safe_text_add_harmless(out, text, safe_text_fitting(text, n, SHOWN_COLUMNS), "\t");
         buf_printf(out, "\n%*s | ", (int)strlen(number), "");
-        /* A tab takes as many columns in both lines. */
+        /* Tabs are repeated, so that they take as many columns as in the line above. */
         for (size_t i = 0; i < safe_text_fitting(text, n, at.column - 1); i++)
             if (utf8_begins(text[i]))
                 buf_add_char(out, text[i] == '\t' ? '\t' : ' ');
@@ -109,7 +109,7 @@ void excerpt_add(struct err *e, const char *file, const char *text)
         if (read_place(line, file, &at))
             add_excerpt(&excerpt, text, at);
         line += n + (line[n] == '\n');
-        /* A line of the file is added only if all errors still fit. */
+        /* Add the excerpt only if all errors that follow still fit into e. */
         if (out.n + excerpt.n + strlen(line) < ERR_TEXT_BYTES)
             buf_add(&out, excerpt.bytes, excerpt.n);
     }

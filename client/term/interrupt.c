@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* interrupt.c - turns Ctrl-C into a descriptor to wait for */
+/* interrupt.c - makes a descriptor readable on Ctrl-C instead of ending the program */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include "client/term/interrupt.h"
 #include "common/base/io.h"
 
-/* Global, as a signal handler has no context. */
+/* The pipe's write end; global, because a signal handler gets no context. */
 static volatile sig_atomic_t write_fd = -1;
 
 static void on_signal(int number)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jsonlist.c - writes {"v":1,"NAME":[...]} to stdout, however long */
+/* jsonlist.c - writes {"v":1,"NAME":[...]} to stdout, in parts if the list is long */
 #include <inttypes.h>
 
 #include "client/term/jsonlist.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jsonlist.h - writes {"v":1,"NAME":[...]} to stdout, however long
+ * jsonlist.h - writes {"v":1,"NAME":[...]} to stdout, in parts if the list is long
+ *
+ * The functions that write return 0, or -1 with e set as output_write (output.h).
  */
 #ifndef LUDWIG_CLIENT_TERM_JSONLIST_H
 #define LUDWIG_CLIENT_TERM_JSONLIST_H
@@ -8,16 +10,18 @@
 #include "common/data/schema.h"
 
 struct jsonlist {
-    struct buf out;
-    size_t n;
+    struct buf out; /* text that was not written yet */
+    size_t n;       /* items added so far to the current list */
 };
 
 void jsonlist_begin(struct jsonlist *l, const char *name);
+/* Adds an item, a struct of schema s. */
 void jsonlist_add(struct jsonlist *l, const struct schema *s, const void *item);
-/* Writes the items added so far; a listing calls it once a page. */
+/* Writes the items added so far and keeps the list open; call it once for each page of a list. */
 int jsonlist_flush(struct jsonlist *l, struct err *e);
+/* Closes the list, writes the rest and frees it. */
 int jsonlist_end(struct jsonlist *l, struct err *e);
-/* The same with a number beside the list. */
+/* As jsonlist_end, but adds the member "NAME":NUMBER after the list. */
 int jsonlist_end_with(struct jsonlist *l, const char *name, int64_t number, struct err *e);
 /* The same with another list beside it. */
 int jsonlist_end_with_list(struct jsonlist *l, const char *name, const struct schema *s,
@@ -25,7 +29,7 @@ int jsonlist_end_with_list(struct jsonlist *l, const char *name, const struct sc
 /* Frees the list after an error; after jsonlist_end, or for a zero-initialised list, it does
  * nothing. */
 void jsonlist_drop(struct jsonlist *l);
-/* Writes a whole list of structs of that schema. */
+/* Writes the whole object, with these items (structs of schema s). */
 int jsonlist_write(const char *name, const struct schema *s, const struct list *items,
                    struct err *e);
 

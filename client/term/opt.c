@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* opt.c - parses command line options by a table */
+/* opt.c - parses command line options described by a table; makes --help text */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -75,7 +75,7 @@ static struct found find_row(const struct parser *p, const char *name, size_t n,
     return f;
 }
 
-/* Takes the value of an option: the attached one or else the next word. */
+/* Sets an option to its value: the attached one (as in --name=value), or else the next word. */
 static int take_value(struct parser *p, struct found f, const char *attached)
 {
     if (attached == NULL && f.row->type == OPT_MAYBE)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * opt.h - parses command line options by a table
+ * opt.h - parses command line options described by a table
  *
- * An option is a row; parsing, --help and "did you mean" all read the rows.
- * Options may stand anywhere, "--" ends them, "--name=value", "--name value",
- * "-n5", "-n 5" and "-fn5" all work.
+ * Each option is a row (struct opt), which parsing, --help and "did you mean" use.  Options may
+ * stand before, between and behind other words; "--" ends them.  "--name=value", "--name value",
+ * "-n5", "-n 5" and "-fn5" (f a flag) all work.
  */
 #ifndef LUDWIG_CLIENT_TERM_OPT_H
 #define LUDWIG_CLIENT_TERM_OPT_H
@@ -22,7 +22,7 @@ enum opt_type {
     OPT_STR,  /* const char *, NULL when not given */
     OPT_STRS, /* struct list of const char *: may be given several times */
     OPT_INT,  /* int64_t in min..max, OPT_UNSET when not given */
-    OPT_MAYBE /* const char *: only "--name=value" has a value, "--name" is "" */
+    OPT_MAYBE /* const char *: value of "--name=value", "" for "--name", NULL when not given */
 };
 
 #define OPT_UNSET INT64_MIN
@@ -32,12 +32,12 @@ struct opt {
     char letter;      /* 0: none */
     enum opt_type type;
     const char *argument; /* the value's name in --help */
-    size_t offset;
-    int64_t min, max;
+    size_t offset;        /* of the member to set, in the struct that the options fill */
+    int64_t min, max;     /* for OPT_INT */
     const char *help;
 };
 
-/* Rows, ended by one without a name, and the struct that they fill. */
+/* Rows, ended by a row without a name, and the struct that they fill. */
 struct opt_group {
     const struct opt *rows;
     void *to;
@@ -48,43 +48,46 @@ struct opt_words {
     size_t n;
 };
 
-/* Fills the groups' structs (zeroed before) from words; other words go to rest. */
+/* Fills the groups' structs, which the caller has zeroed, from the options in words.  *rest: the
+ * other words, in the arena.  Returns 0, or -1 with e set (ERR_USAGE). */
 int opt_parse(const struct opt_group *groups, size_t n_groups, const struct opt_words *words,
               struct arena *a, struct opt_words *rest, struct err *e);
 
-/* The row with this name of n bytes or, if name is NULL, with this letter; NULL: there is none, or
- * rows is NULL. */
+/* Returns the row whose name is the n bytes at name or, if name is NULL, the row with this letter;
+ * NULL if there is none.  rows NULL: no rows. */
 const struct opt *opt_find(const struct opt *rows, const char *name, size_t n, char letter);
 
-/* The words of "a,b", const char *, in a; empty ones are left out. */
+/* Splits text at commas and drops empty words.  Returns const char * in the arena. */
 struct list opt_split(struct arena *a, const char *text);
 
-/* Adds one or more lines of at most 79 columns for each row. */
+/* Appends the help of each option, in lines of at most 79 columns. */
 void opt_add_help(struct buf *out, const struct opt *rows);
-/* Adds words wrapped at column width; the first line begins at column, later ones at indent. */
+/* Appends text with line breaks between words, so that lines have at most width columns, and a
+ * newline.  The first line begins at column (out ends there); later lines are indented. */
 void opt_add_wrapped_to(struct buf *out, size_t width, size_t column, size_t indent,
                         const char *text);
-/* The same at column 79. */
+/* As opt_add_wrapped_to with width 79. */
 void opt_add_wrapped(struct buf *out, size_t column, size_t indent, const char *text);
 
-/* The states that --state takes, with commas between or one at a time, and the words that refuse
- * others. */
+/* The states that --state takes, and the error message for other words. */
 struct opt_state {
     const char *const *names;
     unsigned n;
     unsigned allowed;    /* bits: 1 << index of a name */
-    const char *refusal; /* "no job is ever", which stands before 'nme' */
-    /* A word that people take for a state, and the hint for it; NULL: none. */
+    const char *refusal; /* "no job is ever": the error's words before the refused word */
+    /* A word that users take for a state, and the error message for that word; NULL: none. */
     const char *mistaken, *hint;
 };
 
-/* words: const char *.  *states: the bits of the states that they name; 0 without words. */
+/* Reads the values of --state: words (const char *), each with one state or several, separated by
+ * commas.  Sets *states to bits 1 << index of a name, 0 without words.  Returns 0, or -1 with e
+ * set. */
 int opt_state_read(const struct opt_state *o, const struct list *words, unsigned *states,
                    struct err *e);
-/* The names of these states; an empty list for 0. */
+/* Returns the names of the states in this set of bits, const char *; the list is in the arena. */
 struct list opt_state_names(const struct opt_state *o, unsigned states, struct arena *a);
 
-/* The answer to 'state = paused' of a job, for --state and --where. */
+/* The error message for `--state paused` and `--where 'state = paused'` of jobs. */
 #define OPT_STATE_PAUSED \
     "paused is no state of a job; paused jobs are queued: --where 'reason = paused'"
 

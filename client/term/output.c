@@ -30,7 +30,7 @@ int output_write(struct buf *b, struct err *e)
     return -1;
 }
 
-/* Writes to stderr; an error cannot be reported. */
+/* Writes to stderr and frees the line.  Errors are ignored, as they cannot be reported. */
 static void write_message(struct buf *line)
 {
     (void)!io_write_all(STDERR_FILENO, buf_text(line), line->n);
@@ -60,7 +60,7 @@ void output_error(const struct err *e)
     while (*line != '\0') {
         size_t n = strcspn(line, "\n");
 
-        /* An indented line belongs to the line above it. */
+        /* An indented line continues the line above it and gets no prefix. */
         buf_add_str(&lines, line[0] == ' ' ? "" : "ludwig: ");
         safe_text_add_harmless(&lines, line, n, "\t");
         buf_add_char(&lines, '\n');
@@ -96,7 +96,7 @@ size_t output_rows(int fd)
     return size.ws_row;
 }
 
-/* Whether fd is a terminal whose cursor can be moved and that knows colours. */
+/* Whether fd is a terminal that can move its cursor and show colours: TERM is set, not "dumb". */
 static bool is_able(int fd)
 {
     const char *term = getenv("TERM");
@@ -113,7 +113,7 @@ bool output_has_colour(int fd)
 
 bool output_has_utf8(void)
 {
-    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" }; /* the first one counts */
+    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" }; /* the first set counts */
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const char *locale = getenv(names[i]);
@@ -139,7 +139,7 @@ bool output_can_ask(void)
     return output_is_terminal(STDIN_FILENO) && output_is_terminal(STDERR_FILENO);
 }
 
-/* Reads to the end of the line; an overlong line is cut. */
+/* Reads the answer to the end of its line; bytes beyond ANSWER_BYTES are dropped. */
 bool output_ask(const char *question)
 {
     char answer[ANSWER_BYTES], c;

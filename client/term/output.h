@@ -2,8 +2,9 @@
 /*
  * output.h - results on stdout, messages and questions on stderr
  *
- * A reader that closed stdout early (as head does) ends the program quietly:
- * the functions then fail with kind ERR_NONE, which exits 0 and prints nothing.
+ * If the reader of stdout has closed it early, as head does, the program should end quietly: the
+ * functions that write to stdout then return -1 with kind ERR_NONE, for which the program prints
+ * nothing and exits 0.
  */
 #ifndef LUDWIG_CLIENT_TERM_OUTPUT_H
 #define LUDWIG_CLIENT_TERM_OUTPUT_H
@@ -14,11 +15,12 @@
 #include "common/base/err.h"
 #include "common/data/schema.h"
 
-/* Writes b to stdout and frees it. */
+/* Writes b to stdout and frees it, also on error.  Returns 0, or -1 with e set. */
 int output_write(struct buf *b, struct err *e);
-/* One line on stderr, for people. */
+/* Writes a message and a newline to stderr; control characters are made harmless. */
 void output_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* "ludwig: ..." on stderr, for each line of e; nothing for ERR_NONE. */
+/* Writes each line of e's text to stderr as "ludwig: LINE", an indented line without "ludwig: ".
+ * Writes nothing for ERR_NONE. */
 void output_error(const struct err *e);
 
 bool output_is_terminal(int fd);
@@ -28,15 +30,15 @@ bool output_has_colour(int fd);
 /* Whether the locale says that text is UTF-8. */
 bool output_has_utf8(void);
 
-/* Writes {"v":1, and the struct's fields } to stdout, on a line. */
+/* Writes a struct of schema s to stdout as one line of JSON, {"v":1,...}.  Returns 0, or -1 with e
+ * set. */
 int output_write_json(const struct schema *s, const void *from, struct err *e);
 
-/* More jobs than these are changed only after a question. */
+/* A command asks the user before it changes more jobs than this. */
 enum { CONFIRM_ABOVE = 100 };
-/* Whether both stdin and stderr are terminals, so that a user can be asked.  Scripts are never
- * asked. */
+/* Whether stdin and stderr are terminals, so that output_ask can ask a user. */
 bool output_can_ask(void);
-/* Asks "QUESTION [y/N] "; only y and yes are a yes. */
+/* Asks "QUESTION [y/N] " on stderr and reads the answer from stdin; true for y or yes. */
 bool output_ask(const char *question);
 
 /* Lines on a terminal that are painted again and again.  Zero-initialised: none is painted yet. */

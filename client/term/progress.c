@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* progress.c - shows progress in one line of the terminal */
+/* progress.c - shows the progress of a sweep or an upload in one line of the terminal */
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -9,14 +9,13 @@
 #include "common/base/io.h"
 #include "common/base/units.h"
 
-/* A rate over less than SURE_MS is not shown. */
 enum {
     BAR_COLUMNS = 24,
-    SWEEP_BAR_NEEDS = 80,
+    SWEEP_BAR_NEEDS = 80, /* columns of a line that has room for the bar */
     UPLOAD_BAR_NEEDS = 90,
     SHOW_EVERY_MS = 100,
-    TELL_EVERY_MS = 1000,
-    SURE_MS = 500
+    TELL_EVERY_MS = 1000, /* time between lines on uploadbar.told_fd */
+    SURE_MS = 500         /* the rate of a shorter time is not shown */
 };
 
 /* ---- the line ---- */
@@ -40,7 +39,7 @@ static void write_line(const char *text, size_t n)
 
 void status_line_show(struct status_line *l, struct buf *text)
 {
-    /* A full last column would begin a new line. */
+    /* Leave the last column free: many terminals begin a new line once it is full. */
     size_t columns = output_columns(STDERR_FILENO) - 1;
 
     write_line(buf_text(text), safe_text_fitting(buf_text(text), text->n, columns));
@@ -55,7 +54,7 @@ void status_line_clear(struct status_line *l)
     l->is_there = false;
 }
 
-/* Cuts the text added since begin to so many columns. */
+/* Cuts the part of out from byte begin on to so many columns. */
 static void cut_line(struct buf *out, size_t begin, size_t columns)
 {
     out->n = begin + safe_text_fitting((const char *)out->bytes + begin, out->n - begin, columns);
@@ -228,12 +227,13 @@ void uploadbar_add(struct uploadbar *b, uint64_t files, uint64_t bytes)
     now_ms = units_monotonic_ms();
     b->files += files;
     b->bytes += bytes;
-    /* More files may be read than were expected. */
+    /* There may be more files and bytes than were expected. */
     if (b->all_files < b->files)
         b->all_files = b->files;
     if (b->all_bytes < b->bytes)
         b->all_bytes = b->bytes;
-    /* Errors are ignored here: the loss of that program shows in a write that matters. */
+    /* Ignore errors: if the reader of told_fd is gone, a later write of results fails and is
+     * reported. */
     if (b->told_fd > 0 && now_ms - b->told_at_ms >= TELL_EVERY_MS) {
         b->told_at_ms = now_ms;
         buf_printf(&line, "at %" PRIu64 " %" PRIu64 "\n", b->files, b->bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* safe_text.c - makes foreign text harmless for a terminal */
+/* safe_text.c - replaces control characters in text for a terminal */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* table.c - aligned columns for people */
+/* table.c - prints a table with aligned columns */
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,16 +21,16 @@ struct cell {
 /* A column that may be left out. */
 struct extra {
     size_t column;
-    size_t shrunk_max; /* it goes if lines do not fit although shrinking columns are this narrow */
-    bool goes_along;   /* it goes with the one before it in the list */
+    size_t shrunk_max; /* left out if lines do not fit with shrinking columns cut to this width */
+    bool goes_along;   /* left out together with the column before it in may_go */
 };
 
 struct table {
     struct column *columns;
-    size_t *widths;
-    bool *is_out; /* the column is left out */
+    size_t *widths; /* of each column */
+    bool *is_out;   /* whether each column is left out */
     size_t n;
-    struct extra *may_go; /* the first to go at the end */
+    struct extra *may_go; /* columns that may be left out, the last one first */
     size_t n_may_go;
     size_t width;
     bool colour;
@@ -133,7 +133,7 @@ void table_printf(struct table *t, enum tone tone, const char *format, ...)
     free(text);
 }
 
-/* The width of a line in which shrinking columns are at most shrunk_max wide. */
+/* Returns the width of a line if columns that may shrink are at most shrunk_max wide. */
 static size_t line_width(const struct table *t, size_t shrunk_max)
 {
     size_t total = 0;
@@ -209,7 +209,7 @@ void table_flush(struct table *t, struct buf *out)
     bool has_heads = false;
 
     table_fit(t);
-    /* The widest column that may shrink loses a character, until lines fit. */
+    /* Cut the widest column that may shrink by one character, until lines fit. */
     for (size_t widest = 0; widest < t->n && line_width(t, SIZE_MAX) > t->width;) {
         widest = t->n;
         for (size_t i = 0; i < t->n; i++)

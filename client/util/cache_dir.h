@@ -14,22 +14,22 @@
 #include "common/base/buf.h"
 #include "common/base/digest.h"
 
-enum { CACHE_DIR_UNUSED_DAYS = 90 }; /* after which a file is removed */
+enum { CACHE_DIR_UNUSED_DAYS = 90 }; /* a file is removed when it was not used for so long */
 
-/* "FOLDER/NAME-OF-KEY": a path in the cache, made from any text.  Caller frees. */
+/* Returns the path in the cache for a key, which may be any text; the caller frees it. */
 char *cache_dir_path(const char *folder, const char *key);
 
-/* Opens a file at its content; NULL: it is missing or damaged.  *bytes: the size of the content. */
+/* Opens a file, whose content has *bytes; NULL: it is missing or damaged. */
 FILE *cache_dir_open(const char *path, const char *magic, uint64_t *bytes);
 
 struct cache_dir_writer;
 
-/* Makes the folders, too; removes files from the folder that were not used for long.  NULL: the
- * file cannot be written. */
+/* Begins to write a file; makes its folders, and removes files there that were not used for long.
+ * NULL: the file cannot be written. */
 struct cache_dir_writer *cache_dir_create(const char *path, const char *magic);
 /* Does nothing after an error. */
 void cache_dir_add(struct cache_dir_writer *w, const void *bytes, size_t n);
-/* -1: the file was not written, and the old one stays. */
+/* Returns 0, or -1 if the file was not written; the old one stays then. */
 int cache_dir_commit(struct cache_dir_writer *w);
 void cache_dir_abandon(struct cache_dir_writer *w); /* NULL is fine */
 

@@ -17,8 +17,8 @@
  * with e set when it could not be run.
  */
 int child_capture(const char *const *argv, size_t max_bytes, struct buf *out, struct err *e);
-/* The same in two calls, between which the program runs.  child_end gives -1 also when the run was
- * not begun, or was ended already. */
+/* A run as of child_capture in two calls, between which the program runs. child_end also returns -1
+ * when the run was not begun, or was ended already. */
 struct child_run {
     pid_t pid; /* 0: not running */
     int stdout_fd;
@@ -34,12 +34,12 @@ int child_capture_all(const char *const *argv, struct buf *out, struct buf *erro
  * appended to the log, and without the environment of Python that is active here in its PATH.
  * -1 with e set when it could not be started. */
 pid_t child_start_daemon(const char *const *argv, const char *log_path, struct err *e);
-/* Whether a child has ended; if so, it is waited for. */
+/* Whether a child has ended; if so, reaps it. */
 bool child_has_ended(pid_t pid);
 
-/* The path of the program of that name beside this one; the caller frees it.  NULL with e set. */
+/* Returns the path of a program beside this one, which the caller frees; NULL with e set. */
 char *child_beside_us(const char *name, struct err *e);
-/* The same in PATH; NULL: it is not there. */
+/* Returns the path of a program in PATH, which the caller frees; NULL: it is not there. */
 char *child_find(const char *name);
 bool child_is_in_path(const char *name);
 

@@ -14,7 +14,7 @@
 
 enum { DIR_NAMES_BYTES = 4 * 1024 * 1024 };
 
-/* Sorted names in a file, and the next one. */
+/* A run: sorted names in a temporary file, and the next one. */
 struct dir_names_run {
     FILE *file;
     char *next; /* NULL: at the end */
@@ -30,13 +30,14 @@ struct dir_names {
     struct dir_names_run *runs;
     size_t n_runs, runs_capacity;
     struct buf last;  /* the last name given */
-    size_t run_bytes; /* 0: DIR_NAMES_BYTES */
+    size_t run_bytes; /* of names in memory; 0: DIR_NAMES_BYTES */
 };
 
 int dir_names_add(struct dir_names *l, const char *name, struct err *e);
 /* Call it when all names were added. */
 int dir_names_sort(struct dir_names *l, struct err *e);
-/* 1 with the next name, valid until the next call; equal names come once.  0 at the end. */
+/* Returns 1 with the next name, valid until the next call, or 0 at the end.  Equal names come
+ * once. */
 int dir_names_next(struct dir_names *l, const char **name, struct err *e);
 void dir_names_free(struct dir_names *l);
 

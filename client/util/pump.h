@@ -12,7 +12,7 @@
 struct pump_ends {
     int in_fd, out_fd; /* such as standard input and output */
     int socket_fd;
-    struct bytes first; /* of the input, read already */
+    struct bytes first; /* bytes of the input that were read already */
 };
 
 /*

@@ -13,10 +13,9 @@
 
 #define SPOOL_STDIN "<stdin>"
 
-/* $TMPDIR if that is an absolute path, else /var/tmp, else /tmp. */
+/* Returns $TMPDIR if that is an absolute path, else /var/tmp, else /tmp. */
 const char *temp_file_folder(void);
-/* Makes a file without a name there, to read and write, which vanishes when it is closed.  -1 with
- * e set. */
+/* Opens a new file without a name there, which vanishes when it is closed; -1 with e set. */
 int temp_file_open(struct err *e);
 
 struct spool {
@@ -25,10 +24,10 @@ struct spool {
 
 /* Copies the file, or standard input for "-", to its end.  ERR_USAGE: it cannot be read. */
 int spool_read(struct spool *s, const char *path, struct err *e);
-/* The same of a text that is in memory. */
+/* Copies a text that is in memory. */
 int spool_text(struct spool *s, const char *text, size_t n, struct err *e);
-void spool_free(struct spool *s); /* also zero-initialised */
-/* What messages call it. */
+void spool_free(struct spool *s); /* a zero-initialised s is fine */
+/* Returns what messages call the file at path. */
 const char *spool_name(const char *path);
 
 #endif
