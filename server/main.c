@@ -62,7 +62,7 @@ static int wrong_usage(const char *what)
     return EXIT_USAGE;
 }
 
-/* -1 to go on, else the exit code. */
+/* Returns the exit code, or -1: the program goes on. */
 static int read_options(int argc, char **argv, struct options *o)
 {
     static const struct option long_options[] = {
@@ -90,8 +90,8 @@ static int read_options(int argc, char **argv, struct options *o)
     return -1;
 }
 
-/* Room for CONN_MAX connections and the sockets of a thousand jails, where the machine allows
- * it. */
+/* Raises the limit of descriptors, as far as the machine allows, for CONN_MAX connections and the
+ * sockets of a thousand jails. */
 static void raise_limits(void)
 {
     const rlim_t wanted = CONN_MAX + 2 * 1000 + 100;
@@ -110,8 +110,7 @@ struct signals {
     int n; /* of handles that have to be closed */
 };
 
-/* A second signal ends ludwigd at once, whatever it does then: it may be waiting for a share that
- * hangs. */
+/* A second signal ends ludwigd at once, as it may be waiting for a share that hangs. */
 static void on_signal(uv_signal_t *handle, int number)
 {
     struct signals *s = handle->data;

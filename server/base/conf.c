@@ -322,7 +322,7 @@ static int take_path(struct arena *a, const char **path, const char *key, struct
     return 0;
 }
 
-/* Cuts slashes at the end.  False: the path leaves the share or has a hidden or odd name. */
+/* Cuts slashes at the end.  False: the path leaves the share or has a hidden or unportable name. */
 static bool take_projects(struct conf *c)
 {
     size_t n = strlen(c->projects);

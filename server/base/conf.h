@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * conf.h - ludwigd.yaml
- */
+/* conf.h - the settings of ludwigd.yaml, read and checked */
 #ifndef LUDWIG_SERVER_BASE_CONF_H
 #define LUDWIG_SERVER_BASE_CONF_H
 
@@ -16,22 +14,22 @@ struct node_group {
     struct list nodes; /* const char * */
 };
 
-/* Settings of pilots of one partition, for sweeps that say nothing else. */
+/* ludwigd.yaml's settings for the pilots of one Slurm partition; a sweep may name others. */
 struct slurm_site {
     const char *partition;
-    const char *account; /* NULL: Slurm's default, as qos */
-    const char *qos;
-    int64_t max_pilots;    /* of each user; 0: as many as Slurm allows */
-    int64_t idle_ms;       /* 0: as slurm: idle */
-    int64_t pilot_jobs;    /* as in struct slurm_pool */
-    int64_t pilot_cpus;    /* limit of a pilot that several jobs share; 0: as in pilot_plan.h */
-    int64_t pilot_gpus;    /* the same */
-    int64_t pilot_time_ms; /* unless its jobs need more; 0: the partition's default */
+    const char *account;   /* NULL: Slurm's default */
+    const char *qos;       /* NULL: Slurm's default */
+    int64_t max_pilots;    /* of one user, running or waiting; 0: as many as Slurm allows */
+    int64_t idle_ms;       /* how long a pilot stays without work; 0: slurm.idle_ms */
+    int64_t pilot_jobs;    /* 1: each pilot takes one job, as in struct slurm_pool; 0: several */
+    int64_t pilot_cpus;    /* most CPUs of a pilot shared by several jobs; 0: see pilot_plan.h */
+    int64_t pilot_gpus;    /* most GPUs of such a pilot; 0: see pilot_plan.h */
+    int64_t pilot_time_ms; /* a pilot's time limit if its jobs need no more; 0: the partition's */
 };
 
 struct slurm_conf {
-    struct list endpoints;  /* const char *: where pilots find ludwigd; empty: see pilot_reach.c */
-    bool has_login_key;     /* pilots may have a key for this machine's sshd */
+    struct list endpoints;  /* const char *: where pilots find ludwigd; empty: pilot_endpoint.c */
+    bool has_login_key;     /* pilots may get a key for this machine's sshd */
     const char *login_host; /* as configured; NULL: this machine's names */
     struct endpoint login;  /* login_host, parsed; host NULL, port 0: not configured */
     const char *worker;     /* path of the worker's program on nodes; NULL: beside ludwigd */
@@ -41,11 +39,11 @@ struct slurm_conf {
 
 struct conf {
     struct arena *arena;
-    const char *share; /* absolute, as the other paths; ~ is filled in */
-    const char *state;
-    const char *projects;     /* where projects lie below share; NULL: in it */
+    const char *share;        /* absolute path; a leading ~ is expanded */
+    const char *state;        /* the same, of the state folder */
+    const char *projects;     /* folder of the projects, relative to share; NULL: share itself */
     const char *share_group;  /* its members may read projects; NULL: the owners' own groups */
-    struct list sockets;      /* const char *: paths, and patterns with %u */
+    struct list sockets;      /* const char *: absolute paths, and patterns with %u */
     bool has_usual_sockets;   /* no key names sockets: <share>/.ludwig/server.sock, and root's */
     const char *socket_group; /* sockets are 0660 for it; NULL: 0666 */
     struct list admins;       /* const char * */
@@ -57,9 +55,9 @@ struct conf {
     int64_t gpus_per_user_milli; /* limits; 0: none */
     int64_t cpus_per_user_milli;
     int64_t jobs_per_user;
-    int64_t open_submits; /* of one user, as the following; 0: no limit */
+    int64_t open_submits;
     int64_t queued_jobs;
-    int64_t sweeps; /* that were not removed */
+    int64_t sweeps; /* sweeps that were not removed */
     int64_t user_projects;
     int64_t configurations;
     int64_t buffered_bytes;
@@ -67,20 +65,21 @@ struct conf {
     struct slurm_conf slurm;
 };
 
-extern const struct key conf_keys[]; /* the last has no name */
+extern const struct key conf_keys[]; /* ends with a key without a name */
 
-/* Reads and checks the file; after -1 there is nothing to free. */
+/* Reads and checks the file.  0: free *c with conf_free.  -1 with e set: nothing to free. */
 int conf_read(const char *path, struct conf *c, struct err *e);
-/* The settings of a partition; NULL: the configuration has none. */
+/* The partition's entry in slurm: partitions; NULL: there is none. */
 const struct slurm_site *conf_slurm_site(const struct conf *c, const char *partition);
-/* Whether each of the pool's pilots takes one job and leaves. */
+/* Whether each pilot of the pool takes one job and ends: as the pool or its partition's entry says.
+ * */
 bool conf_has_one_job_each(const struct conf *c, const struct slurm_pool *pool);
 void conf_free(struct conf *c);
 
-/* Whether the path means a socket in each user's folder, with one "%u" for the folder's name. */
+/* Whether the path has a "%u", which stands for each user's name: one socket in each folder. */
 bool conf_is_pattern(const char *socket);
-/* Splits a pattern into the folder that holds the users' folders and the path below each; the
- * caller frees both. */
+/* Splits a pattern into the folder that holds the users' folders and the path below each of these;
+ * the caller frees both. */
 void conf_pattern_split(const char *pattern, char **dir, char **below);
 
 #endif

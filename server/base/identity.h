@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * identity.h - users and groups, by the kernel and the user database
+ * identity.h - users and groups, as the kernel and the user database tell them
  *
- * The uid the kernel reports is the identity; a name is what the machine calls it.
+ * A user is identified by the uid that the kernel reports; a name is what this machine calls it.
  */
 #ifndef LUDWIG_SERVER_BASE_IDENTITY_H
 #define LUDWIG_SERVER_BASE_IDENTITY_H
@@ -21,18 +21,20 @@ struct groups {
  * before the loop runs.  On the loop use user_names.h. */
 /* "alice", or "#1234" for a uid without a name.  Caller frees. */
 char *identity_user_name(uid_t uid);
+/* False: there is no such user. */
 bool identity_find_user(const char *name, uid_t *uid);
-/* The uid's groups in the user database, the primary one first.  For a uid without a name
- * identity_primary_group fails and identity_groups gives none. */
+/* The uid's groups in the user database, the primary one among them.  For a uid without a name
+ * identity_primary_group fails with ERR_DENIED, and identity_groups gives none. */
 int identity_primary_group(uid_t uid, gid_t *gid, struct err *e);
-void identity_groups(uid_t uid, struct groups *groups); /* caller frees groups->items */
-int identity_group(const char *name, gid_t *gid, struct err *e);
-/* The groups of a socket's peer, as the kernel knows them: 0, -1 if the kernel does not tell. */
+void identity_groups(uid_t uid, struct groups *groups);          /* caller frees groups->items */
+int identity_group(const char *name, gid_t *gid, struct err *e); /* ERR_USAGE: no such group */
+/* The groups of a socket's peer, which the kernel knows: gid first, then the supplementary ones.
+ * Caller frees groups->items; -1: the kernel does not tell, and nothing is to be freed. */
 int identity_peer_groups(int fd, gid_t gid, struct groups *groups);
-/* Root, ludwigd's own account and the configured admins may change everything: the first two could
- * do so anyway. */
+/* Whether the user may change everything: root, ludwigd's own account (these two could do so
+ * anyway) and the configured admins. */
 bool identity_is_admin(const struct conf *conf, uid_t uid, const char *user);
-/* Whether this user's workers are given all users' jobs. */
+/* Whether workers that run as this user are given all users' jobs (worker_users). */
 bool identity_is_worker_user(const struct conf *conf, const char *user);
 /* False for the uid that the kernel shows for all users it cannot map here (user namespaces),
  * unless ludwigd itself runs as it. */

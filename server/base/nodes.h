@@ -2,8 +2,8 @@
 /*
  * nodes.h - a sweep's list of nodes: names and @groups
  *
- * Kept in the database as a msgpack array of strings; NULL (no bytes) is "any", an
- * empty array is "none".
+ * The database has it as a msgpack array of strings; NULL (no bytes) is "any node", an empty array
+ * is "no node".
  */
 #ifndef LUDWIG_SERVER_BASE_NODES_H
 #define LUDWIG_SERVER_BASE_NODES_H
@@ -12,11 +12,11 @@
 
 #include "server/base/conf.h"
 
-/* Appends the form kept in the database. */
+/* Appends the names (const char *) in the form that the database has. */
 void nodes_encode(const struct list *names, struct buf *out);
-/* Whether node has that name, or is in that @group. */
+/* Whether the node has that name or, for "@group", is in that group of ludwigd.yaml. */
 bool nodes_name_matches(const struct conf *conf, const char *name, const char *node);
-/* Is the node in the list? */
+/* Whether the node is in the list, which is encoded as nodes_encode does. */
 bool nodes_match(const struct conf *conf, struct bytes encoded, const char *node);
 /* Checks that every @group is known: 0, or -1 with ERR_USAGE and the nearest known name. */
 int nodes_check(const struct conf *conf, const struct list *names, struct err *e);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * server.h - what ludwigd is made of; passed everywhere, global nowhere
- */
+/* server.h - the parts of ludwigd; a pointer is passed everywhere, as nothing is global */
 #ifndef LUDWIG_SERVER_BASE_SERVER_H
 #define LUDWIG_SERVER_BASE_SERVER_H
 
@@ -43,11 +41,12 @@ struct server {
     struct jails *jails; /* NULL: no users' folders are followed */
     struct inbox *inbox;
     struct sshd *sshd;        /* NULL: none */
-    struct backup *backup;    /* that is being made; NULL: none */
-    uv_timer_t last_call;     /* while leaving: when ludwigd ends although a peer does not read */
-    const char *server_id;    /* made with the database, 16 hex digits */
-    struct token incarnation; /* made at each start */
-    /* server_leave, set by server_open: files below lifecycle.c cannot call it by name */
+    struct backup *backup;    /* the backup under way; NULL: none */
+    uv_timer_t last_call;     /* while leaving: ludwigd ends then even if a peer reads nothing */
+    const char *server_id;    /* 16 hex digits, made with the database */
+    struct token incarnation; /* made anew at each start of ludwigd */
+    /* Functions of rooms that the callers may not use by name; NULL until their room sets them. */
+    /* server_leave of lifecycle.c. */
     void (*leave)(struct server *sv, const char *why);
     gid_t share_gid; /* of share_group; (gid_t)-1: none */
     int state_lock_fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sshdconf.c - sshd_config for an sshd of ludwigd's own, and sshd's rules for folders */
+/* sshdconf.c - writes sshd_config for ludwigd's own sshd, and checks folders by sshd's rules */
 #include "server/base/sshdconf.h"
 
 #include <arpa/inet.h>
@@ -66,10 +66,8 @@ int sshdconf_parse_listen(const char *text, struct arena *a, struct sshd_listen 
 
 /* ---- sshd_config ---- */
 
-/*
- * A user with a key gets the server's messages and SFTP, and nothing else: ForceCommand replaces
- * the command that the client asks for, for all keys, whatever their lines say.
- */
+/* A user with a key gets the server's messages and SFTP, and nothing else: ForceCommand replaces
+ * the command that the client asks for, for all keys, whatever their lines say. */
 static const char fixed[] = "AuthenticationMethods publickey\n"
                             "PubkeyAuthentication yes\n"
                             "PasswordAuthentication no\n"
@@ -114,7 +112,7 @@ int sshdconf_write(const struct sshdconf *c, struct buf *out, struct err *e)
     buf_printf(out, "PidFile \"%s/pid\"\n", c->dir);
     buf_printf(out, "AuthorizedKeysFile \"%s/authorized_keys\"\n", c->dir);
     buf_add_str(out, fixed);
-    /* AllowUsers takes a pattern: other characters would have a meaning in it. */
+    /* AllowUsers takes a pattern, in which other characters could have a meaning. */
     if (c->user[0] != '\0' && strspn(c->user, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                               "0123456789._-") == strlen(c->user))
         buf_printf(out, "AllowUsers %s\n", c->user);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* thread_task.c - a thread for work that may hang; the loop is told when it is done */
+/* thread_task.c - a thread for a task that may hang; the loop is told when the task is done */
 #include "server/base/thread_task.h"
 
 #include <pthread.h>
@@ -13,10 +13,10 @@ struct thread_task {
     struct thread_job task;
     uv_async_t done;
     pthread_mutex_t lock;
-    int n_users; /* the thread and the loop */
+    int n_users; /* how many of the thread and the loop still use this struct */
     bool is_done;
     bool is_dropped; /* `after` is not to be called */
-    struct err why;  /* why there was no thread */
+    struct err why;  /* why no thread could be started; ERR_NONE: one was */
 };
 
 /* Called by the thread and by the loop; the last of the two frees the task. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* turn.c - effects and work that are promised to a turn, and its clock and counter */
+/* turn.c - the effects and the work of a turn, its clock and its counter */
 
 #include "server/base/turn.h"
 
@@ -9,7 +9,7 @@
 #include "server/base/server.h"
 #include "server/base/turn_internal.h"
 
-/* Either run or give is set. */
+/* Either run is set (with argument), or give and drop (with context). */
 struct effect {
     void (*run)(struct server *sv, int64_t argument);
     int64_t argument;
@@ -42,7 +42,7 @@ void effects_drop(struct effects *l, size_t mark)
     }
 }
 
-/* Effects are taken by index and copied: one that runs may add to the list. */
+/* Effects are taken by index and copied, as an effect that runs may add others to the list. */
 void effects_run(struct effects *l, struct server *sv)
 {
     while (l->n_begun < l->n) {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * turn_internal.h - the turn, between turn.c and turn_run.c alone
- */
+/* turn_internal.h - the struct of the turn, for turn.c, turn_run.c and tests alone */
 #ifndef LUDWIG_SERVER_BASE_TURN_INTERNAL_H
 #define LUDWIG_SERVER_BASE_TURN_INTERNAL_H
 
@@ -13,10 +11,8 @@
 
 enum { TURN_NS_PER_MS = 1000000 };
 
-/*
- * The effects of a turn, which run once its transaction is committed: a list that grows while
- * handlers run, is cut back to a mark when one fails, and is either run in order or dropped whole.
- */
+/* The effects of a turn: a list that grows while handlers run, is cut back to a mark when a handler
+ * fails, and is run in order once the turn is committed, or dropped whole. */
 
 struct server;
 struct effect;
@@ -24,7 +20,7 @@ struct effect;
 struct effects {
     struct effect *items;
     size_t n;
-    size_t n_begun; /* how many have begun to run; such an effect, added again, runs again */
+    size_t n_begun; /* how many have begun to run; one of these, if added again, runs again */
     size_t capacity;
 };
 
@@ -34,24 +30,25 @@ void effects_drop(struct effects *l, size_t mark);
 void effects_run(struct effects *l, struct server *sv);
 void effects_free(struct effects *l);
 
+/* A piece of turn work, see turn_add_work. */
 struct chore {
     turn_work_fn run;
     int64_t key;
     bool has_run; /* in this turn */
-    bool is_done;
+    bool is_done; /* dropped once the turn is committed */
 };
 
 struct turn {
     struct server *sv;
-    uv_idle_t idle;   /* keeps the loop from sleeping while there is something to do */
-    uv_check_t check; /* runs the turn once all input was read */
-    uv_timer_t pause;
-    uv_timer_t hourly;
-    uv_timer_t later; /* runs the scheduler at a time it named */
-    int n_handles;
+    uv_idle_t idle;      /* active while a turn is wanted: keeps the loop from sleeping */
+    uv_check_t check;    /* runs the turn once the loop has read all input */
+    uv_timer_t pause;    /* active: no turn work after a failed commit */
+    uv_timer_t hourly;   /* clears old rows away */
+    uv_timer_t later;    /* runs the scheduler at the time that turn_want_schedule_in gave */
+    int n_handles;       /* how many of these five are not closed yet */
     struct arena *arena; /* of the message being handled */
     struct effects effects;
-    struct asker *askers;
+    struct asker *askers; /* connections whose messages this turn has handled */
     size_t n_askers, askers_capacity;
     struct chore *chores;
     size_t n_chores, chores_capacity;

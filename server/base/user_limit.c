@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* user_limit.c - how much one user may have of something */
+/* user_limit.c - compares what a user has with the limits of ludwigd.yaml */
 
 #include "server/base/user_limit.h"
 

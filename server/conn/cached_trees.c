@@ -40,7 +40,7 @@ static struct holding *find_holding(const struct cached_trees *h, size_t n, size
     return n == 0 ? NULL : bsearch(&wanted, h->items, n, sizeof wanted, compare);
 }
 
-/* The user's index; SIZE_MAX: not known. */
+/* The user's index; 0 for NULL, which means all users; SIZE_MAX: the user has none. */
 static size_t find_user(const struct cached_trees *h, const char *name)
 {
     if (name == NULL)
@@ -75,7 +75,7 @@ void cached_trees_take(struct cached_trees *h, const struct msg_holds *m)
         if (found != NULL)
             found->bytes = GONE;
     }
-    /* New trees come behind the sorted ones. */
+    /* New trees are added behind the sorted ones. */
     for (size_t i = 0; i < m->trees.n; i++) {
         struct holding *known = find_holding(h, n_sorted, user, &trees[i].tree);
 

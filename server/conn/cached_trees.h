@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cached_trees.h - the trees that a worker has told it holds
+ * cached_trees.h - which trees a worker has in its cache, as the worker told
  *
- * Kept in memory with the worker's connection, up to a bound.  Trees beyond it are forgotten: the
+ * The list is in memory, with the worker's connection.  Trees beyond the bounds are not kept: the
  * worker may then be given fewer jobs than it could be, and nothing else happens.
  */
 #ifndef LUDWIG_SERVER_CONN_CACHED_TREES_H
@@ -10,26 +10,26 @@
 
 #include "common/proto/proto.h"
 
-enum { CACHED_TREES_MAX = 10000, CACHED_TREES_USERS_MAX = 1000 };
+enum { CACHED_TREES_MAX = 10000, CACHED_TREES_USERS_MAX = 1000 }; /* of one worker */
 
 struct holding {
     struct digest tree;
-    size_t user; /* index; 0: the tree serves all users */
+    size_t user; /* index in users of the only user that it serves; 0: it serves all users */
     int64_t bytes;
 };
 
-/* Begins as all zeroes. */
+/* All zeroes: empty. */
 struct cached_trees {
-    struct holding *items; /* sorted */
+    struct holding *items; /* sorted by tree, then user */
     size_t n, capacity;
     char **users; /* users[0] is not used */
     size_t n_users, users_capacity;
 };
 
-void cached_trees_free(struct cached_trees *h);
-/* Takes in a worker's message about its trees. */
+void cached_trees_free(struct cached_trees *h); /* also empties it */
+/* Takes a worker's message about trees that it has got or removed. */
 void cached_trees_take(struct cached_trees *h, const struct msg_holds *m);
-/* Whether a job of this user finds the tree there. */
+/* Whether a job of this user can use the tree: it serves this user, or all users. */
 bool cached_trees_has(const struct cached_trees *h, const char *user, const struct digest *tree);
 /* Whether the worker holds the tree for any user. */
 bool cached_trees_has_any(const struct cached_trees *h, const struct digest *tree);

@@ -22,12 +22,12 @@ struct conns {
     struct server *sv;
     struct conn **items; /* by number, which only grows */
     size_t n, capacity;
-    struct conn **dead; /* closed, but callers up the stack may still look at them */
+    struct conn **dead; /* closed connections, which callers up the stack may still look at */
     size_t n_dead, dead_capacity;
     int64_t last_number;
     struct conn_users *users;
-    uv_timer_t *clock; /* runs while a connection is to be closed in time; frees itself */
-    uv_timer_t *rest;  /* until a user may make another change; frees itself */
+    uv_timer_t *clock; /* runs while on_clock may have to cut a peer off; freed when closed */
+    uv_timer_t *rest;  /* ends when the first user may make another change; freed when closed */
     const struct conns_events *events;
 };
 
@@ -86,7 +86,7 @@ bool conn_has_room(const struct conn *c)
 
 /* ---- turns ---- */
 
-/* How long it has to wait, as its user made too many changes. */
+/* How long the connection has to wait, as its user has made too many changes. */
 static uint64_t rests_ms(const struct conn *c)
 {
     if (c->is_preferred || c->unfinished != NULL)
@@ -173,7 +173,7 @@ static void cut_off(struct conn *c, const struct err *why)
     conn_end(c);
 }
 
-/* ---- memory: what waits of all connections of a user ---- */
+/* ---- memory: bytes that wait on all connections of a user ---- */
 
 static void count_waiting(struct conn *c)
 {
@@ -184,7 +184,7 @@ static void count_waiting(struct conn *c)
     c->waiting_bytes = n;
 }
 
-/* One that holds little is not the reason. */
+/* Whether to cut it off, as its user is over the limit: one that holds little is not the reason. */
 static bool takes_too_much(const struct conn *c)
 {
     int64_t most = c->sv->conf.buffered_bytes;
@@ -201,7 +201,7 @@ static void refuse_more(struct conn *c)
     if (log_may(&limit, "too-much-waits"))
         log_event(LOG_WARN, "too-much-waits", "uid", "%lld", (long long)c->uid, "conn", "%lld",
                   (long long)c->number, NULL);
-    if (chan_queued_bytes(c->chan) > CONN_HELLO_MAX) { /* it would not read why */
+    if (chan_queued_bytes(c->chan) > CONN_HELLO_MAX) { /* the peer would not read why */
         conn_close(c->sv, c, "its user does not read what was asked for");
         return;
     }
@@ -225,7 +225,7 @@ static void on_growing(void *context, struct chan *chan)
 
 /* ---- the clock: peers that do not say hello, or do not read why they are cut off ---- */
 
-/* What it has said already, but was not taken yet, is no silence of its own. */
+/* Whether no hello came in time.  A message that waits to be handled counts as said. */
 static bool is_silent(const struct conn *c, uint64_t now)
 {
     return !c->greeted && !c->is_ending && c->user != NULL && c->hello_by_ms <= now &&
@@ -268,7 +268,7 @@ static void start_clock(struct conns *l)
 
 /* ---- new connections ---- */
 
-/* Tells a peer why it is not let in, if its socket takes that at once.  Returns NULL. */
+/* Tells a peer why it is not let in, if its socket takes that at once; closes fd.  Returns NULL. */
 static struct conn *turn_away(int fd, const struct err *why)
 {
     struct msg_error refusal = { (int)why->kind, why->text };
@@ -287,7 +287,8 @@ static bool needs_no_account(uid_t uid)
     return uid == 0 || uid == geteuid();
 }
 
-/* Whether there is a place for one more, beside c, which has one until its name is known. */
+/* Checks that there is a place for a connection, or for c, which took one before its name was
+ * known and is not counted.  ERR_BUSY: there is none. */
 static int find_place(const struct conns *l, const struct conn *c, uid_t uid, bool is_preferred,
                       bool is_named, struct err *e)
 {
@@ -483,6 +484,7 @@ void conns_settle(struct server *sv)
 
 /* ---- messages to the peer ---- */
 
+/* A message that is sent once the turn is committed. */
 struct promised {
     int64_t conn;
     int type;
@@ -505,7 +507,7 @@ static void send_promised(struct server *sv, void *context)
     struct err e = { 0 };
 
     if (c != NULL && chan_send_encoded(c->chan, m->type, m->re, buf_bytes(&m->body), &e) < 0) {
-        /* The commit promised this message: a peer that missed it has to begin anew. */
+        /* The commit promised this message: a peer that missed it has to connect anew. */
         log_event(LOG_DEBUG, "not-sent", "conn", "%lld", (long long)m->conn, "message", "%s",
                   proto.messages[m->type].name, "why", "%s", e.text, NULL);
         conn_end(c);

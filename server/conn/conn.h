@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * conn.h - a connection: a channel, the identity the kernel gave it, its limits
- */
+/* conn.h - a connection of ludwigd's: its channel, its user as the kernel tells, its limits */
 #ifndef LUDWIG_SERVER_CONN_CONN_H
 #define LUDWIG_SERVER_CONN_CONN_H
 
@@ -12,8 +10,8 @@
 #include "server/conn/cached_trees.h"
 
 enum {
-    CONN_MAX = 1000,        /* connections at once; the next is told "busy" and closed */
-    CONN_PER_UID_MAX = 250, /* of one user */
+    CONN_MAX = 1000,        /* connections at once; a further peer is told "busy" and closed */
+    CONN_PER_UID_MAX = 250, /* connections of one user */
     CONN_RESERVED = 100,    /* of CONN_MAX: for root, ludwigd's own user, admins and worker_users */
     CONN_UNNAMED_MAX = 50,  /* of these: for users whose names are still being looked up */
     CONN_HELLO_MS = 10 * 1000,   /* for a peer to say hello */
@@ -22,7 +20,7 @@ enum {
                                     than this waits for the peer to read */
     /* An answer begun below the mark still fits, whatever its size; beyond it a peer is cut off. */
     CONN_QUEUED_MAX = 4 * 1024 * 1024 + FRAME_MAX_BYTES,
-    CONN_LINGER_MS = 5000 /* for a peer to read why it is cut off */
+    CONN_LINGER_MS = 5000 /* time for a peer to read why it is cut off */
 };
 
 struct conn_user;
@@ -30,10 +28,10 @@ struct server;
 struct subscription;
 struct unfinished;
 
-/* Something that a sweep needs and a worker's node has not: fit.h. */
+/* A thing that a sweep needs and a worker's node lacks, see fit.h. */
 struct lack {
     int64_t sweep;
-    char *what;
+    char *what; /* in words */
 };
 
 struct conn {
@@ -41,18 +39,18 @@ struct conn {
     int64_t number; /* never used twice while ludwigd runs */
     struct chan *chan;
     uid_t uid;
-    struct conn_user *shared; /* with the user's other connections */
-    char *user;               /* NULL until it is looked up: until then no message is taken */
+    struct conn_user *shared; /* what all connections of the user have in common */
+    char *user;               /* NULL while its name is looked up: no message is taken until then */
     char *known_as;           /* "lab/alice" for a person who shares an account; NULL: as user */
-    struct groups groups;     /* from the kernel; else looked up once they are needed */
-    bool has_groups;
+    struct groups groups;     /* the user's, from the kernel; else looked up when needed */
+    bool has_groups;          /* groups is filled */
     bool is_admin;
-    bool is_open;             /* made of files that others may read: nothing secret goes there */
+    bool is_open;             /* made of files that others may read: nothing secret may be sent */
     bool greeted;             /* hello was answered */
     unsigned role;            /* FROM_CLIENT or FROM_WORKER, 0 before hello */
-    int64_t worker;           /* its row in the table of workers, 0: none registered */
-    int64_t registering;      /* the worker that it becomes with the turn's commit */
-    bool own_jobs_only;       /* the worker cannot publish others' */
+    int64_t worker;           /* row of the worker that the peer registered as; 0: none */
+    int64_t registering;      /* the same until the turn that registers it is committed; 0: none */
+    bool own_jobs_only;       /* the worker cannot publish other users' jobs */
     bool lacks_groups;        /* the worker can make no control groups for jobs */
     bool is_retiring;         /* the worker gets no more jobs, */
     bool gives_back;          /* and the jobs that it has are ended */
@@ -92,9 +90,9 @@ struct conn {
     struct subscription *subscriptions; /* list: subscribe.c */
 };
 
-/* Called when a peer comes or goes. */
+/* Callbacks for peers that come or go. */
 struct conns_events {
-    /* The kernel has told the uid of a new peer; called even if there is no room. */
+    /* Called with a new peer's uid, which the kernel told, even if there is no room for it. */
     void (*met)(struct server *sv, uid_t uid);
     void (*closed)(struct server *sv, struct conn *c);
 };
@@ -104,40 +102,40 @@ struct conns *conns_create(struct server *sv, const struct conns_events *events)
 void conns_named(struct server *sv, uid_t uid, const char *name);
 void conns_destroy(struct conns *l); /* closes all connections; NULL is fine */
 
-/* Takes a connected socket over, also on failure; the kernel tells the peer's uid.  With only_name
- * only that user is let in.  When there are too many connections, or the peer is another user, the
- * peer is told so and closed, and NULL is returned with e set. */
+/* Takes a connected socket over, also on failure; the kernel tells the peer's uid.  If only_name is
+ * set, only the user with the uid `only` is let in.  A peer that is not let in, as it is another
+ * user or there are too many connections, is told so and closed: NULL with e set. */
 struct conn *conn_add(struct server *sv, int fd, uid_t only, const char *only_name, struct err *e);
-/* The same with a uid that was established in another way: the kernel is not asked. */
+/* The same for a peer whose uid is known already: the kernel is not asked. */
 struct conn *conn_add_as(struct server *sv, int fd, uid_t uid, struct err *e);
 
-struct conn *conn_find(struct server *sv, int64_t number); /* NULL when it is gone */
-struct conn *conn_of_worker(struct server *sv, int64_t worker);
-/* The connection with the next higher number, or NULL: for walking over all while some close. */
+struct conn *conn_find(struct server *sv, int64_t number);      /* NULL: it is closed */
+struct conn *conn_of_worker(struct server *sv, int64_t worker); /* NULL: it is not connected */
+/* The connection with the next higher number, or NULL: walks over all while some are closed. */
 struct conn *conn_after(struct server *sv, int64_t number);
 size_t conn_count(struct server *sv);
 
 struct msg_register;
-/* Keeps the parts of a worker's registration that no table holds. */
+/* Copies the parts of a worker's registration that no table has into the connection. */
 void conn_keep_claims(struct conn *c, const struct msg_register *r);
 /* Why this user's jobs cannot run on the worker's machine; NULL: the worker named no reason. */
 const char *conn_refusal(const struct conn *c, const char *user);
 
-/* In a turn: sends a message once the turn is committed, to a connection by its number, so that one
- * closed meanwhile does no harm.  The body is encoded at once and need not last. */
+/* In a turn: sends a message once the turn is committed; nothing happens if the connection of that
+ * number is closed by then.  The body is encoded at once and need not last. */
 void conn_send(struct server *sv, int64_t conn, int type, const void *body);
 /* The same, as the answer to a message; takes the encoded body over. */
 void conn_answer(struct conn *c, int type, int64_t re, struct buf *body);
 
-/* Whether it has something to do, and room for the answer. */
+/* Whether a request waits that may be handled now, and the peer has room for the answer. */
 bool conn_is_ready(const struct conn *c);
-/* The ready connection whose turn it is: among users the one that was served longest ago has it,
- * and so among each one's connections; workers of worker_users have turns of their own.  NULL:
+/* The ready connection to serve next: of the user who was served longest ago, and of this user's
+ * connections the one that was; a worker that serves all users counts as a user of its own.  NULL:
  * none is ready. */
 struct conn *conn_next(struct server *sv);
-/* It makes a change, of which a user may make so many a second. */
+/* Counts a change against its user's limit of changes a second. */
 void conn_changes(struct conn *c);
-/* Whether there is room for pushes. */
+/* Whether few enough bytes wait for the peer (CONN_PUSH_MARK) to push more. */
 bool conn_has_room(const struct conn *c);
 
 /* Closes at once; the struct lasts until the next turn begins. */
@@ -146,8 +144,10 @@ void conn_close(struct server *sv, struct conn *c, const char *why);
 void conn_end(struct conn *c);
 void conn_end_all(struct server *sv);
 
-/* Called by the turn. */
-void conns_bury(struct server *sv);   /* at its beginning */
-void conns_settle(struct server *sv); /* at its end */
+/* Called at the beginning of a turn: frees closed connections. */
+void conns_bury(struct server *sv);
+/* Called at the end of a turn: finishes ending connections, cuts off users with too much waiting.
+ * */
+void conns_settle(struct server *sv);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* conn_user.c - users who are connected, and those who made many changes a moment ago */
+/* conn_user.c - users who are connected, or were and would lose something by being forgotten */
 #include "server/conn/conn_user.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ struct conn_users {
     int64_t n_served;
 };
 
-/* ---- changes: as many a second, and those of the last CHANGES_AHEAD_S that were not made ---- */
+/* ---- changes: so many a second, and those saved up in at most CHANGES_AHEAD_S ---- */
 
 static double changes_now(const struct conn_user *u, int64_t per_second, uint64_t now_ms)
 {
@@ -38,7 +38,7 @@ void conn_user_changes(struct conn_user *u, int64_t per_second, uint64_t now_ms)
 
 /* ---- users ---- */
 
-/* Nothing is lost when it is made anew. */
+/* Whether the user may be forgotten: one made anew would be the same. */
 static bool is_as_new(const struct conn_user *u, int64_t per_second, uint64_t now_ms)
 {
     return u->n_conns == 0 && u->kept_answers == 0 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* handler.c - slow work for a request, done on a thread */
+/* handler.c - tasks for requests, run in the loop's pool of threads */
 #include "server/conn/handler.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct request_task {
     int rc;
     struct err why;
     bool is_done;
-    bool is_dropped; /* while it ran */
+    bool is_dropped; /* dropped while it ran: on_done frees it */
 };
 
 static void destroy(struct request_task *d)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * handler.h - handlers of messages: what they are given, what they answer, and their list
- */
+/* handler.h - the handlers of messages to ludwigd: what they take and give, and their list */
 #ifndef LUDWIG_SERVER_CONN_HANDLER_H
 #define LUDWIG_SERVER_CONN_HANDLER_H
 
@@ -11,25 +9,24 @@
 struct conn;
 struct request_task;
 
-/* Given to handlers beside request and reply. */
+/* What a handler is given beside request and reply. */
 struct ask {
-    struct conn *conn;
+    struct conn *conn; /* the asker's */
     const struct envelope *envelope;
     struct arena *arena;         /* request and reply live here */
-    int64_t progress[7];         /* zero at first; kept while the handler answers 1 */
-    void *kept;                  /* the same, of a handler that needs more; NULL at first */
-    struct request_task *errand; /* NULL: none was begun */
+    int64_t progress[7];         /* the handler's own, kept between its calls; zero at first */
+    void *kept;                  /* the same, for a handler that needs more; NULL at first */
+    struct request_task *errand; /* its task on a thread, see below; NULL: none was begun */
 };
 
 enum { HANDLER_GOES_ON = 1, HANDLER_WAITS = 2 };
 
-/*
- * Returns 0 with *reply filled, -1 with e set.  Reply types are as in the table of messages;
- * a message whose reply is -1 gets reply == NULL.  1: there is more to do; what was written
- * stays, and the handler is called again in a later turn, with the same request and progress (no
- * other message of that connection is taken meanwhile).  2: the same, once its task is done.
- * Each call must check again the rows of its peer that it reads.
- */
+/* Handles a request: returns 0 with *reply filled, or -1 with e set.  The table of messages has the
+ * reply's type; reply is NULL where that is -1.
+ * HANDLER_GOES_ON: there is more to do.  What was written stays, and the handler is called again in
+ * a later turn with the same request and progress; no other message of that connection is taken
+ * meanwhile.  HANDLER_WAITS: the same, once the request's task is done.
+ * As rows may change between the calls, each call must check again those that it reads. */
 typedef int (*handler_fn)(struct server *sv, struct ask *ask, const void *request, void *reply,
                           struct err *e);
 
@@ -43,19 +40,19 @@ typedef int (*handler_fn)(struct server *sv, struct ask *ask, const void *reques
  *     ... what it found ...
  *     return request_task_end(ask, e);
  *
- * The handler is called again once it is done.  When the asker goes away meanwhile, what was
- * found is dropped.
+ * The handler is called again once look has returned.  If the asker goes away meanwhile, its
+ * context is freed unread.
  */
 
-/* On the thread: 0, or -1 with e set. */
+/* Called on the thread: 0, or -1 with e set. */
 typedef int (*request_task_fn)(void *context, struct err *e);
 
-/* The task's context, for its results; NULL: no task was begun. */
+/* The context of the request's task, which has the results; NULL: no task was begun. */
 void *request_task_context(const struct ask *ask);
-/* Takes context over; always returns HANDLER_WAITS. */
+/* Begins the task, and takes context over; always returns HANDLER_WAITS. */
 int request_task_begin(struct server *sv, struct ask *ask, request_task_fn run,
                        void (*free_context)(void *), void *context);
-/* Returns what run returned. */
+/* Returns what run returned: 0, or -1 with e set. */
 int request_task_end(const struct ask *ask, struct err *e);
 
 /* For dispatch.c: drops a task whose asker is gone; NULL is fine. */

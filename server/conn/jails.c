@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jails.c - look which users have a jail, keep a socket in each */
+/* jails.c - finds the users' jails, and keeps a socket in each */
 #include "server/conn/jails.h"
 
 #include <dirent.h>
@@ -21,7 +21,8 @@
 enum {
     SETTLE_MS = 100, /* making a jail takes several steps */
     LOOK_EVERY_MS = 30 * 1000,
-    /* Folders may be made before their users: so many looks, each after twice as long. */
+    /* Folders may be made before their users: ludwigd looks again so often, each time after twice
+     * the delay. */
     UNKNOWN_TRIES = 7,
     UNKNOWN_FIRST_MS = 1000,
     /* Delays after failures that may pass, such as too many open files; doubled each time. */
@@ -36,38 +37,39 @@ struct jail {
     uv_fs_event_t watch;       /* of the socket's folder, or of the last one on the way to it */
     struct listener *listener; /* NULL: there is no socket */
     char *why;                 /* why there is no socket, as it was logged last */
-    bool is_dirty;             /* to be looked at */
-    bool is_put_off;           /* the same, a little later */
-    bool is_seen;
+    bool is_dirty;             /* is to be looked at */
+    bool is_put_off;           /* is to be looked at later, after a failure that may pass */
+    bool is_seen;              /* is in this listing */
 };
 
-/* The accounts that the folders are named after; looked up on a thread. */
+/* The accounts whose names the folders have; looked up on a thread. */
 struct accounts {
-    struct pattern *of; /* for the loop alone */
+    struct pattern *of; /* used on the loop alone */
     char **names;
     size_t n, capacity;
     bool *are_known;
     uid_t *uids;
 };
 
+/* A pattern of sockets, and its jails. */
 struct pattern {
     struct server *sv;
     char *dir;            /* the folder that holds the jails */
     char *below;          /* "ludwig/server.sock" */
-    uv_fs_event_t *watch; /* handles free themselves when closed */
-    uv_timer_t *settle;
-    uv_timer_t *again;
+    uv_fs_event_t *watch; /* of dir; this and the timers are freed when closed */
+    uv_timer_t *settle;   /* collects changes for SETTLE_MS, then looks */
+    uv_timer_t *again;    /* until the next look that no event asks for */
     struct jail **jails;
     size_t n, capacity;
-    bool lists;               /* jails may have come or gone */
-    bool polls;               /* the kernel tells of no changes */
-    struct accounts *wanted;  /* of the folders in this listing */
-    struct accounts *answers; /* of the folders in the listing before; NULL: none */
-    struct thread_task *asked;
-    int n_tries;
-    bool looks_again; /* because something failed that may pass */
-    int again_ms;     /* the last delay */
-    char *why;        /* why the folder of the jails cannot be listed */
+    bool lists;                /* the next look lists dir: jails may have come or gone */
+    bool polls;                /* the kernel does not tell of changes: dir is looked at regularly */
+    struct accounts *wanted;   /* accounts to look up for folders of this listing */
+    struct accounts *answers;  /* accounts looked up for the listing before; NULL: none */
+    struct thread_task *asked; /* looks accounts up; NULL: none is running */
+    int n_tries;               /* looks for users of folders that have none, see UNKNOWN_TRIES */
+    bool looks_again;          /* something failed that may pass */
+    int again_ms;              /* the last delay after such a failure */
+    char *why;                 /* why the folder of the jails cannot be listed */
 };
 
 struct jails {
@@ -75,7 +77,7 @@ struct jails {
     size_t n, capacity;
 };
 
-/* Logs a reason once. */
+/* Logs a reason unless it is the one in *kept, which was logged last. */
 static void keep_why(char **kept, const char *what, const char *path, const struct err *why)
 {
     if (*kept != NULL && strcmp(*kept, why->text) == 0)
@@ -99,8 +101,8 @@ static bool may_pass(const struct err *why)
 
 /* ---- trusted folders: only root and ludwigd's own account can change them ---- */
 
-/* Returns fd if its folder is trusted: others can neither change nor exchange what is in it.  Takes
- * fd over, and closes it on failure. */
+/* Returns fd if its folder is trusted: only root and ludwigd's account can change or exchange what
+ * is in it.  Else closes fd and returns -1; fd may be -1, with errno of the open() that failed. */
 static int check_trusted(int fd, const char *path, struct err *e)
 {
     struct stat st;
@@ -130,7 +132,7 @@ static int open_trusted(const char *path, struct err *e)
     return check_trusted(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), path, e);
 }
 
-/* Opens a folder in a trusted one, but no link; with makes it is made if it is missing. */
+/* Opens a folder, but no link, in a trusted folder; makes: a missing one is made. */
 static int step_into(int dir_fd, const char *name, const char *path, bool makes, struct err *e)
 {
     int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -156,7 +158,8 @@ static void on_jail_event(uv_fs_event_t *watch, const char *name, int events, in
     settle_soon(j->of);
 }
 
-/* Goes down to the socket's folder and makes missing ones; *path: the last one reached. */
+/* Opens the socket's folder; missing folders below the jail are made.  *path, which the caller
+ * frees: the last folder that was reached.  -1 with e set. */
 static int walk(const struct jail *j, char **path, struct err *e)
 {
     const char *rest = j->of->below;
@@ -280,7 +283,8 @@ static struct jail *jail_find(const struct pattern *p, const char *user)
     return NULL;
 }
 
-/* Takes up a folder, or has its account looked up; false: the folder's name is no user's yet. */
+/* Makes a jail of a folder whose account is known, or has the account looked up.  False: the folder
+ * has no user's name yet. */
 static bool take_name(struct pattern *p, const char *name)
 {
     const struct accounts *answers = p->answers;
@@ -316,8 +320,8 @@ static bool take_name(struct pattern *p, const char *name)
     return true;
 }
 
-/* Returns how many folders have no user; -1 with e set.  If the folder cannot be listed for now,
- * the jails stay. */
+/* Lists the folder of the jails; returns how many folders in it have no user, or -1 with e set.
+ * After a failure that may pass the jails stay. */
 static int list_jails(struct pattern *p, struct err *e)
 {
     int fd = open_trusted(p->dir, e), n_unknown = -1;
@@ -411,14 +415,14 @@ static void after_find(void *context, const struct err *why)
     uv_timer_start(p->settle, on_settled, why == NULL ? 0 : AGAIN_FIRST_MS, 0);
 }
 
-/* As list_jails.  Accounts are looked up for one listing at a time; once they are known the folder
- * is listed again. */
+/* Lists and watches the folder anew; returns as list_jails does.  Accounts are looked up for one
+ * listing at a time; once they are known the folder is listed again. */
 static int list_anew(struct pattern *p, struct err *e)
 {
     int n_unknown, rc;
 
     p->lists = false;
-    uv_fs_event_stop(p->watch); /* anew each time: another folder may have the name by now */
+    uv_fs_event_stop(p->watch); /* another folder may have the name by now */
     rc = uv_fs_event_start(p->watch, on_dir_event, p->dir, 0);
     p->polls = rc < 0 || fs_is_network(p->dir);
     p->wanted = mem_alloc(sizeof *p->wanted);

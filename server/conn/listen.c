@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* listen.c - make unix sockets, take connections from them */
+/* listen.c - makes unix sockets, and takes connections from them */
 #include "server/conn/listen.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@
 
 enum {
     BACKLOG = 128,
-    ACCEPTS_AT_ONCE = 32, /* then other handles have their turn */
-    TIRED_MS = 1000       /* how long to wait when descriptors or memory ran out */
+    ACCEPTS_AT_ONCE = 32, /* connections taken before other handles have their turn */
+    TIRED_MS = 1000       /* pause after accept failed: descriptors or memory may have run out */
 };
 
 struct listener {
@@ -28,11 +28,11 @@ struct listener {
     uv_timer_t rest;
     int n_handles;
     int fd;
-    int dir_fd; /* the socket's folder; AT_FDCWD: as in path */
+    int dir_fd; /* the socket's folder; AT_FDCWD: the one that path names */
     char *path;
-    char *name; /* of the only user that it serves; NULL: all users */
-    uid_t only;
-    dev_t device; /* of the socket we made */
+    char *name;   /* of the only user that it serves; NULL: all users */
+    uid_t only;   /* this user's uid */
+    dev_t device; /* of the socket that was made */
     ino_t inode;
 };
 
@@ -84,7 +84,8 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 
 /* ---- making sockets ---- */
 
-/* In a folder that is open already only the socket's name has to fit, not the path to it. */
+/* The address to bind to.  With an open folder only the socket's name has to fit into it, not its
+ * path.  ERR_USAGE: it does not fit. */
 static int find_address(struct sockaddr_un *to, int dir_fd, const char *path, struct err *e)
 {
     char *text = dir_fd < 0 ? mem_strdup(path)
@@ -101,7 +102,7 @@ static int find_address(struct sockaddr_un *to, int dir_fd, const char *path, st
                    sizeof to->sun_path - 1);
 }
 
-/* Removes the socket of a killed ludwigd, unless a process listens there. */
+/* Removes the socket of a killed ludwigd; -1 with e set if a process listens on it. */
 static int clear_way(const struct sockaddr_un *address, const char *path, struct err *e)
 {
     struct stat st;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* permission.c - owners and admins; jobs' users and workers' */
+/* permission.c - compares a connection's user with the owner of a sweep or job */
 #include "server/conn/permission.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* user_names.c - names of uids: asked for on threads, kept for a while */
+/* user_names.c - names of uids: looked up on threads, kept for a while */
 #include "server/conn/user_names.h"
 
 #include <stdlib.h>
@@ -11,8 +11,8 @@ struct entry {
     uid_t uid;
     char *name;                /* NULL: not known */
     uint64_t answered_ms;      /* by the loop's clock */
-    bool is_wanted;            /* to be asked for once there is a thread */
-    struct thread_task *aside; /* looks it up */
+    bool is_wanted;            /* is to be looked up once a thread is free */
+    struct thread_task *aside; /* the task that looks it up; NULL: none */
 };
 
 struct user_names {
@@ -24,9 +24,9 @@ struct user_names {
     size_t n_wanted, n_asked;
 };
 
-/* A thread's question, and its answer. */
+/* The context of a look-up: its question, and its answer. */
 struct question {
-    struct user_names *names; /* for the loop alone */
+    struct user_names *names; /* used on the loop alone */
     char *(*find)(uid_t uid);
     uid_t uid;
     char *name;
@@ -59,7 +59,7 @@ static struct entry *add_entry(struct user_names *n, uid_t uid)
     struct entry *e = mem_alloc(sizeof *e);
     size_t oldest = n->n;
 
-    /* Entries that are being waited for stay. */
+    /* Entries that are being looked up stay. */
     for (size_t i = 0; n->n >= NAMES_MAX && i < n->n; i++)
         if (is_idle(n->items[i]) &&
             (oldest == n->n || n->items[i]->answered_ms < n->items[oldest]->answered_ms))
@@ -102,7 +102,7 @@ static void on_answer(void *context, const struct err *why)
     if (why != NULL)
         q->name = mem_printf("#%lld", (long long)q->uid); /* as for a user without a name */
     free(e->name);
-    e->name = q->name[0] == '#' ? NULL : mem_strdup(q->name); /* it may have a name soon */
+    e->name = q->name[0] == '#' ? NULL : mem_strdup(q->name); /* the uid may get a name soon */
     e->answered_ms = uv_now(&n->sv->loop);
     n->answered(n->sv, q->uid, q->name);
     ask_wanted(n);

@@ -22,6 +22,7 @@
 #include "common/proto/states.h"
 #include "server/db/migrations.h"
 
+/* The constants that statements may name (see db.h). */
 static const struct {
     const char *name;
     int number;
@@ -33,7 +34,8 @@ static const struct {
     { "CANCEL_NOW", CANCEL_NOW },
 };
 
-/* Appends what JOB_IS_OVER or JOB_COUNTERS[_SET] stands for; false: word is neither. */
+/* Appends the SQL for JOB_IS_OVER, JOB_IS_REUSED, JOB_COUNTERS or JOB_COUNTERS_SET; false: the word
+ * is none of these. */
 static bool add_job_states(struct buf *out, const char *word, size_t n)
 {
     static const char *const words[] = { "JOB_IS_OVER", "JOB_COUNTERS", "JOB_COUNTERS_SET" };
@@ -94,7 +96,7 @@ static bool is_no_space(int system_errno)
     return system_errno == ENOSPC || system_errno == EDQUOT || system_errno == EFBIG;
 }
 
-/* SQLite words a full disk as SQLITE_FULL, but a quota or a size limit as any other I/O error. */
+/* SQLite reports a full disk as SQLITE_FULL, but a quota or a size limit as any other I/O error. */
 static enum err_kind kind_of(sqlite3 *handle)
 {
     switch (sqlite3_errcode(handle)) {
@@ -111,7 +113,7 @@ static enum err_kind kind_of(sqlite3 *handle)
     }
 }
 
-/* Words SQLite's last error: "what: ...", with a kind that says whether to try again.  -1. */
+/* Sets *e to SQLite's last error, with a kind that tells whether to try again.  Returns -1. */
 static int db_error(sqlite3 *handle, struct err *e, const char *what)
 {
     return err_set(e, kind_of(handle), "database: %s: %s", what, sqlite3_errmsg(handle));
@@ -124,7 +126,7 @@ static int run_sql(sqlite3 *handle, const char *sql, struct err *e)
     return 0;
 }
 
-/* The first column of a pragma's answer as text, to be freed; NULL with e set. */
+/* Returns the first column of a pragma's answer as text; the caller frees it.  NULL with *e set. */
 static char *ask_pragma(sqlite3 *handle, const char *pragma, struct err *e)
 {
     sqlite3_stmt *s = NULL;
@@ -168,9 +170,9 @@ static int db_migrate(sqlite3 *handle, struct err *e)
 
 struct stmt {
     struct db *db;
-    sqlite3_stmt *handle; /* prepared when first asked for */
+    sqlite3_stmt *handle; /* prepared by the first db_ask */
     enum sql_name name;
-    int error; /* of binding; the first step reports it */
+    int error; /* SQLite's code of a failed binding, which stmt_step reports */
     bool is_in_use;
 };
 
@@ -191,8 +193,8 @@ static const struct {
 
 /* ---- opening ---- */
 
-/* EXCLUSIVE comes before WAL: then there is no shared memory file, and no other process gets in.
- * What auto_vacuum says must be said before anything is written. */
+/* EXCLUSIVE is set before WAL: then there is no shared memory file, and no other process can open
+ * the database.  auto_vacuum must be set before anything is written. */
 static const char *const pragmas[] = {
     "PRAGMA auto_vacuum = INCREMENTAL",
     "PRAGMA locking_mode = EXCLUSIVE",
@@ -201,13 +203,13 @@ static const char *const pragmas[] = {
     "PRAGMA foreign_keys = OFF",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA trusted_schema = OFF",
-    "PRAGMA secure_delete = ON", /* values that were passed do not stay in free space */
-    "PRAGMA cache_size = -4000", /* KiB; a bigger one is memory an idle ludwigd would sit on */
+    "PRAGMA secure_delete = ON", /* deleted values of passed do not stay in free pages */
+    "PRAGMA cache_size = -4000", /* KiB; an idle ludwigd keeps this memory */
     "PRAGMA journal_size_limit = 67108864",
 };
 
-/* A file of an earlier ludwigd's never gets smaller until it was written anew.  That needs as much
- * room again for a moment; where there is none, the file stays as it is. */
+/* Rewrites a database of an earlier ludwigd, whose file would never become smaller otherwise.  This
+ * needs as much disk space again for a moment; without it the file stays as it is. */
 static int make_shrinkable(sqlite3 *handle, struct err *e)
 {
     char *mode = ask_pragma(handle, "PRAGMA auto_vacuum", e);
@@ -223,8 +225,8 @@ static int make_shrinkable(sqlite3 *handle, struct err *e)
     return rc;
 }
 
-/* Variables that were passed to jobs are in the database.  SQLite gives the log beside it the same
- * mode; where the file cannot be opened, SQLite says why. */
+/* Lets only ludwigd's user read the database, as it has values that were passed to jobs.  SQLite
+ * gives a new write-ahead log the same mode, and reports why if the file cannot be opened. */
 static void close_to_others(const char *path)
 {
     char *log = mem_printf("%s-wal", path);
@@ -286,7 +288,7 @@ void db_close(struct db *db)
 
 /* ---- a copy ---- */
 
-enum { BACKUP_STEP_PAGES = 256 }; /* 1 MiB, between which messages are answered */
+enum { BACKUP_STEP_PAGES = 256 }; /* 1 MiB; ludwigd answers messages between two steps */
 
 struct db_backup {
     sqlite3 *to;
@@ -315,7 +317,8 @@ struct db_backup *db_backup_begin(struct db *db, const char *path, struct err *e
     return NULL;
 }
 
-/* Copies are kept, and read, where values that were passed to jobs must not be. */
+/* Ends the copying and deletes the values that were passed to jobs from the copy: copies are kept
+ * and read where these values must not be. */
 static int forget_passed(struct db_backup *b, struct err *e)
 {
     int rc = sqlite3_backup_finish(b->copy);
@@ -326,7 +329,7 @@ static int forget_passed(struct db_backup *b, struct err *e)
     return rc == SQLITE_OK ? 0 : db_error(b->to, e, "complete a copy");
 }
 
-/* Somebody is just writing: later. */
+/* While the database is being written (BUSY, LOCKED) it returns 1: the caller tries again later. */
 int db_backup_step(struct db_backup *b, struct err *e)
 {
     int rc = sqlite3_backup_step(b->copy, BACKUP_STEP_PAGES);
@@ -375,7 +378,7 @@ static int bind_one(sqlite3_stmt *h, int i, char letter, va_list *ap)
     }
 }
 
-/* Binds up to the end of the format, or a '>' in it. */
+/* Prepares a statement if need be, and binds arguments up to the end of the format or to a '>'. */
 static struct stmt *ask_statement(struct db *db, enum sql_name name, const char *format,
                                   va_list *ap)
 {
@@ -434,7 +437,7 @@ int stmt_step(struct stmt *s, struct err *e)
         stmt_end(s);
         return -1;
     }
-    errno = 0; /* kind_of reads it for errors below SQLite */
+    errno = 0; /* kind_of reads it after an I/O error */
     rc = sqlite3_step(s->handle);
     if (rc == SQLITE_ROW)
         return 1;
@@ -573,7 +576,8 @@ int64_t db_changes(struct db *db)
 
 /* ---- transactions ---- */
 
-/* Ends all statements: one that a failed handler left half-read would block the next handler. */
+/* Ends all statements: a failed handler may have left one half-read, which the next handler could
+ * not ask for again. */
 static void end_all(struct db *db)
 {
     for (int i = 0; i < SQL_COUNT; i++)

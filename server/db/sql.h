@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sql.h - every statement ludwigd runs, by name
+ * sql.h - every SQL statement that ludwigd runs, by name
  *
- * States stand in them by their names: db.h says how.
+ * Statements use names of constants such as JOB_DONE, which db.c replaces by their numbers: see
+ * db.h.  server/db/migrations.h and docs/internals/database.md describe the tables.
  */
 #ifndef LUDWIG_SERVER_DB_SQL_H
 #define LUDWIG_SERVER_DB_SQL_H
 
-/* ---- submits, and the clearing of submits that were not ended ---- */
+/* ---- submits, and clearing submits that were not completed ---- */
 
 #define SQL_SUBMIT(X)                                                                                   \
     X(SQL_PROJECT_GET, "SELECT id, uid, user FROM project WHERE name = ?")                              \
@@ -58,7 +59,7 @@
       " AND rep = ?2 AND state NOT IN (JOB_IS_OVER) AND state <> JOB_HELD ORDER BY id LIMIT 256) j"     \
       " JOIN sweep s ON s.id = j.sweep WHERE j.follows IS NULL AND s.state <> SWEEP_OPEN"               \
       " AND s.id <> ?3 AND (?4 IS NULL OR j.work_digest = ?4) ORDER BY j.state DESC, j.id LIMIT 1")     \
-    /* held ones that do the same: they take the result of that job */                                  \
+    /* makes held jobs that do the same as job ?5 follow it, to take its result */                      \
     X(SQL_HELD_FOLLOW,                                                                                  \
       "UPDATE job SET follows = ?5 WHERE param = ?1 AND rep = ?2 AND state NOT IN (JOB_IS_OVER)"        \
       " AND state = JOB_HELD AND follows IS NULL AND sweep <> ?3"                                       \
@@ -110,7 +111,7 @@
 
 /* ---- jobs, attempts, workers and hands ---- */
 
-/* the columns that attempt_row reads */
+/* the columns that attempt_row reads, in this order */
 #define ATTEMPT_COLUMNS                                                               \
     "a.id, a.job, a.no, a.state, a.seq, a.worker, a.exit_code, j.cancelled, j.sweep," \
     " a.started_at, a.ended_at, a.cpu_ms FROM attempt a JOIN job j ON j.id = a.job"
@@ -273,7 +274,7 @@
       "SELECT count(*) FROM attempt WHERE worker = ? AND state <= ATTEMPT_LAST_LIVE"                                     \
       " AND state = ATTEMPT_RUNNING")
 
-/* ---- what the guard holds ---- */
+/* ---- holds of the guard ---- */
 
 #define HOLD_COLUMNS \
     "id, sweep, test, cause, words, failed, ended, made_at, tried_at, has_success, lifted_at, next_no FROM hold"
@@ -322,7 +323,7 @@
 
 /* ---- statements that only read ---- */
 
-/* the columns that row_sweep_row reads */
+/* the columns that row_sweep_row reads, in this order */
 #define SWEEP_COLUMNS                                                                               \
     "s.id, p.name, s.name, coalesce(s.known_as, s.user), s.state, s.priority, s.configs,"           \
     " s.reps, s.reused, s.submitted_at, s.ended_at, s.uid, s.ran_jobs, s.ran_ms, s.metric, s.goal," \
@@ -347,7 +348,7 @@
                     " ORDER BY no LIMIT 1")                                                                             \
     X(SQL_JOB_PAGE, "SELECT id, no, state FROM job WHERE sweep = ? AND no > ? AND no <= ?"                              \
                     " ORDER BY no LIMIT ?")                                                                             \
-    X(SQL_JOB_INFO, /* ended_at as the worker measured it: ludwigd may have been away then */                           \
+    X(SQL_JOB_INFO, /* ended_at is the worker's where it fits: ludwigd may have been down then */                       \
       "SELECT j.sweep, j.no, q.no, j.name, j.rep, j.state, j.reason, j.queued_at,"                                      \
       " CASE WHEN a.ended_at > 0 AND (j.state, a.state) IN (VALUES(JOB_DONE, ATTEMPT_DONE),"                            \
       " (JOB_FAILED, ATTEMPT_FAILED), (JOB_CANCELLED, ATTEMPT_CANCELLED))"                                              \
@@ -423,7 +424,7 @@
                      " AND n_ready > 0 AND uid = ? AND priority > ?")                                                   \
     X(SQL_WHY_WORKERS, "SELECT id, node, user, drained, cpus_milli, gpus, memory_bytes"                                 \
                        " FROM worker ORDER BY node, id")                                                                \
-    /* one user's processes on one machine, and the resources they hold */                                              \
+    /* number of one user's processes on one worker, and the processors and GPUs that they hold */                      \
     X(SQL_WHY_USER_LOAD,                                                                                                \
       "SELECT count(*), coalesce(sum(s.cpus_milli), 0), coalesce(sum(s.gpus_milli), 0)"                                 \
       " FROM (SELECT DISTINCT sweep AS sweep, coalesce(batch, id) FROM attempt WHERE worker = ?"                        \
@@ -438,7 +439,7 @@
       " coalesce(batch, id) FROM attempt WHERE worker = ? AND state <= ATTEMPT_LAST_LIVE"                               \
       " AND state <= ATTEMPT_RUNNING) a JOIN sweep s ON s.id = a.sweep")
 
-/* ---- what is removed for good ---- */
+/* ---- removing jobs and sweeps for good; labels ---- */
 
 #define SQL_REMOVAL(X)                                                                         \
     X(SQL_REMOVAL_LOOK, "SELECT sweep, no, state, EXISTS(SELECT 1 FROM attempt a"              \
@@ -481,8 +482,9 @@
                           " ON d.id = x.dataset WHERE x.sweep = ?1 AND (d.files >= ?2"                                                      \
                           " OR d.bytes >= ?3)")
 
-/* ---- pools, and the pilots in them ---- */
+/* ---- pools and their pilots ---- */
 
+/* the columns that a struct pilot_row is read from, in this order */
 #define PILOT_COLUMNS                                                                       \
     "p.id, p.pool, p.token, p.task, p.tasks, p.name, p.comment, p.project, p.cpus, p.gpus," \
     " p.memory_bytes, p.time_ms, p.phase, p.words, p.asked, p.slurm_id, p.submitted_s,"     \
@@ -506,21 +508,21 @@
     X(SQL_POOL_SWEEPS, "SELECT s.id FROM sweep s JOIN sweep_pool x ON x.sweep = s.id"                                  \
                        " WHERE s.state IN (SWEEP_RUNNING, SWEEP_PAUSED) AND x.pool = ?")                               \
     X(SQL_POOL_TROUBLE, "UPDATE pool SET trouble = ?2 WHERE id = ?1")                                                  \
-    /* of that user; NULL: of all */                                                                                   \
+    /* pools that get no pilots, and why; ?1: the user whose pools, NULL: all */                                       \
     X(SQL_POOLS_WITHOUT,                                                                                               \
       "SELECT DISTINCT q.pool, coalesce(x.refused, q.trouble), q.user FROM sweep s"                                    \
       " JOIN sweep_pool x ON x.sweep = s.id JOIN pool q ON q.id = x.pool"                                              \
       " WHERE s.state IN (SWEEP_RUNNING, SWEEP_PAUSED) AND (?1 IS NULL OR q.uid = ?1)"                                 \
       " AND (x.refused IS NOT NULL OR (q.trouble IS NOT NULL AND s.n_ready > 0)) ORDER BY q.id")                       \
     X(SQL_POOL_ANY, "SELECT 1 FROM pool LIMIT 1")                                                                      \
-    /* for that sweep, and for all sweeps with jobs like its own */                                                    \
+    /* refuses pilots for sweep ?2 and for all sweeps whose jobs ask for the same */                                   \
     X(SQL_POOL_REFUSE,                                                                                                 \
       "UPDATE sweep_pool SET refused = ?3 WHERE pool = ?1 AND sweep IN"                                                \
       " (SELECT s.id FROM sweep s JOIN sweep r ON r.id = ?2"                                                           \
       " WHERE s.state IN (SWEEP_RUNNING, SWEEP_PAUSED) AND s.cpus_milli = r.cpus_milli"                                \
       " AND s.gpus_milli = r.gpus_milli AND s.memory_bytes = r.memory_bytes"                                           \
       " AND s.time_ms = r.time_ms) RETURNING sweep")                                                                   \
-    /* sweeps that wait for pilots; the last column: when their oldest job started */                                  \
+    /* sweeps that wait for pilots; column 14: when their longest running job started, 0: none runs */                 \
     X(SQL_POOL_DEMAND,                                                                                                 \
       "SELECT q.id, q.uid, q.user, q.pool, s.id, j.name, s.n_ready, s.batch, s.cpus_milli,"                            \
       " s.gpus_milli, s.memory_bytes, s.time_ms, s.ran_jobs, s.ran_ms,"                                                \
@@ -559,7 +561,7 @@
                      " AND ended_at = 0")                                                                              \
     X(SQL_PILOTS_FORGET, "DELETE FROM pilot WHERE ended_at > 0 AND ended_at < ?")
 
-/* ---- the turn itself: transactions, counters, kept answers ---- */
+/* ---- the turn itself: transactions, counters, answers to requests ---- */
 
 #define SQL_TURN(X)                                                                           \
     X(SQL_BEGIN, "BEGIN")                                                                     \
@@ -575,7 +577,7 @@
                         " VALUES(?, ?, ?, ?, ?)")                                             \
     X(SQL_REQUESTS_FORGET, "DELETE FROM request WHERE (id, uid) IN"                           \
                            " (SELECT id, uid FROM request WHERE at < ? ORDER BY at LIMIT ?)") \
-    /* all but the newest of a user */                                                        \
+    /* deletes answers to user ?1, ?3 at most, but keeps the ?2 newest */                     \
     X(SQL_REQUESTS_FORGET_MORE,                                                               \
       "DELETE FROM request WHERE (id, uid) IN (SELECT id, uid FROM request"                   \
       " WHERE uid = ?1 ORDER BY at DESC LIMIT ?3 OFFSET ?2)")

@@ -17,14 +17,14 @@
 #include "server/queue/passed_env.h"
 #include "server/queue/removal.h"
 
-/* ---- jobs of some targets, a turn's worth at a time ---- */
+/* ---- changes of the jobs of targets, a turn's worth at a time ---- */
 
 /* Indices into ask->progress: how far the request is. */
 enum { TARGET, LAST_NO, CHANGED };
 
 typedef int (*job_change_fn)(struct server *sv, int64_t job, unsigned how, struct tally *tally,
                              struct err *e);
-/* Returns how many of the sweep's jobs changed, -1. */
+/* Returns how many of the sweep's jobs changed, or -1 with e set. */
 typedef int64_t (*sweep_change_fn)(struct server *sv, int64_t sweep, struct err *e);
 
 struct change {
@@ -32,7 +32,7 @@ struct change {
     job_change_fn change;
     unsigned how;
     enum sql_name next;    /* finds the jobs that may change */
-    sweep_change_fn whole; /* for a target that is a whole sweep, before its jobs; NULL: nothing */
+    sweep_change_fn whole; /* called for a target that is a whole sweep, before its jobs; or NULL */
     bool is_whole_all;     /* `whole` changes its jobs, too */
     /* For a whole sweep, after its jobs; 1 to be called again; NULL: nothing. */
     int (*last)(struct server *sv, int64_t sweep, struct err *e);
@@ -87,8 +87,8 @@ static int change_target(struct server *sv, struct ask *ask, struct change *chan
     return 1;
 }
 
-/* Whether there are not too many now.  n_before: queued in the turns before.  An admin may queue
- * others' jobs. */
+/* Checks the limit of queued jobs after some were queued, n_before of them in earlier turns.
+ * Admins have no limit: they may queue other users' jobs. */
 static int check_queued(struct server *sv, const struct conn *c, int64_t n_before, struct err *e)
 {
     const struct user_limit queued = user_limit_queued(sv);
@@ -98,7 +98,7 @@ static int check_queued(struct server *sv, const struct conn *c, int64_t n_befor
     return n_before == 0 ? -1 : err_wrap(e, "%" PRId64 " jobs are queued again; then", n_before);
 }
 
-/* Changes nothing if the asker may not change one of the targets. */
+/* Changes the jobs of all targets; none if the asker may not change one of the targets. */
 static int change_jobs(struct server *sv, struct ask *ask, struct change change,
                        const struct list *targets, struct msg_changed *rep, struct err *e)
 {
@@ -177,7 +177,8 @@ int handle_retry(struct server *sv, struct ask *ask, const void *request, void *
     };
     const char *const *name = req->states.items;
 
-    /* The states named, as bits; none named: all states of jobs that run again. */
+    /* The states named, as bits; none named: all states of jobs that run again, but not of those
+     * that were stopped early. */
     for (int s = 0; s < JOB_STATE_COUNT; s++)
         if (req->states.n == 0 && job_runs_again((enum job_state)s))
             change.how |= 1u << s;
@@ -210,7 +211,7 @@ int handle_pause(struct server *sv, struct ask *ask, const void *request, void *
     return change_jobs(sv, ask, change, &req->targets, reply, e);
 }
 
-/* Its jobs are resumed one by one. */
+/* Resumes a sweep itself; its jobs are resumed one by one afterwards. */
 static int64_t resume_whole(struct server *sv, int64_t sweep, struct err *e)
 {
     return holds_end_all(sv, sweep, e) < 0 ? -1 : sweep_resume(sv, sweep, e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* handle_data.c - datasets: listed, and packed where they lie on the share */
+/* handle_data.c - lists datasets, and has data packed that lie on the share */
 
 #include <string.h>
 
@@ -16,7 +16,7 @@ struct holder {
     const char *node;
 };
 
-/* Returns about how much of a page the row takes. */
+/* Reads a row; returns about how many bytes of the page it takes. */
 static size_t read_row(struct stmt *s, const struct holder *holders, size_t n_holders,
                        struct arena *a, struct dataset_info *info)
 {
@@ -49,7 +49,7 @@ static size_t read_row(struct stmt *s, const struct holder *holders, size_t n_ho
     return bytes;
 }
 
-/* uid: the owner of the projects; SCHEMA_NONE: all owners */
+/* uid: the owner whose projects are listed; SCHEMA_NONE: all owners. */
 static int fill_page(struct server *sv, struct arena *a, const struct msg_get_data *req,
                      int64_t uid, struct msg_data_page *rep, struct err *e)
 {
@@ -110,15 +110,14 @@ static struct pass *find_pass(struct server *sv, struct ask *ask, const struct m
     int64_t number = ask->progress[0] != 0 ? ask->progress[0] : req->pass;
     struct pass *p = number == 0 ? NULL : share_packs_find(sv->passes, number);
 
-    /* After a restart the number may be another pass's. */
+    /* After a restart of ludwigd the number may be another packing's. */
     if (p != NULL && (p->uid != ask->conn->uid || strcmp(p->project, req->project) != 0 ||
                       strcmp(p->path, req->path) != 0))
         p = NULL;
     return p != NULL ? p : share_packs_join(sv, ask->conn, req->project, req->path, e);
 }
 
-/* Packs go into the project's folder, whatever rights the worker has: the folder must be the
- * asker's. */
+/* The project's folder must be the asker's: a worker with any rights writes the packs into it. */
 int handle_pack_share(struct server *sv, struct ask *ask, const void *request, void *reply,
                       struct err *e)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* handle_nodes.c - nodes: listed, drained */
+/* handle_nodes.c - lists nodes, drains and undrains them */
 
 #include <inttypes.h>
 #include <math.h>
@@ -21,14 +21,15 @@
 
 enum {
     LOAD_FRESH_MS = 10 * 1000, /* workers are asked no more often, however often clients look */
-    LOAD_ANSWER_MS = 2 * 1000, /* a worker's answer is not waited for any longer */
-    LOAD_OLD_MS = 60 * 1000,   /* an older answer is no load of the last minute */
+    LOAD_ANSWER_MS = 2 * 1000, /* a client waits no longer for a worker's answer */
+    LOAD_OLD_MS = 60 * 1000,   /* an older answer is not shown as the load of the last minute */
     JOBS_SHOWN = 32,
     HELD_SHOWN = 32,
     USERS_SHOWN = 32
 };
 
-/* Asks a worker how busy it is, unless its answer is fresh; whether its answer is still to come. */
+/* Asks a worker how busy it is, unless its last answer or question is fresh.  Returns whether an
+ * answer is still to come. */
 static bool ask_for_load(struct server *sv, struct conn *c, int64_t now_ms)
 {
     struct msg_ask_load order = { .now = true };
@@ -44,7 +45,7 @@ static bool ask_for_load(struct server *sv, struct conn *c, int64_t now_ms)
 
 /* ---- running jobs ---- */
 
-/* Lists the statement's first column as texts, at most max. */
+/* Lists at most max texts of the statement's first column, and ends the statement. */
 static int list_texts(struct stmt *s, size_t max, struct arena *a, struct list *to, struct err *e)
 {
     const char **items = arena_alloc(a, max * sizeof *items);
@@ -57,7 +58,8 @@ static int list_texts(struct stmt *s, size_t max, struct arena *a, struct list *
     return rc < 0 ? -1 : 0;
 }
 
-/* Why none of the asker's jobs can start there now, in words; of admins anybody's. */
+/* Says why none of the asker's jobs can start on the worker now; an admin is told of another user's
+ * jobs if there is no such reason.  NULL: nothing is refused. */
 static const char *find_refusal(const struct conn *c, const struct conn *asker, struct arena *a)
 {
     const struct refusal *all = c->refused.items;
@@ -77,7 +79,8 @@ static bool may_see_worker(const struct server *sv, const struct conn *asker, st
            identity_is_worker_user(&sv->conf, stmt_text(s, 7));
 }
 
-/* 1: the node is listed, 0: it is not, -1. */
+/* Fills info for the worker of the statement's row and adds to *asked if its load is still to come.
+ * Returns 1 when the asker is shown it, 0 when not, -1 on error. */
 static int node_row(struct server *sv, struct stmt *s, const struct conn *asker, struct arena *a,
                     struct node_info *info, int64_t *asked, struct err *e)
 {
@@ -92,7 +95,7 @@ static int node_row(struct server *sv, struct stmt *s, const struct conn *asker,
         return -1;
     if (c == NULL && live == 0 &&
         (stmt_int(s, 8) + WORKER_SHOWN_MS <= now_ms || !stmt_is_null(s, 9)))
-        return 0; /* a pilot's end is nothing to worry about */
+        return 0; /* a pilot that has ended is no lost worker */
     info->node = stmt_copy(s, 1, a);
     info->kind = stmt_copy(s, 2, a);
     info->state = c == NULL ? "lost" : is_drained ? "drained" : "up";
@@ -126,7 +129,8 @@ static int node_row(struct server *sv, struct stmt *s, const struct conn *asker,
     return 1;
 }
 
-/* Slurm's machines that sweeps name and that have no pilots; uid SCHEMA_NONE: of everybody's. */
+/* Lists the Slurm pools that the user's sweeps name and that have no pilots; uid SCHEMA_NONE: those
+ * of all users. */
 static int list_pools(struct server *sv, int64_t uid, struct arena *a, struct list *to,
                       struct err *e)
 {
@@ -185,12 +189,12 @@ struct known {
 struct draining {
     struct server *sv;
     const struct conn *conn;
-    struct known *workers; /* by node */
+    struct known *workers; /* sorted by node */
     size_t n;
     const char **names; /* sorted, each once */
     size_t n_names;
     bool undo;
-    const char *last_changed; /* node */
+    const char *last_changed; /* the node that was counted last in answer->nodes */
     struct msg_drained *answer;
 };
 
@@ -199,7 +203,7 @@ static int compare_names(const void *x, const void *y)
     return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
-/* The workers are sorted by node: a node like that of the worker before needs no new look. */
+/* Whether worker i is on the node of the worker before, which was looked up already. */
 static bool is_same_node(const struct draining *d, size_t i)
 {
     return i > 0 && strcmp(d->workers[i].node, d->workers[i - 1].node) == 0;
@@ -229,7 +233,8 @@ static int refuse_unknown(const struct draining *d, const char *name, struct err
                    name[0] == '@' ? "@" : "", near.best);
 }
 
-/* A user with a worker of their own on the node means that worker. */
+/* Refuses a name of no node, or of nodes where the asker has no worker and is no admin.  A user who
+ * has a worker on the node means that worker. */
 static int check_name(const struct draining *d, const char *name, struct err *e)
 {
     const struct known *others = NULL;

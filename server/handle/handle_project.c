@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* handle_project.c - the owner of a project, and the results that a submit would find in it */
+/* handle_project.c - the results that a submit would find in a project */
 
 #include <stdlib.h>
 
@@ -43,7 +43,7 @@ struct look {
 static int look_at(void *context, struct bytes item, struct err *e)
 {
     struct look *l = context;
-    /* NULL: jobs done with any work count */
+    /* NULL: a job that was done with any work counts. */
     const struct digest *work = l->req->reuse == REUSE_ALL ? &l->req->work : NULL;
     struct digest digest;
     struct value config;
@@ -55,7 +55,7 @@ static int look_at(void *context, struct bytes item, struct err *e)
         return err_set(e, ERR_PROTOCOL, "more than %d configurations", CONFIGS_PER_CHUNK_MAX);
     if (l->index++ < progress[SEEN])
         return 0;
-    /* Looks at some at least, so that each turn comes further. */
+    /* Each turn looks at something, so that the request ends some time. */
     if (l->has_looked && turn_is_full(l->sv))
         return 1;
     arena_reset(l->arena);
@@ -118,7 +118,7 @@ int handle_preview(struct server *sv, struct ask *ask, const void *request, void
         }
         return rc;
     }
-    /* What another user's project holds is not told. */
+    /* Only its owner and admins are told what a project holds. */
     if (rc < 0 || (!rep->is_own && !ask->conn->is_admin))
         return rc < 0 ? -1 : 0;
     if (db_get(sv->db, e, SQL_PROJECT_RAN, "i>ii", l.project, &rep->ran_jobs, &rep->ran_ms) < 0 ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* handle_query.c - sweeps, jobs, results and usage, page by page */
+/* handle_query.c - answers for sweeps, jobs, results, work and usage, most of them page by page */
 #include <inttypes.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 enum { SCAN_MAX = 5000 /* jobs looked at for one page, when few are in the states asked for */ };
 
-/* Reused jobs come after the sweep's own: their place is this plus their row's id. */
+/* In results, reused jobs come after the sweep's own: their place is this plus their row's id. */
 #define REUSED_FROM (INT64_C(1) << 40)
 
 static size_t page_limit(int64_t limit)
@@ -65,7 +65,7 @@ static int see_sweep(struct server *sv, struct ask *ask, int64_t sweep, struct s
 
 /* ---- jobs ---- */
 
-/* Adds the state's bit. */
+/* Adds the bit of the job state called name to *mask. */
 static int add_state(const char *name, unsigned *mask, struct err *e)
 {
     struct suggest s = { .word = name };
@@ -82,7 +82,7 @@ static int add_state(const char *name, unsigned *mask, struct err *e)
     return err_set(e, ERR_USAGE, "'%s' is no state of a job (did you mean '%s'?)", name, s.best);
 }
 
-/* A page may be short, or even empty, and yet not the last: next says so. */
+/* A page may be short, or even empty, without being the last one: `next` says whether it is. */
 int handle_get_jobs(struct server *sv, struct ask *ask, const void *request, void *reply,
                     struct err *e)
 {
@@ -134,7 +134,8 @@ struct result_page {
     int64_t next;
 };
 
-/* Takes rows (the job's id first) until the page is full: 1 then, 0 at the end, -1. */
+/* Adds rows, whose first column is the job's id, to the page.  Returns 1 when the page is full and
+ * more rows are left, 0 when none is, -1 on error.  Ends the statement. */
 static int take_results(struct result_page *page, struct stmt *s, int place_column, int64_t offset,
                         struct err *e)
 {
@@ -205,7 +206,7 @@ int handle_get_usage(struct server *sv, struct ask *ask, const void *request, vo
         info->user = stmt_copy(s, 3, ask->arena);
         info->submitted_at = stmt_int(s, 4);
         info->attempts = stmt_int(s, 5);
-        running_ms = 0; /* of attempts that run now, what they have had so far */
+        running_ms = 0; /* what attempts that run now have used so far */
         if (stmt_int(s, 10) > 0)
             rc = db_get(sv->db, e, SQL_USAGE_RUNNING, "ii>i", info->sweep, turn_now_ms(sv),
                         &running_ms);

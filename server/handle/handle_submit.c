@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* handle_submit.c - a submit: checked, taken chunk by chunk, shown */
+/* handle_submit.c - checks a submit, takes it chunk by chunk, ends it; runs a job once more */
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -308,10 +308,10 @@ int handle_submit_begin(struct server *sv, struct ask *ask, const void *request,
 
 /* ---- chunks ---- */
 
-/* An open sweep, and what a call of its handler has added to it. */
+/* An open sweep, and what this call of its handler has added to it. */
 struct taking {
     struct server *sv;
-    struct arena *arena; /* of one configuration */
+    struct arena *arena; /* memory of one configuration */
     struct buf name;
     int64_t sweep;
     int64_t project;
@@ -323,26 +323,26 @@ struct taking {
     bool has_holds; /* the guard holds jobs of the project */
     struct digest chain;
     int64_t chunks;
-    struct chunk *chunk; /* in hand, which tells what is reused; NULL: there is none */
+    struct chunk *chunk; /* the chunk in hand, which gathers reused jobs; NULL: none */
     int64_t sent, configs, jobs, reused;
-    int64_t new_jobs, ready; /* of this call; those that are not ready wait for another sweep's */
+    int64_t new_jobs, ready; /* jobs of this call; those not ready wait for another sweep's job */
     int64_t params;          /* the project's highest number */
     int64_t now_ms;
     int64_t named_param; /* the configuration whose job got a name last, 0: none, */
     int64_t name_after;  /* and the number behind that name's */
 };
 
-/* Stands in a sweep's row instead of how many configurations came, while a part of a chunk was
- * taken. */
+/* In a sweep's row, in place of the number of configurations that came: a chunk is taken in part.
+ * */
 enum { CHUNK_IN_HAND = -1 };
 
-/* How far a chunk was taken; kept while its handler answers 1. */
+/* How far a chunk was taken; kept between the calls of its handler. */
 struct chunk {
-    struct mp_items configs; /* that are still to come */
-    struct list early;       /* struct early_config: those that are not passed yet */
-    int64_t at;              /* number of the next one */
+    struct mp_items configs; /* configurations that were not taken yet */
+    struct list early;       /* struct early_config: those that were not passed yet */
+    int64_t at;              /* number of the next configuration in the chunk */
     int64_t param, rep;      /* the configuration in hand, and its next replication */
-    bool is_new;             /* the project did not have it before this call */
+    bool is_new;             /* the project did not have this configuration before this call */
     bool is_early;           /* its first replication runs before others */
     int64_t sent;        /* configurations of the sweep that came; CHUNK_IN_HAND: not known yet */
     struct arena *arena; /* of the answer */
@@ -506,7 +506,7 @@ static int rep_take(struct taking *t, int64_t param, int64_t rep, bool is_new, b
                follows == SCHEMA_NONE ? queue_place(t->jobs, is_early) : SCHEMA_NONE, follows,
                (int64_t)is_early) < 0)
         return -1;
-    /* Held ones that do the same take its result. */
+    /* Held jobs that do the same take the new job's result. */
     if (!is_new && t->has_holds && t->reuse != REUSE_NONE &&
         db_run(db, e, SQL_HELD_FOLLOW, "iiidi", param, rep, t->sweep, work, db_last_id(db)) < 0)
         return -1;
@@ -526,8 +526,8 @@ static bool is_next_early(struct chunk *c)
     return c->early.n > 0 && early->at == c->at;
 }
 
-/* Takes the chunk's next configuration in hand; one that the sweep has already is passed over.  1,
- * 0 at the chunk's end, -1. */
+/* Takes the chunk's next configuration in hand; all replications of one that the sweep has already
+ * count as taken.  1, 0 at the chunk's end, -1 with e set. */
 static int config_take(struct taking *t, struct err *e)
 {
     struct chunk *c = t->chunk;
@@ -567,8 +567,8 @@ static int config_take(struct taking *t, struct err *e)
     return 1;
 }
 
-/* Takes what is left of the chunk: one replication after the other, until the turn is full.  1 when
- * there is more, 0, -1. */
+/* Takes what is left of the chunk, one replication after the other, until the turn is full.  1 when
+ * more is left for a later turn, 0 when done, -1 with e set. */
 static int chunk_go_on(struct taking *t, struct err *e)
 {
     struct chunk *c = t->chunk;
@@ -587,8 +587,9 @@ static int chunk_go_on(struct taking *t, struct err *e)
     return rc;
 }
 
-/* 1 when the turn was over before the end, 0, -1.  If it fails after a turn that took a part, the
- * chunk cannot be sent again, nor its sweep ended. */
+/* Takes a chunk: 1 when more is left for a later turn, 0 when done, -1 with e set.  If it fails
+ * after a turn that took a part, the chunk cannot be sent again, and the sweep's submit cannot be
+ * ended. */
 static int chunk_take(struct taking *t, const struct conn *conn, const struct msg_submit_chunk *req,
                       struct err *e)
 {
@@ -713,8 +714,9 @@ static void log_submit(struct server *sv, void *context)
     submit_event_free(context);
 }
 
-/* In ask->progress, while the answer to submit_end is made: how many jobs were looked at, and are
- * done otherwise; how many were looked at for whom they follow, and the first and last such sweep. */
+/* Indices into ask->progress while the answer to submit_end is made: how many new jobs were looked
+ * at, how many of these are done otherwise, how many of msg_submit_end.gone were taken, how many
+ * jobs were looked at for sweeps that they follow, and the first and last of these sweeps. */
 enum {
     LOOKED_AT,
     DONE_OTHERWISE,
@@ -725,8 +727,9 @@ enum {
     LOOK_AT_ONCE = 1000
 };
 
-/* Jobs that were to be reused, and whose results are not on the share: they are never reused again,
- * and their configurations are taken anew.  1 when the turn was over before the end, 0, -1. */
+/* Takes the replications of jobs anew that were to be reused, but have no results on the share;
+ * these jobs are never reused again.  1 when more is left for a later turn, 0 when done, -1 with e
+ * set. */
 static int take_gone(struct taking *t, struct ask *ask, const struct list *gone, struct err *e)
 {
     const struct gone_job *items = gone->items;
@@ -741,7 +744,7 @@ static int take_gone(struct taking *t, struct ask *ask, const struct list *gone,
             break;
         rc = db_run(db, e, SQL_REUSED_GONE, "ii", t->sweep, items[*taken].id);
         if (rc == 0)
-            continue; /* it was not this sweep's */
+            continue; /* this sweep does not reuse the job */
         if (rc < 0 || db_get(db, e, SQL_JOB_GONE, "i>ii", items[*taken].id, &param, &rep) < 0)
             return -1;
         t->reused--;
@@ -754,11 +757,11 @@ static int take_gone(struct taking *t, struct ask *ask, const struct list *gone,
     return (size_t)*taken < gone->n;
 }
 
-/* Counts the new jobs that are done with another command, source, data or environment.  1 when the turn was over
- * before the end, 0, -1. */
+/* Counts the new jobs that are done with another command, source, data or environment.  1 when more
+ * is left for a later turn, 0 when done, -1 with e set. */
 static int count_done_otherwise(const struct taking *t, struct ask *ask, struct err *e)
 {
-    int64_t most = t->reuse == REUSE_ALL ? t->jobs : 0; /* else reused, or not asked for */
+    int64_t most = t->reuse == REUSE_ALL ? t->jobs : 0; /* else such jobs are reused, or unwanted */
     int64_t *progress = ask->progress;
 
     if (most > DONE_OTHERWISE_MAX)
@@ -778,7 +781,8 @@ static int count_done_otherwise(const struct taking *t, struct ask *ask, struct 
     return 0;
 }
 
-/* Finds which sweeps its jobs wait for.  1 when the turn was over before the end, 0, -1. */
+/* Finds the first and the last sweep that its jobs wait for.  1 when more is left for a later turn,
+ * 0 when done, -1 with e set. */
 static int find_followed(const struct taking *t, struct ask *ask, struct err *e)
 {
     int64_t *progress = ask->progress;
@@ -803,7 +807,8 @@ static int find_followed(const struct taking *t, struct ask *ask, struct err *e)
     return 0;
 }
 
-/* Why no worker can run its jobs, or those of another sweep that it waits for. */
+/* Sets rep->note to why no worker can run the sweep's jobs, or those of a sweep that they follow.
+ * */
 static int note_nobody(const struct taking *t, struct ask *ask, struct msg_submitted *rep,
                        struct err *e)
 {
@@ -814,7 +819,7 @@ static int note_nobody(const struct taking *t, struct ask *ask, struct msg_submi
     return why_nobody(t->sv, rep->followed_last, ask->arena, &rep->note, e);
 }
 
-/* Ends a submit of which all has come. */
+/* Ends a submit that has come completely: makes the sweep visible, and fills the answer. */
 static int end_well(const struct taking *t, struct ask *ask, struct msg_submitted *rep,
                     struct err *e)
 {
@@ -843,7 +848,7 @@ static int end_well(const struct taking *t, struct ask *ask, struct msg_submitte
     if (rep->done_otherwise > 0 &&
         other_environment_find(sv, t->sweep, ask->arena, &rep->done_in, e) < 0)
         return -1;
-    /* It is done at once where nothing is left to do. */
+    /* The sweep is done at once if no job is left to run. */
     if (db_run(sv->db, e, SQL_SWEEP_SHOW, "ii", t->sweep, t->now_ms) < 0 ||
         tally_flush(sv, &all_done, e) < 0)
         return -1;

@@ -21,9 +21,8 @@
 
 /* ---- hello ---- */
 
-/* A worker with the token that a pilot's job was submitted with is that pilot: -1 when there is no
- * such pilot.  A pilot that is here has not ended, whatever Slurm may have said.  It is given jobs
- * of the sweeps that name its pool, as long as they can end within its time. */
+/* Ties the connection to the pilot whose token its hello has; without a token it does nothing.
+ * Fails when no pilot of the connection's user is waited for with this token. */
 static int pair_pilot(struct server *sv, struct conn *c, const struct pilot_claim *claim,
                       struct arena *a, struct err *e)
 {
@@ -33,7 +32,7 @@ static int pair_pilot(struct server *sv, struct conn *c, const struct pilot_clai
 
     if (token_is_zero(&claim->token))
         return 0;
-    /* "17_3": task 3; "17": 0. */
+    /* Slurm's job "17_3" is task 3 of an array, "17" task 0. */
     rc = pilot_row_by_token(sv, &claim->token, task == NULL ? 0 : strtoll(task + 1, NULL, 10), a,
                             &row, e);
     if (rc < 0)
@@ -100,10 +99,10 @@ int handle_hello(struct server *sv, struct ask *ask, const void *request, void *
 
 /* ---- clocks ---- */
 
-/* A message may take so long to arrive. */
+/* A smaller difference may be the time that the message took to arrive. */
 enum { CLOCKS_DIFFER_MS = 2000 };
 
-/* By how much the clock of a worker, which just said said_at, is ahead of ludwigd's. */
+/* By how many ms a worker's clock, which was said_at when it sent its message, is ahead of ours. */
 static int64_t clock_ahead_ms(const struct server *sv, int64_t said_at)
 {
     int64_t ahead_ms = said_at - turn_now_ms(sv);
@@ -125,19 +124,19 @@ static int compare_tokens(const void *x, const void *y)
     return memcmp(x, y, TOKEN_BYTES);
 }
 
-/* A registration under way: a worker may hold very many attempts, which are looked at in several
- * turns.  Lives in the request's arena. */
+/* A registration under way: a worker may hold so many attempts that several turns look at them.
+ * It lies in the request's arena. */
 struct registering {
-    struct server *sv; /* this and the tally are of one call */
+    struct server *sv; /* it and the tally are set anew by each call */
     struct tally tally;
     int64_t worker;
     struct held *held; /* what the worker lists, sorted by token */
     size_t n_held;
-    int64_t *live; /* attempts that it has by the database */
+    int64_t *live; /* ids of the live attempts that the worker has by the database */
     size_t n_live;
-    size_t n_looked_for;      /* of these: whether the worker lists them */
-    size_t n_settled;         /* of those that it lists, in the order of the list */
-    struct token_entry *stop; /* answered with the registration */
+    size_t n_looked_for;      /* how many of live were looked for in the worker's list */
+    size_t n_settled;         /* how many of the worker's list are settled, in its order */
+    struct token_entry *stop; /* attempts that the answer tells the worker to stop */
     size_t n_stop;
 };
 
@@ -159,8 +158,8 @@ static int load_live(struct registering *r, struct arena *a, struct err *e)
     return rc;
 }
 
-/* Takes back an attempt that ludwigd gave this worker and that the worker does not list: its hand
- * never arrived, or the worker forgot it.  It may have ended in the turns before this one. */
+/* Takes back an attempt that ludwigd gave this worker, unless the worker lists it or it ended in an
+ * earlier turn: its hand never arrived (EV_RECALL), or the worker forgot it (EV_LOSE). */
 static int look_for(struct registering *r, int64_t attempt, struct err *e)
 {
     struct stmt *s = db_ask(r->sv->db, SQL_LIVE_ATTEMPT, "i", attempt);
@@ -179,7 +178,8 @@ static int look_for(struct registering *r, int64_t attempt, struct err *e)
                         &r->tally, e);
 }
 
-/* A lost attempt is back.  Of it and attempts started since, the one that has run longest stays. */
+/* Settles a lost attempt that is back: of it and the job's live attempts, the one that has run
+ * longest stays, and the others are stopped. */
 static int settle_returned(struct registering *r, const struct held *h, int64_t attempt,
                            int64_t job, struct err *e)
 {
@@ -224,7 +224,7 @@ static int settle_held(struct registering *r, const struct held *h, struct err *
         is_over = job_is_ended((enum job_state)stmt_enum(s, 4, JOB_STATE_COUNT));
     }
     stmt_end(s);
-    /* An attempt that has ended there has a report of its own, which a verdict answers. */
+    /* An attempt that has ended on the worker is reported by it, which a verdict answers. */
     if (!attempt_is_live((enum attempt_state)h->state) || h->state == ATTEMPT_PUBLISHING)
         return 0;
     if (is_ours && state == ATTEMPT_LOST && !is_over)
@@ -234,15 +234,15 @@ static int settle_held(struct registering *r, const struct held *h, struct err *
     return 0;
 }
 
-/* Looks at the attempts that the worker has, by the database and by its own list.  1 when the turn
- * was over before the end, 0, -1. */
+/* Settles the attempts that the worker has, by the database and by its own list.  Returns 1 when
+ * the turn was full before the end, 0 when all are settled, -1 on error. */
 static int settle_attempts(struct registering *r, const struct msg_register *req, struct err *e)
 {
     const struct held *listed = req->attempts.items;
     int64_t ahead_ms = clock_ahead_ms(r->sv, req->said_at);
     int rc = 0;
 
-    /* Takes one step at least, so that each turn comes further. */
+    /* Each turn takes at least one step, so that the registration ends some time. */
     for (bool is_first = true; rc == 0; is_first = false) {
         if (r->n_looked_for == r->n_live && r->n_settled == req->attempts.n)
             return 0;
@@ -260,12 +260,12 @@ static int settle_attempts(struct registering *r, const struct msg_register *req
     return rc;
 }
 
-/* A registration, which counts once it is committed. */
+/* What take_over() needs, as a registration counts only once its turn is committed. */
 struct registration {
     struct server *sv;
     int64_t conn, worker;
     struct arena *arena;
-    struct msg_register *said; /* without its attempts */
+    struct msg_register *said; /* the worker's message without its attempts, in the arena */
     size_t n_attempts;
 };
 
@@ -281,9 +281,9 @@ static void registration_drop(void *context)
 }
 
 /*
- * Runs after the commit: from here on the connection stands for the worker.  Another connection of
- * the same worker is dead, and its end was not noticed yet.  For a worker that registered twice
- * within the turn this runs twice.
+ * Runs after the commit: from here on the connection is the worker's.  Another connection of the
+ * same worker is closed: it is dead, and ludwigd has not noticed.  If a worker registered twice
+ * within the turn, this runs twice.
  */
 static void take_over(struct server *sv, void *context)
 {
@@ -356,7 +356,7 @@ static int check_worker(const struct msg_register *req, struct err *e)
     return 0;
 }
 
-/* NULL with e set. */
+/* Writes the worker's row and gathers what its registration needs.  NULL with e set on error. */
 static struct registering *registering_begin(struct server *sv, struct ask *ask,
                                              const struct msg_register *req, struct err *e)
 {
@@ -378,7 +378,8 @@ static struct registering *registering_begin(struct server *sv, struct ask *ask,
     return r;
 }
 
-/* The registration goes on in a later turn: until then the worker's lease must not run out (lease.c). */
+/* Runs after a turn that did not end the registration: conn->registering stays set, so that the
+ * worker's lease does not run out meanwhile (lease.c). */
 static void go_on(struct server *sv, void *context)
 {
     (void)sv;
@@ -431,7 +432,7 @@ int handle_register(struct server *sv, struct ask *ask, const void *request, voi
     return 0;
 }
 
-/* ---- took, alive, report ---- */
+/* ---- took, alive, measured, report ---- */
 
 static int must_be_registered(const struct ask *ask, struct err *e)
 {
@@ -508,7 +509,7 @@ int handle_report(struct server *sv, struct ask *ask, const void *request, void 
 
 /* ---- retiring ---- */
 
-/* The state is kept in memory alone: a worker that connects anew says again that it retires. */
+/* That a worker retires is kept in memory alone: it says so again when it connects anew. */
 int handle_retiring(struct server *sv, struct ask *ask, const void *request, void *reply,
                     struct err *e)
 {

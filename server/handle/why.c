@@ -28,12 +28,12 @@ struct why {
     struct arena *arena; /* holds the lines */
     const char **lines;
     size_t n;
-    size_t n_could; /* workers that could run it at some time */
+    size_t n_could; /* connected workers that could run it at some time */
 };
 
 enum { NEVER_SHOWN = 3, BEFORE_MAX = 10000, EARLIER_SHOWN = 3 };
 
-/* The needs of a job of the sweep, and where it may run. */
+/* What a job of the sweep needs, and where it may run. */
 struct wanted {
     int64_t sweep;
     uid_t uid;
@@ -43,8 +43,8 @@ struct wanted {
     const char *user;
     int64_t priority;
     const char *refused; /* why none of its jobs can be handed out */
-    bool is_limited;     /* its user has reached a limit */
-    bool is_secret;      /* it passes variables of a shell */
+    bool is_limited;     /* its user has reached a limit: set by say_limit() */
+    bool is_secret;      /* its jobs get variables that env: passes from a shell */
     struct pilot_need need;
     struct sweep_pools pools;
 };
@@ -115,7 +115,7 @@ static bool is_listed(const struct why *to, const struct conn *c, const struct m
     return c->pilot != 0 || nodes_match(&to->sv->conf, w->nodes, m->node);
 }
 
-/* Why the sweep's jobs never run there, in words; NULL: they may. */
+/* Says why the sweep's jobs cannot run on the worker; NULL if nothing there forbids it. */
 static const char *find_refusal(const struct conn *c, const struct wanted *w)
 {
     const char *refusal = conn_refusal(c, w->user);
@@ -204,10 +204,10 @@ static void say_if_never(struct why *to, const struct machine *m, const struct w
 
 /* ---- the queue ---- */
 
-/* The resources of the user's jobs now, as the scheduler counts them. */
+/* What a user's jobs occupy now, as the scheduler counts it. */
 struct user_load {
     int64_t jobs, cpus_milli, gpus_milli;
-    int64_t shared_cpus_milli, shared_gpus_milli; /* on machines that are nobody's own */
+    int64_t shared_cpus_milli, shared_gpus_milli; /* part of these: on workers for all users */
 };
 
 static int user_load(struct why *to, uid_t uid, struct user_load *h, struct err *e)
@@ -231,7 +231,8 @@ static int user_load(struct why *to, uid_t uid, struct user_load *h, struct err 
     return 0;
 }
 
-/* what: one of them, "GPU"; key: of limits: in ludwigd.yaml. */
+/* Says so if the user has reached a limit (0: there is none).  what: the unit, "GPU"; key: of
+ * `limits:` in ludwigd.yaml. */
 static void say_limit(struct why *to, struct wanted *w, const char *what, const char *key,
                       int64_t has_milli, int64_t needs_milli, int64_t limit_milli)
 {
@@ -257,8 +258,8 @@ static double share_of(const struct user_load *h, const struct user_load *all)
                        (double)all->shared_gpus_milli);
 }
 
-/* Tells the limits that the user has reached, and the other users: those that hold less come first,
- * as in sched.h. */
+/* Says which limits the sweep's user has reached, and which other users come first, as their jobs
+ * hold a smaller share of the machines (sched.h). */
 static int say_users(struct why *to, struct wanted *w, struct err *e)
 {
     const struct conf *conf = &to->sv->conf;
@@ -454,7 +455,7 @@ int why_nobody(struct server *sv, int64_t sweep, struct arena *a, const char **n
     return 0;
 }
 
-/* Tells that a retry is refused now, as its user may have no more jobs queued. */
+/* Says that a retry is refused now, if the owner may have no more jobs queued. */
 static void say_if_full(struct why *to, uid_t owner)
 {
     const struct user_limit queued = user_limit_queued(to->sv);
@@ -533,7 +534,7 @@ static int say_all(struct why *to, const struct msg_ask_why *req, const struct j
     return 0;
 }
 
-/* What became of the attempts before. */
+/* Says how earlier attempts of the job ended, EARLIER_SHOWN of them at most. */
 static int why_earlier(struct why *to, int64_t job, const struct job_info *info, struct err *e)
 {
     bool is_waiting = info->state == JOB_QUEUED && info->node == NULL;

@@ -15,8 +15,8 @@ enum {
     READ_BYTES = 64 * 1024,
     UP_MAX_BYTES = FILE_REQUEST_MAX_BYTES,
     DOWN_MAX_BYTES = FILE_REQUEST_DATA_MAX, /* read from the dispatcher, and in no reply yet */
-    AFTER_END_MS = 30 * 1000,               /* for the client to read the last reply */
-    AFTER_FAILURE_MS = 10 * 60 * 1000       /* for a client that was suspended, say, to find it */
+    AFTER_END_MS = 30 * 1000,               /* time for the client to read the last reply */
+    AFTER_FAILURE_MS = 10 * 60 * 1000       /* the same after give_up: it may have been suspended */
 };
 
 struct file_conn {
@@ -24,21 +24,21 @@ struct file_conn {
     struct box *box;
     struct file_conn *next;
     struct token token;
-    uv_poll_t *poll; /* of our end of the socket pair; frees itself */
-    int fd;
-    int events; /* that the poll waits for */
+    uv_poll_t *poll; /* of fd; freed when closed; NULL: the connection has ended */
+    int fd;          /* the inbox's end of the socket pair */
+    int events;      /* for which poll waits */
 
     int64_t n_read;    /* requests read */
     int64_t n_replied; /* replies made; at most FILE_REQUEST_AHEAD fewer than requests read */
     int64_t n_dropped; /* replies removed again */
-    struct buf up;     /* read, and not passed on */
-    struct buf down;   /* said by the dispatcher, and in no reply */
-    bool has_up_end, is_shut, has_down_end;
-    bool has_last; /* the last reply is made */
+    struct buf up;     /* bytes of requests that the dispatcher has not taken yet */
+    struct buf down;   /* bytes from the dispatcher that are in no reply yet */
+    bool has_up_end, is_shut, has_down_end; /* client has ended; passed on; dispatcher has ended */
+    bool has_last;                          /* the last reply is made */
 
     uint64_t
         since_ms; /* when a request was read last, or the last one that was held was replied to */
-    uint64_t over_ms; /* when its files are removed; 0: it lives */
+    uint64_t over_ms; /* the connection has ended, and its files are removed then; 0: it lives */
     char *why;        /* why the connection was given up; NULL: it was not */
     bool is_buried;
 };
@@ -100,7 +100,8 @@ static void end_conn(struct file_conn *c, uint64_t linger_ms)
 
 static struct log_brake turned_away, gave_up;
 
-/* The client finds the reason as the reply to its next request. */
+/* Ends a connection after a failure; the client finds the reason as the reply to its next request.
+ * */
 static void give_up(struct file_conn *c, const char *why)
 {
     char hex[TOKEN_HEX];
@@ -274,7 +275,7 @@ size_t file_conn_waiting_bytes(const struct file_conn *c)
 
 /* ---- a visit ---- */
 
-/* Whether the first of the requests that are held is to be replied to. */
+/* Whether the first of the held requests (read, not replied to) is to be replied to now. */
 static bool has_to_reply(const struct file_conn *c)
 {
     int64_t n_held = c->n_read - c->n_replied;

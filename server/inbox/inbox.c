@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inbox.c - when each user's folder is visited, and what follows from a visit */
+/* inbox.c - decides when each user's folder is visited, and takes the results of a visit */
 #include "server/inbox/inbox.h"
 
 #include <errno.h>
@@ -25,6 +25,7 @@ struct watched {
     struct box *box;
 };
 
+/* Watches of inotify: of the inbox, its users' folders, and the file of accounts. */
 struct inbox_watch {
     struct inbox *in;
     uv_poll_t poll;
@@ -96,8 +97,8 @@ static bool box_has_dead(const struct box *b, const struct token *token)
     return false;
 }
 
-/* Takes the first box in the queue that need not rest, or NULL; *next becomes, unless that is
- * sooner, the time when the first of the others may be visited. */
+/* Takes the first box in the queue that need not rest, or NULL.  *next becomes the time when the
+ * first of the resting ones may be visited, unless *next is sooner. */
 static struct box *take_queued(struct inbox *in, uint64_t *next)
 {
     uint64_t now = inbox_now(in);
@@ -156,7 +157,7 @@ static void take_event(struct inbox_watch *w, const struct inotify_event *event)
             b->wd = -1; /* the folder is gone; a new one is watched when it is found */
             w->in->n_unwatched++;
         } else if (file_request_parse_name(name, &token, &no, NULL) == 0) {
-            /* A folder has to be listed only if the name is of no connection we have. */
+            /* The folder has to be listed only if the file is of an unknown connection. */
             bool is_known = file_conn_find(b, &token) != NULL;
 
             if (!is_known && box_has_dead(b, &token))
@@ -252,8 +253,8 @@ static struct inbox_watch *watch_create(struct inbox *in, struct err *e)
 
 /* ---- a visit ---- */
 
-/* Logs why the folder, or the first file that no connection is told of, cannot be trusted: once,
- * until the reason changes.  Only a listing of the folder can tell that the reason is over. */
+/* Logs, once until the reason changes, why the folder or the first file of a new connection cannot
+ * be trusted.  Only a visit that lists the folder can find that the reason is over. */
 static void log_refusal(struct box *b, const struct visit *v)
 {
     const struct err *why = &v->error;
@@ -290,8 +291,8 @@ static void after_visit(struct inbox *in)
         const struct visit_conn *c = &v->conns[i];
 
         was_of_use |= c->n_got > 0;
-        /* A file that cannot be trusted begins nothing: it is looked at again.  A file that its
-         * user made, and that is no request, is answered. */
+        /* A file that cannot be trusted begins no connection, and is looked at again.  A file that
+         * the user made, but that is no request, is answered. */
         if (c->owner != NULL)
             file_conn_take(c->owner, c);
         else if (c->n_got > 0)
@@ -383,7 +384,7 @@ static void start_visit(struct inbox *in, struct box *b)
     begin_work(in);
 }
 
-/* Folders that are watched, or visited in any case, are known. */
+/* Folders that are watched, or, if none are, listed regularly, need no look. */
 static void start_scan(struct inbox *in)
 {
     struct inbox_scan *s = &in->scan;
@@ -435,7 +436,8 @@ static void sooner(uint64_t *next, uint64_t at)
         *next = at;
 }
 
-/* Looks at the active boxes; boxes without connections drop out. */
+/* Looks at the active boxes; those without connections become inactive.  Returns when the next of
+ * their connections is due; 0: none is. */
 static uint64_t tick_boxes(struct inbox *in)
 {
     uint64_t now = inbox_now(in), next = 0;
@@ -461,7 +463,7 @@ static uint64_t tick_boxes(struct inbox *in)
     return next;
 }
 
-/* Lists folders where no events tell of new files. */
+/* Queues listings of the folders of which no event tells that files are new. */
 static void tick_listing(struct inbox *in, uint64_t *next)
 {
     uint64_t now = inbox_now(in);

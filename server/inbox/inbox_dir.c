@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inbox_dir.c - open users' files without being fooled, write files that users read */
+/* inbox_dir.c - opens users' files without being fooled, writes files that users read */
 #include "server/inbox/inbox_dir.h"
 
 #include <dirent.h>
@@ -19,7 +19,7 @@
 #include "common/proto/layout.h"
 #include "server/base/identity.h"
 
-/* Modes with which other users could write into files and folders that we trust. */
+/* Mode bits with which other users could write into files and folders that ludwigd trusts. */
 static const mode_t others_write = S_IWGRP | S_IWOTH;
 
 /* ---- opening ---- */
@@ -93,7 +93,7 @@ int inbox_dir_open(struct inbox_dir *d, const char *share, struct err *e)
     d->is_network |= getenv("LUDWIG_INBOX_LISTED") != NULL;
 #endif
     if (fd >= 0 && check_file_system(fd, path, e) == 0) {
-        /* Users pass through both; outbox cannot be listed, as the names of answers are secret. */
+        /* Users may enter both, but not list outbox, as the names of replies are secret. */
         d->in_fd = make_ours(fd, path, "inbox", 0755, e);
         d->out_fd = d->in_fd < 0 ? -1 : make_ours(fd, path, "outbox", 0711, e);
     }
@@ -232,7 +232,7 @@ void inbox_dir_drop(const struct inbox_dir *d, const char *name)
     (void)unlinkat(d->out_fd, name, 0);
 }
 
-/* Opens a descriptor of its own, as reading moves it. */
+/* Opens a descriptor of its own for readdir(3), which moves the descriptor's position. */
 static DIR *open_to_list(int dir_fd)
 {
     int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -331,7 +331,7 @@ void inbox_scan_run(struct inbox_scan *s, const struct inbox_dir *d)
     s->n_found = 0;
     make_box_of(s, d, d->self);
     if (s->makes_all && d->is_root) {
-        /* The only place that lists users: a process has but one place in that list. */
+        /* Only this function may call getpwent(3), whose position in the list is the process's. */
         const struct passwd *entry;
         int n = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inbox_visit.c - one visit to a user's inbox, away from the event loop */
+/* inbox_visit.c - one visit to a user's inbox, on a thread */
 #include "server/inbox/inbox_internal.h"
 
 #include <dirent.h>
@@ -79,7 +79,8 @@ void visit_free(struct visit *v)
 
 /* ---- reading ---- */
 
-/* 1: the next request was got; 0: there is none; -1: it is bad. */
+/* Reads the connection's next request: 1, 0 if there is none, -1 with c->why if it cannot be taken.
+ * */
 static int read_next(struct visit *v, int box_fd, struct visit_conn *c, size_t *total_bytes)
 {
     char name[FILE_REQUEST_NAME_BYTES];
@@ -114,8 +115,8 @@ static int compare_tokens(const void *x, const void *y)
     return memcmp(x, y, sizeof(struct token));
 }
 
-/* A later request of a connection that is not known waits for the connection's first request, which
- * may get its name a moment later. */
+/* Finds new connections by their first requests, and removes stale files.  A later request of an
+ * unknown connection waits for the first one, which may get its name a moment later. */
 static void find_new(struct visit *v, int box_fd)
 {
     int fd = openat(box_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -16,7 +16,7 @@ struct backup {
     uv_timer_t timer;
     struct server *sv;
     struct db_backup *copy;
-    char *path, *partial; /* its name, and the one it has until it is complete */
+    char *path, *partial; /* the backup's name, and its name until it is complete */
     int64_t began_ms;
 };
 
@@ -42,7 +42,7 @@ void backup_end(struct server *sv)
     uv_close((uv_handle_t *)&b->timer, on_closed);
 }
 
-/* A piece in each round of the loop, so that nobody waits for the whole. */
+/* Copies a piece in each round of the loop, so that no peer waits for the whole copy. */
 static void on_round(uv_timer_t *timer)
 {
     struct backup *b = timer->data;

@@ -2,16 +2,16 @@
 /*
  * backup.h - a copy of the database beside it, while ludwigd goes on working
  *
- * STATE/ludwig.db.backup gets its name when it is complete; the one before is replaced.
+ * A complete backup replaces the one before under the name STATE/ludwig.db.backup.
  */
 #ifndef LUDWIG_SERVER_LOOP_BACKUP_H
 #define LUDWIG_SERVER_LOOP_BACKUP_H
 
 #include "server/base/server.h"
 
-/* One that is being made already is left alone.  The log says what came of it. */
+/* Begins a backup, unless one is under way.  The log says whether it succeeded. */
 void backup_begin(struct server *sv);
-/* Gives up one that is not complete. */
+/* Gives up the backup under way, if there is one. */
 void backup_end(struct server *sv);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dispatch.c - the table of handlers, and the way through it */
+/* dispatch.c - the table of handlers, and how a message gets to its handler */
 #include "server/loop/dispatch.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 enum {
     ANSWER_MAX_BYTES = FRAME_MAX_BYTES - 1024,
     FORGET_AT_ONCE = 1000,
-    LOOK_FOR_MORE_EVERY = 1000 /* kept answers of a user */
+    LOOK_FOR_MORE_EVERY = 1000 /* kept answers of a user between two looks for too many of them */
 };
 
 static const handler_fn handlers[MSG_COUNT] = {
@@ -92,11 +92,9 @@ static int keep_answer(struct server *sv, const struct unfinished *u, const stru
                   (int64_t)m->type, buf_bytes(answer));
 }
 
-/*
- * Runs the handler, unless the request was answered before and that answer was kept.  Answers to
+/* Runs the handler, unless the request was answered before and that answer was kept.  Answers to
  * submit_begin are not kept: an opened sweep, and so its answer, lives only as long as the
- * connection.
- */
+ * connection. */
 static int call_handler(struct server *sv, void *context, struct err *e)
 {
     struct unfinished *u = context;
@@ -112,7 +110,7 @@ static int call_handler(struct server *sv, void *context, struct err *e)
 
     if (is_kept) {
         struct stmt *s = db_ask(sv->db, SQL_REQUEST_GET, "ti", &m->id, uid);
-        int64_t before = -1; /* the type of the message that was answered so */
+        int64_t before = -1; /* the type of the message that got the kept answer */
 
         rc = stmt_step(s, e);
         if (rc == 1) {
@@ -149,7 +147,8 @@ static int call_handler(struct server *sv, void *context, struct err *e)
     return rc < 0 ? -1 : 0;
 }
 
-/* Returns what the handler did: -1 (its peer was told why), 0, or more when it has more to do. */
+/* Calls the request's handler and returns its answer: -1 (the peer was told why), 0, or more when
+ * the handler is to be called again. */
 static int step(struct server *sv, struct unfinished *u)
 {
     struct conn *c = u->ask.conn;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lifecycle.c - put ludwigd together, run it, take it apart */
+/* lifecycle.c - puts ludwigd together, runs it, takes it apart */
 #include "server/loop/lifecycle.h"
 
 #include <stdlib.h>
@@ -149,7 +149,7 @@ static int listen_at(struct server *sv, const char *socket, struct err *e)
     return listen_on(sv, socket, sv->conf.socket_group, e);
 }
 
-/* Clients that get an answer may assume that ludwigd stays: all that can fail comes before. */
+/* A client that gets an answer may assume that ludwigd stays: all that can fail is done before. */
 int server_listen(struct server *sv, struct err *e)
 {
     const char *const *sockets = sv->conf.sockets.items;
@@ -169,7 +169,7 @@ int server_listen(struct server *sv, struct err *e)
     for (size_t i = 0; i < sv->conf.sockets.n; i++)
         if (listen_at(sv, sockets[i], e) < 0)
             return -1;
-    /* Clients with a shell on this machine look there.  Another ludwigd may be this system's. */
+    /* Clients with a shell on this machine look for this socket.  It may be another ludwigd's. */
     if (sv->conf.has_usual_sockets && geteuid() == 0 &&
         listen_at(sv, LAYOUT_SYSTEM_SOCKET, &why) < 0)
         log_event(LOG_WARN, "not-listening", "socket", "%s", LAYOUT_SYSTEM_SOCKET, "why", "%s",

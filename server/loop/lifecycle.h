@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lifecycle.c knows every part of ludwigd, and no part knows lifecycle.c.
+ * lifecycle.h - puts ludwigd together, runs it and takes it apart
+ *
+ * lifecycle.c uses every part of ludwigd, and no part uses lifecycle.c.
  */
 #ifndef LUDWIG_SERVER_LOOP_LIFECYCLE_H
 #define LUDWIG_SERVER_LOOP_LIFECYCLE_H
 
 #include "server/base/server.h"
 
-/*
- * A server without sockets: state folder, database, turn.  conf must be filled, and belongs to
- * sv from here on, also when it fails.  After a failure there is nothing to close.
- */
+/* Opens a server without sockets: state folder, database, turn.  sv->conf must be filled, and
+ * belongs to sv from here on.  After -1 there is nothing to close. */
 int server_open(struct server *sv, struct err *e);
-/* Makes the share and the sockets. */
+/* Makes the folders on the share, and the sockets. */
 int server_listen(struct server *sv, struct err *e);
-/* Runs until server_leave was called and the peers have read all answers. */
+/* Runs until server_leave was called and the peers have read all answers, or had 2 s for that. */
 void server_run(struct server *sv);
-/* Takes no new connections and requests, and flushes the answers for a limited time. */
+/* Makes server_run end: no connections and requests are taken any more. */
 void server_leave(struct server *sv, const char *why);
 void server_close(struct server *sv);
 

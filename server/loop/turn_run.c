@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* turn_run.c - gather what the loop brought, write it in one transaction, then act on it */
+/* turn_run.c - handles the messages that came, in one transaction, and runs its effects */
 #include "server/loop/turn_run.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static bool is_paused(const struct turn *t)
     return uv_is_active((const uv_handle_t *)&t->pause);
 }
 
-/* Does one piece at least, so that messages cannot keep ludwigd's own work from being done. */
+/* Runs one piece of turn work at least, so that messages cannot keep it from being done. */
 static void do_work(struct turn *t)
 {
     size_t n = is_paused(t) ? 0 : t->n_chores;
@@ -102,7 +102,7 @@ static void add_asker(struct turn *t, const struct conn *c, int64_t seq)
     t->askers[t->n_askers++] = (struct asker){ c->number, seq };
 }
 
-/* Handles one message of each user, round and round, as far as the turn goes. */
+/* Handles one message of each user, round and round, until the turn is full. */
 static void take_messages(struct turn *t)
 {
     struct conn *c;
@@ -131,7 +131,8 @@ static void on_paused(uv_timer_t *timer)
     turn_wake(timer->data);
 }
 
-/* Tells the askers.  Numbers of changes are not given out again: gaps do no harm. */
+/* The commit failed: drops the turn's effects and answers every message of the turn with the error.
+ * The versions that were given out are not given out again: gaps do no harm. */
 static void undo(struct turn *t, struct err *why)
 {
     struct msg_error body = { (int)why->kind, why->text };

@@ -2,9 +2,9 @@
 /*
  * turn_run.h - ludwigd's turn: messages in, one transaction, effects out
  *
- * A turn takes a message of each user, round and round, at most TURN_ROWS_MAX written rows or
- * TURN_MS_MAX of work.  A handler that fails is rolled back, and its asker is told
- * why; if the commit fails every asker is told.
+ * A turn takes one message of each user, round and round, until TURN_ROWS_MAX rows are written or
+ * TURN_MS_MAX are over.  A handler that fails is rolled back, and its asker is told why; if the
+ * commit fails, all askers of the turn are told.
  *
  * Nothing outside turn*.c begins or commits a transaction.
  */

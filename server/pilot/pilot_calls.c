@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pilot_calls.c - calls of Slurm about pilots, later each time if they fail; wakes pilots.c */
+/* pilot_calls.c - runs Slurm commands about pilots, backs off when they fail, wakes pilots.c */
 
 #include <stdlib.h>
 #include <string.h>
@@ -196,7 +196,7 @@ static void forget(struct pilots *p, struct rest *r)
     *r = p->rests[--p->n_rests];
 }
 
-/* One that was accepted may die as the last one did. */
+/* If accepted pilots died before, this one may die, too: the back-off stays. */
 void pilots_submitted(struct pilots *p, int64_t pool)
 {
     struct rest *r = pilots_resting(p, pool);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* pilot_endpoint.c - where a user's pilots find ludwigd */
 /*
- * ludwigd's sockets, for pilots on this machine; this machine's sshd, with a key that the user's
- * own process makes (pilotkey.h); and files on the share.  A pilot tries them in this order.
+ * A pilot tries in this order: ludwigd's sockets, if it runs on this machine; this machine's sshd,
+ * with a key that a process with the user's rights makes (pilotkey.h); files on the share.
  */
 
 #include <limits.h>
@@ -20,7 +20,7 @@
 #include "server/pilot/pilots_internal.h"
 
 enum {
-    KEPT_MS = 60 * 60 * 1000, /* then the key is looked after again */
+    KEPT_MS = 60 * 60 * 1000, /* after this time a user's key is made or checked again */
     KEPT_FAILED_MS = 5 * 60 * 1000,
     SSH_PORT = 22
 };
@@ -107,13 +107,13 @@ static void on_key(void *context, struct slurm_result *result)
     p->reach_done(p->reach_context);
 }
 
-/* PILOTKEY_OPTION and its words; without a socket the key is taken away. */
+/* The arguments of `ludwigd PILOTKEY_OPTION`, which with an empty socket takes the key away. */
 static char **args_of(const struct pilots *p, struct arena *a)
 {
     const struct slurm_conf *conf = &p->sv->conf.slurm;
     const char *const *sockets = p->sv->conf.sockets.items;
     const char *path =
-        NULL; /* that `ludwig bridge` is to lead to; NULL: each user has another one */
+        NULL; /* the socket that `ludwig bridge` leads to; NULL: each user has another one */
     char **args = arena_alloc(a, (PILOTKEY_WORDS + 3) * sizeof *args);
     char self[PATH_MAX];
     size_t n = sizeof self;
@@ -160,8 +160,8 @@ static void add_endpoint(struct buf *out, const char *scheme, const char *text)
         buf_printf(out, "%s%s%s", out->n > 0 ? "," : "", scheme, text);
 }
 
-/* A socket is this machine's: on another one, where anybody may have put something under its path,
- * a pilot does not try it. */
+/* Adds a socket with this machine's boot id: on another machine, where anybody may have put
+ * something at the socket's path, a pilot does not try it. */
 static void add_socket(struct buf *out, const char *address, struct arena *a)
 {
     char *here = unixsocket_machine();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pilot_grow.c - the demand for each pool, and rows of more pilots for it, as the plan says */
+/* pilot_grow.c - reads the demand for each pool, and adds rows for the pilots of its plan */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -105,7 +105,7 @@ const struct pool_demand *demand_in(const struct demands *d, int64_t pool)
     return NULL;
 }
 
-/* A pilot that there is, or that was planned just now. */
+/* A pilot that exists, or that was planned just now. */
 struct entry {
     int64_t pool;
     struct plan_pilot pilot;
@@ -116,8 +116,8 @@ struct planning {
     const struct demands *all;
     struct entry *entries;
     size_t n, capacity;
-    size_t n_there;     /* the first ones, which there are already */
-    int64_t late_at_ms; /* the next one is late by then, of the wall clock; INT64_MAX: none */
+    size_t n_there;     /* the first n_there exist already */
+    int64_t late_at_ms; /* wall clock time when the next one will be late; INT64_MAX: none */
 };
 
 /* ---- existing pilots ---- */
@@ -310,8 +310,8 @@ static int64_t whole(int64_t milli)
     return (milli + 999) / 1000;
 }
 
-/* "ludwig 5f3c sweep 7: lr of mnist", as people see it in squeue.  What a site's plugins might take for
- * something of theirs is left out. */
+/* "ludwig 5f3c sweep 7: lr of mnist", as people see it in squeue.  What a site's plugins might take
+ * for something of theirs is left out. */
 static char *comment_of(struct pilots *p, const struct plan_order *o, const char *project,
                         struct err *e)
 {
@@ -365,8 +365,8 @@ static int add_pilots(struct planning *g, const struct pool_demand *d, const str
     return 0;
 }
 
-/* One that is suspended for longer than its lease, or whose node is away, takes no jobs, whatever Slurm
- * says of it.  After a restart of ludwigd's each has the time of a lease to come back. */
+/* One that is suspended for longer than its lease, or whose node is away, takes no jobs, whatever
+ * Slurm says of it.  After a restart of ludwigd's each has the time of a lease to come back. */
 static bool is_gone(const struct pilots *p, const struct pilot_row *row, const struct conn *c)
 {
     return row->worker != 0 && c == NULL && !lease_is_running(p->sv, row->worker) &&

@@ -14,7 +14,7 @@ static bool is_same(const char *a, const char *b)
 
 /* ---- associations and QOS ---- */
 
-/* user "": the account's own */
+/* Finds a user's association with an account; user "": the account's own.  NULL: there is none. */
 static const struct slurm_assoc *find_assoc(const struct slurm_accounts *all, const char *account,
                                             const char *user, const char *partition)
 {

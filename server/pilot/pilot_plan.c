@@ -39,7 +39,7 @@ static int64_t fits(const struct plan_size *there, const struct plan_size *each)
 
 /* ---- slots ---- */
 
-/* Whether jobs are so short that a slot is meant to work through many of them. */
+/* Whether jobs are so short that one slot works through many of them. */
 static bool is_short(const struct plan_demand *d)
 {
     return d->takes_ms < PLAN_SLOT_MS;
@@ -70,7 +70,7 @@ static int64_t slots_had(struct plan_pilot *pilots, size_t n_pilots, const struc
         if ((d->may_use != NULL && !d->may_use[i]) || !has_slots)
             continue;
         n = smaller(wanted - had, fits(&p->size, &d->size));
-        if (p->takes_one && n > 0) { /* and has no room for any other job */
+        if (p->takes_one && n > 0) { /* then no other job fits into the pilot */
             n = 1;
             p->size = (struct plan_size){ 0 };
         } else {
@@ -86,7 +86,8 @@ static int64_t slots_had(struct plan_pilot *pilots, size_t n_pilots, const struc
 
 /* ---- size ---- */
 
-/* A job that needs more than the limits gets it, or is left for Slurm to judge. */
+/* The most of a resource that a pilot asks for: what node (0: not known) and configuration allow,
+ * but at least what one job needs, which Slurm may refuse. */
 static int64_t most_of(int64_t node_milli, int64_t pilot_milli, int64_t job_milli)
 {
     int64_t most_milli = node_milli > 0 ? smaller(node_milli, pilot_milli) : pilot_milli;
@@ -94,8 +95,8 @@ static int64_t most_of(int64_t node_milli, int64_t pilot_milli, int64_t job_mill
     return larger(most_milli, job_milli);
 }
 
-/* As many jobs as fit into the largest pilot.  GPUs are scarce: a single free one is enough to
- * begin with. */
+/* How many jobs a pilot is made for: as many as fit into the largest one.  That has one GPU unless
+ * the site says more: GPUs are scarce, and a single free one is enough to begin with. */
 static int64_t jobs_per_pilot(const struct plan_partition *p, const struct plan_demand *d,
                               int64_t wanted)
 {
@@ -110,8 +111,8 @@ static int64_t jobs_per_pilot(const struct plan_partition *p, const struct plan_
 
 /* ---- time ---- */
 
-/* Enough time for the jobs that each slot gets, as long as that is no longer than usual in the
- * partition.  slots 0: a slot for each job. */
+/* The time that a pilot asks for, in ms: enough for the jobs that each slot gets in turn, unless
+ * that is longer than usual in the partition.  slots 0: a slot for each job.  0: no time. */
 static int64_t time_of(const struct plan_partition *p, const struct plan_demand *d, int64_t slots)
 {
     int64_t usual_ms = p->default_time_ms > 0 ? p->default_time_ms : PLAN_TIME_USUAL_MS;
@@ -139,7 +140,7 @@ static struct plan_order order_for(const struct plan_pool *pool, const struct pl
                                 .size = { jobs * d->size.cpus_milli, jobs * d->size.gpus_milli,
                                           jobs * d->size.memory_bytes } };
 
-    /* No more than the partition can hold at once. */
+    /* No more pilots than the partition can hold at once. */
     if (total_milli > 0 && order.size.cpus_milli > 0) {
         int64_t most = larger(1, total_milli / order.size.cpus_milli);
 

@@ -2,18 +2,17 @@
 /*
  * pilot_plan.h - how many pilots of which size and time a pool gets: a pure function
  *
- * In: jobs that wait for the pool, the pilots there are, the partition as Slurm describes it, all
- * as of now.  Out: pilots to be submitted.
+ * In: jobs that wait for the pool, the pilots there are, and the partition as Slurm describes it,
+ * all as of now.  Out: pilots to be submitted.
  *
- * A pilot holds several small jobs, up to PLAN_CPUS_MAX processors if the site does not say, and
- * never more than fit on a node.  Where jobs are short, there are only so many slots that each has
- * PLAN_SLOT_MS of work: a pilot that starts sooner does more than one that has to be waited for.
- * As long as the run time of jobs is not known there are PLAN_UNKNOWN_SLOTS at most; jobs that
- * already run for long count as long.
+ * A pilot holds several small jobs: up to PLAN_CPUS_MAX processors unless the site sets a limit,
+ * and never more than fit on a node.  Short jobs get only as many slots as leave PLAN_SLOT_MS of
+ * work for each, as a pilot that starts now does more than one that has to be waited for.  While
+ * the run time of jobs is not known, they get PLAN_UNKNOWN_SLOTS at most; the time that jobs have
+ * run so far counts as known.
  *
- * Pools of one sweep share its demand: each gets an even part, and the part that a pool cannot have
- * is left for the others.  A pilot that Slurm lets wait for PLAN_LATE_MS does not count for other
- * pools.
+ * Pools of one sweep share its demand: each gets an even part, and what one pool cannot have is
+ * left to the others.  A pilot that has waited for PLAN_LATE_MS does not count for other pools.
  */
 #ifndef LUDWIG_SERVER_PILOT_PILOT_PLAN_H
 #define LUDWIG_SERVER_PILOT_PILOT_PLAN_H
@@ -31,12 +30,12 @@ enum {
     PLAN_TIME_USUAL_MS = 60 * 60 * 1000 /* where the partition names none */
 };
 
-/* The size of a machine, a pilot or a job.  0: none, or, of a partition, not known. */
+/* The size of a machine, a pilot or a job.  0: none; for a partition: not known. */
 struct plan_size {
     int64_t cpus_milli, gpus_milli, memory_bytes;
 };
 
-/* Jobs of a sweep that wait; a job is what one process works through. */
+/* Waiting jobs of a sweep; a job here is what one process works through. */
 struct plan_demand {
     int64_t jobs;
     struct plan_size size; /* of one job */
@@ -49,18 +48,18 @@ struct plan_demand {
 
 struct plan_pilot {
     struct plan_size size;
-    bool is_waiting;   /* it did not begin yet */
-    bool is_elsewhere; /* in another pool */
-    bool is_late;      /* it has waited long, or Slurm cannot start it at any moment */
+    bool is_waiting;   /* it has not begun yet */
+    bool is_elsewhere; /* it belongs to another pool */
+    bool is_late;      /* it has waited long, or Slurm cannot start it at present */
     bool takes_one;    /* it takes one job in its life */
 };
 
 struct plan_partition {
-    struct plan_size node; /* of the largest kind */
+    struct plan_size node; /* largest kind of node */
     int64_t total_cpus;
     int64_t max_time_ms, default_time_ms; /* 0: none, or not known */
-    bool is_time_needed;                  /* Slurm's default differs */
-    struct plan_size pilot; /* limit where several jobs share one; 0: PLAN_CPUS_MAX, and one GPU */
+    bool is_time_needed;                  /* sbatch has to name default_time_ms: Slurm's differs */
+    struct plan_size pilot; /* limit for a pilot of several jobs; 0: PLAN_CPUS_MAX, one GPU */
 };
 
 struct plan_pool {
@@ -69,8 +68,8 @@ struct plan_pool {
     const struct plan_pilot *pilots;
     size_t n_pilots;
     struct plan_partition partition;
-    bool has_one_job_each; /* pilots for one job */
-    int64_t most;          /* pilots that may be added; 0: none */
+    bool has_one_job_each; /* each pilot takes one job */
+    int64_t most;          /* how many pilots may be added; 0: none */
 };
 
 struct plan_order {
@@ -80,7 +79,7 @@ struct plan_order {
     int64_t sweep; /* its jobs have no pilot yet */
 };
 
-/* The next pilots for the pool: n is 0 when it has enough. */
+/* The next pilots to submit for the pool; n is 0 when it has enough. */
 struct plan_order pilot_plan(const struct plan_pool *pool);
 
 #endif

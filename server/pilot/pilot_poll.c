@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pilot_poll.c - Slurm's answers about pilots whose workers are not here: read, judged, written */
-/*
- * One squeue asks for all pilots, and one sacct for those that squeue does not know any more.
- */
+/* pilot_poll.c - asks Slurm about pilots whose workers are not connected, and judges its answers */
+/* One squeue asks for all pilots, and one sacct for those that squeue does not know any more. */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,7 +20,7 @@ enum { LOOK_AT_ONCE = 500 };
 struct look {
     struct pilots *p;
     struct arena *arena;
-    const struct pilot_row **rows; /* that are looked at */
+    const struct pilot_row **rows; /* rows that this look asks about */
     size_t n;
     bool is_by_name; /* they have no id yet */
     bool has_answer;
@@ -46,7 +44,7 @@ void look_drop(struct pilots *p)
 
 /* ---- choice of rows ---- */
 
-/* Of one that is silent Slurm may know more. */
+/* Whether the pilot's worker is heard; about a silent one Slurm may know more. */
 static bool is_heard(struct server *sv, const struct pilot_row *row)
 {
     const struct conn *c = row->worker == 0 ? NULL : conn_of_worker(sv, row->worker);
@@ -168,7 +166,7 @@ static int end_pilot(struct look *l, const struct pilot_row *row, const struct s
         if (c != NULL)
             conn_close(p->sv, c, why);
     }
-    if (row->worker == 0) /* it died before its worker came */
+    if (row->worker == 0) /* the pilot died before its worker came */
         words = arena_printf(l->arena,
                              "%s (Slurm's job %s; its log: %s on the share, if its node "
                              "sees that)",

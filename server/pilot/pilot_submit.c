@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* pilot_submit.c - sbatch is run by a child with the owner's rights */
-/*
- * Who the owner is here is asked on a thread; the folder of the log is made by the owner; then Slurm
- * is asked, and what it said is written down.
- */
+/* pilot_submit.c - submits pilots: runs sbatch in a child with the owner's rights */
+/* A thread looks up the owner's account here and makes the folder of the log, which the owner has
+ * to be able to use; then sbatch runs, and its answer is written to the database. */
 
 #include <inttypes.h>
 #include <limits.h>
@@ -18,24 +16,24 @@
 #include "server/inbox/inbox.h"
 #include "server/pilot/pilots_internal.h"
 
-/* For so long the logs of pilots are kept. */
+/* How long logs of pilots are kept. */
 #define LOG_DAYS   "14"
 #define USUAL_PATH "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 struct submission {
-    struct pilots *p; /* for the loop alone */
+    struct pilots *p; /* only the loop's thread uses it */
     struct arena *arena;
     const struct pilot_row *row; /* the first */
     struct account account;
-    struct err why; /* of a failure */
-    char *path;     /* of sbatch, if the owner is another user; else NULL */
-    char *folder;   /* of the log */
-    /* What came of it. */
+    struct err why; /* why it failed */
+    char *path;     /* PATH of sbatch, if the owner is another user; else NULL */
+    char *folder;   /* folder of the log */
+    /* The result. */
     enum slurm_failure failure;
     const char *words;
     int64_t slurm_id;
-    bool was_run;      /* sbatch */
-    bool may_be_there; /* it failed, and may have been heard nevertheless */
+    bool was_run;      /* sbatch was run */
+    bool may_be_there; /* sbatch failed, but slurmctld may have taken the pilots */
 };
 
 static void submission_free(struct submission *s)
@@ -47,7 +45,7 @@ static void submission_free(struct submission *s)
     free(s);
 }
 
-/* ---- what came of it, in a turn ---- */
+/* ---- results, in a turn ---- */
 
 static int take_outcome(struct pilots *p, const struct submission *s, struct err *e)
 {
@@ -58,7 +56,7 @@ static int take_outcome(struct pilots *p, const struct submission *s, struct err
     log_event(LOG_WARN, "pilot-refused", "user", "%s", row->user, "partition", "%s",
               row->spec.partition, "why", "%s", s->words, NULL);
     if (s->may_be_there)
-        return 0; /* it is looked for by its name */
+        return 0; /* the next look finds the pilots by name */
     if (db_run(p->sv->db, e, SQL_PILOTS_DROP, "t", &row->token) < 0)
         return -1;
     return s->failure == SLURM_REFUSED ? pool_refuse(p->sv, row->pool, row->sweep, s->words, e) : 0;
@@ -149,8 +147,9 @@ static void on_submitted(void *context, struct slurm_result *result)
     end(s, failure, failure == SLURM_WELL ? NULL : slurm_failure_words(result, s->arena));
 }
 
-/* Where nobody knows how long it takes, the partition's default is asked for by name: so it is what the
- * pilot gets, whatever a site does with jobs that ask for none.  0: what the user's own options say, or Slurm. */
+/* The time that the pilot asks for, in ms.  If it is not known how long jobs take, the partition's
+ * default is asked for by name, as sites may treat jobs without a time in other ways.  0: none is
+ * asked for: the user's own options or Slurm decide. */
 static int64_t time_of(const struct submission *s)
 {
     const struct pilot_row *row = s->row;
@@ -196,7 +195,7 @@ static void add_script(const struct submission *s, struct buf *out)
     slurm_add_script(out, program);
 }
 
-/* NULL: ludwigd's own. */
+/* The owner's rights for a command, which the caller frees; NULL: ludwigd's own. */
 static char *rights_of(const struct submission *s)
 {
     return s->account.uid == geteuid() ? NULL : account_rights(&s->account);
@@ -215,7 +214,7 @@ static void run_sbatch(void *context)
         .comment = row->comment,
         .folder = s->folder,
         .log = arena_printf(s->arena, "%s/%s.log", s->folder, row->name),
-        /* Elsewhere it would come at the end of the time alone, which the pilot knows itself. */
+        /* Without such warnings it would come only at the end of the time, known to the pilot. */
         .signal = s->p->site.config.warns_of_preemption ? "B:USR1@60" : NULL,
         .cpus = row->cpus,
         .memory_bytes = row->memory_bytes,
@@ -293,7 +292,7 @@ static void make_folder(struct submission *s)
 
 /* ---- whose ---- */
 
-/* What a thread knows, and finds out. */
+/* What the thread is asked, and what it finds out. */
 struct question {
     struct submission *s;  /* for the loop alone */
     char *user, *own_path; /* own_path: ludwigd's */
@@ -302,7 +301,8 @@ struct question {
     struct err why;
 };
 
-/* That of ludwigd is of no use to others: the folder of it that has sbatch is. */
+/* PATH for another user, which the caller frees: the usual folders, and before them that folder of
+ * ludwigd's PATH that has sbatch. */
 static char *path_of_others(const char *path)
 {
     char *found = NULL;

@@ -57,9 +57,9 @@ const char *pilots_trouble(struct server *sv, int64_t pool, struct arena *a)
     return rest == NULL ? NULL : arena_printf(a, "the last one %s", rest->why);
 }
 
-/* ---- what lists of sweeps and nodes say of it ---- */
+/* ---- what listings of sweeps and nodes say about a pool ---- */
 
-/* That none of those which Slurm has taken begins by itself; NULL: one does, or has begun. */
+/* Says that no pilot which Slurm has accepted begins by itself; NULL: one does, or has begun. */
 static const char *why_none_begins(const struct pilots *p, int64_t pool, struct arena *a)
 {
     const struct pilot_row *first = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pilotkey.c - the key by which a user's pilots reach ludwigd through this machine's sshd */
+/* pilotkey.c - the SSH key with which a user's pilots reach ludwigd through this machine's sshd */
 
 #include "server/pilot/pilotkey.h"
 
@@ -32,7 +32,7 @@ enum {
 struct pilotkey {
     const char *server_id, *socket_path, *host, *port;
     char *ssh_dir, *dir; /* ~/.ssh and the key's */
-    char *mark;          /* of the key's line in authorized_keys */
+    char *mark;          /* the comment that marks the key's line in authorized_keys */
     char own_name[HOST_BYTES];
 };
 
@@ -81,7 +81,7 @@ void pilotkey_known_hosts(const char *scanned, struct buf *out)
 
 /* ---- programs ---- */
 
-/* Runs a program and appends its output.  Its exit code; -1 with e set when there is none. */
+/* Runs a program and appends its output.  Returns its exit code, -1 with e set if it has none. */
 static int run_program(const char *const *words, struct buf *out, struct err *e)
 {
     int ends[2], status = 0, rc;
@@ -140,7 +140,7 @@ static int put(const char *dir, const char *from, const char *to, struct err *e)
     return rc;
 }
 
-/* The public half is put first: where there is a key, there are both. */
+/* Makes a key.  The public half is put in place first, so that where a key is, both halves are. */
 static int generate(const struct pilotkey *k, struct err *e)
 {
     char *fresh = path_join(k->dir, "new"), *public_half = path_join(k->dir, "new.pub");
@@ -174,7 +174,7 @@ static int make_key(const struct pilotkey *k, struct buf *public_half, struct er
     return rc;
 }
 
-/* Writes the key's line; NULL takes it away.  The file may be a link to another folder. */
+/* Writes the key's line into authorized_keys, which may be a link; line NULL: removes it. */
 static int authorize(const struct pilotkey *k, const char *line, struct err *e)
 {
     char *path = path_join(k->ssh_dir, "authorized_keys");
@@ -184,7 +184,7 @@ static int authorize(const struct pilotkey *k, const char *line, struct err *e)
     return rc;
 }
 
-/* The key may run the ludwig beside this ludwigd. */
+/* Lets the key in, to run nothing but the ludwig beside this ludwigd. */
 static int let_in(const struct pilotkey *k, const struct buf *public_half, struct err *e)
 {
     char *self = path_real("/proc/self/exe", e), *dir, *ludwig;

@@ -209,7 +209,8 @@ static void on_cancelled(void *context, struct slurm_result *result)
     pilots_next(p);
 }
 
-/* Cancels all pilots in p->cancel. */
+/* Cancels the pilots in p->cancel that belong to the first one's owner, as that user alone: the ids
+ * come from the owner's sbatch and pilots, which may have claimed the id of another user's job. */
 static void cancel_begin(struct pilots *p)
 {
     const char **jobs = arena_alloc(p->arena, (p->cancel.n + 1) * sizeof *jobs);
@@ -244,7 +245,7 @@ static void begin_chosen(struct server *sv, int64_t what)
     }
 }
 
-/* Begins one step at most; 1: it is to be called again. */
+/* Begins one step at most; returns 1 to be called again. */
 static int choose_step(struct pilots *p, const struct demands *all, struct err *e)
 {
     int64_t now_ms = units_monotonic_ms();

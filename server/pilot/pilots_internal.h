@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pilots_internal.h - between the files of pilots.h alone
+ * pilots_internal.h - what the files behind pilots.h share; `p` is ludwigd's one struct pilots
  */
 #ifndef LUDWIG_SERVER_PILOT_PILOTS_INTERNAL_H
 #define LUDWIG_SERVER_PILOT_PILOTS_INTERNAL_H
@@ -20,7 +20,7 @@ struct slurm_accounts {
     struct slurm_answer assocs, qos, users;
 };
 
-/* A user, and what their pilots ask for; NULL: nothing. */
+/* A user, and what that user's pilots name; NULL: nothing named. */
 struct limits_of {
     const char *user, *account, *qos;
     const char *partition, *partition_qos;
@@ -28,16 +28,17 @@ struct limits_of {
 
 /* Limits; SLURM_NONE and size 0: none. */
 struct pilot_limits {
-    int64_t submit;          /* jobs that may wait or run */
-    int64_t run;             /* jobs that may run at once */
-    const char *submit_what; /* "MaxSubmitJobs of account lab", in the arena */
+    int64_t submit;          /* how many jobs may wait or run */
+    int64_t run;             /* how many jobs may run at once */
+    const char *submit_what; /* which limit that is: "MaxSubmitJobs of account lab", in the arena */
     const char *run_what;
-    struct plan_size size; /* of one pilot, or of all together */
-    int64_t group_cpus;    /* all together */
+    struct plan_size size; /* for one pilot, or for all together */
+    int64_t group_cpus;    /* for all together */
     int64_t max_time_ms;
 };
 
-/* Questions to Slurm; from SITE_ASSOCS on about accounts.  SITE_PARTITIONS is for their QOS. */
+/* Questions to Slurm.  SITE_ASSOCS, SITE_QOS and SITE_USERS ask sacctmgr about accounts and their
+ * limits; SITE_PARTITIONS asks which QOS each partition has, which sets limits as well. */
 enum site_question {
     SITE_CONFIG,
     SITE_NODES,
@@ -48,11 +49,11 @@ enum site_question {
     SITE_QUESTIONS
 };
 
-/* Slurm's description of itself.  Texts are in its arena. */
+/* How Slurm describes itself; texts are in the struct's arena. */
 struct site {
     struct arena *arena; /* NULL: Slurm was not asked yet */
     int64_t asked_at_ms; /* of the monotonic clock */
-    bool lacks_accounts; /* answers about accounts are missing: it is soon asked again */
+    bool lacks_accounts; /* answers about accounts are missing: Slurm is soon asked again */
     struct slurm_config config;
     struct slurm_answer partitions, nodes;
     struct slurm_accounts accounts; /* empty where there is no accounting */
@@ -65,16 +66,16 @@ struct rest {
     int64_t failures;
     int64_t ends_ms; /* of the monotonic clock */
     char *why;       /* "has failed" */
-    bool has_died;   /* Slurm had accepted the pilot */
-    /* Slurm took no more: submit fewer next time, and sooner if one of this user's pilots ends. */
-    int64_t most;    /* 0: Slurm has room */
-    int64_t n_there; /* pilots of that user then */
+    bool has_died;   /* the pilot failed after Slurm had accepted it */
+    /* Slurm took no more pilots: submit fewer next time, and sooner if one of this user's ends. */
+    int64_t most;    /* how many to submit at most next time; 0: Slurm has room */
+    int64_t n_there; /* how many pilots the user had then */
 };
 
 /* How a user's pilots reach ludwigd through this machine's sshd. */
 struct pilot_key {
     uid_t uid;
-    char *endpoints; /* with commas between; "": they cannot */
+    char *endpoints; /* addresses with commas between; "": pilots cannot reach ludwigd */
     int64_t ends_ms; /* of the monotonic clock: then the key is asked for again */
 };
 
@@ -89,7 +90,7 @@ struct pilots {
     struct site site, coming; /* coming: answers so far; replaces site when complete */
     bool has_pools;
     bool lets_go; /* jobs were cancelled: some pilots may have nothing left to do */
-    bool is_busy; /* one of the following is under way */
+    bool is_busy; /* a look or a scancel is under way, as `call` */
     struct slurm_call *call;
     struct thread_task *aside;
     struct submission *submission;
@@ -99,12 +100,12 @@ struct pilots {
     const struct account *reach_account;
     struct pilot_key *keys;
     size_t n_keys, keys_capacity;
-    struct arena *arena; /* holds what was read when p last thought */
+    struct arena *arena; /* holds what was read when `think` last ran */
     struct pilot_rows rows;
     int64_t begun_at_ms, thought_at_ms, forgotten_at_ms;
-    int64_t look_at_ms, looked_at_ms, look_every_ms; /* look_at_ms 0: there is nothing to look at */
-    int64_t looked_to; /* the last row of a look that had no room for more; 0: no rows are left */
-    int64_t away_ends_ms, away_failures; /* Slurm does not answer: nothing before that time */
+    int64_t look_at_ms, looked_at_ms, look_every_ms; /* look_at_ms 0: no look is due */
+    int64_t looked_to; /* last row of a look that had no room for more; 0: it had all rows */
+    int64_t away_ends_ms, away_failures; /* Slurm did not answer: no command before away_ends_ms */
     char *away_why;
     struct rest *rests;
     size_t n_rests, rests_capacity;
@@ -116,31 +117,33 @@ struct pilots {
 /* Runs a command of Slurm's: NULL when it could not be started or there is no token for it. */
 struct slurm_call *pilots_begin(struct pilots *p, const struct slurm_command *command,
                                 slurm_done_fn done, void *context, struct err *e);
-/* The same for p->call, one at a time: 0 or -1.  done is to set p->call to NULL. */
+/* The same, with the call in p->call, of which there is one at a time; done has to reset it to
+ * NULL.  Returns 0 or -1. */
 int pilots_call(struct pilots *p, const struct slurm_command *command, slurm_done_fn done,
                 void *context, struct err *e);
-/* The environment of sbatch and its jobs; user NULL: of a command whose output is read. */
+/* The environment of a user's sbatch and its jobs; user NULL: of a command whose output is read. */
 char **pilots_env(const struct slurm_user *user, struct arena *a);
-/* A step is over; p thinks about the next one. */
+/* Ends the step that kept p busy, and runs p->think as turn work. */
 void pilots_next(struct pilots *p);
-/* The same after work that did not keep p busy. */
+/* Runs p->think as turn work, while p may be busy. */
 void pilots_think(struct pilots *p);
-/* p thinks at that time, of the monotonic clock, if not sooner. */
+/* Runs p->think at at_ms of the monotonic clock, or sooner if that is planned already. */
 void pilots_think_at(struct pilots *p, int64_t at_ms);
-/* p looks at waiting pilots in so many ms at the latest. */
+/* Plans a look at waiting pilots in `ms`, but not within PILOTS_LOOK_EVERY_MS of the last look. */
 void pilots_look_in(struct pilots *p, int64_t ms);
-/* One was submitted: what can never start is to be told at once, however lately it was looked. */
+/* After a submission: plans a look in PILOTS_LOOK_FIRST_MS, even if the last look was a moment ago,
+ * so that users hear at once of a pilot that can never start. */
 void pilots_look_soon(struct pilots *p);
 /* The job is cancelled soon. */
 void pilots_cancel(struct pilots *p, const char *job);
 
-/* Slurm does not answer: everything waits, longer each time.  why NULL: Slurm answers. */
+/* Slurm does not answer: all commands wait, longer each time.  why NULL: Slurm answers again. */
 void pilots_away(struct pilots *p, const char *why);
 /* Something is wrong with this pool's pilots: it waits, longer each time. */
 void pilots_rest(struct pilots *p, int64_t pool, bool has_died, const char *why);
 /* Slurm has accepted a pilot of the pool. */
 void pilots_submitted(struct pilots *p, int64_t pool);
-/* Slurm refused row and the others of its array: they were too many. */
+/* Slurm refused the row's array as too many pilots: backs off, and half as many are tried next. */
 void pilots_full(struct pilots *p, const struct pilot_row *row, const char *why);
 /* Whether the pool rests; p thinks again when the rest is over. */
 bool pilots_rests(struct pilots *p, int64_t pool, uid_t uid);
@@ -165,38 +168,37 @@ struct demands {
 
 int demands_read(struct server *sv, struct arena *a, struct demands *to, struct err *e);
 void demands_free(struct demands *d);
-/* The demand for a pool; NULL: no jobs wait for it. */
+/* The demand for the pool; NULL: no jobs wait for it. */
 const struct pool_demand *demand_in(const struct demands *d, int64_t pool);
 
-/* Numbers of pilots, waiting or running; of_account, of_partition: of that user. */
+/* How many pilots wait or run: in the pool, and of its user in the pool's account and partition. */
 struct pilots_there {
     int64_t of_pool, of_account, of_partition;
 };
 
 struct pilots_there pilots_there(const struct pilots *p, const struct pilot_owner *of);
-/* 1 when pilots were added: think again, and submit them. */
+/* Adds rows for pilots that the queue needs: 1 when p->think has to submit new ones, 0, -1. */
 int plan_more(struct pilots *p, const struct demands *all, struct err *e);
 
 /* ---- pilots.c ---- */
 
-/* Cancels together pilots that did not begin and have no jobs left for them; pilots for which there
- * is no room come next time. */
+/* Ends pilots that have not begun and whose pools have no jobs, as far as p->cancel has room. */
 int cancel_unneeded(struct pilots *p, const struct demands *all, struct err *e);
 
 /* ---- pilot_trouble.c ---- */
 
-/* What keeps each pool from pilots is written down where it has changed, and told to who waits. */
+/* Records what keeps each pool from getting pilots, where that changed, and tells subscribers. */
 int pool_troubles_write(struct pilots *p, struct err *e);
 
 /* ---- slurm_site.c ---- */
 
-/* Asks Slurm, beside whatever else goes on; p thinks when it is answered. */
+/* Asks Slurm all questions, beside whatever else goes on; runs p->think when they are answered. */
 void site_ask(struct pilots *p);
-/* Slurm was asked, and not too long ago for its answers to be used. */
+/* Whether Slurm's answers are there and recent enough for use. */
 bool site_is_known(const struct pilots *p);
-/* Slurm need not be asked again yet. */
+/* Whether the answers are so recent that Slurm need not be asked again. */
 bool site_is_fresh(const struct pilots *p);
-/* Slurm is to be asked. */
+/* Whether it is time to ask Slurm. */
 bool site_is_old(const struct pilots *p);
 void site_forget(struct site *s);
 /* The sweep's own settings, completed by the site's configuration. */
@@ -204,7 +206,7 @@ struct slurm_pool site_spec(const struct conf *conf, const struct slurm_pool *fr
 /* The limits that accounts and QOS set for that user in that pool. */
 struct pilot_limits site_limits(const struct pilots *p, const char *user,
                                 const struct slurm_pool *pool, struct arena *a);
-/* The pool's partition, as far as it is known and that user may have it. */
+/* The pool's partition as far as it is known, narrowed to what that user may have. */
 struct plan_partition site_partition(const struct pilots *p, const char *user,
                                      const struct slurm_pool *pool);
 
@@ -212,14 +214,14 @@ struct plan_partition site_partition(const struct pilots *p, const char *user,
 
 /*
  * Limits that accounts and QOS set for a user's pilots: a pure function of sacctmgr's output.  A
- * limit of the partition's QOS counts before one of the job's QOS, and that before one of the
- * association; limits of groups all count.  Usage by other users of a group is not known: Slurm
- * itself refuses pilots then, or lets them wait.
+ * limit of the partition's QOS outranks one of the job's QOS, and that one of the association;
+ * limits of groups all count.  What other users of a group use is not known: then Slurm itself
+ * refuses pilots or lets them wait.
  */
 struct pilot_limits pilot_limits(const struct slurm_accounts *all, const struct limits_of *of,
                                  struct arena *a);
 
-/* Whether any QOS has a limit of those above: if none has, partitions' QOS do not matter. */
+/* Whether any QOS has one of these limits; if none has, the partitions' QOS do not matter. */
 bool limits_any_qos(const struct slurm_accounts *all);
 
 /* Narrows the partition to what a user with these limits may have. */
@@ -233,7 +235,7 @@ void submission_drop(struct pilots *p);
 
 /* ---- pilot_endpoint.c ---- */
 
-/* Whether reach_endpoints can be called without reach_ask. */
+/* Whether reach_endpoints can be called without reach_ask before. */
 bool reach_is_known(const struct pilots *p, uid_t uid);
 /* Has the user's key made, or looked after; done is called afterwards, whatever came of it, unless
  * -1 with e set.  account has to last until then. */
@@ -245,12 +247,12 @@ void reach_forget(struct pilots *p);
 
 /* ---- pilot_poll.c ---- */
 
-/* Looks at the rows of p that are due. */
+/* Asks Slurm about those of p->rows that are due. */
 void look_begin(struct pilots *p);
 bool look_is_wanted(struct pilots *p, const struct pilot_row *row);
-/* Whether Slurm has given its id to another job. */
+/* Whether Slurm's job with the row's id is not the row's pilot. */
 bool look_is_other(const struct pilot_row *row, const struct slurm_job *job);
-/* A job of row's array, whose submission was not answered; NULL: Slurm has none of it. */
+/* Finds the job in Slurm of a row whose sbatch gave no answer; NULL: Slurm has none. */
 const struct slurm_job *look_for_submitted(const struct slurm_answer *jobs,
                                            const struct pilot_row *row);
 void look_drop(struct pilots *p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slurm_site.c - Slurm's description of itself: its configuration, partitions and nodes */
+/* slurm_site.c - asks Slurm for its configuration, partitions, nodes, accounts and QOS */
 
 #include <string.h>
 
@@ -8,10 +8,10 @@
 #include "server/pilot/pilots_internal.h"
 
 enum {
-    /* Older answers are asked for again, */
+    /* How old answers get before Slurm is asked again (PART: if those on accounts are missing), */
     SITE_KEPT_MS = 60 * 60 * 1000,
     SITE_KEPT_PART_MS = 5 * 60 * 1000,
-    /* but used for so long. */
+    /* and for how long they are used. */
     SITE_USED_MS = 24 * SITE_KEPT_MS,
     /* A slurmdbd that is away delays us no longer than this. */
     ACCOUNTS_MS = 5 * 1000
@@ -91,7 +91,8 @@ static int take_answer(struct site *s, enum site_question which, const struct bu
     }
 }
 
-/* Without accounts all goes on, and Slurm refuses what it does not allow. */
+/* Whether pilots need the answer.  Without answers about accounts they are submitted all the same,
+ * and Slurm refuses what it does not allow. */
 static bool is_needed(enum site_question which)
 {
     return which < SITE_ASSOCS;
@@ -136,7 +137,7 @@ static void on_answer(void *context, struct slurm_result *result)
     if (why != NULL) {
         miss_accounts(s, why);
     } else if (q->which == SITE_CONFIG && s->config.has_accounting) {
-        /* The cluster's name is known now, and that it has accounts. */
+        /* These questions need the cluster's name, which is known now, and that it has accounts. */
         ask_or_miss(p, SITE_ASSOCS);
         ask_or_miss(p, SITE_QOS);
         ask_or_miss(p, SITE_USERS);
@@ -242,7 +243,7 @@ struct plan_partition site_partition(const struct pilots *p, const char *user,
         to.pilot.cpus_milli = 1000 * site->pilot_cpus;
         to.pilot.gpus_milli = 1000 * site->pilot_gpus;
     }
-    /* The user's own options may set a time, which counts. */
+    /* The user's own options may set a time, which counts then. */
     if (site != NULL && site->pilot_time_ms > 0 && pool->extra.n == 0) {
         to.default_time_ms = site->pilot_time_ms;
         if (to.max_time_ms > 0 && to.default_time_ms > to.max_time_ms)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* assign.c - asks the scheduler, and turns its plan into attempts and hands */
+/* assign.c - asks the scheduler for a plan, and turns it into attempts, hands and recalls */
 
 #include "server/queue/assign.h"
 
@@ -24,7 +24,7 @@ struct pass {
     struct sched_worker *workers;
     struct conn **conns; /* of each worker */
     const char **nodes;  /* node name of each worker */
-    int64_t *held;       /* of each worker: attempts that it has not ended */
+    int64_t *held;       /* of each worker: its attempts that have not ended */
     size_t n_workers;
     struct sched_sweep *sweeps;
     int64_t *batches;                /* of each sweep: jobs to a process */
@@ -34,7 +34,7 @@ struct pass {
     struct sched_load *loads;
     size_t n_loads;
     bool has_pilots;
-    bool is_cut; /* a hand became smaller than it was meant to be */
+    bool is_cut; /* a hand became smaller than the plan asked for */
 };
 
 /* Room for one more item of an array in the arena. */
@@ -103,8 +103,8 @@ static int gather_workers(struct pass *p, struct err *e)
     return rc < 0 ? -1 : 0;
 }
 
-/* Which workers may run this sweep's jobs.  Those that lack something that it needs are left out while
- * others do not; while all do they get its jobs, which then fail and say what it is. */
+/* Sets *to: which workers may run the sweep's jobs.  Workers that lack something or are avoided are
+ * left out while there are others; else they get the jobs, which then fail and say what lacks. */
 static int who_may(struct pass *p, struct fit_wanted *w, const bool **to, struct err *e)
 {
     bool *may_use = arena_alloc(p->arena, p->n_workers * sizeof *may_use);
@@ -131,12 +131,12 @@ static int who_may(struct pass *p, struct fit_wanted *w, const bool **to, struct
     return 0;
 }
 
-/* About what a disk and a file server do without haste. */
+/* A modest speed of disk and file server. */
 enum { STAGE_BYTES_PER_MS = 100 * 1000, STAGE_FILES_PER_MS = 10 };
 /* Smaller data count as being everywhere. */
 enum { DATA_MIN_BYTES = 1024 * 1024, DATA_MIN_FILES = 100 };
 
-/* How long it takes to bring the sweep's data to each worker; *times NULL: no time at all. */
+/* Estimates how long staging the sweep's data takes at each worker; *times NULL: no time. */
 static int stage_times(struct pass *p, int64_t sweep, const char *user, int64_t **times,
                        struct err *e)
 {
@@ -281,7 +281,7 @@ static int gather_loads(struct pass *p, struct err *e)
 
 /* ---- carry out ---- */
 
-/* 31 bits, the same for a configuration and replication wherever and whenever they run. */
+/* A job's seed of 31 bits, always the same for a configuration and replication. */
 static int64_t seed_of(const struct digest *config, int64_t rep)
 {
     struct buf text = { 0 };
@@ -300,7 +300,7 @@ struct queued {
     struct assignment assignment;
 };
 
-/* Limit of the configurations in one hand, so that the hand fits into a frame. */
+/* Limit of the bytes of configurations in one hand, so that the hand fits into a frame. */
 enum { HAND_PARAMS_MAX_BYTES = 4 * 1024 * 1024 };
 
 /* Takes at most n jobs from the head of the sweep's queue. */
@@ -369,10 +369,8 @@ static int assign_process(struct pass *p, int64_t worker, struct queued *q, size
     return 0;
 }
 
-/*
- * How many jobs share the process that begins with this one.  Jobs that were given out before go
- * out in smaller groups each time: a command that fails at once takes few others along.
- */
+/* How many jobs share the process that begins with this one.  Each time a job is given out again
+ * its group is half as large, so that a command that fails at once takes few others along. */
 static size_t group_size(const struct queued *first, size_t batch)
 {
     size_t n = first->attempts < 32 ? batch >> first->attempts : 0;
@@ -380,8 +378,8 @@ static size_t group_size(const struct queued *first, size_t batch)
     return n > 0 ? n : 1;
 }
 
-/* 1 with *work; 0 when another version of ludwig took the sweep and described it differently: the
- * sweep is set aside, so that all others go on; -1. */
+/* Reads what the sweep's jobs run: 1 with *work, -1; 0 when the description is of another version
+ * of ludwig, or a passed variable is lost: the sweep is refused, so that all others go on. */
 static int sweep_work_load(struct pass *p, size_t number, const struct sweep_work **work,
                            struct err *e)
 {
@@ -428,11 +426,11 @@ static int sweep_work_load(struct pass *p, size_t number, const struct sweep_wor
     return 1;
 }
 
-/* Any number of processors may be claimed, and when a worker registers all that it holds is looked at. */
+/* A worker may claim any number of processors, and its registration looks at all that it holds. */
 enum { HELD_MAX = 20000 };
 
-/* Gives a worker at most HAND_MAX jobs of a sweep, and none if it holds very many already.  Returns
- * how many processes, -1 with e set. */
+/* Gives a worker at most HAND_MAX jobs of a sweep in one hand, none if it holds HELD_MAX attempts.
+ * Returns how many processes it gave, -1 with e set. */
 static int64_t deal(struct pass *p, const struct sched_hand *h, int64_t processes, struct err *e)
 {
     struct conn *c = p->conns[h->worker]; // NOLINT(*NullDereference): a hand is of a worker
@@ -473,7 +471,8 @@ static int64_t deal(struct pass *p, const struct sched_hand *h, int64_t processe
     return n_processes;
 }
 
-/* Told once: the trees that the worker then holds show whether it could follow. */
+/* Tells the worker which data to stage for the job that it is likely to get next; once per sweep,
+ * as the trees that the worker says it holds show whether it has staged them. */
 static int tell_expected(struct pass *p, const struct sched_expectation *x, struct err *e)
 {
     struct conn *c = p->conns[x->worker]; // NOLINT(*NullDereference): it is of a worker

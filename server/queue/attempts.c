@@ -15,8 +15,8 @@
 
 enum { RECALL_AT_ONCE = 10000 }; /* attempts in one message */
 
-/* marked: a statement that marks attempts, and returns their tokens; c: their worker's connection.
- * A worker that is away (NULL) is asked when it is back. */
+/* Sends recalls.  marked: a statement that marks attempts and returns their tokens; c: their
+ * worker's connection, NULL: the worker is away, and is asked when it is back. */
 static int send_marked(struct server *sv, const struct conn *c, struct stmt *marked, struct err *e)
 {
     struct token_entry *tokens = NULL;
@@ -162,8 +162,8 @@ int tally_turn_to(struct server *sv, struct tally *t, int64_t sweep, struct err 
     return 0;
 }
 
-/* Returns how many queued jobs were paused or resumed, without those paused one by one; 0 also if
- * the sweep was not in state `from`. */
+/* Moves the sweep from state `from` to `to`.  Returns how many queued jobs that paused or resumed,
+ * not counting jobs paused singly; 0 also if the sweep was in another state. */
 static int64_t sweep_turn(struct server *sv, int64_t sweep, enum sweep_state from,
                           enum sweep_state to, struct err *e)
 {
@@ -200,16 +200,16 @@ struct job_row {
     int64_t sweep;
     int64_t no;
     enum job_state state;
-    unsigned cancelled; /* enum job_cancelling; 0: it is not */
+    unsigned cancelled; /* enum job_cancelling; 0: not cancelled */
     bool is_paused;
     bool has_hold; /* the guard's */
     bool is_early;
     int64_t forgiven; /* attempts up to this one do not count any more */
     bool is_ready;    /* it stands in the queue */
-    int64_t attempt;  /* the newest, or the one that published, or that made it fail */
+    int64_t attempt;  /* the newest attempt, or the one that published or made the job fail */
     int64_t follows;  /* the job of another sweep whose result it waits for; 0: none */
     bool is_followed_there;
-    enum job_state followed; /* of that one, if it is there */
+    enum job_state followed; /* state of that job, if is_followed_there */
 };
 
 static int job_load(struct server *sv, int64_t id, struct job_row *job, struct err *e)
@@ -238,17 +238,17 @@ static int job_load(struct server *sv, int64_t id, struct job_row *job, struct e
                    : rc;
 }
 
-/* The ends of a job's attempts. */
+/* How a job's attempts ended. */
 struct history {
     struct job_evidence evidence;
-    struct arena *arena; /* of the texts in tried; NULL while there is none */
+    struct arena *arena; /* holds the texts in tried; NULL while tried is empty */
     struct tried *tried; /* attempts that went wrong since the job was last forgiven */
     size_t n, capacity;
     enum attempt_state last; /* state of the last attempt that has ended since; ATTEMPT_NO: none */
 };
 
-/* Those that were not begun, as their node lacks something: the last one goes elsewhere only if there is
- * such a worker. */
+/* Sets goes_elsewhere of attempts that did not begin because their node lacks something; of the
+ * last attempt only if another worker can run the job. */
 static int find_elsewhere(struct server *sv, const struct job_row *job, struct history *h,
                           struct err *e)
 {
@@ -266,10 +266,8 @@ static int find_elsewhere(struct server *sv, const struct job_row *job, struct h
     return 0;
 }
 
-/*
- * Looks at all attempts of the job; an attempt that published decides.  Of a batch that was lost
- * only the first attempt that had not ended pays: the others had not begun.
- */
+/* Reads all attempts of the job; one that published decides its state.  Of a lost batch only the
+ * first attempt that had not ended costs a try: the others had not begun. */
 static int job_gather(struct server *sv, struct job_row *job, struct history *h, struct err *e)
 {
     struct job_evidence *evidence = &h->evidence;
@@ -351,11 +349,9 @@ static int job_weigh(struct server *sv, struct job_row *job, struct history *h, 
 
 /* ---- jobs that wait for the same job of another sweep ---- */
 
-/*
- * Those that wait for the job, which has ended or is held now.  Was it done, its result is theirs;
- * else the first one is queued itself, and the others wait for that, the held one too.  One whose
- * submit has not ended may be cleared away, so that nobody waits for it.
- */
+/* Settles the jobs that follow a job which has just ended or been held.  If that job is done or
+ * stopped they take its result.  Else the first follower is queued itself, and the others, and the
+ * held job, follow it; not one whose submit is not complete, as that may be removed. */
 static int settle_followers(struct server *sv, int64_t job, enum job_state became, struct tally *t,
                             struct err *e)
 {
@@ -380,7 +376,7 @@ static int settle_followers(struct server *sv, int64_t job, enum job_state becam
     return rc < 0 ? -1 : 0;
 }
 
-/* What it waited for is done: its sweep has that result, as if it had been there at submit. */
+/* The followed job is done: its follower's sweep reuses the result, as one known at submit. */
 static int follower_reuses(struct server *sv, const struct job_row *job, struct tally *t,
                            struct err *e)
 {
@@ -431,7 +427,7 @@ out:
     return rc < 0 ? -1 : 0;
 }
 
-/* found: a statement that returns ids, tokens and workers of attempts. */
+/* Orders workers to stop attempts; found: a statement that gives their ids, tokens, workers. */
 static int stop_found(struct server *sv, struct stmt *found, struct err *e)
 {
     int rc;
@@ -519,15 +515,15 @@ struct attempt_row {
     enum attempt_state state;
     int64_t seq;
     int64_t worker;
-    bool is_proven;     /* the share, not its worker, proved that it published */
-    bool job_cancelled; /* at once: its published result has to go again */
+    bool is_proven;     /* a rival's report, not its own worker, proved that it published */
+    bool job_cancelled; /* with CANCEL_NOW: a published result has to be withdrawn */
     int64_t sweep;
     int64_t started_at;
     int64_t ended_at;
     int64_t cpu_ms;
 };
 
-/* 1, or 0 when there is no such attempt. */
+/* Reads an attempt's row: 1, 0 when there is no such attempt, -1. */
 static int attempt_row(struct stmt *s, struct attempt_row *a, struct err *e)
 {
     int rc = stmt_step(s, e);
@@ -563,7 +559,7 @@ static enum cause cause_of(const struct report *r)
     return r->signal != SCHEMA_NONE ? CAUSE_SIGNAL : CAUSE_FAILED;
 }
 
-/* Writes the new state, and with an outcome all that is known about it. */
+/* Writes the new state; when the attempt has ended also all that is known about its end. */
 static int attempt_save(struct server *sv, const struct attempt_row *after, const struct report *r,
                         struct err *e)
 {
@@ -584,8 +580,8 @@ static int attempt_save(struct server *sv, const struct attempt_row *after, cons
     return 0;
 }
 
-/* Adds what the attempt took, by its row, to the sweep's account; sign -1 takes it away.  A live
- * attempt, or one that was given back, has taken nothing. */
+/* Adds what the attempt spent, by its row, to the sweep's account; sign -1 subtracts it.  A live or
+ * recalled attempt, or one that never ran, has spent nothing. */
 static void tally_spent(struct tally *t, const struct attempt_row *a, int sign)
 {
     if (attempt_is_live(a->state) || a->state == ATTEMPT_RECALLED || a->started_at == 0)
@@ -635,11 +631,8 @@ static int attempt_accept(struct server *sv, const struct attempt_row *a, const 
     return job_refresh(sv, a->job, t, e);
 }
 
-/*
- * A report names the attempt that published before.  That proves that attempt done, should its own
- * report never come.
- * 1: it did; 0: it proves nothing about an attempt that is known here; -1.
- */
+/* A report names the winner, an attempt that had published before: marks that attempt done, as its
+ * own report may never come.  Returns 1, 0 when the winner is no known attempt of the job, -1. */
 static int winner_found(struct server *sv, const struct attempt_row *loser, const struct report *r,
                         struct tally *t, struct err *e)
 {
@@ -659,10 +652,8 @@ static int winner_found(struct server *sv, const struct attempt_row *loser, cons
     return 1;
 }
 
-/*
- * Another attempt had published.  If the database does not have that attempt (the database is
- * older than the share), the result that lies there is this job's all the same.
- */
+/* Another attempt had published.  If the database does not know it (the database is older than the
+ * share), the result on the share is this job's all the same: the attempt counts as done. */
 static int supersede(struct server *sv, const struct attempt_row *a, const struct report *r,
                      enum attempt_state next, struct tally *t, struct err *e)
 {
@@ -678,7 +669,7 @@ static int supersede(struct server *sv, const struct attempt_row *a, const struc
     return attempt_accept(sv, a, &found, ATTEMPT_DONE, t, e);
 }
 
-/* Its results are not published yet, and the worker says why: for whoever looks, who is told. */
+/* Records why the attempt's results are not published yet, and tells subscribers. */
 static int attempt_delayed(struct server *sv, const struct attempt_row *a, const struct report *r,
                            struct err *e)
 {

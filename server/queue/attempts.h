@@ -2,9 +2,9 @@
 /*
  * attempts.h - events of attempts, and the states of jobs and sweeps that follow
  *
- * Every change of a job's state goes through job_refresh, which derives it from
- * the job's attempts and keeps the sweep's counters.  All of this runs inside a
- * turn (server/base/turn.h).
+ * Every change of a job's state goes through job_refresh, which derives the state from the job's
+ * attempts and updates the sweep's counters.  All functions here run inside a turn
+ * (server/base/turn.h) and, unless said otherwise, return 0, or -1 with e set.
  */
 #ifndef LUDWIG_SERVER_QUEUE_ATTEMPTS_H
 #define LUDWIG_SERVER_QUEUE_ATTEMPTS_H
@@ -16,35 +16,32 @@ struct conn;
 
 /* Changes of one sweep's counters, gathered over many jobs and written once. */
 struct tally {
-    int64_t sweep; /* 0: empty */
+    int64_t sweep; /* whose counters; 0: the tally is empty */
     int64_t by_state[JOB_STATE_COUNT];
     int64_t ready;
     int64_t ran_jobs;
     int64_t ran_ms;
-    int64_t spent_attempts; /* of attempts that ran and have ended, whatever came of them */
+    int64_t spent_attempts; /* spent_*: of attempts that ran and have ended, in any state */
     int64_t spent_ms;
     int64_t spent_cpu_ms;
 };
 
-/*
- * Recomputes a job's state from its attempts; keeps its place in the queue, its
- * number of change and the sweep's counters, and tells subscribers.  With a tally the
- * counters are gathered there (another sweep's are written first): end with tally_flush.
- */
+/* Recomputes a job's state from its attempts; updates its place in the queue and its version, and
+ * tells subscribers.  Gathers the sweep's counters in the tally; call tally_flush at the end. */
 int job_refresh(struct server *sv, int64_t id, struct tally *tally, struct err *e);
 int tally_flush(struct server *sv, struct tally *tally, struct err *e);
-/* The tally is for this sweep then; another one's is written first. */
+/* Makes the tally gather for this sweep; what it holds for another sweep is written first. */
 int tally_turn_to(struct server *sv, struct tally *tally, int64_t sweep, struct err *e);
 
 /* Users' changes of a job: 1 when the job changed, 0 when not, -1. */
 
-/* how: enum job_cancelling.  Live attempts are stopped; with CANCEL_DRAIN a running job is left
- * alone, and is not tried again. */
+/* Cancels a job and stops its live attempts.  how: enum job_cancelling; with CANCEL_DRAIN a running
+ * or publishing job goes on to its end, and is not tried again. */
 int job_cancel(struct server *sv, int64_t id, unsigned how, struct tally *tally, struct err *e);
-/* Queues it again if it failed or was cancelled, and that state is in states (1 << JOB_FAILED). */
+/* Queues a failed, cancelled or stopped job again if states has the bit 1 << its state. */
 int job_retry(struct server *sv, int64_t id, unsigned states, struct tally *tally, struct err *e);
-/* Paused (is_paused 1), a job is not handed out; an attempt that has not started is recalled.  One
- * that is resumed is not held by the guard any more, either. */
+/* is_paused 1: the job is not handed out, and an attempt of it that has not started is recalled.
+ * is_paused 0: the job is resumed, also where the guard holds it. */
 int job_pause(struct server *sv, int64_t id, unsigned is_paused, struct tally *tally,
               struct err *e);
 
@@ -53,32 +50,32 @@ int job_pause(struct server *sv, int64_t id, unsigned is_paused, struct tally *t
  * or resumed, -1.  The tally must have been flushed.
  */
 int64_t sweep_pause(struct server *sv, int64_t sweep, struct err *e);
-int64_t sweep_resume(struct server *sv, int64_t sweep, struct err *e); /* paused jobs stay so */
+int64_t sweep_resume(struct server *sv, int64_t sweep, struct err *e); /* but no job_pause */
 
-/* A worker's report on an attempt.  Only its own worker may report on it. */
+/* Takes a worker's report on one of its own attempts, and sets the verdict that the worker gets. */
 int attempt_report(struct server *sv, int64_t worker, const struct report *report,
                    enum verdict *verdict, struct tally *tally, struct err *e);
 
-/* ludwigd's own finding about an attempt (a lease ran out): the event must be allowed.  cause: why
- * the attempt is lost; CAUSE_NONE: node-lost. */
+/* Moves an attempt by ludwigd's own finding, as when a lease ran out; an event that the attempt's
+ * state does not allow is an error.  cause: why it is lost, CAUSE_NONE: node-lost. */
 int attempt_find(struct server *sv, int64_t attempt, enum attempt_event event, enum cause cause,
                  const char *reason, struct tally *tally, struct err *e);
 
-/* Ends all live attempts of a worker that is gone: those not started are queued as if never given
- * out, the others are lost for `cause`. */
+/* Ends all live attempts of a worker that is gone: attempts that are only assigned count as
+ * recalled, the others as lost for `cause`. */
 int attempts_lose_all(struct server *sv, int64_t worker, enum cause cause, const char *reason,
                       struct err *e);
 
-/* Orders the connected workers to end all live attempts of the job but `except` (0: all), and to
- * leave nothing of them. */
+/* Orders the connected workers to end all live attempts of the job except attempt `except` (0: no
+ * exception) and to remove their files. */
 int attempts_stop_rivals(struct server *sv, int64_t job, int64_t except, struct err *e);
-/* Work for a turn: stops the attempts of a worker whose jobs were cancelled, or are over. */
+/* Turn work: orders a worker to stop its live attempts of ended or cancelled jobs. */
 int attempts_stop_unwanted(struct server *sv, int64_t worker, struct err *e);
 
 /*
- * recall_*: attempts that were given out and have not started are taken back.  The worker answers
- * with a report for each attempt that it gives back; an attempt that has started meanwhile goes on.
- * The attempts of one process (a batch) are taken back together.
+ * recall_* ask workers to give back attempts that have not started.  The worker reports each
+ * attempt that it gives back; an attempt that has started meanwhile goes on.  The attempts of one
+ * process (a batch) are recalled together.  A worker that is away is asked when it is back.
  */
 
 int recall_of_sweep(struct server *sv, int64_t sweep, struct err *e);
@@ -87,10 +84,11 @@ int recall_of_worker(struct server *sv, int64_t worker, struct err *e);
 /* Recalls the last so many processes of the sweep that the worker was given. */
 int recall_some(struct server *sv, int64_t worker, int64_t sweep, int64_t processes, struct err *e);
 
-/* Work for a turn, when a worker is back: recalls what was paused or drained meanwhile. */
+/* Turn work for a worker that is back: recalls unstarted attempts that were paused, held, drained
+ * or raced out meanwhile. */
 int recall_unwanted(struct server *sv, int64_t worker, struct err *e);
-/* The same on a connection that is not yet known as the worker's: before the worker hears that it
- * is registered, and starts the attempts that it holds. */
+/* The same on the connection of a worker that is registering, which conn_of_worker does not find
+ * yet: the recall reaches the worker before it starts the attempts that it holds. */
 int recall_at_registration(struct server *sv, const struct conn *c, int64_t worker, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fit.c - which workers may run a sweep's jobs, and which have been found to lack what it needs */
+/* fit.c - which workers may run a sweep's jobs, and which of them lack what the sweep needs */
 
 #include "server/queue/fit.h"
 
@@ -11,7 +11,7 @@
 #include "server/queue/passed_env.h"
 #include "server/queue/rows.h"
 
-/* Of so many sweeps it is known for each worker; the oldest is tried again. */
+/* How many lacks are kept for a worker; beyond that the oldest is forgotten, and tried again. */
 enum { LACKS_MAX = 1000 };
 
 bool fit_may_run(struct server *sv, const struct conn *c, const char *node,

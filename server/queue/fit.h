@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fit.h - which workers may run a sweep's jobs, and which have been found to lack what it needs
+ * fit.h - which workers may run a sweep's jobs, and which of them lack what the sweep needs
  *
- * What a node lacks (the sweep's environment, a module) is known once a job was tried there.  It is
- * kept with the worker's connection: a worker that connects anew is tried again, and so are all after
- * `ludwig retry`.
+ * ludwigd learns that a node lacks something (the sweep's environment, a module) when a job was
+ * tried there.  It keeps this with the worker's connection: a worker that connects anew is tried
+ * again, and `ludwig retry` makes ludwigd try all workers again.  Nodes that a user's jobs avoid
+ * (node_guard.h) are kept by name.
  */
 #ifndef LUDWIG_SERVER_QUEUE_FIT_H
 #define LUDWIG_SERVER_QUEUE_FIT_H
@@ -12,7 +13,7 @@
 #include "server/conn/conn.h"
 #include "server/queue/pilot_rows.h"
 
-/* By what of a sweep it is decided. */
+/* What a sweep needs of a worker. */
 struct fit_wanted {
     int64_t sweep;
     uid_t uid;
@@ -30,16 +31,16 @@ struct fit_wanted {
 bool fit_may_run(struct server *sv, const struct conn *c, const char *node,
                  const struct fit_wanted *w, const struct sweep_pools *pools);
 
-/* Whether a user has brought the worker for jobs of one's own, and it is no pilot of ludwigd's. */
+/* Whether a user started this worker for that user's jobs alone, and it is not a pilot. */
 bool fit_is_private(const struct server *sv, const struct conn *c);
 
-/* Whether a worker that has so much could ever run one; of memory 0: it is not known. */
+/* Whether a worker with these resources could hold one process; memory_bytes 0: not known. */
 bool fit_has_room(const struct fit_wanted *w, int64_t cpus_milli, int64_t gpus_milli,
                   int64_t memory_bytes);
 
-/* A job of the sweep was tried there and not begun, as the node lacks something: what, in words. */
+/* Records that the worker's node lacks something, so that a job of the sweep could not begin. */
 void fit_note_lack(struct conn *c, int64_t sweep, const char *lack);
-/* NULL: nothing is known to be lacking. */
+/* What the worker's node lacks for the sweep, in words; NULL: nothing as far as is known. */
 const char *fit_lack(const struct conn *c, int64_t sweep);
 /* All are tried again. */
 void fit_forget_lacks(struct server *sv, int64_t sweep);

@@ -15,13 +15,13 @@ enum {
     FAILURES_KEPT = 1000, /* the newest ones */
     CAUSES_MAX = 200,
     PARAMS_MAX = 500,
-    VALUES_MAX = 10000, /* of a parameter; of one with more no single value is held */
+    VALUES_MAX = 10000, /* a parameter with more values gets no hold of a single value */
     WORDS_MAX_BYTES = 200,
     OUTLIVED_MIN_MS = 10 * 1000,
-    OUTLIVING_SHARE = 3 /* one that runs on outweighs so many that failed */
+    OUTLIVING_SHARE = 3 /* a job that runs on outweighs so many failures */
 };
 
-/* How likely chance may make a hold: where the cause has struck nothing else, and else. */
+/* Limits of p for a hold: if the cause has struck only the held kind, and else. */
 static const double alone_below = 0.05, among_others_below = 0.001;
 
 /* ---- sets of numbers ---- */
@@ -45,7 +45,7 @@ static bool set_has(const struct set *s, uint64_t x)
     return s->n_slots > 0 && *set_slot(s, x) == x;
 }
 
-/* Whether it is new. */
+/* Returns whether x is new. */
 static bool set_add(struct set *s, uint64_t x)
 {
     uint64_t *slot;
@@ -78,13 +78,13 @@ static void set_free(struct set *s)
 
 struct known_param {
     char *name;
-    struct set done;  /* hashes of the values with which something ended well, */
-    struct set seen;  /* and of all */
-    bool is_sampled;  /* it has too many for that */
-    int64_t n_done;   /* configurations that have it and ended well */
-    bool has_numbers; /* of these, numbers from least to most */
+    struct set done;  /* hashes of the values with which a configuration ended well */
+    struct set seen;  /* hashes of all its values */
+    bool is_sampled;  /* it has more than VALUES_MAX values: both sets are dropped */
+    int64_t n_done;   /* configurations that have the parameter and ended well */
+    bool has_numbers; /* some of these had numbers, from least to most */
     double least, most;
-    int64_t *n_failed; /* of each cause: configurations that have it */
+    int64_t *n_failed; /* for each cause: configurations with the parameter that failed of it */
 };
 
 struct known_value {
@@ -105,13 +105,13 @@ struct failed {
 };
 
 struct guard {
-    int64_t limit; /* so many failures */
+    int64_t limit; /* failures needed for a hold */
     struct known_param *params;
     size_t n_params, params_capacity;
     char *causes[CAUSES_MAX], *words[CAUSES_MAX];
     size_t n_causes;
-    struct set configs_done, configs_failed; /* the latter: with their cause */
-    struct failed *failed;                   /* the newest, the oldest first */
+    struct set configs_done, configs_failed; /* configs_failed: hashed with their cause */
+    struct failed *failed;                   /* the newest failures, the oldest of them first */
     size_t n_failed;
     size_t n_judged;
 };
@@ -186,7 +186,7 @@ static uint64_t hash_of(const struct value *v)
     return h;
 }
 
-/* The parameter's index; n_params: it is not known. */
+/* The parameter's index; n_params if it is not known. */
 static size_t find_param(const struct guard *g, const char *name)
 {
     size_t i = 0;
@@ -217,7 +217,7 @@ static struct known_value take_value(struct guard *g, const struct member *m)
     return v;
 }
 
-/* CAUSES_MAX: there are too many to know this one. */
+/* The cause's index; a new cause is added; CAUSES_MAX if there are too many. */
 static size_t take_cause(struct guard *g, const char *cause, const char *words)
 {
     size_t i = 0;
@@ -305,7 +305,7 @@ void guard_add(struct guard *g, const struct guard_outcome *x)
 
 /* ---- tests ---- */
 
-/* A test as outcomes are kept. */
+/* A test in the form in which outcomes are kept. */
 struct known_test {
     size_t param;
     enum param_op op;
@@ -354,7 +354,7 @@ static bool is_done(const struct guard *g, const struct known_test *t)
     }
 }
 
-/* Configurations that failed of the cause and pass the test; *ended: of whatever cause. */
+/* How many failures of the cause pass the test; *ended: failures of any cause that do. */
 static int64_t count_failed(const struct guard *g, const struct known_test *t, size_t cause,
                             int64_t *ended)
 {
@@ -369,7 +369,7 @@ static int64_t count_failed(const struct guard *g, const struct known_test *t, s
     return n;
 }
 
-/* How likely chance makes so many of all failures of the cause fall on the test. */
+/* p: how likely chance lets so many of the cause's failures pass the test. */
 struct odds {
     double p;
     bool is_alone; /* the cause has struck nothing else */
@@ -389,7 +389,7 @@ static bool is_likely_reason(const struct odds *o)
     return o->is_alone || o->p <= among_others_below;
 }
 
-/* How many values, prefixes and suffixes might have looked like a reason. */
+/* How many values and ranges of numbers are compared: each might look like a reason by chance. */
 static int64_t count_tests(const struct guard *g)
 {
     int64_t n = 0;
@@ -407,8 +407,8 @@ static int64_t count_tests(const struct guard *g)
 
 /* ---- judging ---- */
 
-/* The test of a value of the newest failure: the value itself, or the numbers from there to the end
- * among which nothing has ended well. */
+/* Makes the test of a failure's value: the value itself, or the widest range of numbers that
+ * contains it and in which nothing ended well.  False: there is none. */
 static bool make_test(const struct guard *g, const struct failed *f, const struct known_value *v,
                       enum param_op op, struct known_test *t)
 {
@@ -446,8 +446,8 @@ struct candidate {
     double p;
 };
 
-/* The likeliest reason among the values of one failure; of equal ones a single value, and the first
- * parameter.  p 1: none. */
+/* The likeliest reason among the values of one failure; of equally likely ones a single value, and
+ * the first parameter.  p 1: there is none. */
 static struct candidate best_candidate(const struct guard *g, const struct failed *f)
 {
     struct candidate best = { .p = 1, .cause = f->cause };
@@ -548,7 +548,7 @@ static bool is_of(const struct guard *g, const struct guard_hold *h, const struc
     return strcmp(g->causes[f->cause], h->cause) == 0 && (h->is_whole || passes(f, t));
 }
 
-/* How many failures the hold rests on, as far as they are known, and how long the longest took. */
+/* How many known failures the hold rests on, and how long the longest of them ran. */
 static int64_t failures_of(const struct guard *g, const struct guard_hold *h, int64_t *longest_ms)
 {
     struct known_test t = { 0 };
@@ -587,8 +587,8 @@ bool guard_is_outlived(const struct guard *g, const struct guard_hold *h,
 
 /* ---- reviewing ---- */
 
-/* The value of another parameter that all failures of the hold have, where the parameter has
- * others; NULL: they do not share one there. */
+/* The value of another parameter `param` that all failures of the hold share; NULL: they share
+ * none, or the parameter has no other value. */
 static const struct known_value *shared_value(const struct guard *g, const struct guard_hold *h,
                                               const struct known_test *t, size_t param)
 {
@@ -641,7 +641,7 @@ static struct guard_review review_value(const struct guard *g, struct guard_hold
     bool is_sure, is_shared = false;
     struct odds o;
 
-    /* After a restart, or a user's resume, fewer failures may be known than there were. */
+    /* After a restart or a user's resume the guard may know fewer failures than there were. */
     if (t.param == g->n_params || cause == g->n_causes)
         return (struct guard_review){ now->is_due ? GUARD_TRIES_ANY : GUARD_STAYS, NULL, true };
     if (is_done(g, &t))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hold_notes.c - which ends of jobs the guard has to look at */
+/* hold_notes.c - queues turn work for the ends of jobs and attempts that guards look at */
 
 #include "server/queue/hold_notes.h"
 
@@ -9,7 +9,7 @@
 
 struct hold_notes {
     struct hold_work work;
-    int64_t *sweeps; /* that are watched: few, of which something failed */
+    int64_t *sweeps; /* watched sweeps: the few in which a job failed */
     size_t n, capacity;
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hold_notes.h - what the guard has to look at within the turn
+ * hold_notes.h - queues the guards' turn work when jobs end or are resumed
  *
- * Ends and resumes of jobs are noted here by attempts.c; holds.c, which calls that, looks at them as
- * work of the same turn.
+ * attempts.c notes ends and resumes of jobs here; holds.c and node_guard.c, which call attempts.c,
+ * look at them as turn work.
  */
 #ifndef LUDWIG_SERVER_QUEUE_HOLD_NOTES_H
 #define LUDWIG_SERVER_QUEUE_HOLD_NOTES_H
@@ -12,25 +12,25 @@
 #include "server/base/server.h"
 #include "server/base/turn.h"
 
-/* Work of holds.c; the key is a sweep. */
+/* Turn work of holds.c; its key is a sweep. */
 struct hold_work {
-    turn_work_fn look;           /* at what ended */
-    turn_work_fn carry_out;      /* what was decided */
-    turn_work_fn settle_resumed; /* lifts what users have resumed */
+    turn_work_fn look;           /* shows the guard which jobs ended, and decides */
+    turn_work_fn carry_out;      /* holds or releases jobs as was decided */
+    turn_work_fn settle_resumed; /* lifts holds of which users have resumed all jobs */
 };
 
 struct hold_notes;
 struct hold_notes *hold_notes_create(const struct hold_work *work);
 void hold_notes_destroy(struct hold_notes *n); /* NULL is fine */
 
-/* From now on each end of a job of the sweep is looked at, and not only failures; or not any more. */
+/* From now on the guard looks at each end of a job of the sweep; unwatch: at failures only. */
 void hold_notes_watch(struct hold_notes *n, int64_t sweep);
 void hold_notes_unwatch(struct hold_notes *n, int64_t sweep);
 
 /* Within a turn: a job ended; a user resumed one that was held. */
 void hold_notes_end(struct server *sv, int64_t sweep, enum job_state state);
 void hold_notes_resumed(struct server *sv, int64_t sweep);
-/* Whether something of the sweep is still to be looked at or carried out. */
+/* Whether `look` or `carry_out` work of the sweep waits. */
 bool hold_notes_are_open(const struct server *sv, int64_t sweep);
 
 #endif

@@ -18,20 +18,20 @@
 
 enum {
     OUTCOMES_AT_ONCE = 500,
-    RUNNING_MAX = 5000, /* configurations that are looked at */
+    RUNNING_MAX = 5000, /* running jobs that are looked at */
     TRYABLE_MAX = 1000,
     LOOK_AGAIN_MIN_MS = 1000
 };
 
-/* A sweep of which something failed, or is held. */
+/* A sweep in which a job failed or is held. */
 struct watched {
     int64_t sweep;
     struct guard *guard;
     int64_t from;       /* failures up to this version do not count */
     int64_t cursor;     /* the version of the last end that the guard knows */
-    bool has_failure;   /* that is not judged yet */
-    bool has_success;   /* that the holds do not know yet */
-    int64_t running_at; /* when to look at what runs, by the loop's clock; 0: not */
+    bool has_failure;   /* a failure is not judged yet */
+    bool has_success;   /* a success is not written to the holds yet */
+    int64_t running_at; /* when to look at running jobs, by the loop's clock; 0: not */
 };
 
 struct holds {
@@ -64,7 +64,7 @@ static void forget(struct holds *h, struct watched *w)
     *w = h->items[--h->n];
 }
 
-/* Reads the sweep's policy: 1, 0 when the sweep is over, or has no guard, -1. */
+/* Finds or begins the watching of a sweep: 1, 0 when the sweep is over or has no guard, -1. */
 static int watch(struct holds *h, int64_t sweep, struct watched **found, struct err *e)
 {
     int64_t failures, from, state;
@@ -120,7 +120,7 @@ static void add_outcome(struct watched *w, struct stmt *s, const struct value *p
     buf_free(&words);
 }
 
-/* Tells the guard what ended since it was told last: 1 when there is more, 0, -1. */
+/* Adds the ends since the last call to the guard: 1 when there are more, 0, -1. */
 static int add_outcomes(struct server *sv, struct watched *w, struct err *e)
 {
     struct arena *a = arena_create();
@@ -157,7 +157,7 @@ struct hold_row {
     int64_t made_at, tried_at;
     bool has_success;
     bool is_lifted;
-    int64_t next_no; /* SCHEMA_NONE: it is carried out */
+    int64_t next_no; /* number of the job to go on with; SCHEMA_NONE: it is carried out */
 };
 
 static void encode_test(struct buf *out, const struct guard_hold *h)
@@ -205,11 +205,11 @@ static int read_row(struct stmt *s, struct arena *a, struct hold_row *row, struc
     return decode_test(stmt_bytes(s, 2), a, &row->hold, e);
 }
 
-/* Those of the sweep that are not lifted. */
+/* The sweep's holds that are not lifted. */
 struct active {
     struct hold_row *rows;
     size_t n, capacity;
-    struct guard_hold *holds; /* of them, for guard_judge */
+    struct guard_hold *holds; /* the rows' holds, for guard_judge */
 };
 
 static void active_free(struct active *x)
@@ -242,7 +242,7 @@ static int read_active(struct server *sv, int64_t sweep, struct arena *a, struct
 
 /* ---- carrying out ---- */
 
-/* Of the sweep's other holds one that holds the job; SCHEMA_NONE: none does. */
+/* Another hold of the sweep that also holds the job; SCHEMA_NONE: none does. */
 static int64_t other_hold(const struct active *x, int64_t except, const struct value *params)
 {
     for (size_t i = 0; i < x->n; i++)
@@ -263,7 +263,7 @@ struct found_job {
     struct value params;
 };
 
-/* Takes the first jobs of a statement: ids, perhaps numbers, and parameters; *n of at most max. */
+/* Reads *n, at most max, jobs of a statement: id, parameters, with has_no number and state. */
 static int take_jobs(struct stmt *s, bool has_no, struct arena *a, struct found_job *jobs,
                      size_t max, size_t *n, struct err *e)
 {
@@ -287,7 +287,7 @@ static int take_jobs(struct stmt *s, bool has_no, struct arena *a, struct found_
 
 enum { CARRIED_AT_ONCE = 64 };
 
-/* Holds the next jobs: 1 when there are more, 0, -1.  What runs goes on, but is not tried again. */
+/* Holds the next jobs: 1 when there are more, 0, -1.  Running ones go on, without another try. */
 static int hold_some(struct server *sv, struct hold_row *row, struct arena *a, struct tally *t,
                      struct err *e)
 {
@@ -310,7 +310,7 @@ static int hold_some(struct server *sv, struct hold_row *row, struct arena *a, s
     return n == CARRIED_AT_ONCE;
 }
 
-/* Lets the next jobs go, or turns them over to another hold: 1 when there are more, 0, -1. */
+/* Releases the next jobs, or hands them to another hold: 1 when there are more, 0, -1. */
 static int release_some(struct server *sv, const struct hold_row *row, const struct active *others,
                         struct arena *a, struct tally *t, struct err *e)
 {
@@ -326,7 +326,7 @@ static int release_some(struct server *sv, const struct hold_row *row, const str
     return n == CARRIED_AT_ONCE;
 }
 
-/* Carries out a hold, or its lifting, until the turn is full: 1 when there is more, 0, -1. */
+/* Carries out a hold, or its lifting, until the turn is full: 1 when more is left, 0, -1. */
 static int carry_on(struct server *sv, struct hold_row *row, struct arena *a, struct err *e)
 {
     struct active others = { 0 };
@@ -343,7 +343,7 @@ static int carry_on(struct server *sv, struct hold_row *row, struct arena *a, st
     return rc;
 }
 
-/* Work for a turn: carries out what was decided on the sweep. */
+/* Turn work: carries out the decisions on the sweep. */
 static int carry_out(struct server *sv, int64_t sweep, struct err *e)
 {
     struct arena *a = arena_create();
@@ -397,7 +397,7 @@ static int lift(struct server *sv, const struct hold_row *row, const char *why, 
     return 0;
 }
 
-/* Lets one job run, a telling one if there is one.  1 when one was let, 0, -1. */
+/* Lets one held job run, if possible a telling one (guard_is_telling): 1 when it did, 0, -1. */
 static int try_one(struct server *sv, const struct watched *w, const struct hold_row *row,
                    bool only_telling, struct err *e)
 {
@@ -490,7 +490,7 @@ static int judge(struct server *sv, struct watched *w, const struct running *r, 
     return 0;
 }
 
-/* Whether nothing else of the sweep waits or runs. */
+/* Sets *rest: whether only held jobs are left of the sweep. */
 static int is_rest(struct server *sv, int64_t sweep, bool *rest, struct err *e)
 {
     struct stmt *s = db_ask(sv->db, SQL_SWEEP_COUNTS, "i", sweep);
@@ -517,7 +517,7 @@ static int review(struct server *sv, struct watched *w, struct hold_row *row,
     int rc = 0;
 
     if (row->next_no != SCHEMA_NONE)
-        return 0; /* it is looked at when it is carried out */
+        return 0; /* reviewed once it is carried out */
     if (is_rest(sv, w->sweep, &now.is_rest, e) < 0)
         return -1;
     v = guard_review(w->guard, &row->hold, &now);
@@ -559,7 +559,7 @@ static void set_timer(struct holds *h)
         uv_timer_start(h->timer, on_timer, at > now ? (uint64_t)(at - now) : 0, 0);
 }
 
-/* Looks again when the first of those that run and are of a hold's kind will have outlasted it. */
+/* Plans the next look for when the first running job of a held kind outlasts the failures. */
 static void look_again(struct server *sv, struct watched *w, const struct active *x,
                        const struct running *r)
 {
@@ -582,7 +582,7 @@ static void look_again(struct server *sv, struct watched *w, const struct active
     set_timer(sv->holds);
 }
 
-/* Decides what follows from the ends that were added. */
+/* Makes, lifts and tries holds as the added ends ask for. */
 static int decide(struct server *sv, struct watched *w, struct arena *a, struct active *x,
                   struct running *r, struct err *e)
 {
@@ -608,7 +608,7 @@ static int decide(struct server *sv, struct watched *w, struct arena *a, struct 
     return 0;
 }
 
-/* Work for a turn: takes what ended of the sweep, and acts. */
+/* Turn work: adds the sweep's ends to the guard, and carries on from its decisions. */
 static int look(struct server *sv, int64_t sweep, struct err *e)
 {
     struct active x = { 0 };
@@ -634,7 +634,7 @@ static int look(struct server *sv, int64_t sweep, struct err *e)
 
 /* ---- a user's resume ---- */
 
-/* The failures so far do not count any more. */
+/* Lifts holds whose jobs are all resumed (all: every hold); earlier failures count no more. */
 static int end_holds(struct server *sv, int64_t sweep, bool all, struct err *e)
 {
     struct arena *a = arena_create();

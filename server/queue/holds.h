@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holds.h - what the guard (guard.h) decides, carried out
+ * holds.h - carries out what the guard (guard.h) decides: holds, tries and releases jobs
  *
- * A decision is a row of the table `hold`.  Jobs that it holds have its number, so that their state
- * is held (attempts.h); what of it is not carried out yet is done in the turns that follow, and
- * meanwhile no job of the sweep is handed out.  Nothing is computed for a sweep of which no job
- * failed: at the first failure its history is read, and from then on each end of a job is looked
- * at.  When users have resumed all jobs of a hold it is lifted, and the failures so far do not
- * count any more.
+ * A hold is a row of the table `hold`.  A job that it holds has the row's id in its column hold, so
+ * that its state is held (attempts.h).  A hold is carried out over several turns, and meanwhile no
+ * job of the sweep is handed out.  A sweep without a failed job costs nothing: at its first failure
+ * its history is read, and from then on each end of a job is looked at.  When users have resumed
+ * all jobs of a hold, it is lifted, and the failures so far do not count any more.
  */
 #ifndef LUDWIG_SERVER_QUEUE_HOLDS_H
 #define LUDWIG_SERVER_QUEUE_HOLDS_H
@@ -17,11 +16,11 @@
 struct holds;
 struct holds *holds_create(struct server *sv);
 void holds_destroy(struct holds *h); /* NULL is fine */
-/* Goes on with what the last ludwigd left. */
+/* At start: queues turn work for the holds that the last ludwigd has left. */
 int holds_load(struct server *sv, struct err *e);
 
-/* A user resumes all of a sweep: its holds are lifted, and the failures so far do not count any more.
- * Its jobs are resumed by the caller. */
+/* A user resumes a whole sweep: lifts its holds and lets the failures so far count no more.  The
+ * caller resumes the jobs. */
 int holds_end_all(struct server *sv, int64_t sweep, struct err *e);
 /* Somebody submitted with another source, command or environment: one job of each hold in the
  * project's sweeps that have not that work is tried. */

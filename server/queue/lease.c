@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lease.c - one timer over all workers that are silent */
+/* lease.c - the leases of all workers, under one timer */
 
 #include "server/queue/lease.h"
 
@@ -11,14 +11,14 @@
 #include "server/conn/conn.h"
 #include "server/queue/attempts.h"
 
-/* After ludwigd was held up (a suspended machine), what lies in its sockets is read first. */
+/* After ludwigd was held up (a suspended machine), it first reads what lies in its sockets. */
 enum { LATE_MS = 1000, SETTLE_MS = 10 * 1000 };
 
 struct lease {
     int64_t worker;
     uint64_t ends_ms; /* of the loop's clock */
-    uint64_t look_ms; /* the same: when it is looked at again; ends_ms at the latest */
-    bool is_silent;   /* as it was looked at last */
+    uint64_t look_ms; /* the same: when to look at the worker again; ends_ms at the latest */
+    bool is_silent;   /* the worker was silent at the last look */
 };
 
 struct leases {
@@ -52,7 +52,7 @@ static void forget(struct leases *l, int64_t worker)
             l->items[i--] = l->items[--l->n];
 }
 
-/* When the lease of a connected worker ends, as far as is known now. */
+/* When the lease of a connected worker ends unless another message comes. */
 static uint64_t ends_after(const struct server *sv, const struct conn *c)
 {
     return c->heard_ms + (uint64_t)sv->conf.lease_ms;
@@ -82,8 +82,8 @@ static void add_lease(struct leases *l, int64_t worker, int64_t lease_ms)
     arm(l);
 }
 
-/* The lease ran out: marks the worker's attempts lost.  Returns 0 without doing so if the worker
- * was heard meanwhile or is registering. */
+/* Turn work: the lease ran out, so the worker's attempts are marked lost, unless the worker was
+ * heard meanwhile or is registering. */
 static int lease_over(struct server *sv, int64_t worker, struct err *e)
 {
     struct conn *c = conn_of_worker(sv, worker);
@@ -118,7 +118,7 @@ static int lease_over(struct server *sv, int64_t worker, struct err *e)
     return 0;
 }
 
-/* True: it has just become silent. */
+/* Looks at one worker; returns whether it has just become silent. */
 static bool look_at(struct lease *it, const struct server *sv, const struct conn *c, uint64_t now)
 {
     bool was_silent = it->is_silent;

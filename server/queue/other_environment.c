@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* other_environment.c - whether jobs were done before in another environment */
+/* other_environment.c - whether jobs were done before, with only their environment different */
 
 #include "server/queue/other_environment.h"
 
 #include "common/proto/jobspec.h"
 #include "server/db/db.h"
 
-/* Of so many of its jobs it is looked up who did them. */
+/* For how many of the sweep's jobs ludwigd looks up the sweep that did them. */
 enum { LOOKED_AT_MAX = 1000 };
 
-/* 1: *work is what the sweep runs, in the arena; 0; -1. */
+/* Reads what the sweep runs into the arena: 1, 0 when it cannot be read, -1. */
 static int read_work(struct server *sv, int64_t sweep, struct arena *a, struct jobspec *work,
                      struct err *e)
 {
@@ -22,7 +22,7 @@ static int read_work(struct server *sv, int64_t sweep, struct arena *a, struct j
     return rc;
 }
 
-/* Of all that makes jobs the same, but the environment. */
+/* The digest of all that makes jobs the same, without the environment. */
 static struct digest digest_without(const struct jobspec *work)
 {
     struct jobspec other = *work;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* param_index.c - digests of new configurations in memory, then sorted into their index */
+/* param_index.c - keeps digests of new configurations in memory, then sorts them into the index */
 #include "server/queue/param_index.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct entry {
     int64_t param;
 };
 
-/* Where in the two lists a handler began, for the case that it fails. */
+/* How long the two lists were when a handler began, in case it fails. */
 struct bookmark {
     struct param_index *params;
     size_t n_fresh;
@@ -22,21 +22,21 @@ struct bookmark {
 };
 
 struct param_index {
-    /* The newest entries, in the order they came, and their indices by key_of. */
+    /* The newest entries, in the order in which they came, and their indices by key_of. */
     struct entry *fresh;
     size_t n_fresh, fresh_capacity;
     struct hash_table *numbers;
-    /* The batch before, sorted, on its way into the index. */
+    /* The batch before these, sorted, which is being written to the index. */
     struct entry *sorted;
     size_t n_sorted;
-    size_t n_indexed;    /* of these; 0 while there is none */
-    int64_t last_sorted; /* the highest row among them */
+    size_t n_indexed;    /* how many of `sorted` are in the index */
+    int64_t last_sorted; /* the highest row in `sorted` */
     size_t n_begun;      /* n_fresh when the handler began */
 };
 
 /* ---- in memory ---- */
 
-/* A project's configuration has the same key in no other project. */
+/* A key that differs between projects for the same configuration. */
 static struct digest key_of(const struct entry *entry)
 {
     struct digest key = entry->digest;
@@ -69,7 +69,8 @@ static void remember(struct param_index *p, const struct entry *entry)
 
 /* ---- from one list to the next ---- */
 
-/* Runs between turns only: a handler that fails takes its entries back from the end of `fresh`. */
+/* Makes a full `fresh` the next `sorted`.  Runs between turns only, as a handler that fails takes
+ * its entries back from the end of `fresh`. */
 static void keep(struct server *sv, void *context)
 {
     struct param_index *p = sv->params;
@@ -120,7 +121,7 @@ void param_index_begin(struct server *sv)
     turn_after_with(sv, keep, take_back, mark);
 }
 
-/* Indexes twice as many as came, so that the batch before is through when the next one is full. */
+/* Indexes twice as many digests as came, so that `sorted` is done before `fresh` is full. */
 int param_index_end(struct server *sv, struct err *e)
 {
     struct param_index *p = sv->params;

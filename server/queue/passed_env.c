@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* passed_env.c - variables of the shell that submitted a sweep, for its jobs */
+/* passed_env.c - variables of the submitter's shell that a sweep passes to its jobs */
 #include "server/queue/passed_env.h"
 
 #include <inttypes.h>
@@ -37,7 +37,7 @@ int passed_env_keep(struct server *sv, int64_t sweep, const struct list *names,
     return keep(sv, sweep, values, e);
 }
 
-/* What the sweep has now, all in the arena. */
+/* Reads the sweep's values into the arena. */
 static int read_values(struct server *sv, int64_t sweep, struct arena *a, struct list *values,
                        struct err *e)
 {
@@ -52,7 +52,7 @@ static int read_values(struct server *sv, int64_t sweep, struct arena *a, struct
     return rc < 0 ? -1 : 0;
 }
 
-/* The names of the sweep's description; one that this ludwigd cannot read passes none. */
+/* The names that the sweep's description passes; none if this ludwigd cannot read it. */
 static int read_names(struct server *sv, int64_t sweep, struct arena *a, struct list *names,
                       struct err *e)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pilot_rows.c - pilots as the database has them, and what fits into their time */
+/* pilot_rows.c - rows of pilots and pools, and whether a job fits into a pilot's time */
 
 #include "server/queue/pilot_rows.h"
 
@@ -56,7 +56,7 @@ int pool_refuse(struct server *sv, int64_t pool, int64_t sweep, const char *why,
 
 /* ---- pilots ---- */
 
-/* The next row of the statement: 1, 0 at its end, -1. */
+/* Reads the next row of the statement: 1, 0 at its end, -1. */
 static int row_next(struct stmt *s, struct arena *a, struct pilot_row *row, struct err *e)
 {
     int rc = stmt_step(s, e);
@@ -163,7 +163,7 @@ int64_t pilot_need_ms(const struct pilot_need *need)
     return need->mean_ms > 0 ? 2 * need->mean_ms + PILOT_MARGIN_MS : 0;
 }
 
-/* Where nothing is known, a job gets nearly all of the pilot's time. */
+/* A job of unknown run time is only given to a pilot that has nearly all of its time left. */
 bool pilot_has_time(const struct conn *c, const struct pilot_need *need, int64_t now_ms)
 {
     int64_t left_ms = c->pilot_ends_at_ms - now_ms, need_ms = pilot_need_ms(need);

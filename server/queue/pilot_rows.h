@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool is one of a user's ways to get pilots, as an entry of a sweep's slurm: says.  All of this
- * runs inside a turn.
+ * pilot_rows.h - rows of pilots and pools, and whether a job fits into a pilot's time
+ *
+ * A pool is one of a user's ways to get pilots: an entry of a sweep's slurm:.  For use in a turn.
  */
 #ifndef LUDWIG_SERVER_QUEUE_PILOT_ROWS_H
 #define LUDWIG_SERVER_QUEUE_PILOT_ROWS_H
@@ -15,17 +16,17 @@ struct pilot_row {
     int64_t id, pool;
     int64_t sweep;       /* the pilot was made for it */
     struct token token;  /* shared by the pilots of an array */
-    int64_t task, tasks; /* of an array of so many; tasks 1: no array */
+    int64_t task, tasks; /* its number in an array of `tasks` pilots; tasks 1: no array */
     const char *name, *comment;
-    const char *project; /* its folder holds the log */
+    const char *project; /* project of the sweep that the pilot was made for */
     int64_t cpus, gpus, memory_bytes, time_ms;
     enum pilot_phase phase;
-    const char *words;              /* why it waits; NULL: not known */
-    bool was_asked;                 /* sbatch was begun */
-    int64_t slurm_id;               /* sbatch's answer; 0: none came */
-    int64_t submitted_s;            /* by Slurm; 0: not looked up yet */
-    int64_t worker;                 /* 0: none has come yet */
-    int64_t created_at, started_at; /* started_at: its worker came; 0: not yet */
+    const char *words;              /* why the pilot waits; NULL: not known */
+    bool was_asked;                 /* ludwigd has begun an sbatch for it */
+    int64_t slurm_id;               /* id that sbatch answered; 0: no answer came */
+    int64_t submitted_s;            /* submit time as Slurm tells it; 0: not looked up yet */
+    int64_t worker;                 /* row of the pilot's worker; 0: none has come yet */
+    int64_t created_at, started_at; /* started_at: when its worker came; 0: not yet */
     uid_t uid;
     const char *user;
     struct slurm_pool spec;
@@ -36,7 +37,7 @@ struct pilot_rows {
     size_t n;
 };
 
-/* The pools of a sweep. */
+/* Rows of a sweep's pools. */
 struct sweep_pools {
     const int64_t *items;
     size_t n;
@@ -45,28 +46,28 @@ struct sweep_pools {
 int sweep_pools_read(struct server *sv, int64_t sweep, struct arena *a, struct sweep_pools *pools,
                      struct err *e);
 bool sweep_pools_have(const struct sweep_pools *pools, int64_t pool);
-/* Reads the bytes in a pool's row. */
+/* Decodes the specification in a pool's row; its texts are in the arena. */
 int pool_read(struct bytes bytes, struct arena *a, struct slurm_pool *pool, struct err *e);
 /* Records that Slurm refuses this pool's pilots for jobs like this sweep's; users are shown why. */
 int pool_refuse(struct server *sv, int64_t pool, int64_t sweep, const char *why, struct err *e);
 
-/* Counts the pilots of all users that Slurm may have. */
+/* Counts pilots of all users that Slurm may know: without a worker so far (*waiting), with one. */
 int pilots_count(struct server *sv, int64_t *waiting, int64_t *running, struct err *e);
-/* All that have not ended, in the order in which they were made. */
+/* Rows of all pilots that have not ended, in the order in which they were made. */
 int pilot_rows_live(struct server *sv, struct arena *a, struct pilot_rows *rows, struct err *e);
-/* 1, 0 when there is none, -1.  pilot_row_by_token also finds pilots that have ended, or are
- * believed to have. */
+/* Return 1, 0 when there is no such pilot, -1.  pilot_row_by_token also finds pilots that have
+ * ended, or are believed to have. */
 int pilot_row_by_token(struct server *sv, const struct token *token, int64_t task, struct arena *a,
                        struct pilot_row *row, struct err *e);
 int pilot_row_of_worker(struct server *sv, int64_t worker, struct arena *a, struct pilot_row *row,
                         struct err *e);
 int pilot_row_end(struct server *sv, int64_t pilot, const char *words, struct err *e);
-/* "17" or "17_3"; in the arena. */
+/* The pilot's job in Slurm, "17" or "17_3", in the arena. */
 const char *pilot_row_job(const struct pilot_row *row, struct arena *a);
 /* The path of its output, below the folder of projects. */
 const char *pilot_row_log(const struct pilot_row *row, struct arena *a);
 
-/* Kept free at a pilot's end: for the results of an ended job, and for the pilot's own end. */
+/* Time kept free at a pilot's end, to publish the last results and to end the pilot. */
 enum { PILOT_MARGIN_MS = 30 * 1000 };
 
 /* A job's run time; 0: not known. */
@@ -75,9 +76,9 @@ struct pilot_need {
     int64_t mean_ms; /* of the sweep's ended jobs */
 };
 
-/* How long a job may take, its results included; 0: not known. */
+/* How long a job may take until it is published: its time or twice its mean; 0: not known. */
 int64_t pilot_need_ms(const struct pilot_need *need);
-/* Can such a job end, and be published, before the pilot's time does? */
+/* Whether such a job can end and be published before the time of c's pilot is over. */
 bool pilot_has_time(const struct conn *c, const struct pilot_need *need, int64_t now_ms);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* removal.c - jobs and sweeps that go for good */
+/* removal.c - removes jobs and sweeps from the database for good */
 #include "server/queue/removal.h"
 
 #include "server/base/turn.h"
@@ -79,6 +79,6 @@ int removal_shrink(struct server *sv, int64_t unused, struct err *e)
         (n > 0 && db_run(sv->db, e, SQL_SHRINK, "") < 0) ||
         db_get(sv->db, e, SQL_FREE_PAGES, ">i", &left) < 0)
         return -1;
-    /* A database that could not be made shrinkable keeps its pages. */
+    /* Free pages stay in a database that could not be made shrinkable. */
     return left > 0 && left < n;
 }

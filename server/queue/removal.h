@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * removal.h - jobs and sweeps that go for good
+ * removal.h - removes jobs and sweeps from the database for good
  *
- * Their files go first, which the client sees to: a job's row is what says where they lie.  A removed
- * sweep's row stays, invisible, for its number and for what it has taken; the numbers of its
+ * The client removes a job's files first, as the job's row tells where they lie.  The row of a
+ * removed sweep stays, invisible, for its number and its account of time spent; the numbers of its
  * configurations stay, too.
  */
 #ifndef LUDWIG_SERVER_QUEUE_REMOVAL_H
@@ -11,14 +11,14 @@
 
 #include "server/queue/attempts.h"
 
-/* how: enum remove_step.  A job that is not over, or whose attempt is still being ended, is
- * ERR_USAGE.  1, or -1. */
+/* Takes one step (how: enum remove_step) in removing a job.  Returns 1, or -1, with ERR_USAGE for a
+ * job that has not ended or that has a live attempt. */
 int job_remove(struct server *sv, int64_t id, unsigned how, struct tally *tally, struct err *e);
 
-/* When all of its jobs are removed: 1 to be called again in a later turn, 0, -1. */
+/* Removes a sweep without jobs.  Returns 1 to be called again in a later turn, 0 when done, -1. */
 int sweep_remove(struct server *sv, int64_t sweep, struct err *e);
 
-/* Work for a turn: gives back to the file system what the database does not need any more. */
+/* Turn work: gives free pages of the database back to the file system. */
 int removal_shrink(struct server *sv, int64_t unused, struct err *e);
 
 #endif

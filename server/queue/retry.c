@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* retry.c - the policy of retries, and how it is told */
+/* retry.c - whether a job is tried again, and the reasons given to people */
 
 #include "server/queue/retry.h"
 
@@ -15,7 +15,7 @@ bool attempt_went_wrong(enum attempt_state state)
     return state == ATTEMPT_FAILED || state == ATTEMPT_LOST || state == ATTEMPT_SUPERSEDED;
 }
 
-/* Of a lost attempt only the cause counts, not how its process ended. */
+/* Whether retry: names how the attempt ended; for a lost attempt only the cause counts. */
 static bool is_listed(const struct retry *policy, const struct tried *t)
 {
     if (policy == NULL || t->state == ATTEMPT_SUPERSEDED)
@@ -28,7 +28,7 @@ static bool is_listed(const struct retry *policy, const struct tried *t)
 struct retry_verdict retry_judge(const struct retry *policy, bool has_time,
                                  const struct tried *tried, size_t n)
 {
-    /* A cut that retry: names, as the jobs go on from their checkpoints, counts as listed. */
+    /* If retry: names cuts, as jobs go on from their checkpoints, they count as listed. */
     bool are_cuts_free = has_time || (policy != NULL && retry_names(policy, CAUSE_WALLTIME));
     struct retry_verdict v = { .answer = RETRY_NOTHING };
     int64_t n_listed = 0, n_lost = 0, n_cut = 0;
@@ -64,7 +64,7 @@ struct retry_verdict retry_judge(const struct retry *policy, bool has_time,
 
 static void add_why(const struct tried *t, struct buf *out)
 {
-    if (t->reason != NULL) /* leaves room for the words around it */
+    if (t->reason != NULL) /* cut, to leave room for the words around it */
         buf_add(out, t->reason, utf8_cut(t->reason, strnlen(t->reason, REASON_MAX_BYTES - 100)));
     else if (t->state == ATTEMPT_SUPERSEDED)
         buf_add_str(out, "another attempt had published");

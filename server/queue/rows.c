@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.c - rows of sweeps, jobs and results as structs of messages */
+/* rows.c - reads rows of sweeps, jobs and results into structs of messages */
 #include "server/queue/rows.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "common/proto/layout.h"
 #include "server/queue/hold_notes.h"
 
-/* About what a job takes in a message beside its parameters, and what a measure takes. */
+/* About how many bytes a job without its parameters, and a measure, take in a message. */
 enum { JOB_ABOUT_BYTES = 300, METRIC_ABOUT_BYTES = 40 };
 
 /* ---- sweeps ---- */
@@ -106,8 +106,8 @@ static void add_attempt(struct stmt *s, struct arena *a, struct job_info *info)
     info->partition = stmt_copy(s, 19, a);
 }
 
-/* Where that lies what an attempt reported that has no result: beside its log while it lives, or in
- * what it left.  NULL: nowhere. */
+/* The path of the measures of an attempt without a result: beside its log while it lives, else
+ * among the files it left.  NULL: there is none. */
 static const char *metrics_path(struct arena *a, enum attempt_state state, const char *log_path,
                                 const char *failed_path)
 {
@@ -170,7 +170,7 @@ int row_job(struct server *sv, const char *project, int64_t job, struct arena *a
         info->metrics_path =
             metrics_path(a, (enum attempt_state)stmt_enum(s, 11, ATTEMPT_STATE_COUNT),
                          info->log_path, info->run_path);
-    params = stmt_bytes(s, 9); /* it was checked when it came */
+    params = stmt_bytes(s, 9); /* checked at submit */
     *size_bytes += JOB_ABOUT_BYTES + params.n;
     if (mp_read(params.data, params.n, a, &info->params, e) < 0)
         rc = -1;

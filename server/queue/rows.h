@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows.h - rows of sweeps, jobs and results as structs of messages
+ * rows.h - reads rows of sweeps, jobs and results into structs of messages
  *
- * All text and values are in the arena.
+ * All texts and values are in the arena.  Functions return 0, -1 with e set.
  */
 #ifndef LUDWIG_SERVER_QUEUE_ROWS_H
 #define LUDWIG_SERVER_QUEUE_ROWS_H
@@ -10,17 +10,17 @@
 #include "common/proto/proto.h"
 #include "server/base/server.h"
 
-/* A page ends when it holds about this much, so that little waits for a slow reader. */
+/* A page of a listing ends at about this size, so that little memory waits for a slow reader. */
 enum { ROWS_PAGE_BYTES = 192 * 1024 };
 
-/* A row of SWEEP_COLUMNS. */
+/* Reads the current row of a statement that selects SWEEP_COLUMNS; *owner: the sweep's uid. */
 void row_sweep_row(struct server *sv, struct stmt *s, struct arena *a, struct sweep_info *info,
                    int64_t *owner);
 /* ERR_NOT_FOUND for a sweep that is not there, or open. */
 int row_sweep(struct server *sv, int64_t sweep, struct arena *a, struct sweep_info *info,
               int64_t *owner, struct err *e);
 
-/* Adds about as many bytes to *size_bytes as the message will take for it. */
+/* row_job and row_result add to *size_bytes about what the job will take in a message. */
 int row_job(struct server *sv, const char *project, int64_t job, struct arena *a,
             struct job_info *info, size_t *size_bytes, struct err *e);
 int row_result(struct server *sv, const char *project, int64_t job, struct arena *a,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sched.c - splits the queued jobs over the workers: fair, then full, then ahead */
+/* sched.c - splits queued jobs over workers: fills slots fairly, then sends short work ahead */
 
 #include "server/queue/sched.h"
 
@@ -11,9 +11,9 @@ static const double ahead_ms = SCHED_AHEAD_MS;
 
 struct user {
     uid_t uid;
-    int64_t cpus_milli, gpus_milli, jobs; /* held */
+    int64_t cpus_milli, gpus_milli, jobs; /* what the user's jobs hold */
     int64_t shared_cpus_milli,
-        shared_gpus_milli;                 /* of these, on workers that others may use, too */
+        shared_gpus_milli;                 /* of these, on workers that are not of one user */
     double all_cpus_milli, all_gpus_milli; /* of the workers that the user may use */
 };
 
@@ -21,12 +21,13 @@ struct room { /* that is left on a worker; negative when work was sent ahead */
     int64_t cpus_milli, gpus_milli, memory_bytes;
     double work_ms; /* how long what it holds keeps it busy, as far as is known */
     bool is_reserved;
-    bool has_next; /* one job is expected to come here when there is room */
+    bool has_next; /* a job is expected to come here when there is room */
 };
 
-struct waiting { /* a sweep while it is being split */
+/* A sweep with jobs to hand out, while sched_split runs. */
+struct waiting {
     int64_t ready;
-    double held; /* share of the machines its live jobs hold */
+    double held; /* share of the machines that its live jobs hold */
     size_t user;
     bool is_blocked; /* nothing fits at present */
 };
@@ -37,7 +38,7 @@ struct split {
     struct waiting *sweeps;
     struct user *users;
     size_t n_users;
-    double cpus_milli, gpus_milli; /* of all workers that are nobody's own */
+    double cpus_milli, gpus_milli; /* of all workers that are not private */
     struct sched_plan *plan;
     size_t hands_capacity, recalls_capacity, expectations_capacity;
 };
@@ -68,13 +69,13 @@ double sched_share(int64_t cpus_milli, int64_t gpus_milli, double all_cpus_milli
     return cpus > gpus ? cpus : gpus;
 }
 
-/* By which users are compared. */
+/* The user's share of the machines that are not private; goes_before compares users by it. */
 static double share_of(const struct split *s, const struct user *u)
 {
     return sched_share(u->shared_cpus_milli, u->shared_gpus_milli, s->cpus_milli, s->gpus_milli);
 }
 
-/* Jobs that a user's sweep holds on a worker from now on. */
+/* Counts jobs that the user holds on a worker from now on. */
 static void hold(struct split *s, struct user *u, size_t worker, int64_t jobs, int64_t cpus_milli,
                  int64_t gpus_milli)
 {
@@ -87,13 +88,14 @@ static void hold(struct split *s, struct user *u, size_t worker, int64_t jobs, i
     u->shared_gpus_milli += jobs * gpus_milli;
 }
 
-/* By which a user's sweeps are compared. */
+/* The share of these resources in all machines that the user may use; goes_before compares the
+ * sweeps of one user by it. */
 static double held(const struct user *u, int64_t cpus_milli, int64_t gpus_milli)
 {
     return sched_share(cpus_milli, gpus_milli, u->all_cpus_milli, u->all_gpus_milli);
 }
 
-/* How much of a worker one job takes, 0..1. */
+/* The part of a worker that one job takes, 0 to 1. */
 static double part_of(const struct sched_worker *w, int64_t cpus_milli, int64_t gpus_milli)
 {
     return sched_share(cpus_milli, gpus_milli, (double)w->cpus_milli, (double)w->gpus_milli);
@@ -118,7 +120,7 @@ static bool is_within_limits(const struct split *s, size_t sweep)
            (l->jobs_per_user == 0 || u->jobs + 1 <= l->jobs_per_user);
 }
 
-/* Does sweep x go before y? */
+/* Whether sweep x goes before y. */
 static bool goes_before(const struct split *s, size_t x, size_t y)
 {
     const struct waiting *wx = &s->sweeps[x], *wy = &s->sweeps[y];
@@ -147,7 +149,7 @@ static size_t next_sweep(const struct split *s)
     return best;
 }
 
-/* Could the worker run such a job at all? */
+/* Whether the worker could run such a job if it were empty. */
 static bool could_hold(const struct split *s, const struct sched_sweep *need, size_t worker)
 {
     const struct sched_worker *w = &s->in->workers[worker];
@@ -169,8 +171,8 @@ static int64_t stage_ms(const int64_t *per_worker, size_t worker)
     return per_worker == NULL ? 0 : per_worker[worker];
 }
 
-/* The worker with most of the sweep's data among those it fits on, then the emptiest, so that work
- * spreads. */
+/* Of the unreserved workers that fit, the one with the least to stage, then the emptiest, so that
+ * work spreads; SIZE_MAX: none. */
 static size_t best_worker(const struct split *s, size_t sweep,
                           bool (*fits)(const struct split *, const struct sched_sweep *, size_t))
 {
@@ -193,7 +195,7 @@ static size_t best_worker(const struct split *s, size_t sweep,
     return best;
 }
 
-/* Takes jobs out of the queue; they count among those that their user holds. */
+/* Takes jobs out of the queue and counts them as held by their user. */
 static void take_jobs(struct split *s, size_t worker, size_t sweep, int64_t jobs)
 {
     const struct sched_sweep *need = &s->in->sweeps[sweep];
@@ -229,11 +231,8 @@ static void give(struct split *s, size_t worker, size_t sweep, int64_t jobs)
 
 /* ---- data ---- */
 
-/*
- * Whether waiting is sooner: the workers that have the data, or for which at most half as long is
- * needed, are through with the sweep's queue before the data are brought, or it is not known how
- * long its jobs take.
- */
+/* Whether waiting is sooner: workers that have the data, or need at most half of takes_ms to stage
+ * them, are through with the sweep's queue within takes_ms, or the jobs' run time is not known. */
 static bool is_sooner_elsewhere(const struct split *s, size_t sweep, int64_t takes_ms)
 {
     const struct sched_sweep *need = &s->in->sweeps[sweep];
@@ -272,7 +271,7 @@ static bool waits_for_data(struct split *s, size_t sweep, size_t worker)
 
 /* ---- splitting ---- */
 
-/* A job at a time, so that shares stay even while they fill up. */
+/* Hands out one job at a time, so that shares stay even while slots fill up. */
 static void fill_slots(struct split *s)
 {
     size_t sweep;
@@ -295,7 +294,7 @@ static void fill_slots(struct split *s)
     }
 }
 
-/* Sends at most half of an even share of the jobs that are left. */
+/* Sends the worker at most half of an even share of the jobs that are left. */
 static void send_ahead_to(struct split *s, size_t sweep, size_t worker)
 {
     const struct sched_sweep *need = &s->in->sweeps[sweep];
@@ -327,7 +326,7 @@ static void send_ahead(struct split *s)
             s->in->sweeps[i].mean_ms == 0 || s->in->sweeps[i].mean_ms >= SCHED_AHEAD_MS;
     while ((sweep = next_sweep(s)) != SIZE_MAX) {
         s->sweeps[sweep].is_blocked = true;
-        /* Topped up when half is used up, so that hands stay large. */
+        /* Workers are topped up when half of the work is used up, so that hands stay large. */
         for (size_t w = 0; w < s->in->n_workers; w++)
             if (could_hold(s, &s->in->sweeps[sweep], w) && !s->rooms[w].is_reserved &&
                 s->rooms[w].work_ms < ahead_ms / 2 && !waits_for_data(s, sweep, w))
@@ -335,8 +334,8 @@ static void send_ahead(struct split *s)
     }
 }
 
-/* Whether another worker is free to run one of these jobs at once, and bringing its data there
- * takes no longer than the work before it where it is. */
+/* Whether another worker could run one of these jobs at once, and staging its data there takes no
+ * longer than the work before it on its present worker. */
 static bool is_wanted_elsewhere(const struct split *s, const struct sched_load *l)
 {
     for (size_t i = 0; i < s->in->n_workers; i++) {
@@ -352,7 +351,7 @@ static bool is_wanted_elsewhere(const struct split *s, const struct sched_load *
     return false;
 }
 
-/* Recalls work sent ahead that takes longer than thought, when others stand idle. */
+/* Recalls work sent ahead that takes longer than expected, when other workers are idle. */
 static void recall_surplus(struct split *s)
 {
     struct sched_plan *p = s->plan;
@@ -370,8 +369,8 @@ static void recall_surplus(struct split *s)
 
 /* ---- expectations ---- */
 
-/* Whether one more of this user's jobs may run there, at the latest when one of theirs has ended.
- * A worker with room for it was passed over for a reason. */
+/* Whether one more of the user's jobs may run there, at the latest when one of the user's jobs has
+ * ended there.  A worker that has room now was passed over for a reason. */
 static bool could_follow(const struct split *s, const struct sched_sweep *need, size_t worker)
 {
     bool may_follow = is_within_limits(s, (size_t)(need - s->in->sweeps));
@@ -384,7 +383,7 @@ static bool could_follow(const struct split *s, const struct sched_sweep *need, 
     return may_follow;
 }
 
-/* It is not known which job ends next: each worker is as likely to have room as any other. */
+/* Makes expectations.  Which job ends next is unknown: any worker may have room first. */
 static void look_ahead(struct split *s)
 {
     struct sched_plan *p = s->plan;

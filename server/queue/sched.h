@@ -2,32 +2,32 @@
 /*
  * sched.h - which worker gets which jobs next: a pure function
  *
- * In: each sweep's summary, the workers, what they hold, the caps, all as of now.
- * Out: hands, "so many jobs from the head of that sweep's queue to that worker",
- * recalls, "so many that have not started back from that worker", and expectations, "that worker's
- * next job is likely to be of that sweep, whose data it has not".  A job here is what
- * one process works through: with batch: several jobs of the sweep.
+ * In: each sweep's summary, the workers, what they hold, and the limits, all as of now.  Out: hands
+ * ("give that worker so many jobs from the head of that sweep's queue"), recalls ("take so many
+ * unstarted jobs back from that worker"), and expectations ("that worker's next job is likely to be
+ * of that sweep, whose data it lacks").  A job here is what one process works through: with batch:
+ * several jobs of the sweep.
  *
- * Users share fairly by what their live jobs hold of the machines that are no single user's own
- * (the larger of their share of processors and of GPUs: dominant resource fairness, Ghodsi et
- * al. 2011); within a user the higher priority goes first, then the sweep that holds
- * least, then the older one.  Slots are filled first.  Then, of sweeps whose jobs are known
- * to be short, about SCHED_AHEAD_MS of work is sent ahead; of a tail no worker gets more
- * than half an even share (guided self-scheduling, Polychronopoulos and Kuck 1987).
- * A sweep whose big jobs find no room for SCHED_PATIENCE_MS gets the next room that is large
- * enough: until then no sweep below it is put on the machine with the most of it.
+ * Users share fairly by what their live jobs hold of the machines that are not private to one user:
+ * the larger of their shares of processors and of GPUs (dominant resource fairness, Ghodsi et al.
+ * 2011).  Within a user the sweep of higher priority goes first, then the one that holds least,
+ * then the older one.  Slots are filled first.  Then sweeps whose jobs are known to be short send
+ * about SCHED_AHEAD_MS of work ahead; no worker gets more than half an even share of the jobs left
+ * (guided self-scheduling, Polychronopoulos and Kuck 1987).  A sweep whose big jobs found no room
+ * for SCHED_PATIENCE_MS gets the next room that is large enough: until then the emptiest machine
+ * that could hold such a job gets no job of the sweeps after it.
  *
- * A job goes where its sweep's data lie, or where the least of them has to be brought.  When
- * those workers are full and another one is free, it waits for them only if that is likely to be
- * shorter than bringing the data: if they will be through with the sweep's queue before, and at
- * most for as long as bringing the data would have taken, or SCHED_DATA_PATIENCE_MS (delay
- * scheduling, Zaharia et al. 2010).  So waiting at most doubles what data cost, and the free worker
- * serves other sweeps meanwhile.  Data that take less than SCHED_STAGE_MIN_MS are brought at once.
+ * A job goes where its sweep's data lie, or where the least data have to be brought.  When those
+ * workers are full and another one is free, the job waits for them only if they will probably be
+ * through with the sweep's queue before the data could be brought to the free one; and at most for
+ * as long as bringing the data would take, or SCHED_DATA_PATIENCE_MS (delay scheduling, Zaharia et
+ * al. 2010).  So waiting at most doubles what data cost, and the free worker serves other sweeps
+ * meanwhile.  Data that take less than SCHED_STAGE_MIN_MS are brought at once.
  *
- * Work that is sent ahead has its data brought with it.  Other work is expected: each worker
- * without room is expected to go on with one job of those that are left, in the same order, first
- * where its data lie; where they do not they are brought while the slots are busy.  An expectation
- * binds no worker: the first with room gets the job.
+ * Data for work that is sent ahead are staged when the work arrives.  For jobs still queued there
+ * are expectations: each worker without room is expected to go on with one of these jobs, in the
+ * same order, first where its data lie; a worker that lacks them stages them while its slots are
+ * busy.  An expectation binds no worker: the first with room gets the job.
  */
 #ifndef LUDWIG_SERVER_QUEUE_SCHED_H
 #define LUDWIG_SERVER_QUEUE_SCHED_H
@@ -55,8 +55,8 @@ struct sched_sweep {
     int64_t memory_bytes;
     int64_t mean_ms;         /* of its ended jobs; 0: not known */
     int64_t waited_ms;       /* since one of its jobs was last handed out */
-    const bool *may_use;     /* per worker: node list, group, identity allow it */
-    const int64_t *stage_ms; /* per worker: to bring its data there, about; NULL: no time */
+    const bool *may_use;     /* per worker: whether it may run the sweep's jobs (fit.h) */
+    const int64_t *stage_ms; /* per worker: about how long staging takes; NULL: no time */
 };
 
 /* Live attempts of one sweep on one worker. */
@@ -66,7 +66,7 @@ struct sched_load {
     int64_t sweep_id;
     uid_t uid;
     int64_t jobs;
-    int64_t unstarted;       /* jobs that are assigned only, and not being recalled */
+    int64_t unstarted;       /* of these, jobs that are only assigned and not being recalled */
     const bool *may_use;     /* per worker, as in sched_sweep */
     const int64_t *stage_ms; /* the same; only of a sweep without ready jobs */
     int64_t cpus_milli, gpus_milli, memory_bytes; /* of one job */
@@ -114,7 +114,7 @@ struct sched_plan {
     size_t n_recalls;
     struct sched_expectation *expectations; /* at most one per worker */
     size_t n_expectations;
-    int64_t again_ms; /* after so long the plan would differ, if nothing happens; 0: never */
+    int64_t again_ms; /* ms after which a new plan would differ by time alone; 0: never */
 };
 
 struct sched_input {
@@ -129,7 +129,7 @@ struct sched_input {
 
 void sched_split(const struct sched_input *in, struct sched_plan *plan);
 
-/* The share of all machines, 0 to 1, by which users are compared. */
+/* The share of all machines, 0 to 1, by which users are compared: the larger of both. */
 double sched_share(int64_t cpus_milli, int64_t gpus_milli, double all_cpus_milli,
                    double all_gpus_milli);
 void sched_plan_free(struct sched_plan *plan);

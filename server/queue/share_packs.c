@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* share_packs.c - the packing of data that lie on the share already */
+/* share_packs.c - has workers pack data that lie on the share already */
 
 #include "server/queue/share_packs.h"
 
@@ -12,7 +12,7 @@
 #include "server/conn/conn.h"
 #include "server/conn/permission.h"
 
-/* A worker that was not seen for so long is not waited for. */
+/* A worker not seen for so long does not count as one that may come back. */
 #define AWAY_AT_MOST_MS (7 * 24 * INT64_C(3600000))
 
 struct share_packs {
@@ -74,7 +74,7 @@ static void tell_askers(struct server *sv, struct pass *p)
 
 /* ---- asking ---- */
 
-/* Forgets the oldest passes that are over. */
+/* Forgets the oldest packings that are over. */
 static void forget_some(struct share_packs *all)
 {
     size_t n_over = 0, n = 0;

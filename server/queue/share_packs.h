@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * share_packs.h - the packing of data that lie on the share already: its workers and its askers
+ * share_packs.h - has workers pack `share:` data that lie on the share already
  *
- * In memory only; docs/internals/states.md has the states.
+ * Packings are in memory only; docs/internals/states.md has their states.  An asker is a client's
+ * connection that waits for news of a packing.
  */
 #ifndef LUDWIG_SERVER_QUEUE_SHARE_PACKS_H
 #define LUDWIG_SERVER_QUEUE_SHARE_PACKS_H
@@ -10,12 +11,12 @@
 #include "server/base/server.h"
 #include "server/conn/conn.h"
 
-/* Passes that are over are kept: their askers may not have heard of it yet. */
+/* So many ended packings are kept, as their askers may not have heard of the end yet. */
 enum { SHARE_PACKS_KEPT_MAX = 100, SHARE_PACKS_OF_USER_MAX = 100 };
 
 struct pass {
     int64_t number;
-    int64_t version; /* counts the changes that askers are told */
+    int64_t version; /* number of the last change that askers are told */
     struct token token;
     uid_t uid;
     char *user, *project, *path;
@@ -23,7 +24,7 @@ struct pass {
     bool is_stuck;   /* WAITING: no worker could do it */
     bool has_failed; /* DONE: why */
     char *why;
-    int64_t conn; /* RUNNING: the worker's */
+    int64_t conn; /* PACKING_RUNNING: the worker's connection */
     char *node;
     int64_t files, bytes;
     struct dataset set;
@@ -39,9 +40,9 @@ struct pass *share_packs_join(struct server *sv, const struct conn *c, const cha
                               const char *path, struct err *e);
 /* Work for a turn: gives waiting passes to workers. */
 int share_packs_give(struct server *sv, int64_t unused, struct err *e);
-/* Takes in what a worker says of its pass; a pass of another worker is left alone. */
+/* Takes a worker's news of a packing; ignored unless this connection was given the packing. */
 void share_packs_take(struct server *sv, const struct conn *c, const struct msg_packed *m);
-/* A worker's connection is gone: its passes go to other workers. */
+/* A worker's connection is gone: its packings wait for another worker. */
 void share_packs_left(struct server *sv, const struct conn *c);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* submit_cleanup.c - clearing away submits that were not ended */
+/* submit_cleanup.c - removes sweeps whose submit was not completed */
 #include "server/queue/submit_cleanup.h"
 
 #include "common/base/log.h"
@@ -15,7 +15,7 @@ int submit_clear(struct server *sv, int64_t sweep, struct err *e)
     if (n <= 0)
         return n;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        /* Jobs that the guard holds elsewhere may wait for those that go. */
+        /* Jobs of other sweeps that the guard holds may follow the jobs to be removed. */
         if (parts[i] == SQL_CLEAR_JOBS &&
             db_run(sv->db, e, SQL_CLEAR_FOLLOWED, "ii", sweep, (int64_t)CLEAR_AT_ONCE) < 0)
             return -1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * submit_cleanup.h - clearing away submits that were not ended
+ * submit_cleanup.h - removes sweeps whose submit was not completed
  *
- * A sweep is open, and invisible, from submit_begin to submit_end, and belongs to the
- * connection it was begun on.  If that closes first (or ludwigd is killed), the sweep is
- * taken out of the database again, some rows a turn.  The numbers its configurations got stay.
+ * From submit_begin to submit_end a sweep is open, invisible, and bound to the connection of its
+ * submit.  If that connection closes first (or ludwigd is killed), the sweep is removed from the
+ * database, some rows a turn.  The numbers that its configurations got stay.
  */
 #ifndef LUDWIG_SERVER_QUEUE_SUBMIT_CLEANUP_H
 #define LUDWIG_SERVER_QUEUE_SUBMIT_CLEANUP_H
@@ -13,11 +13,11 @@
 
 enum { SUBMITS_OPEN_MAX = 16, CLEAR_AT_ONCE = 1000 };
 
-/* Work for a turn. */
+/* Turn work: clears a connection's open sweeps; clears one sweep. */
 int submit_clear_of_conn(struct server *sv, int64_t conn, struct err *e);
 int submit_clear(struct server *sv, int64_t sweep, struct err *e);
 
-/* At start: clears all open sweeps, as no connection can end them any more. */
+/* At start: clears all open sweeps, as no connection can complete them any more. */
 int submit_clear_all(struct server *sv, struct err *e);
 
 #endif

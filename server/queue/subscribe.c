@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* subscribe.c - cursors, and the logs that their owners follow */
+/* subscribe.c - subscriptions to sweeps and jobs, and to the lengths of logs */
 
 #include "server/queue/subscribe.h"
 
@@ -12,32 +12,32 @@
 #include "server/queue/rows.h"
 #include "server/share/project.h"
 
-/* The log of a job's newest attempt.  The worker that has the attempt tells the log's length on the
- * share while a subscription follows it; none of this is stored. */
+/* The log of a job's newest attempt.  While a subscription follows it, the attempt's worker reports
+ * the log's length on the share; none of this is stored. */
 struct followed {
-    bool is_wanted;     /* by the subscription */
+    bool is_wanted;     /* the subscription follows the log */
     struct token token; /* of the attempt; zero: the job has had none */
     int64_t worker;     /* the worker that has the attempt */
-    bool is_live;       /* it may still grow */
-    int64_t size_bytes; /* on the share, as far as it was told; 0: not yet */
+    bool is_live;       /* the log may still grow */
+    int64_t size_bytes; /* length on the share as last reported; 0: not yet */
     int64_t told_bytes; /* length that the subscriber was told */
 };
 
 struct subscription {
     struct subscription *next;
     int64_t conn;
-    int64_t re; /* the request that its messages answer */
+    int64_t re; /* number of the request that its messages answer */
     int64_t sweep;
-    int64_t job; /* only this one; 0: all */
+    int64_t job; /* only this job; 0: all jobs of the sweep */
     int64_t cursor;
     bool has_jobs;
-    bool is_behind; /* something was committed, or told, since the last message */
-    int last_state; /* of the sweep, as last told */
+    bool is_behind; /* there may be news since the last message */
+    int last_state; /* the sweep's state as last told */
     struct followed log;
 };
 
-/* Finds the job's newest attempt.  *before is what was followed until then, to be given to
- * followed_move once the subscription is among those of its connection. */
+/* Sets sub->log to the job's newest attempt, and *before to what it was: give that to followed_move
+ * once the subscription is in its connection's list. */
 static int followed_look(struct server *sv, struct subscription *sub, struct followed *before,
                          struct err *e)
 {
@@ -88,7 +88,7 @@ static const struct subscription *followed_by_other(struct server *sv, const str
     return NULL;
 }
 
-/* Orders workers to tell the log's length, or to stop, as the change requires. */
+/* Orders workers to start or stop reporting lengths of logs, as the change from *before needs. */
 static void followed_move(struct server *sv, struct subscription *sub,
                           const struct followed *before)
 {
@@ -104,7 +104,7 @@ static void followed_move(struct server *sv, struct subscription *sub,
     if (other == NULL)
         followed_order(sv, &sub->log, true);
     else if (other->log.size_bytes > sub->log.size_bytes)
-        sub->log.size_bytes = other->log.size_bytes; /* the worker does not tell it twice */
+        sub->log.size_bytes = other->log.size_bytes; /* the worker does not report it twice */
     sub->is_behind |= sub->log.size_bytes != sub->log.told_bytes;
 }
 
@@ -119,7 +119,7 @@ void subscribe_registered(struct server *sv, int64_t worker)
                 followed_order(sv, &sub->log, true);
 }
 
-/* Changes memory alone, for the subscribers of that log. */
+/* A worker reports the length of a log on the share: marks its followers as behind. */
 int handle_log_grew(struct server *sv, struct ask *ask, const void *request, void *reply,
                     struct err *e)
 {
@@ -144,7 +144,7 @@ int handle_log_grew(struct server *sv, struct ask *ask, const void *request, voi
 
 /* ---- pages ---- */
 
-/* The page's cursor is that of its last job while more follow, else that of everything so far. */
+/* Fills a page; its cursor is the version of its last job if more follow, else the newest one. */
 static int fill_page(struct server *sv, const struct subscription *sub, struct arena *a,
                      struct msg_changes *page, int64_t *owner, struct err *e)
 {
@@ -188,7 +188,7 @@ static void advance(struct subscription *sub, const struct msg_changes *page)
 
 /* ---- pushing ---- */
 
-/* 0, or -1 when the connection was ended. */
+/* Sends the next page: 0, or -1 when that failed and the connection was ended. */
 static int push(struct server *sv, struct conn *c, struct subscription *sub, struct arena *a)
 {
     struct msg_changes page = { 0 };
@@ -213,8 +213,7 @@ static int push(struct server *sv, struct conn *c, struct subscription *sub, str
     advance(sub, &page);
     return 0;
 fail:
-    /* A subscriber that misses a page would wait for ever: its connection ends, and it asks
-     * anew. */
+    /* A subscriber that misses a page would wait for ever; if its connection ends it asks anew. */
     log_event(LOG_ERROR, "push-failed", "conn", "%lld", (long long)c->number, "sweep", "%lld",
               (long long)sub->sweep, "error", "%s", e.text, NULL);
     conn_end(c);
@@ -282,7 +281,7 @@ static void subscription_add(struct server *sv, void *context)
     followed_move(sv, sub, &(struct followed){ 0 });
 }
 
-/* The answer is the first page; the subscription begins behind it, with this turn's commit. */
+/* Answers with the first page; the subscription begins after that page, with this turn's commit. */
 int handle_subscribe(struct server *sv, struct ask *ask, const void *request, void *reply,
                      struct err *e)
 {

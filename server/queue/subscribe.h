@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A subscription is a cursor: every change of a job has a number from one
- * counter, and what is pushed is "the jobs of that sweep whose number is larger".  So
- * nothing is queued for a slow reader and nothing is missed: a slow reader is behind, and
- * gets each job as it is by then.
+ * subscribe.h - pushes changes of jobs, and lengths of logs, to clients that subscribed
+ *
+ * A subscription is a cursor.  Every change of a job gets a number (its version) from one counter,
+ * and a subscriber gets the jobs of its sweep whose version is above its cursor.  So nothing is
+ * queued for a slow reader and nothing is missed: it gets each job as the job is by then.
  */
 #ifndef LUDWIG_SERVER_QUEUE_SUBSCRIBE_H
 #define LUDWIG_SERVER_QUEUE_SUBSCRIBE_H
@@ -14,16 +15,16 @@ struct conn;
 
 enum {
     SUBSCRIBE_JOBS_MAX = 200, /* in one message */
-    SUBSCRIBE_MAX = 64        /* by one connection */
+    SUBSCRIBE_MAX = 64        /* subscriptions of one connection */
 };
 
-/* In a turn: something about the sweep changes; its subscribers get the news after the commit. */
+/* In a turn that changes the sweep: marks its subscribers as behind once the turn is committed. */
 void subscribe_touch(struct server *sv, int64_t sweep);
-/* After a commit: sends one message to each subscriber that is behind and has room. */
+/* After a commit: sends one message to each subscriber that is behind, if its channel has room. */
 void subscribe_pump(struct server *sv);
-/* A worker has registered, perhaps again: orders it to tell how far the followed logs grow. */
+/* A worker has registered, perhaps again: orders it to report the lengths of its followed logs. */
 void subscribe_registered(struct server *sv, int64_t worker);
-/* The connection is gone: drops its subscriptions. */
+/* Drops all subscriptions of a connection that is gone. */
 void subscribe_forget(struct conn *c);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* worker_rows.c - rows of workers: made when they register, removed when they were of no use */
+/* worker_rows.c - the table of workers: rows are made at registration, and unused ones forgotten */
 #include "server/queue/worker_rows.h"
 
 #include "common/base/log.h"
@@ -15,8 +15,8 @@ static bool is_here(struct server *sv, int64_t worker)
     return false;
 }
 
-/* found: a statement that returns ids of workers.  Returns how many of them were forgotten, most at
- * most, -1. */
+/* Forgets at most `most` workers that are not here.  found: a statement that returns their ids.
+ * Returns how many, -1. */
 static int forget_found(struct server *sv, struct stmt *found, int most, struct err *e)
 {
     int64_t ids[FORGET_AT_ONCE];
@@ -43,7 +43,7 @@ int worker_rows_forget(struct server *sv, int64_t unused, struct err *e)
     return n < 0 ? -1 : n == FORGET_AT_ONCE;
 }
 
-/* For one more of that user's. */
+/* Makes room for one more row of the user's, if there are WORKERS_UNUSED_MAX unused ones. */
 static int make_room(struct server *sv, uid_t uid, struct err *e)
 {
     int64_t n = 0;

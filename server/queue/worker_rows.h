@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worker_rows.h - the table of workers: who registered, and who is forgotten
+ * worker_rows.h - the table of workers: rows are made at registration, and unused ones forgotten
  *
- * A worker that held an attempt is kept, as its jobs name it.  Anybody may register workers: one
- * that never held any is forgotten once it is away.
+ * The row of a worker that ever held an attempt is kept, as its jobs refer to it.  Anybody may
+ * register workers, so a worker that never held an attempt is forgotten once it is away.
  */
 #ifndef LUDWIG_SERVER_QUEUE_WORKER_ROWS_H
 #define LUDWIG_SERVER_QUEUE_WORKER_ROWS_H
@@ -12,18 +12,18 @@
 #include "server/conn/conn.h"
 
 enum {
-    WORKER_SHOWN_MS = 24 * 3600 * 1000, /* one that is away and holds nothing: shown, and kept */
-    WORKERS_UNUSED_MAX = 250 /* of one user: beyond that the one seen longest ago is forgotten */
+    WORKER_SHOWN_MS = 24 * 3600 * 1000, /* how long an idle worker that is away is listed, kept */
+    WORKERS_UNUSED_MAX = 250 /* unused rows of one user; for one more the longest unseen goes */
 };
 
-/* Makes the row of the worker that registers, or brings it up to date: its id, -1 with e set. */
+/* Makes or updates the row of a worker that registers; returns the row's id, -1 with e set. */
 int64_t worker_row_save(struct server *sv, const struct conn *c, const struct msg_register *r,
                         struct err *e);
-/* The worker was given an attempt. */
+/* Marks a worker that was given an attempt as used. */
 int worker_row_used(struct server *sv, int64_t worker, struct err *e);
 
-/* Work for a turn: forgets workers that never held an attempt and are away, some at a time; drained
- * ones are kept. */
+/* Turn work: forgets some unused workers not seen for WORKER_SHOWN_MS; drained ones are kept.
+ * Returns 1 to be called again, 0, -1. */
 int worker_rows_forget(struct server *sv, int64_t unused, struct err *e);
 
 #endif

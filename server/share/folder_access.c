@@ -31,8 +31,8 @@ static bool is_in(const struct groups *groups, gid_t gid)
     return false;
 }
 
-/* The first of these that is about the user decides: owner, named user, any group, all others.  All
- * but owner and others are limited by the mask. */
+/* The first entry that is about the user decides: owner, named user, any group, all others.  The
+ * mask limits all of them but owner and others. */
 bool folder_access_by_list(const void *list, size_t n, const struct stat *st, uid_t uid,
                            const struct groups *groups, mode_t bits)
 {

@@ -3,7 +3,7 @@
  * folder_access.h - what the kernel would let a user do with a folder, by its mode and POSIX ACL
  *
  * Where a folder has an access control list, the group's bits of its mode are the list's mask, and
- * say nothing about the group.
+ * not the rights of the group.
  */
 #ifndef LUDWIG_SERVER_SHARE_FOLDER_ACCESS_H
 #define LUDWIG_SERVER_SHARE_FOLDER_ACCESS_H
@@ -13,8 +13,8 @@
 
 #include "server/base/identity.h"
 
-/* Whether the user has these bits, of 4, 2, 1.  path is looked at itself, if it is a symlink.  A list
- * that cannot be read allows nothing but to the owner. */
+/* Whether the user has all of these bits (4 read, 2 write, 1 enter).  A symlink at path is not
+ * followed.  If the list cannot be read, only the owner has any right. */
 bool folder_access(const char *path, const struct stat *st, uid_t uid, const struct groups *groups,
                    mode_t bits);
 

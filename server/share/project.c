@@ -73,7 +73,8 @@ static int whose(struct server *sv, const struct conn *c, const char *name, stru
     return rc;
 }
 
-/* NULL: it has that form already, or would be no name. */
+/* NAME.USER for the connection's user; NULL: name has that form already, or that is no valid name.
+ * */
 static const char *name_beside(const struct conn *c, const char *name, struct arena *a)
 {
     size_t n = strlen(name), m = strlen(c->user);
@@ -83,7 +84,7 @@ static const char *name_beside(const struct conn *c, const char *name, struct ar
     return has_form || c->user[0] == '#' || project_check_name(beside, NULL) < 0 ? NULL : beside;
 }
 
-/* Whether the name is that of another user's NAME.USER: of somebody who has projects here. */
+/* ERR_DENIED if the name is NAME.USER of another user who has projects here. */
 static int check_not_anothers(struct server *sv, const struct conn *c, const char *name,
                               struct err *e)
 {
@@ -125,7 +126,7 @@ int project_choose(struct server *sv, const struct conn *c, const char *name, st
     return of_beside == OWN ? 0 : check_not_anothers(sv, c, name, e);
 }
 
-/* Whether the user may have one more project. */
+/* Checks the limit of projects for one more. */
 static int check_room(const struct server *sv, const struct conn *c, struct err *e)
 {
     const struct user_limit projects = { "projects", "projects",
@@ -149,21 +150,19 @@ int64_t project_take(struct server *sv, const struct conn *c, const char *name, 
 
 /* ---- folder ---- */
 
-/*
- * A look at the folder, for a request.  It may take as long as the share does, and runs on a
- * thread, which uses nothing of sv but what is set before the loop runs.  Nothing in a project is
- * ever opened, made or changed.
- */
+/* A task about the folder, for a request.  As the share may be slow, it runs on a thread, which
+ * uses only members of sv that are set before the loop runs.  It never opens, makes or changes
+ * anything inside a project. */
 struct look {
     const struct server *sv;
     char *name;
-    char *beside; /* takes its place if the folder is another user's; NULL: nothing does */
+    char *beside; /* takes name's place if that folder is another user's; NULL: nothing does */
     uid_t asker;
     bool is_private;
-    bool has_groups;      /* the kernel has told them */
-    struct groups groups; /* of the asker */
+    bool has_groups;      /* groups was told by the kernel */
+    struct groups groups; /* the asker's */
     int parent_fd;
-    bool has_owners; /* else the file system gives all files one owner */
+    bool has_owners; /* false: the file system shows one owner for all files */
     /* Results. */
     struct folder_order order;
     uid_t owner;
@@ -201,7 +200,7 @@ static struct look *look_at_either(const struct server *sv, const struct conn *c
     return l;
 }
 
-/* The folder is another user's: whether there is another name. */
+/* Called when the folder is another user's: takes the name beside.  False: there is none. */
 static bool take_beside(struct look *l)
 {
     if (l->beside == NULL)
@@ -226,7 +225,7 @@ static int folder_open(struct look *l, struct err *e)
     return 0;
 }
 
-/* Looks at what lies there: 1, 0 when nothing does, -1. */
+/* Looks at what lies under the project's name: 1, 0 if nothing does, -1 with e set. */
 static int folder_look(const struct look *l, struct stat *st, struct err *e)
 {
     if (fstatat(l->parent_fd, l->name, st, AT_SYMLINK_NOFOLLOW) == 0)
@@ -313,7 +312,7 @@ int project_folder_owner(struct server *sv, struct ask *ask, const struct projec
 struct plan {
     gid_t group;
     mode_t mode;
-    bool is_ours; /* to make */
+    bool is_ours; /* ludwigd makes the folder, not the client */
 };
 
 bool project_is_made_here(uid_t uid)
@@ -321,13 +320,13 @@ bool project_is_made_here(uid_t uid)
     return geteuid() == 0 || uid == geteuid();
 }
 
-/* Workers of a service account write into projects through the group. */
+/* The group and mode of a new folder.  Workers of a service account write through the group. */
 static struct plan plan_of(const struct look *l)
 {
     bool is_own = l->asker == geteuid();
     struct plan p = { .group = l->sv->share_gid, .is_ours = project_is_made_here(l->asker) };
 
-    /* A server of one's own has nobody else to show it to. */
+    /* The user's own ludwigd, without share_group, shows projects to nobody else. */
     if (l->is_private || (is_own && p.group == NO_GROUP))
         p.mode = 0700;
     else if (p.is_ours)
@@ -350,7 +349,8 @@ static bool is_empty(int fd)
     return n <= 2; /* "." and ".." */
 }
 
-/* Gives the folder away, unless another was put in its place: others may be able to write there. */
+/* Gives the folder that was just made to the asker.  ERR_DENIED if another folder was put in its
+ * place, as others may be able to write into the folder above. */
 static int finish_made(const struct look *l, const struct plan *p, struct err *e)
 {
     int fd = openat(l->parent_fd, l->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -399,8 +399,8 @@ static bool may_be_unfinished(const struct plan *p, const struct stat *st)
            (st->st_mode & 07777 & ~inherited) == UNFINISHED_MODE;
 }
 
-/* Works on one thread at a time, so that no other thread is at work on an unfinished folder.  0, 1
- * when another program was faster, -1. */
+/* Makes the folder, or finishes one; on one thread at a time, so that no other thread works on an
+ * unfinished folder.  0, 1 if another program was faster, -1 with e set. */
 static int make_alone(struct look *l, const struct plan *p, struct err *e)
 {
     static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* server_dirs.c - make folders, check their owners, lock the state */
+/* server_dirs.c - makes folders, checks their owners, locks the state */
 #include "server/share/server_dirs.h"
 
 #include <dirent.h>

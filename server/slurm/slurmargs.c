@@ -34,7 +34,7 @@ static void add_arg(struct args *args, const char *format, ...)
     free(text);
 }
 
-/* Has room for the first word and capacity others. */
+/* Begins a list with its first word and room for capacity others. */
 static struct args args_of(const char *first, size_t capacity, struct arena *a)
 {
     struct args args = { .arena = a,
@@ -148,7 +148,7 @@ void slurm_add_script(struct buf *out, const char *const *program)
 
 /* ---- other commands ---- */
 
-/* Adds the option with all jobs, with commas between. */
+/* Adds the option with the ids of all jobs, joined by commas. */
 static void add_joined(struct args *args, const char *option, const char *const *jobs, size_t n)
 {
     struct buf text = { 0 };

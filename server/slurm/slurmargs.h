@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slurmargs.h - the arguments, the environment and the script that Slurm's commands get
+ * slurmargs.h - the arguments, environment and script that Slurm's commands get
  *
- * No shell reads the arguments, each option is one of them, and texts of a user are checked
- * here again: a text may be wrong for Slurm, but is never another option, nor a line of the script.
+ * No shell reads the arguments, and each option is one argument.  Texts of a user are checked here
+ * again: a text may be wrong for Slurm, but never becomes another option or a line of the script.
  */
 #ifndef LUDWIG_SERVER_SLURM_SLURMARGS_H
 #define LUDWIG_SERVER_SLURM_SLURMARGS_H
@@ -14,40 +14,40 @@
 #include "common/base/mem.h"
 #include "common/proto/jobspec.h"
 
-/* Pilots of one pool, to be submitted at once. */
+/* Pilots of one pool that one sbatch submits. */
 struct pilot_request {
     const struct slurm_pool *pool; /* of the user's sweep */
-    const char *name, *comment;    /* by which pilots are known again */
+    const char *name, *comment;    /* by which ludwigd recognises its pilots */
     const char *folder;            /* where pilots start; it has to exist on their node */
-    const char *log;    /* NAME.log, where a pilot's output goes; in an array each has NAME_N.log */
+    const char *log;    /* NAME.log, for a pilot's output; in an array each pilot has NAME_N.log */
     const char *signal; /* as --signal takes it: "B:USR1@60"; NULL: none */
     int64_t cpus;
-    int64_t memory_bytes; /* 0: the partition's default, as time_ms */
+    int64_t memory_bytes; /* 0: the partition's default; the same for time_ms */
     int64_t time_ms;
-    int64_t gpus; /* unless the pool names its gres */
-    int64_t n;    /* more than one are an array, 0 to n - 1 */
+    int64_t gpus; /* not used if the pool names its gres */
+    int64_t n;    /* how many pilots; more than one are an array, 0 to n - 1 */
 };
 
 /* argv of sbatch, which reads its script from standard input; NULL with e set when a text cannot be
- * an argument.  In the arena, like the others below. */
+ * an argument.  All argv and environments here are in the arena. */
 char **slurm_sbatch_args(const struct pilot_request *r, struct arena *a, struct err *e);
 
-/* texts: jobs as "17", or as "17_3", which lists that task alone; by_name: names of jobs. */
+/* argv of squeue.  texts: jobs like "17", or "17_3" for that task alone; by_name: names of jobs. */
 char **slurm_squeue_args(bool by_name, const char *const *texts, size_t n, struct arena *a);
 char **slurm_sacct_args(const char *const *jobs, size_t n, struct arena *a);
 char **slurm_scancel_args(const char *const *jobs, size_t n, struct arena *a);
 
-/* Appends the script of a pilot: the shell is replaced by this program. */
+/* Appends the script of a pilot, in which the shell replaces itself by this program (argv). */
 void slurm_add_script(struct buf *out, const char *const *program);
 
-/* The user whose rights the commands have. */
+/* The user with whose rights a command runs. */
 struct slurm_user {
     const char *name, *home, *shell;
 };
 
-/* The environment of sbatch, from which jobs inherit it: nothing but the user's names and where
- * Slurm is (path, and conf if it has no configuration of the system's).  is_read: for a command
- * whose output is read, with what slurmread.h needs. */
+/* The environment of sbatch, which its jobs inherit: only the user's names and where Slurm is
+ * (path; conf if Slurm has no system-wide configuration).  is_read: for a command whose output is
+ * read, with the variables that slurmread.h needs. */
 char **slurm_env(const struct slurm_user *user, const char *path, const char *conf, bool is_read,
                  struct arena *a);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slurmcall.c - commands of Slurm's: run as their user, how many are run */
+/* slurmcall.c - runs Slurm's commands beside the loop, with a user's rights; bounds their number */
 
 #include "server/slurm/slurmcall.h"
 
@@ -23,12 +23,12 @@ struct slurm_call {
     uv_timer_t timer;
     uv_write_t write;
     char *input;
-    slurm_done_fn done; /* NULL: nobody wants it any more */
+    slurm_done_fn done; /* NULL: the call was dropped */
     void *context;
     size_t output_max_bytes;
-    int pid;       /* 0: it has ended */
-    int n_awaited; /* its end, and that of its two outputs */
-    int n_open;    /* handles */
+    int pid;       /* 0: the process has ended */
+    int n_awaited; /* ends still awaited: of the process and its two outputs */
+    int n_open;    /* open handles */
     bool is_finished;
     struct slurm_result result;
 };
@@ -51,7 +51,7 @@ static void close_handle(void *handle)
         uv_close(handle, on_closed);
 }
 
-/* It and what it started, which has its process group. */
+/* Kills the process group: the process and what it started. */
 static void kill_it(struct slurm_call *c)
 {
     if (c->pid > 0)
@@ -64,8 +64,8 @@ static void close_last(struct slurm_call *c)
     close_handle(&c->process);
 }
 
-/* Where a file system hangs, what was killed stays for as long as that does: the loop may end
- * before. */
+/* A killed process stays as long as a file system on which it waits hangs: from now on the loop may
+ * end before it does. */
 static void on_stays(uv_timer_t *timer)
 {
     struct slurm_call *c = timer->data;
@@ -110,7 +110,7 @@ static void on_exit_of(uv_process_t *process, int64_t status, int sig)
         one_less(c);
 }
 
-/* What still holds the outputs of one that has ended is not waited for. */
+/* Ends a call whose command takes too long, or ended and left processes that hold its outputs. */
 static void on_timeout(uv_timer_t *timer)
 {
     struct slurm_call *c = timer->data;
@@ -128,7 +128,7 @@ static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *room)
     *room = uv_buf_init((char *)buf_reserve(b, suggested), (unsigned)suggested);
 }
 
-/* The text ends where it did when there is no more, or too much. */
+/* Adds n bytes that lie in b's spare room, unless the output has ended or gets longer than max. */
 static void add_read(struct buf *b, ssize_t n, size_t max)
 {
     buf_added(b, n > 0 && b->n + (size_t)n <= max ? (size_t)n : 0);
@@ -162,7 +162,7 @@ static void on_said(uv_stream_t *stream, ssize_t n, const uv_buf_t *room)
     }
 }
 
-/* What does not want it has said why on standard error. */
+/* A failure is passed over: a command that does not read its input says why on standard error. */
 static void on_written(uv_write_t *write, int status)
 {
     struct slurm_call *c = write->data;
@@ -221,7 +221,7 @@ struct slurm_call *slurm_call_begin(uv_loop_t *loop, const struct slurm_command 
     c->result.exit_code = -1;
     rc = spawn(c, loop, command);
     if (rc < 0) {
-        finish(c); /* of a process that did not start the handle is there nevertheless */
+        finish(c); /* the process handle exists, and is closed, although no process started */
         err_set(e, rc == UV_ENOENT ? ERR_NOT_FOUND : ERR_FAILED, "start %s: %s", command->args[0],
                 uv_strerror(rc));
         return NULL;
@@ -267,7 +267,7 @@ int slurm_call_become(char **argv)
     return SLURM_NO_COMMAND;
 }
 
-/* ---- how many are run ---- */
+/* ---- how many commands run ---- */
 
 static int64_t at_least_1(int64_t number)
 {
@@ -294,7 +294,7 @@ void slurm_budget_fit(struct slurm_budget *b, const struct slurm_config *config)
 
     if (config->rpc_bucket <= 0)
         return;
-    /* Figures of a site's own are as large as anybody likes. */
+    /* The numbers in a site's configuration may be of any size. */
     every_ms = 2000 * smaller(at_least_1(config->rpc_refill_period_s), 3600) /
                at_least_1(config->rpc_refill);
     b->bucket = smaller(b->bucket, at_least_1(config->rpc_bucket / 2));
@@ -311,7 +311,7 @@ static void fill(struct slurm_budget *b, int64_t now_ms)
     b->tokens = smaller(b->bucket, b->tokens + n);
 }
 
-/* Counts of an hour ago and more are forgotten. */
+/* Forgets counts that are an hour old. */
 static void forget_old_counts(struct slurm_budget *b, int64_t now_ms)
 {
     int64_t now = now_ms / SLURM_BUDGET_SLOT_MS;

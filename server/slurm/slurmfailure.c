@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slurmfailure.c - why a command of Slurm failed, by what it said */
+/* slurmfailure.c - why a Slurm command failed, judged by what it printed */
 
 #include "server/slurm/slurmfailure.h"
 
@@ -35,8 +35,8 @@ enum slurm_failure slurm_failure_of(const struct slurm_result *result)
     return said == SLURM_UNCLEAR && result->exit_code == SLURM_NO_COMMAND ? SLURM_NOT_HERE : said;
 }
 
-/* Behind "sbatch: error: " and its like, which are for who knows which command it was; NULL: the line has
- * none, as those that a site's wrapper adds. */
+/* What follows "sbatch: error: " or the like in a line, as the command's name tells users nothing;
+ * NULL: the line has no such head, as lines that a site's wrapper adds. */
 static const char *behind_head(const char *line, size_t n)
 {
     static const char *const heads[] = { "error: ", "fatal: " };
@@ -50,7 +50,7 @@ static const char *behind_head(const char *line, size_t n)
     return NULL;
 }
 
-/* The lines that have a head, or all of them. */
+/* Appends lines with "; " between: those that have a head, without it, or all of them. */
 static void add_lines(struct buf *words, const char *said, bool with_head)
 {
     while (*said != '\0') {

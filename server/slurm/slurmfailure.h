@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slurmfailure.h - why a command of Slurm failed, by what it said
+ * slurmfailure.h - why a Slurm command failed, judged by what it printed
  *
- * One table has every answer that decides something; docs/slurm.md is held against it by a test.
- * Slurm says the same from 21.08 to 25.11; where a text is newer, or was another one before, both are
- * here.  What is in no row concerns the one request that it answers, and nothing else.
+ * One table has every text that decides something; a test compares docs/slurm.md with it.  Slurm
+ * prints the same from 21.08 to 25.11; where a text changed, both forms are here.  A text in no row
+ * concerns the one request that it answers, and nothing else.
  */
 #ifndef LUDWIG_SERVER_SLURM_SLURMFAILURE_H
 #define LUDWIG_SERVER_SLURM_SLURMFAILURE_H
@@ -13,19 +13,20 @@
 #include "server/slurm/slurmcall.h"
 
 enum slurm_failure {
-    SLURM_WELL,     /* it did not fail */
-    SLURM_AWAY,     /* Slurm does not answer, whatever is asked: all wait, longer each time */
+    SLURM_WELL,     /* the command succeeded */
+    SLURM_AWAY,     /* Slurm does not answer anything: all commands wait, longer each time */
     SLURM_NOT_NOW,  /* this request has to wait, for others to end or a partition to open */
-    SLURM_REFUSED,  /* this request can never be: not tried again */
-    SLURM_UNCLEAR,  /* it failed, and nobody knows why: this request is tried again later */
+    SLURM_REFUSED,  /* Slurm can never grant this request: it is not tried again */
+    SLURM_UNCLEAR,  /* it failed for an unknown reason: this request is tried again later */
     SLURM_NOT_HERE, /* there is no Slurm here, or it has no configuration: as SLURM_AWAY */
     SLURM_NO_SUCH_JOB
 };
 
 /*
- * a part of what is said, what it means, which of Slurm's it is.  The first that fits counts.  ESLURM_
- * and SLURM_ are names in Slurm's slurm_errno.h, "reason" is one of its job_state_reason texts, which
- * come before ESLURM_ACCOUNTING_POLICY and say more, and "sbatch" is said by the command itself.
+ * Columns: a part of the text, what it means, where Slurm has it from.  The first row that fits
+ * counts.  ESLURM_ and SLURM_ are names in Slurm's slurm_errno.h.  "reason" is one of its
+ * job_state_reason texts, which come before ESLURM_ACCOUNTING_POLICY and say more.  "sbatch": the
+ * command itself prints it.
  */
 #define SLURM_FAILURES(X)                                                                          \
     X("Unable to contact slurm controller", SLURM_AWAY, "SLURMCTLD_COMMUNICATIONS_*")              \
@@ -147,10 +148,10 @@ enum slurm_failure {
     X("invalid number of", SLURM_REFUSED, "sbatch")                                                \
     X("only permitted by root user", SLURM_REFUSED, "sbatch")
 
-/* The user's to change, or will it pass?  One that was killed as it took too long counts as
- * SLURM_AWAY, unless it has said by then what it waits for. */
+/* Judges a finished command.  One that was killed because it took too long counts as SLURM_AWAY,
+ * unless it had printed what it waits for. */
 enum slurm_failure slurm_failure_of(const struct slurm_result *result);
-/* Slurm's own words in one line, without "sbatch: error: " and its like; in the arena. */
+/* Slurm's own words in one line, without "sbatch: error: " and the like; in the arena. */
 char *slurm_failure_words(const struct slurm_result *result, struct arena *a);
 
 #endif

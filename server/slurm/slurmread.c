@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slurmread.c - what Slurm's commands print, as values */
+/* slurmread.c - reads what Slurm's commands print */
 
 #include "server/slurm/slurmread.h"
 
@@ -90,7 +90,7 @@ int64_t slurm_time_ms(const char *text)
     } while (*at++ == ':');
     if (at[-1] != '\0')
         return SLURM_NONE;
-    /* With days it begins with hours, else it ends with seconds; one number alone is minutes. */
+    /* Behind days hours come first; without days seconds come last, but one number is minutes. */
     first = dash != NULL || n == 3 ? 0 : 1;
     for (int i = 0; i < n; i++) {
         int64_t part = times(parts[i], worth[first + i]);
@@ -221,7 +221,7 @@ int64_t slurm_tres(const char *tres, const char *name)
 
 enum { CELLS_MAX = 16 };
 
-/* How a cell is read; a row whose cell is not of the form is passed over. */
+/* How a cell is read; a row with a malformed cell is passed over. */
 enum cell {
     SKIPPED,
     TEXT,
@@ -356,7 +356,8 @@ static bool next_line(const char **at, const char *end, const char **line, size_
     return true;
 }
 
-/* "idle", "mixed", "allocated" and so on; '~', '#' and '%' are about power, '*' does not answer. */
+/* Whether nodes in that state take jobs.  Of the signs behind a state '~', '#' and '%' are about
+ * power; a node with '*' does not answer. */
 static bool takes_jobs(const char *state)
 {
     static const char *const usable[] = { "idle", "mixed", "allocated", "completing", "planned" };

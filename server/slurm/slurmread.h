@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slurmread.h - what Slurm's commands print, as values
+ * slurmread.h - reads what Slurm's commands print
  *
- * Rows in formats of our own (-o, -P) and `scontrol -o show`, which are the same from Slurm 21.08
- * to 25; the output of --json differs with each release.  The commands run with LC_ALL=C,
- * SLURM_TIME_FORMAT=%s and SLURM_BITSTR_LEN=0, so that times are seconds since 1970 and no set of
- * array tasks is cut short, and without the variables by which users change formats.
+ * The commands print rows in formats that ludwigd asks for (-o, -P) or `scontrol -o show`, which
+ * are the same from Slurm 21.08 to 25; the output of --json differs with each release.  They run
+ * with LC_ALL=C, SLURM_TIME_FORMAT=%s and SLURM_BITSTR_LEN=0, so that times are seconds since 1970
+ * and no set of array tasks is cut short, and without the variables by which users change formats.
  *
- * Rows that are not of the form are passed over and counted: a job's name may have line breaks and
- * separators in it, and its own row is then lost.  A row that names one of our jobs may have been
- * forged by a user: it is compared with what we know of that job, and is a hint even then.
- * All texts lie in the arena.  Numbers are SLURM_NONE where there is none or no limit.
+ * Malformed rows are passed over and counted: a job's name may contain line breaks and separators,
+ * and its own row is then lost.  A user may have forged a row that names one of our jobs: it is
+ * compared with what we know of that job, and is a hint even then.  All texts are in the arena.
+ * Numbers are SLURM_NONE where there is no number or no limit.
  */
 #ifndef LUDWIG_SERVER_SLURM_SLURMREAD_H
 #define LUDWIG_SERVER_SLURM_SLURMREAD_H
@@ -31,10 +31,10 @@ enum { SLURM_OUTPUT_MAX_BYTES = 1 << 26, SLURM_ROWS_MAX = 1 << 18 };
 #define SLURM_JOBS_FORMAT \
     "%A\x1f%F\x1f%K\x1f%T\x1f%P\x1f%V\x1f%S\x1f%e\x1f%N\x1f%u\x1f%r\x1f%j\x1f%k"
 
-/* A job or, of an array, a task that runs or all tasks that wait. */
+/* A job; for an array: one task that runs, or all tasks that wait. */
 struct slurm_job {
     int64_t id;        /* an array's last task has the array's id */
-    int64_t array_id;  /* the job itself where there is no array */
+    int64_t array_id;  /* without an array the same as id */
     const char *tasks; /* "3", "4-9%2"; NULL: no array */
     const char *state; /* as slurm_state_parse takes it */
     int64_t submitted_s;
@@ -42,8 +42,8 @@ struct slurm_job {
     const char *comment; /* NULL: none */
 };
 
-/* sacct -n -P -X -D --delimiter=SEPARATOR -o FIELDS: a job that was requeued has a row for each
- * time. */
+/* sacct -n -P -X -D --delimiter=SEPARATOR -o FIELDS --name=PILOTS: one row for each run of a
+ * job. */
 #define SLURM_SEPARATOR "\x1f"
 #define SLURM_ENDED_FIELDS \
     "jobidraw,jobid,state,exitcode,partition,submit,start,end,nodelist,user,jobname"
@@ -57,17 +57,17 @@ struct slurm_ended {
     const char *name;
 };
 
-/* sinfo -h -e -o FORMAT: nodes of a partition that are alike, and in the same state */
+/* sinfo -h -e -o FORMAT: nodes of a partition that are alike and in the same state */
 #define SLURM_NODES_FORMAT "%R\x1f%a\x1f%T\x1f%D\x1f%c\x1f%m\x1f%b\x1f%G\x1f%l\x1f%L"
 
 struct slurm_nodes {
     const char *partition;
-    bool is_usable; /* they take jobs, now or when others have ended */
+    bool is_usable; /* the nodes take jobs, now or when other jobs have ended */
     int64_t n, cpus, memory_mb, gpus;
     int64_t max_time_ms, default_time_ms; /* of the partition */
 };
 
-/* scontrol -o show partition; sinfo tells the rest about partitions */
+/* scontrol -o show partition; sinfo gives the rest about partitions */
 struct slurm_partition {
     const char *name;
     const char *qos; /* NULL: none */
@@ -80,9 +80,9 @@ struct slurm_partition {
 
 struct slurm_assoc {
     const char *account;
-    const char *user;      /* "": limits of the account itself */
-    const char *partition; /* NULL: all */
-    const char *parent;    /* of an account; NULL: of a user, or of the first account */
+    const char *user;      /* "": the row has the limits of the account itself */
+    const char *partition; /* NULL: all partitions */
+    const char *parent;    /* parent account; NULL for a user and for the root account */
     const char *group_tres, *max_tres_per_job;
     const char *default_qos;
     int64_t max_jobs, max_submit, group_jobs, group_submit, max_time_ms;
@@ -104,7 +104,7 @@ struct slurm_qos {
 
 struct slurm_account_user {
     const char *name;
-    const char *account; /* by default; NULL: none */
+    const char *account; /* default account; NULL: none */
 };
 
 /* scontrol show config */
@@ -134,7 +134,7 @@ struct slurm_answer {
 
 enum slurm_rows { SLURM_JOBS, SLURM_ENDED, SLURM_NODES, SLURM_ASSOCS, SLURM_QOS, SLURM_USERS };
 
-/* -1 when there are too many rows; else all rows that can be understood are read. */
+/* Reads all well-formed rows; -1 when there are too many. */
 int slurm_read(enum slurm_rows rows, const char *text, size_t n, struct arena *a,
                struct slurm_answer *out, struct err *e);
 int slurm_read_partitions(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
@@ -151,14 +151,14 @@ int64_t slurm_number(const char *text);
 /* "30", "02:30", "1-02", "2-00:00:00" (where minutes are meant if it is but one number), in ms. */
 int64_t slurm_time_ms(const char *text);
 
-/* "0-9%2", "[3,7-11:2%4]", "5": how many numbers the set has; 0: the text is no set. */
+/* How many numbers a set like "0-9%2", "[3,7-11:2%4]" or "5" has; 0: the text is no set. */
 int64_t slurm_set_count(const char *set);
 bool slurm_set_has(const char *set, int64_t index);
 
-/* How many GPUs "gpu:a40:8(S:0-1),gpu:2,shard:8" has. */
+/* How many GPUs a text like "gpu:a40:8(S:0-1),gpu:2,shard:8" names. */
 int64_t slurm_gres_gpus(const char *gres);
 
-/* "cpu=8,mem=64G,gres/gpu=2": the number of that name. */
+/* The number of that name in a text like "cpu=8,mem=64G,gres/gpu=2". */
 int64_t slurm_tres(const char *tres, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slurmstate.c - what Slurm says of a pilot, and what that means for it and its jobs */
+/* slurmstate.c - what Slurm says about a pilot, and what that means for the pilot and its jobs */
 
 #include "server/slurm/slurmstate.h"
 
@@ -105,8 +105,8 @@ static enum slurm_state state_of(const struct slurm_seen *seen)
     return state_of_ended(seen, seen->squeue == SLURM_SAYS ? SLURM_OTHER_JOB : SLURM_UNKNOWN_JOB);
 }
 
-/* A pilot's first process ends by itself, whatever signal it gets but SIGKILL.  squeue does not
- * tell the signal, but a failure by an exit code has another reason. */
+/* Whether SIGKILL ended the pilot: on any other signal its first process ends by itself.  squeue
+ * does not tell the signal, but has another reason for a failure by an exit code. */
 static bool was_killed(const struct slurm_seen *seen)
 {
     if (seen->worker != WORKER_AWAY)
@@ -129,7 +129,7 @@ struct slurm_meaning slurm_judge(const struct slurm_seen *seen)
                                .next = row->next,
                                .words = row->words };
 
-    /* A reason tells more of a pending job, and nothing of others. */
+    /* Slurm's reason says more about a pending job, and nothing about others. */
     if (state == SLURM_PENDING) {
         const struct reason *reason = find_reason(seen->reason);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slurmstate.h - what Slurm says of a pilot, and what that means for it and its jobs
+ * slurmstate.h - what Slurm says about a pilot, and what that means for the pilot and its jobs
  *
- * One table has every state of a job and one every reason for which a job waits, from Slurm 21.08
- * on; docs/slurm.md is held against both by a test.  Slurm's word is a hint: a slurmctld that was
- * restarted may give an id to another job, or show a finished one as running, and accounting
- * lags.  The pilot's worker outranks it, and the share decides which attempt published.
+ * One table has every state of a job and another every reason for which a job waits, from Slurm
+ * 21.08 on; a test compares docs/slurm.md with both.  Slurm's word is a hint: a restarted slurmctld
+ * may give an id to another job or show a finished job as running, and accounting lags.  The
+ * pilot's worker outranks Slurm, and the share decides which attempt published.
  */
 #ifndef LUDWIG_SERVER_SLURM_SLURMSTATE_H
 #define LUDWIG_SERVER_SLURM_SLURMSTATE_H
@@ -15,7 +15,7 @@
 
 #include "common/proto/states.h"
 
-/* phase of a pilot, its number in the database (kept for good), its name, its meaning */
+/* Columns: phase of a pilot, its number in the database (never changed), its name, its meaning. */
 #define PILOT_PHASES(X)                                                                       \
     X(PILOT_UNCLEAR, 0, "unclear", "nobody says: asked again, and nothing is decided")        \
     X(PILOT_WAITS, 1, "waits", "it begins by itself")                                         \
@@ -30,21 +30,21 @@
     X(PILOT_ENDS, 9, "ends", "its processes are being ended")                                 \
     X(PILOT_ENDED, 10, "ended", "there is nothing of it any more")
 
-/* the fate of jobs that the pilot has and did not report: the word, its meaning */
+/* What becomes of jobs that the pilot has not reported on: the word, its meaning. */
 #define PILOT_JOBS(X)                                                      \
     X(JOBS_STAY, "stay", "they go on, or there are none")                  \
     X(JOBS_LEASE, "lease", "it may still work at them: the lease decides") \
     X(JOBS_BACK, "back", "they are lost, for the cause that is given")
 
-/* whether another pilot may take its place: the word, its meaning */
+/* Whether another pilot may take the pilot's place: the word, its meaning. */
 #define PILOT_NEXTS(X)                                                             \
     X(NEXT_NONE, "none", "there is this one, or the user has to change something") \
     X(NEXT_NOW, "now", "at once")                                                  \
     X(NEXT_LATER, "later", "with back-off, as it may end in the same way")
 
 /*
- * state, its name, the pilot's phase, its jobs, their cause, the next pilot, the meaning.  For a
- * PENDING job the reason says more.
+ * Columns: state, Slurm's name, the pilot's phase, what becomes of its jobs, for which cause, the
+ * next pilot, the meaning.  For a PENDING job the reason says more.
  */
 #define SLURM_STATES(X)                                                                          \
     X(SLURM_PENDING, "PENDING", PILOT_WAITS, JOBS_STAY, CAUSE_NONE, NEXT_NONE,                   \
@@ -105,7 +105,7 @@
     X(SLURM_REVOKED, "REVOKED", PILOT_ENDED, JOBS_LEASE, CAUSE_NONE, NEXT_LATER,                 \
       "was started by another cluster of its federation")
 
-/* Findings for which Slurm has no state: the name here, and the rest as above. */
+/* Findings for which Slurm has no state: a name of our own, and the other columns as above. */
 #define SLURM_ABSENCES(X)                                                                  \
     X(SLURM_UNKNOWN_JOB, "unknown job", PILOT_ENDED, JOBS_LEASE, CAUSE_NONE, NEXT_NOW,     \
       "is not known to Slurm any more")                                                    \
@@ -120,7 +120,7 @@
     X(SLURM_KILLED, "killed", PILOT_ENDED, JOBS_BACK, CAUSE_PREEMPTED, NEXT_LATER,         \
       "was killed, as happens when its jobs take more memory than it has")
 
-/* reason, with * for any text; the phase of a pilot that has it; in words.  The first counts. */
+/* Columns: reason, with * for any text; phase of the pilot; in words.  The first match counts. */
 #define SLURM_REASONS(X)                                                                           \
     X("None", PILOT_WAITS, "Slurm did not look at it yet")                                         \
     X("Priority", PILOT_WAITS, "others come first")                                                \
@@ -212,24 +212,24 @@ enum slurm_state {
         SLURM_STATE_COUNT
 };
 
-/* What a command says of one job. */
+/* What a command says about one job. */
 enum slurm_said {
     SLURM_SAID_NOTHING, /* the command was not run, or did not answer */
-    SLURM_HAS_NONE,     /* no such job */
-    SLURM_SAYS
+    SLURM_HAS_NONE,     /* it knows no such job */
+    SLURM_SAYS          /* it has a row for the job */
 };
 
 enum pilot_worker {
-    WORKER_NEVER, /* it was never heard, or not for so long that its lease is over */
-    WORKER_THERE, /* it is connected */
-    WORKER_AWAY   /* it was connected, and its lease runs */
+    WORKER_NEVER, /* the pilot's worker never connected, or its lease is over */
+    WORKER_THERE, /* the worker is connected */
+    WORKER_AWAY   /* the worker was connected, and its lease still runs */
 };
 
-/* Texts are Slurm's own, of any content; NULL: none. */
+/* What was seen of a pilot.  Texts are Slurm's own, of any content; NULL: none. */
 struct slurm_seen {
     enum slurm_said squeue;
     const char *state, *reason;
-    bool is_other; /* name, comment or submit time are not those of our job */
+    bool is_other; /* squeue's job is not ours, by its name, comment or submit time */
     bool has_accounting;
     enum slurm_said sacct;
     const char *ended; /* sacct's state, as in "CANCELLED by 1000" */
@@ -242,9 +242,9 @@ struct slurm_meaning {
     enum slurm_state state;
     enum pilot_phase phase;
     enum pilot_jobs jobs;
-    enum cause cause; /* CAUSE_NONE unless they are JOBS_BACK */
+    enum cause cause; /* why the jobs are lost; CAUSE_NONE unless jobs is JOBS_BACK */
     enum pilot_next next;
-    const char *words; /* a table's: "waits for resources" */
+    const char *words; /* from a table: "waits for resources" */
 };
 
 /* A pure function of what was seen. */
