@@ -45,7 +45,7 @@ static int mux_part_main(int argc, char **argv)
     struct err e = { 0 };
 
     (void)argc;
-    /* Its couriers stay below it: the agent ends strangers among its own children. */
+    /* Orphaned couriers become our children: the agent ends strangers among its own. */
     if (process_tree_become_reaper(&e) < 0)
         return child_fail("ssh", &e);
     return mux_main(CHILD_CHANNEL_FD, argv[1]);
@@ -58,7 +58,7 @@ static int leftovers_main(int argc, char **argv)
     return pilot_cleanup_main(argc, argv, &how);
 }
 
-/* Parts of this program, started by the agent or its children only.  Each has a name for ps(1). */
+/* The parts of this program that only the agent and its children start, with names for ps(1). */
 static const struct part {
     const char *option;
     const char *process_name;
@@ -130,7 +130,7 @@ static void tell_folder(const char *folder)
     puts(folder);
 }
 
-/* For `ludwig doctor --clean`: prints what it has removed. */
+/* For `ludwig doctor --clean`: removes pilots' leftovers and prints the folders' paths. */
 static int run_clean(const char *scratch)
 {
     static const struct pilot_cleanup how = { .publish = publish_leftover,

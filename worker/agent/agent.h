@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agent.h - the event loop of a worker, and its state: it talks to ludwigd, decides what starts,
- * and keeps runners, stager and publisher at work
+ * agent.h - the state of an agent, the event loop of a worker: it talks to ludwigd, decides what
+ * starts, and keeps runners, stager and publisher at work
  *
- * The agent never opens the share, a dataset or a scratch folder, and nothing in it waits.  It may
- * be killed at any point: all that it knows, the next agent finds in the registry, in the folders
- * on scratch and with the runners, which go on.
+ * The agent never opens the share, a dataset or a scratch folder, and never blocks.  It may be
+ * killed at any point: the next agent finds all that this one knew in the registry, in the folders
+ * on scratch, and from the runners, which keep running.
  */
 #ifndef LUDWIG_WORKER_AGENT_AGENT_H
 #define LUDWIG_WORKER_AGENT_AGENT_H
@@ -34,21 +34,21 @@ struct agent {
     uv_loop_t loop;
     struct conf conf;
     struct node node;
-    struct slurm_job slurm;      /* of a pilot */
-    struct pilot_end *pilot_end; /* likewise; see pilot_end.h */
+    struct slurm_job slurm;      /* the Slurm job, of a pilot only */
+    struct pilot_end *pilot_end; /* of a pilot only; see pilot_end.h */
     struct folders folders;
-    struct token worker;      /* its id, the same over restarts */
-    struct token incarnation; /* this process */
+    struct token worker;      /* the worker's id, the same over restarts */
+    struct token incarnation; /* the id of this process */
     enum agent_end end;
-    struct err why; /* AGENT_FAILS */
+    struct err why; /* set with AGENT_FAILS */
 
-    /* of one server, once its id is known; see runtime_dir.h */
+    /* State that belongs to one ludwigd, set once its id is known; see runtime_dir.h */
     char *server_id;
-    char *share; /* its name (share.h) */
-    char *drive; /* the same of all of the drive, whatever projects: says */
-    int home_fd; /* <runtime>/<server id>; -1: not known yet */
+    char *share; /* the name of its share (share.h) */
+    char *drive; /* name of the whole drive; with `projects:`, share is a folder on it */
+    int home_fd; /* the folder <runtime>/<server id>; -1: id not known yet */
     int lock_fd;
-    int scratch_lock_fd; /* no other agent works for this server on this scratch */
+    int scratch_lock_fd; /* lock: no other agent works for this server on this scratch */
     struct registry *registry;
 
     struct ring users;
@@ -64,12 +64,12 @@ struct agent {
     uint64_t gpus_answered_at;
     void (*on_gpus_known)(struct agent *ag);
     struct server_link *link;
-    struct child_question share_question; /* whether ludwigd's share is mounted here */
-    char *told_user, *told_server, *told_share, *told_projects; /* by the last welcome */
+    struct child_question share_question; /* is ludwigd's share mounted here? */
+    char *told_user, *told_server, *told_share, *told_projects; /* from the last welcome */
 
     bool changes_uid;  /* each job runs as its owner */
     bool is_in_slurm;  /* a pilot, or a worker that a user started inside a Slurm job */
-    bool lacks_groups; /* a fact: it can make no control groups for jobs, and is not in Slurm */
+    bool lacks_groups; /* the agent cannot make control groups for jobs, and is not in Slurm */
     bool gpus_can_be_asked;
     bool gpus_are_wanted;   /* they are asked for again as soon as the last child is gone */
     bool is_registry_stuck; /* the registry cannot be written: nothing is sent meanwhile */
@@ -83,26 +83,26 @@ struct agent {
     bool may_start;         /* ludwigd said what it no longer wants, or cannot be asked */
 
     struct ring
-        events; /* of attempts and batches that wait for their turn; see worker/flow/phases.h */
-    struct ring young;   /* attempts that started a moment ago: their logs can wait */
-    struct ring settled; /* attempts to be discarded once the registry says they are gone */
+        events; /* of attempts and of batches' processes, that wait; see worker/flow/phases.h */
+    struct ring young;   /* attempts that started just now: their logs are watched a moment later */
+    struct ring settled; /* attempts to discard once the registry records that they are gone */
     struct ring orphans; /* batches whose processes are being killed */
     uint64_t orphan_ms;
-    struct ring foreign_attempts; /* running ones of a server that is gone, see flow_recover.c */
+    struct ring foreign_attempts; /* running ones of a ludwigd that is gone, see flow_recover.c */
 
     uv_signal_t sigchld, sigterm, sigint;
     uv_prepare_t prepare;
     uv_timer_t orphan_timer, young_timer, adopt_timer, write_timer, gpu_timer;
 };
 
-/* A new one, whose loop is ready; NULL with e set. */
+/* Returns a new agent with its loop initialised; NULL with e set on error. */
 struct agent *agent_create(struct err *e);
-/* Closes its handles on the loop.  Runners with jobs go on; all other children end when their
- * connections do. */
+/* Closes the agent's handles and loop.  Runners with jobs go on; all other children end when their
+ * connections close. */
 void agent_close(struct agent *ag);
 void agent_free(struct agent *ag);
 
-/* Ends the agent's loop. */
+/* Ends the agent's loop with this result, which the first call decides.  agent_fail copies why. */
 void agent_stop(struct agent *ag, enum agent_end end);
 void agent_fail(struct agent *ag, const struct err *why);
 

@@ -44,7 +44,7 @@ struct attempt *batch_first(const struct batch *b)
     return ring_is_empty(&b->members) ? NULL : RING_ITEM(b->members.next, struct attempt, mate);
 }
 
-/* A single attempt's process has nothing to do without it. */
+/* The process of a batch that is not shared has nothing to do without its attempt. */
 bool batch_is_over(const struct batch *b)
 {
     return ring_is_empty(&b->members) && b->runner == NULL &&
@@ -82,7 +82,7 @@ static void attempt_destroy(struct attempt *a)
 void attempts_free(struct attempts *t)
 {
     for (RING_EACH(struct attempt, a, &t->all, ring)) {
-        if (a->batch != NULL) { /* runners go on without it */
+        if (a->batch != NULL) { /* the runner goes on without the agent */
             a->batch->runner = NULL;
             a->batch->phase = PROCESS_NONE;
         }
@@ -93,7 +93,7 @@ void attempts_free(struct attempts *t)
     attempts_init(t);
 }
 
-/* Tokens are random already. */
+/* Tokens are random: their first bytes serve as hash. */
 static size_t bucket_of(const struct token *token)
 {
     uint64_t hash;
@@ -128,7 +128,7 @@ struct batch *attempts_find_process(const struct attempts *t, const struct token
                                                                  : attempts_find_batch(t, token);
 }
 
-/* The newest is first: members come one after the other. */
+/* The newest batch is first in the ring: its members arrive one after the other. */
 struct batch *attempts_batch(struct attempts *t, const struct token *token, struct user *user)
 {
     struct batch *b = attempts_find_batch(t, token);
@@ -161,7 +161,7 @@ struct attempt *attempts_add(struct attempts *t, struct arena *arena, const stru
     ring_init(&a->telling.ring);
     a->batch = token_is_zero(&is->batch) ? batch_create(&is->token, false, user, ++t->last_number)
                                          : attempts_batch(t, &is->batch, user);
-    /* All members need the same: they are of one sweep. */
+    /* All members need the same resources: they belong to one sweep. */
     if (!a->batch->slot.is_running)
         a->batch->slot.need =
             (struct slot_need){ needs->cpus_milli, needs->gpus_milli, needs->memory_bytes };

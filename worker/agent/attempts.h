@@ -2,8 +2,8 @@
 /*
  * attempts.h - the attempts that this agent holds, and the batches that share a process
  *
- * Each attempt and each batch is in one phase.  The table of
- * worker/flow/phases.c leads from phase to phase; attempts_move and flow.c alone change a phase.
+ * Each attempt, and the process of each batch, is in one phase.  Once the registry has been read,
+ * flow.c alone changes phases, by the table in worker/flow/phases.c.
  */
 #ifndef LUDWIG_WORKER_AGENT_ATTEMPTS_H
 #define LUDWIG_WORKER_AGENT_ATTEMPTS_H
@@ -52,47 +52,46 @@ extern const char *const process_phase_names[PROCESS_PHASE_COUNT];
 
 /*
  * Attempts that share one process, and with it a slot and a runner.  Most batches have one member.
- * The members of others were handed out as a batch: they wait for their data together, start
- * together, and leave one by one as they end.  A batch lasts until it has neither members nor a
- * process.
+ * The members of a shared batch were handed out, wait for their data and start together; they leave
+ * one by one as they end.  A batch is freed when it has neither members nor a process.
  */
 struct batch {
-    struct ring ring;    /* shared: among those in struct attempts */
-    struct ring orphan;  /* ORPHANED, KILLING: among those of the agent */
+    struct ring ring;    /* in attempts.batches, if is_shared */
+    struct ring orphan;  /* in agent.orphans, while ORPHANED or KILLING */
     struct ring members; /* struct attempt, in order of arrival */
-    struct token token;  /* LUDWIG_ATTEMPT of its process: the batch's, or of the only member */
-    struct user *user;   /* the owner */
+    struct token token; /* LUDWIG_ATTEMPT of the process: the batch's token, or the only member's */
+    struct user *user;  /* the owner */
     enum process_phase phase;
-    bool is_shared;        /* a fact: it was handed out as a batch */
-    bool has_lost_runner;  /* a fact: its runner died; if it never began, starting it failed */
-    bool is_overdue;       /* a fact: its runner did not end it in time, and was killed */
-    struct runner *runner; /* that has the batch; NULL: none, or not known yet */
+    bool is_shared;        /* it was handed out as a batch */
+    bool has_lost_runner;  /* its runner died; if no member ever began, starting it failed */
+    bool is_overdue;       /* its runner did not end it in time, and was killed */
+    struct runner *runner; /* the runner that has the batch; NULL: none, or not known yet */
     struct slot_item slot;
 };
 
-/* The news of an attempt for ludwigd; see outbox.h. */
+/* What ludwigd is still to be told about an attempt; see outbox.h. */
 struct telling {
     struct ring ring;
-    enum { TOLD, HINT, OUTCOME, SENT } where;
-    int event; /* enum attempt_event: the newest */
+    enum { TOLD, HINT, OUTCOME, SENT } where; /* nowhere, or the outbox's ring that it is in */
+    int event;                                /* enum attempt_event: the newest one */
     int64_t at;
-    int64_t seq;                  /* of the newest */
-    int64_t sent_seq;             /* of the one on its way */
-    uint64_t due_at;              /* HINT: by the loop's clock */
+    int64_t seq;                  /* number of the newest event */
+    int64_t sent_seq;             /* number of the event that was sent */
+    uint64_t due_at;              /* HINT: when to send it, by the loop's clock */
     const struct report *outcome; /* NULL: not decided yet */
     const char
-        *reason; /* why it is not published yet: goes with the hints; NULL: nothing is in the way */
+        *reason; /* why it is not published yet, sent with EV_END; NULL: nothing is in the way */
 };
 
-/* The booleans are facts that hold in more than one phase. */
+/* An attempt that the agent holds.  Its booleans are facts that hold in more than one phase. */
 struct attempt {
-    struct ring ring;  /* among all, in order of arrival */
-    struct ring aside; /* RUNNING: among the young; DISCARDING: among the settled */
-    struct ring mate;  /* among those of its batch */
+    struct ring ring;  /* in attempts.all, in order of arrival */
+    struct ring aside; /* RUNNING: in agent.young; DISCARDING: in agent.settled */
+    struct ring mate;  /* in batch.members */
     struct attempt *next_same_hash;
     struct token token;
     struct user *user;   /* the owner */
-    struct arena *arena; /* the order, and the report */
+    struct arena *arena; /* owns the order, the report and the reasons below */
     struct order order;
     enum phase phase;
     struct batch *batch;     /* its process's; NULL from PUBLISHING or OUTCOME on */
@@ -100,9 +99,9 @@ struct attempt {
     uint64_t young_until;    /* by the loop's clock */
     uint64_t restore_due_at; /* ask for the checkpoint again: by the loop's clock; 0: not later */
     uint64_t restore_delay_ms;
-    bool is_looked_at;      /* no attempt published before, as far as the share shows */
-    bool is_restored;       /* the checkpoint it goes on from is on scratch, or there is none */
-    bool is_staged;         /* data had to be brought for it: ludwigd is to know */
+    bool is_looked_at;      /* the share shows no result of the job, or could not be looked at */
+    bool is_restored;       /* its checkpoint is on scratch, or it needs none */
+    bool is_staged;         /* the stager was asked to bring something; ludwigd shows `staging` */
     bool is_unwanted;       /* ludwigd wants it to end */
     bool is_stale;          /* of a time before the machine was restarted */
     bool is_followed;       /* a client reads its log while it grows */
@@ -117,7 +116,7 @@ enum { ATTEMPT_BUCKETS = 4096 };
 
 struct attempts {
     struct ring all;
-    struct ring batches; /* batches of several attempts */
+    struct ring batches; /* shared batches only */
     struct attempt *buckets[ATTEMPT_BUCKETS];
     size_t n;
     size_t n_in[PHASE_COUNT];
@@ -127,34 +126,34 @@ struct attempts {
 void attempts_init(struct attempts *t);
 void attempts_free(struct attempts *t);
 
-/* order lies in the arena, which is the attempt's from here on; user stays the caller's.  NULL when
- * there is an attempt of this token already (the arena is then destroyed). */
+/* Makes an attempt and puts it into its batch.  order lies in arena a, which the attempt owns from
+ * here on; user stays the caller's.  NULL if the token is there already (a is then destroyed). */
 struct attempt *attempts_add(struct attempts *t, struct arena *a, const struct order *order,
                              struct user *user, enum phase phase);
 struct attempt *attempts_find(const struct attempts *t, const struct token *token);
 void attempts_move(struct attempts *t, struct attempt *a, enum phase to);
 void attempts_remove(struct attempts *t, struct attempt *a);
 
-/* The batch of several attempts with this token, made if there is none. */
+/* Returns the shared batch with this token; makes it if there is none. */
 struct batch *attempts_batch(struct attempts *t, const struct token *token, struct user *user);
-/* Finds a batch of several attempts; NULL when there is none. */
+/* Finds a shared batch; NULL if there is none. */
 struct batch *attempts_find_batch(const struct attempts *t, const struct token *token);
-/* Finds a batch of several attempts or of one, by its process; NULL when there is none. */
+/* Finds a batch, shared or not, by the token of its process; NULL if there is none. */
 struct batch *attempts_find_process(const struct attempts *t, const struct token *token);
 void batch_destroy(struct batch *b);
 
-/* The first member; NULL: there is none any more. */
+/* Returns the first member; NULL if none is left. */
 struct attempt *batch_first(const struct batch *b);
-/* The batch has neither members nor a process. */
+/* Returns whether the batch has neither members nor a process, so that it can be destroyed. */
 bool batch_is_over(const struct batch *b);
-/* The attempt needs a process no more; the batch may be over by that. */
+/* Takes the attempt out of its batch, which the caller destroys if it is over by that. */
 void batch_leave(struct attempt *a);
 
-/* Whether it has no outcome yet and is in a phase in which a runner has it, or may have it. */
+/* Returns whether the attempt is in a phase in which a runner has it, or may have it. */
 bool attempt_may_run(const struct attempt *a);
-/* The registry has it: it is not settled, nor told without having started. */
+/* Whether the registry holds it: it is not settled, and has started if it has an outcome. */
 bool attempt_is_recorded(const struct attempt *a);
-/* The state that a worker names when it registers; ATTEMPT_NO: the attempt is settled. */
+/* Returns the state to name when registering; ATTEMPT_NO: do not list it, it is settled. */
 enum attempt_state attempt_state_of(const struct attempt *a);
 
 #endif

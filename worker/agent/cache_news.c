@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_news.c - the trees in a user's cache, and news of them for ludwigd */
+/* cache_news.c - the trees in a user's cache, and which changes ludwigd lacks */
 
 #include "worker/agent/cache_news.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* child_question.c - a question that a child answers, because the answer may never come */
+/* child_question.c - a question that a child process answers, as the answer may never come */
 
 #include "worker/agent/child_question.h"
 
@@ -29,7 +29,7 @@ int child_connect(uv_loop_t *loop, struct child *child, const struct chan_events
     return *chan == NULL ? -1 : 0;
 }
 
-/* Kills the child, with all that it started, which may take its time to go. */
+/* Passes the answer on and kills the child with all that it started; that is not waited for. */
 static void end_question(struct child_question *q, const void *body, const char *why)
 {
     uv_timer_stop(&q->timer);

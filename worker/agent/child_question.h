@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child_question.h - a question that a child answers, because the answer may never come
+ * child_question.h - a question that a child process answers, as the answer may never come
  *
- * The child is our own program, started as one of its other parts.  It answers with one message,
- * and is killed when it has, or when its time is over.
+ * The child is ludwig-worker, started as another of its parts.  It answers with one message.  It is
+ * killed with all that it started when it has answered, or when its time is over.
  */
 #ifndef LUDWIG_WORKER_AGENT_CHILD_QUESTION_H
 #define LUDWIG_WORKER_AGENT_CHILD_QUESTION_H
@@ -13,22 +13,22 @@
 #include "common/proto/chan.h"
 #include "worker/base/child_start.h"
 
-/* body: of the answer, until this returns; NULL: there is none, and why says why. */
+/* body: of the answer, valid until this returns; NULL: no answer came, and why says why. */
 typedef void child_answer_fn(void *context, const void *body, const char *why);
 
 struct child_question {
     uv_loop_t *loop;
-    int note_type; /* of the answer */
+    int note_type; /* type of the answer */
     uint64_t limit_ms;
     child_answer_fn *answered;
     void *context;
-    struct chan *chan; /* NULL: no child is asked */
+    struct chan *chan; /* NULL: no question is open */
     pid_t pid;         /* 0: there is no child, or it was reaped */
     uv_timer_t timer;
     struct arena *arena;
 };
 
-/* Starts the child with a connection to it, which becomes *chan. */
+/* Starts the child; sets *pid and *chan, the caller's connection to it.  -1 with e set on error. */
 int child_connect(uv_loop_t *loop, struct child *child, const struct chan_events *events,
                   void *context, size_t queued_max_bytes, pid_t *pid, struct chan **chan,
                   struct err *e);
@@ -36,8 +36,8 @@ int child_connect(uv_loop_t *loop, struct child *child, const struct chan_events
 void child_question_init(struct child_question *q, uv_loop_t *loop, int note_type,
                          uint64_t limit_ms, child_answer_fn *answered, void *context);
 void child_question_close(struct child_question *q);
-/* answered follows once, perhaps before this returns.  A question that is open is given up without
- * it. */
+/* Starts the child; answered is called once, perhaps before this returns.  If a question is open,
+ * its child is killed and answered is not called for it. */
 void child_question_ask(struct child_question *q, struct child *child);
 /* A child of ours ended; true if it was this one. */
 bool child_question_reaped(struct child_question *q, pid_t pid);

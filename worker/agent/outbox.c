@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* outbox.c - reports in batches, each kept until it is acknowledged */
+/* outbox.c - keeps reports for ludwigd until they are acknowledged, and sends them in batches */
 
 #include "worker/agent/outbox.h"
 
@@ -49,7 +49,7 @@ static void queue(struct outbox *o, struct telling *t)
     ring_add_last(t->outcome != NULL ? &o->outcomes : &o->hints, &t->ring);
 }
 
-/* The number grows, also across restarts: it is at least the time in ms. */
+/* Sets the newest event.  Its seq grows, also across restarts, as it is at least the time in ms. */
 static void tell_event(struct outbox *o, struct attempt *a, enum attempt_event event, int64_t at)
 {
     struct telling *t = &a->telling;
@@ -76,7 +76,7 @@ void outbox_delayed(struct outbox *o, struct attempt *a, const char *reason)
 
     if (n > REASON_MAX_BYTES)
         n = utf8_cut(reason, REASON_MAX_BYTES);
-    /* The publisher says so at each try. */
+    /* The publisher gives the same reason at each try. */
     if (a->telling.reason != NULL && strncmp(a->telling.reason, reason, n) == 0 &&
         a->telling.reason[n] == '\0')
         return;
@@ -114,7 +114,7 @@ void outbox_forget(struct attempt *a)
 
 /* ---- sending ---- */
 
-/* About, and rather too many. */
+/* Estimates the encoded size, rather too high. */
 static size_t report_bytes(const struct report *r)
 {
     const struct metric *metrics = r->metrics.items;
@@ -160,7 +160,7 @@ static size_t fill_batch(struct outbox *o)
     return n;
 }
 
-/* Queues reports that were sent but not acknowledged; newer ones take their place. */
+/* Queues the reports that were sent but not acknowledged again; the newest event is told then. */
 static void take_back(struct outbox *o)
 {
     for (RING_EACH(struct telling, t, &o->sent, ring))

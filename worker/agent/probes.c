@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* probes.c - children of the agent that look at what may hang */
+/* probes.c - children of the agent that ask what may hang: a network file system, a GPU driver */
 
 #include "worker/agent/probes.h"
 
@@ -26,7 +26,7 @@ static int send_answer(int type, const void *note)
     return rc;
 }
 
-/* Waits for the file system. */
+/* Blocks as long as the file system does. */
 int share_probe_main(int argc, char **argv)
 {
     char *file = path_join(argc < 2 ? "" : argv[1], LAYOUT_SERVER_DIR "/" SHAREID_NAME);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* registry.c - the journal of assignments */
+/* registry.c - the journal of attempts that the agent was given */
 
 #include "worker/agent/registry.h"
 
@@ -70,10 +70,10 @@ struct registry {
     int fd;
     off_t size;
     struct buf added;
-    size_t n_assigned, n_gone; /* since the file was written anew */
+    size_t n_assigned, n_gone; /* records in the file */
     size_t n_added_assigned, n_added_gone;
     bool has_forgotten;
-    bool is_torn; /* behind size lies a part of a record that could not be cut off */
+    bool is_torn; /* after size, the file has part of a record that could not be cut off */
 };
 
 static int add_record(struct registry *r, enum record type, const void *body, struct err *e)
@@ -113,7 +113,7 @@ void registry_drop(struct registry *r)
     buf_clear(&r->added);
 }
 
-/* A part of a record that got through must not stay: the next record would follow a torn one. */
+/* Cuts off what a failed write left: the next record must not follow a torn one. */
 int registry_flush(struct registry *r, struct err *e)
 {
     if (r->added.n == 0)
@@ -153,7 +153,7 @@ struct reading {
     size_t n_assigned, n_gone;
 };
 
-/* Returns 1 when the arena was handed over. */
+/* Passes a record to events.  Returns 1 if the arena was handed over, 0 if not, -1 if damaged. */
 static int read_record(struct reading *in, struct bytes frame, struct arena *a, struct err *e)
 {
     const struct registry_events *events = in->events;
@@ -189,7 +189,7 @@ static int read_record(struct reading *in, struct bytes frame, struct arena *a, 
     return 0;
 }
 
-/* *good: how many bytes at the front are whole, sound records, of *n. */
+/* Reads the file up to the first bad record.  *n: its size; *good: the bytes before that record. */
 static int read_records(const char *path, struct reading *in, size_t *good, size_t *n,
                         struct err *e)
 {
@@ -268,7 +268,7 @@ void registry_close(struct registry *r)
 
 /* ---- writing anew ---- */
 
-/* The new file takes the old one's place only when it is whole. */
+/* The new file is renamed over the old one only when it is whole. */
 int registry_rewrite(struct registry *r, const char *boot_id,
                      int (*add)(void *context, struct registry *r, struct err *e), void *context,
                      struct err *e)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runners.c - start runners, find them again, end them, notice that they are gone; orders and notes */
+/* runners.c - starts, finds, orders and ends runners, and notices when one is gone */
 
 #include "worker/agent/runners.h"
 
@@ -25,7 +25,7 @@
 /* Files in a runner's folder, beside lock and sock. */
 #define USER_FILE "user"
 #define CAGE_FILE "cage"
-/* Who the runner is, what it runs, and until when: see write_due. */
+/* The runner's pid, the process that it runs, and until when: see write_due. */
 #define DUE_FILE "due"
 
 enum {
@@ -33,15 +33,15 @@ enum {
     CAGE_MAX_BYTES = 4096,
     CHECK_AT_FIRST_MS = 10,
     CHECK_AT_MOST_MS = 1000,
-    /* Beyond the time and the grace of its job a runner may take so long to end it on a machine that
-     * is slow or busy, */
+    /* How long, beyond the time and the grace of its job, a runner on a slow or busy machine may
+     * take to end it, */
     LATE_MAX_MS = 20 * 1000,
     /* and to start it. */
     START_MAX_MS = 30 * 1000,
     /* A runner that an earlier agent left gets so long to say what it runs, which takes longer than
      * flow_recover.c waits for it. */
     SPEAK_MAX_MS = 10 * 1000,
-    /* What is below the runner is killed first, as it stays there while the runner lives. */
+    /* Processes below a runner are killed first, so often, as they stay there while it lives. */
     KILL_EVERY_MS = 100,
     KILLS_BELOW = 10,
     DUE_MAX_BYTES = 128,
@@ -53,26 +53,26 @@ struct runner {
     struct runners *all;
     char *name; /* runner.N */
     char *user; /* the user whose jobs it runs, as in struct owner */
-    char *cage; /* its control group, see job_cgroup.h; NULL: none */
+    char *cage; /* the runner's control group, see job_cgroup.h; NULL: none */
     int dir_fd;
-    pid_t pid;            /* 0: not known, or reaped; it may have ended if it is no child of ours */
-    struct chan *chan;    /* NULL: being looked for, or leaving */
-    struct batch *batch;  /* NULL: none, or not known */
-    struct token process; /* what it runs; zero: nothing */
+    pid_t pid;           /* 0: not known, or reaped; if it is no child of ours, it may have ended */
+    struct chan *chan;   /* NULL: the runner is being looked for, or leaving */
+    struct batch *batch; /* NULL: none, or not known */
+    struct token process; /* the process that it runs; zero: none */
     uint64_t idle_since;
-    bool is_unknown;  /* adopted, and has not said what it runs */
+    bool is_unknown;  /* it has not said yet what it runs */
     bool is_leaving;  /* idle, told to go */
-    uv_timer_t check; /* while it is not known whether it lives */
+    uv_timer_t check; /* runs while it is not known whether the runner lives */
     uint64_t check_ms;
-    int64_t allowed_ms; /* how long its process may take, from its start; 0: as long as it likes */
-    int64_t due_ms;     /* monotonic: when its process should be gone; 0: never */
-    bool is_to_stop;    /* it is due then as it is to stop, and not by its time limit */
-    unsigned n_kills;   /* since then */
+    int64_t allowed_ms;   /* how long its process may take from its start; 0: not limited */
+    int64_t due_ms;       /* when its process should be gone, by units_monotonic_ms; 0: never */
+    bool is_to_stop;      /* due_ms follows from an order to stop, not from the time limit */
+    unsigned n_kills;     /* tries to kill since due_ms */
     uv_timer_t due_timer; /* at due_ms */
-    unsigned n_closed;    /* of the timers */
+    unsigned n_closed;    /* how many of the timers are closed */
 };
 
-/* The connection is gone: looks until it is certain that the runner is gone or listens again. */
+/* After the connection is gone: looks until the runner is found gone, or is connected again. */
 static void look_for_runner(struct runner *r);
 
 static void lose_connection(struct runner *r)
@@ -85,7 +85,7 @@ static void lose_connection(struct runner *r)
 
 /* ---- runners that do not end their jobs ---- */
 
-/* Writes over the line that is there: this must not fail for lack of room. */
+/* Overwrites the line in place, so that it does not fail for lack of room. */
 static int write_due(const struct runner *r, struct err *e)
 {
     int fd = openat(r->dir_fd, DUE_FILE, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600), rc;
@@ -101,9 +101,9 @@ static int write_due(const struct runner *r, struct err *e)
     return rc;
 }
 
-/* Kills also a runner that is stopped, or whose memory hangs on a disk.  A runner that goes on, and
- * below which nothing is left, has done its duty: it is about to say so, or waits for room on
- * scratch to write the outcome. */
+/* Kills the runner, even if it is stopped or waits for a disk.  A runner that goes on with nothing
+ * below it is about to say so, or waits for room on scratch to write the outcome; unless it was
+ * told to stop it gets SAVE_MAX_MS more, no longer: its job may have made the write impossible. */
 static void on_due(uv_timer_t *timer)
 {
     struct runner *r = timer->data;
@@ -111,7 +111,7 @@ static void on_due(uv_timer_t *timer)
     size_t n_alive;
 
     if (r->pid == 0 || !process_look(r->pid, &look) || !child_lock_is_held(r->dir_fd, "lock"))
-        return; /* it is gone: its connection says so, or the timer that looks for it */
+        return; /* gone: the end of its connection, or r->check, leads to look_for_runner */
     n_alive = process_tree_kill_below(r->pid, look.uid);
     if (r->n_kills == 0 && n_alive == 0 && look.state != 'T' && look.state != 't') {
         uv_timer_start(timer, on_due, CHECK_AT_MOST_MS, 0);
@@ -142,7 +142,7 @@ static void set_due(struct runner *r, int64_t due_ms, bool is_to_stop)
         uv_timer_stop(&r->due_timer);
 }
 
-/* As set_due; a later agent does not know of it when it cannot be written. */
+/* As set_due, and writes it down; if that fails, a later agent does not know of it. */
 static void change_due(struct runner *r, int64_t due_ms, bool is_to_stop)
 {
     struct err e = { 0 };
@@ -152,7 +152,7 @@ static void change_due(struct runner *r, int64_t due_ms, bool is_to_stop)
         log_event(LOG_WARN, "runner-folder", "why", "%s", e.text, NULL);
 }
 
-/* The time is that of the whole process: each of a batch's jobs has as much. */
+/* Time for the whole process: the limit of each of its jobs, to save, to end; 0: no limit. */
 static int64_t allowed_ms(const struct order_run *run)
 {
     const struct jobspec *w = &run->order.work.work;
@@ -163,7 +163,7 @@ static int64_t allowed_ms(const struct order_run *run)
                                            save_ms + RUNNER_GRACE_MS + LATE_MAX_MS;
 }
 
-/* Reads what an earlier agent has written down. */
+/* Reads what an earlier agent has written down by write_due. */
 static void read_due(struct runner *r)
 {
     struct buf text = { 0 };
@@ -204,7 +204,7 @@ static void on_idle_timer(uv_timer_t *timer)
     for (RING_EACH(struct runner, r, &rs->idle, idle)) {
         if (uv_now(rs->loop) - r->idle_since < RUNNER_IDLE_MS)
             continue;
-        /* The runner leaves when its connection ends; its lock says when it is gone. */
+        /* The runner leaves when its connection ends; its lock shows when it is gone. */
         r->is_leaving = true;
         lose_connection(r);
     }
@@ -242,13 +242,13 @@ static int take_note(struct runner *r, const struct envelope *m, struct arena *a
             change_due(r, units_monotonic_ms() + r->allowed_ms, false);
         rs->events.started(rs->ag, r, &note.started);
     } else if (m->type == NOTE_ENDED) {
-        if (token_equal(&r->process, &note.ended.token)) { /* else the others of a batch go on */
+        if (token_equal(&r->process, &note.ended.token)) { /* else jobs of its batch go on */
             set_idle(r);
             if (b != NULL)
                 b->runner = NULL;
         }
         rs->events.ended(rs->ag, r, &note.ended.token, note.ended.trouble);
-    } else if (r->is_unknown) { /* a new runner's first hello says nothing */
+    } else if (r->is_unknown) { /* the hello of a runner just started is of no use */
         r->is_unknown = false;
         rs->n_unknown--;
         if (!token_equal(&r->process, &note.hello.token))
@@ -365,8 +365,8 @@ static void on_check(uv_timer_t *timer)
     look_for_runner(timer->data);
 }
 
-/* If the runner is gone, all that it started goes with it.  A runner that lives may have lost its
- * connection: then it listens again. */
+/* If the runner is gone, ends its control group and reports it as lost.  If it lives it may have
+ * lost its connection: it listens again, and is connected to. */
 static void look_for_runner(struct runner *r)
 {
     struct runners *rs = r->all;
@@ -430,8 +430,8 @@ static void drop_cage(struct runner *r)
     r->cage = NULL;
 }
 
-/* The runner is handed its lock and the socket at which later agents find it: the folder stays
- * ours.  The name of its control group is noted down first, so that a later agent finds it. */
+/* Starts the runner with its lock and the socket at which later agents reach it; the folder stays
+ * ours.  The control group's name is written down before the group is made, for a later agent. */
 static int start_in_folder(struct runner *r, const struct owner *owner, struct err *e)
 {
     uid_t uid = owner->rights == NULL ? geteuid() : (uid_t)strtoul(owner->rights, NULL, 10);
@@ -555,7 +555,7 @@ void runner_assign(struct runner *r, struct batch *b)
 
 int runners_run(struct runners *rs, struct batch *b, const struct owner *owner, struct err *e)
 {
-    /* Its first member's order, and what the others have of their own. */
+    /* The first member's order, and the assignments of the other members. */
     struct order_run run = { batch_first(b)->order, { NULL, 0 } };
     struct assignment *mates = NULL;
     struct runner *r = NULL;

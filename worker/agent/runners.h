@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runners.h - the processes that run jobs, ours and those an earlier agent left
+ * runners.h - the processes that run jobs: those this agent started and those of earlier agents
  *
- * Each has a folder runner.N with a lock, which its process holds as long as it
- * lives, and a socket by which a later agent can reach it.  Whether it lives is
- * asked of the lock alone, never of a pid.
+ * Each has a folder runner.N with a lock, which its process holds as long as it lives, and a socket
+ * by which a later agent can reach it.  The lock alone tells whether a runner lives, never its pid.
  *
- * A runner has the rights of its job, which may stop it (SIGSTOP).  So it is not relied on: when the
- * time of its process is up, and that of ending it as well, the runner is killed with all below it.
- * The time is written down beside its lock and holds for later agents, too.
+ * A runner has the rights of its job, which may stop it (SIGSTOP), so it is not relied on: when the
+ * time limit of its process and the time for ending it are over, the runner is killed with
+ * all below it.  That moment is written down beside the lock and holds for later agents, too.
  */
 #ifndef LUDWIG_WORKER_AGENT_RUNNERS_H
 #define LUDWIG_WORKER_AGENT_RUNNERS_H
@@ -19,7 +18,7 @@
 #include "worker/agent/attempts.h"
 #include "worker/base/child_start.h"
 
-/* An idle runner is told to leave after this long: its next start takes a millisecond. */
+/* An idle runner is told to leave after this time; starting another takes a millisecond. */
 enum { RUNNER_IDLE_MS = 10 * 1000 };
 /* A job that is to stop gets this long between SIGTERM and SIGKILL. */
 enum { RUNNER_GRACE_MS = 10 * 1000 };
@@ -28,11 +27,11 @@ struct agent;
 struct runner;
 
 struct runner_events {
-    /* A runner that an earlier agent left says what it runs (zero: nothing, it leaves). */
+    /* A runner that the agent has connected to again says what it runs; token zero: nothing. */
     void (*adopted)(struct agent *ag, struct runner *r, const struct note_hello *hello);
     void (*started)(struct agent *ag, struct runner *r, const struct note_started *note);
     /* An attempt, or a batch's process, has ended; unless others of the batch go on, the runner is
-     * idle already.  trouble: why it could not be started here, or NULL. */
+     * idle by now.  trouble: why the attempt could not be started here, or NULL. */
     void (*ended)(struct agent *ag, struct runner *r, const struct token *token,
                   const char *trouble);
     /* The process that the runner has should be gone: by its time limit, or because it was to stop.
@@ -40,7 +39,7 @@ struct runner_events {
     void (*overdue)(struct agent *ag, struct runner *r, const struct token *process,
                     bool was_to_stop);
     /* The runner's process is gone: only the folders on scratch tell of its jobs.  b: the batch
-     * that it had, NULL: none, or not known. */
+     * that it had; NULL: none, or not known. */
     void (*lost)(struct agent *ag, struct batch *b);
 };
 
@@ -50,7 +49,7 @@ struct runners {
     struct agent *ag;
     int dir_fd; /* of the folders runner.N */
     struct ring all;
-    struct ring idle; /* used last, first */
+    struct ring idle; /* runners without a job; the one used last comes first */
     uv_timer_t idle_timer;
     struct arena *arena;
     unsigned next_number;
@@ -60,31 +59,31 @@ struct runners {
 /* dir_fd stays the caller's. */
 void runners_init(struct runners *rs, uv_loop_t *loop, int dir_fd,
                   const struct runner_events *events, struct agent *ag);
-/* Lets go of all runners: idle ones leave, the others finish their jobs. */
+/* Closes all connections: idle runners leave, the others finish their jobs. */
 void runners_close(struct runners *rs);
 
-/* Finds runners that an earlier agent left; each will be adopted or lost. */
+/* Finds runners that an earlier agent left; for each, events.adopted or events.lost follows. */
 int runners_adopt(struct runners *rs, struct err *e);
 
-/* Gives the batch to an idle runner of this owner, or to a new one. */
+/* Gives the batch to an idle runner of this owner, or to a new one; -1 with e set on error. */
 int runners_run(struct runners *rs, struct batch *b, const struct owner *owner, struct err *e);
-/* Ends this attempt, which the runner has, or its process. */
+/* Has the runner end this attempt, or its whole process if token is the process's. */
 void runner_stop(struct runner *r, const struct token *token);
-/* Ends this process, also if an earlier agent gave it to a runner that has not said so yet. */
+/* Has this process ended, also if an earlier agent gave it to a runner that has not said so yet. */
 void runners_stop(struct runners *rs, const struct token *process);
-/* Ends the jobs of a runner, which may go on elsewhere; budget_ms: until they are gone,
- * SCHEMA_NONE: not limited. */
+/* Has the runner end its jobs so that they can go on elsewhere; budget_ms: time until they must be
+ * gone, SCHEMA_NONE: not limited. */
 void runner_preempt(struct runner *r, enum cause cause, const char *reason, int64_t budget_ms);
 /* Whether it runs jobs of this owner. */
 bool runner_is_of(const struct runner *r, const struct owner *owner);
-/* The user whose jobs it runs, as in struct owner. */
+/* The user whose jobs the runner runs, as in struct owner. */
 const char *runner_user(const struct runner *r);
-/* The batch that it runs; NULL: none, or it is not known. */
+/* The batch that the runner has; NULL: none, or not known. */
 struct batch *runner_batch(const struct runner *r);
-/* Sets the batch that it runs, after adoption. */
+/* Sets the batch that the runner has, and the batch's runner. */
 void runner_assign(struct runner *r, struct batch *b);
 
-/* A child of ours ended. */
+/* A child of the agent ended, perhaps a runner. */
 void runners_reaped(struct runners *rs, pid_t pid);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime_dir.c - the folder of one server: its locks, small files and registry */
+/* runtime_dir.c - the agent's folder for one server: its locks, small files and registry */
 
 #include "worker/agent/runtime_dir.h"
 
@@ -28,7 +28,7 @@ enum {
 
 /* ---- small files ---- */
 
-/* The server's id by the address it was met at: one worker may have several configurations. */
+/* The file with the id of the server met at this address: a worker may have several of these. */
 static char *last_server_path(const struct agent *ag)
 {
     const struct endpoint *server = &ag->conf.server;
@@ -110,8 +110,8 @@ static int lock_patiently(int dir_fd, const char *name, int *lock_fd, struct err
     return -1;
 }
 
-/* Opens the folder before the users' names in the pattern.  -2: others may write there, so any user
- * could hold a lock. */
+/* Opens the folder above the users' names in the pattern.  -2: others may write there, so that any
+ * user could hold a lock. */
 static int open_common_scratch(const struct agent *ag, struct err *e)
 {
     const char *pattern = ag->folders.pattern, *user = strstr(pattern, FOLDERS_USER);
@@ -132,8 +132,8 @@ static int open_common_scratch(const struct agent *ag, struct err *e)
     return fd;
 }
 
-/* An agent with another runtime folder would take our jobs for remains, and kill them. A scratch
- * that is full, or whose file system knows no locks, must not keep us from working. */
+/* Keeps out an agent with another runtime folder, which would take our jobs for remains and kill
+ * them.  A scratch that is full or cannot be locked must not keep this agent from working. */
 static int lock_scratch(struct agent *ag, struct err *e)
 {
     char *name = mem_printf("%s.lock", ag->server_id);
@@ -159,7 +159,7 @@ static int lock_scratch(struct agent *ag, struct err *e)
 
 /* ---- servers before this one ---- */
 
-/* Whether the test is true of an entry of the folder whose name begins with prefix. */
+/* Whether test holds for any entry of the folder path whose name begins with prefix. */
 static bool any_entry(const char *path, const char *prefix,
                       bool (*test)(const char *path, const char *id), const char *id)
 {
@@ -227,7 +227,7 @@ bool runtime_dir_has_runner(const struct agent *ag, const char *server_id)
 
 /* ---- registry ---- */
 
-/* GPUs that are not here any more are passed over. */
+/* Fills the slot with what the registry says; GPUs that are not here any more are passed over. */
 static void fill_slot(const struct agent *ag, const struct given *g, struct slot_item *slot)
 {
     const struct number *cpus = g->cpus.items;
@@ -303,7 +303,7 @@ static void on_gone(void *context, const struct token *token)
         batch_destroy(b);
 }
 
-/* A job that has all of Slurm's GPUs keeps what Slurm set. */
+/* A job that gets all of Slurm's GPUs keeps CUDA_VISIBLE_DEVICES as Slurm set it: gpus is empty. */
 void runtime_dir_describe_given(const struct agent *ag, const struct batch *b, struct arena *arena,
                                 struct given *g)
 {

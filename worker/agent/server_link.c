@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* server_link.c - connect without waiting, say hello, hand on messages, connect again */
+/* server_link.c - connects without blocking, says hello, passes messages on, connects again */
 
 #include "worker/agent/server_link.h"
 
@@ -18,11 +18,11 @@ enum {
     DELAY_AT_FIRST_MS = 100,
     DELAY_AT_MOST_MS = 30 * 1000,
     DELAY_AT_MOST_QUICK_MS = 2 * 1000,
-    DELAY_REFUSED_MS = 60 * 1000 /* servers shut out a machine that often comes with a wrong key */
+    DELAY_REFUSED_MS = 60 * 1000 /* sshd shuts out a machine that often comes with a wrong key */
 };
 
-/* An SSH session, which a child keeps (see common/connect/mux.h); it lasts until libuv has let go
- * of its descriptor. */
+/* An SSH session, which a child keeps (see common/connect/mux.h); freed when libuv has let go of
+ * its descriptor. */
 struct session {
     uv_poll_t poll;
     struct mux *mux;
@@ -33,25 +33,25 @@ struct server_link {
     uv_loop_t *loop;
     const struct endpoint *servers;
     size_t n_servers;
-    size_t at;           /* the server that is tried, or has let us in */
-    uint64_t *rest_ends; /* of each server: it is not tried before, by the loop's clock */
+    size_t at;           /* index of the server that is tried, or connected */
+    uint64_t *rest_ends; /* per server: not tried before this time, by the loop's clock */
     struct server_link_self self;
     struct session *session; /* NULL: there is none */
-    size_t session_at;       /* which server it leads to */
+    size_t session_at;       /* index of the server that it leads to */
     struct server_link_events events;
     struct agent *ag;
     struct chan *chan; /* NULL: not connected */
     struct arena *arena;
     uv_timer_t retry;
     uv_timer_t alive;
-    int n_timers; /* not closed yet */
+    int n_timers; /* timers that are not closed yet */
     unsigned failures;
     uint64_t welcome_at; /* by the loop's clock */
     bool is_welcome;
     bool is_connecting;
-    bool is_missing; /* there is no socket at all: a try costs nothing */
-    bool is_refused; /* sshd or ludwigd does not let us in */
-    char *last_why;  /* what was logged last, so that it is not said again and again */
+    bool is_missing; /* the last try got no connection, which costs nothing for a local socket */
+    bool is_refused; /* SSH was denied: this server rests for a minute or two */
+    char *last_why;  /* the reason logged last, so that it is not repeated */
 };
 
 uint64_t server_link_delay_ms(unsigned failures, bool is_quick, double random)
@@ -105,8 +105,8 @@ static uint64_t rest_left_ms(const struct server_link *l, size_t i)
     return l->rest_ends[i] > now ? l->rest_ends[i] - now : 0;
 }
 
-/* Turns to the next server that does not rest, round and round; if they all do, to the one whose
- * rest ends first.  True: all of them were tried. */
+/* Turns to the next server that does not rest, in a circle; if all do, to the one whose rest ends
+ * first.  true: the circle was completed. */
 static bool turn_to_next(struct server_link *l)
 {
     size_t next = l->at + 1, first = 0;
@@ -123,7 +123,7 @@ static bool turn_to_next(struct server_link *l)
 static uint64_t next_delay_ms(struct server_link *l)
 {
     bool has_failed = !l->is_welcome;
-    /* A server that had taken us in was stopped, and is likely to be back soon. */
+    /* A server that had registered this worker was stopped, and is likely to be back soon. */
     bool is_quick = is_local(l) && (l->is_missing || uv_is_active((const uv_handle_t *)&l->alive));
     uint64_t delay, rest;
     struct token t;
@@ -208,7 +208,7 @@ static void on_readable(void *context, struct chan *c)
     }
 }
 
-/* The session says why it ends before it closes what came of it. */
+/* The session says why it ends before it closes the connections that it made. */
 static void on_closed(void *context, struct chan *c, const struct err *why)
 {
     struct server_link *l = context;
@@ -245,7 +245,7 @@ static void drop_session(struct server_link *l)
     uv_close((uv_handle_t *)&s->poll, on_poll_closed);
 }
 
-/* fd: connected, does not block; -1 with e set. */
+/* Takes the result of a try: fd is connected and does not block, or -1 with e set. */
 static void take_connection(struct server_link *l, int fd, enum way way, struct err *e)
 {
     static const struct chan_events events = { .readable = on_readable, .closed = on_closed };
@@ -289,7 +289,7 @@ static void on_control(uv_poll_t *poll, int status, int events)
     else if (rc > 0)
         close(fd);
     else
-        uv_poll_stop(poll); /* the connection that was made hears of its end itself */
+        uv_poll_stop(poll); /* the connection that was made notices the end itself */
 }
 
 static int start_session(struct server_link *l, struct err *e)

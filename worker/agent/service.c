@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* service.c - keep a child running while there is work for it */
+/* service.c - keeps a child running while there is work for it */
 
 #include "worker/agent/service.h"
 
@@ -11,7 +11,7 @@
 #include "worker/agent/child_question.h"
 
 enum {
-    /* A child that hangs on a share that is away must not stop the agent: its messages wait. */
+    /* A child that hangs with its share must not stop the agent: messages to it wait in memory. */
     QUEUED_MAX_BYTES = 512 * 1024 * 1024,
     DELAY_AT_FIRST_MS = 100,
     DELAY_AT_MOST_MS = 10 * 1000
@@ -34,7 +34,7 @@ static void start_later(struct service *s)
     uv_timer_start(&s->retry, on_retry, s->delay_ms, 0);
 }
 
-/* Kills the child: it is built for that, and another cannot start before it is gone. */
+/* Kills the child, which is built for that; another one cannot start before it is gone. */
 static void drop(struct service *s, const char *why)
 {
     if (why != NULL)
@@ -100,7 +100,7 @@ static void start(struct service *s)
         s->events->up(s->user);
         return;
     }
-    /* The child of the agent before us may take a moment to leave. */
+    /* The child of an earlier agent may take a moment to leave. */
     if (e.kind != ERR_BUSY || s->delay_ms > DELAY_AT_FIRST_MS)
         log_event(LOG_WARN, "child-start", "child", "%s", s->name, "why", "%s", e.text, NULL);
     drop(s, NULL);
@@ -114,7 +114,7 @@ void service_init(struct service *s, uv_loop_t *loop)
     s->retry.data = s;
 }
 
-/* The child ends by itself when it has carried out its present order. */
+/* The child ends by itself after the order that it is carrying out. */
 void service_close(struct service *s)
 {
     if (s->loop == NULL || s->is_closed)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * service.h - a child that does one kind of work for all attempts: stager, publisher
+ * service.h - a child that does one kind of work for all attempts of a user: stager, publisher, ...
  *
- * Started when it is needed, and again, later each time, when it dies; never
- * two at once, also not with one that an earlier agent left and that hangs.
+ * It is started when needed, and again, later each time, when it dies.  A lock ensures that there
+ * are never two, not even beside one that an earlier agent left and that hangs.
  */
 #ifndef LUDWIG_WORKER_AGENT_SERVICE_H
 #define LUDWIG_WORKER_AGENT_SERVICE_H
@@ -17,20 +17,20 @@
 struct user;
 
 struct service_events {
-    /* The child runs: send all its work, again. */
+    /* A new child runs: send it all its work. */
     void (*up)(struct user *u);
-    /* Takes a message of the child; re: the number of the order that it answers.  false: it must
-     * not send that. */
+    /* Takes a message of the child; re: the number of the order that it answers.  false: the child
+     * must not send this type; it is killed. */
     bool (*take)(struct user *u, int type, const void *body, int64_t re);
 };
 
 struct service {
-    const char *name;          /* "stager": for the log and its lock */
-    const char *mode;          /* CHILD_STAGER */
+    const char *name;          /* "stager": in the log and in its lock's name */
+    const char *mode;          /* CHILD_STAGER, ... */
     const struct owner *owner; /* the user for whom it works; the caller's */
-    const char *address;       /* of ludwigd, for sftplink.h; NULL: it needs none */
+    const char *address;       /* ludwigd's address, for sftplink.h; NULL: the child needs none */
     int extra_fd;              /* passed as CHILD_LISTEN_FD; 0, -1: nothing; the caller's */
-    int dir_fd;                /* the folder of its lock; the caller's */
+    int dir_fd;                /* the folder of the lock; the caller's */
     uv_loop_t *loop;
     const struct service_events *events;
     struct user *user;
@@ -44,19 +44,19 @@ struct service {
     bool is_closed;
 };
 
-/* s must be all zeroes; the caller sets the rest. */
+/* s must be all zeroes; the caller then sets name, mode, owner, dir_fd, events and user. */
 void service_init(struct service *s, uv_loop_t *loop);
 void service_close(struct service *s);
 /* Starts the child if it is not there; events.up follows, perhaps before this returns. */
 void service_need(struct service *s);
-/* The owner is known now: starts the child if it is needed. */
+/* The owner's scratch is known now: starts the child if it is needed. */
 void service_go_on(struct service *s);
-/* Sends to the child if it is there, and returns the message's number; else starts it, its work is
- * sent by events.up, and -1 is returned. */
+/* Sends the message and returns its number if the child is there; else starts the child, so that
+ * events.up sends its work, and returns -1. */
 int64_t service_send(struct service *s, int type, const void *body);
-/* There is nothing more for the child to do: it leaves. */
+/* There is no more work: lets the child leave. */
 void service_rest(struct service *s);
-/* A child of ours ended; true if it was this one. */
+/* A child of the agent ended; returns true if it was this one. */
 bool service_reaped(struct service *s, pid_t pid);
 
 #endif

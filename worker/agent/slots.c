@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slots.c - first fit in order, with a bound on being passed by */
+/* slots.c - first fit in order of arrival; an item is passed a bounded number of times */
 
 #include "worker/agent/slots.h"
 
@@ -28,7 +28,7 @@ struct slots {
     size_t n_gpus;
     int64_t cpus_milli, used_cpus_milli;
     int64_t memory_bytes, used_memory_bytes;
-    int64_t least_cpus_milli; /* nothing that waits needs less */
+    int64_t least_cpus_milli; /* no waiting item needs less */
 };
 
 struct slots *slots_create(const struct slots_size *size)
@@ -123,7 +123,7 @@ static bool gpu_is_free(const struct gpu *g)
     return g->is_offered && g->used_milli == 0;
 }
 
-/* The fullest GPU in use that the share fits on; SIZE_MAX when there is none. */
+/* Returns the fullest GPU in use that the share fits on; SIZE_MAX if there is none. */
 static size_t find_shared_gpu(const struct slots *s, int64_t share)
 {
     size_t best = SIZE_MAX;
@@ -168,7 +168,7 @@ static void choose_parts(const struct slots *s, struct slot_item *item)
     item->gpus[item->n_gpus++] = (unsigned)gpu;
 }
 
-/* Counts the processors and GPUs in its lists as used, or as used no more. */
+/* Counts what the item needs and lists as used, or as free again. */
 static void count_used(struct slots *s, struct slot_item *item, bool is_used)
 {
     int64_t sign = is_used ? 1 : -1;
@@ -198,7 +198,7 @@ static enum fit try_item(const struct slots *s, const struct slot_item *item,
 {
     const struct slot_need *need = &item->need;
     int64_t share = gpu_share(need), n_free = 0;
-    /* How many GPUs that no item uses it would take. */
+    /* How many GPUs it would take that no item uses. */
     int64_t fresh = whole_gpus(need) + (share > 0 && find_shared_gpu(s, share) == SIZE_MAX);
 
     if (asking->may_start != NULL && !asking->may_start(item))

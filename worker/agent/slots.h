@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slots.h - which waiting attempt starts next, and on which processors and GPUs
+ * slots.h - decides which waiting batch starts next, and on which processors and GPUs
  *
- * First in, first out, as far as it fits beside what runs.  A small one may go
- * before a large one that does not fit, but only SLOTS_PASSED_MAX times: then
- * nothing behind the large one starts until it does.  Decides only; starts
- * nothing, asks no clock.
+ * Items start in order of arrival, if they fit beside those that run.  A small item may pass a
+ * large one that does not fit, but only SLOTS_PASSED_MAX times: then nothing after the large one
+ * starts before it does.  The code only decides: it starts nothing and reads no clock.
  *
- * An attempt of whole processors gets processors of its own, one with a fraction
- * none; all count against the total.  A whole GPU belongs to one attempt,
- * fractions share one.
+ * An item that needs whole processors gets processors of its own, near the same memory (NUMA) if
+ * enough are free there; with a fraction it gets none of its own.  All count against the total.  A
+ * whole GPU belongs to one item; fractions can share one.
  */
 #ifndef LUDWIG_WORKER_AGENT_SLOTS_H
 #define LUDWIG_WORKER_AGENT_SLOTS_H
@@ -22,9 +21,9 @@
 enum { SLOTS_PASSED_MAX = 20 };
 
 struct slots_size {
-    const unsigned *cpus; /* numbers of the processors there are */
+    const unsigned *cpus; /* numbers of the processors */
     size_t n_cpus;
-    int64_t cpus_milli; /* how much may be used at once; may differ from n_cpus */
+    int64_t cpus_milli; /* how much may be used at once; may differ from 1000 * n_cpus */
     size_t n_gpus;
     int64_t memory_bytes; /* 0: not limited */
 };
@@ -35,7 +34,7 @@ struct slot_need {
     int64_t memory_bytes; /* 0: not said */
 };
 
-/* Part of an attempt.  need and number are the owner's to set; the lists say what it got. */
+/* Part of a batch, which sets need and number; the lists, freed by the batch, say what it got. */
 struct slot_item {
     struct ring ring;
     struct slot_need need;
@@ -45,7 +44,7 @@ struct slot_item {
     bool is_running;
     unsigned *cpus; /* empty: not pinned */
     size_t n_cpus;
-    unsigned *gpus; /* indices; the last one is shared if need.gpus_milli is no multiple of 1000 */
+    unsigned *gpus; /* indices; if need.gpus_milli has a fraction, the last is shared */
     size_t n_gpus;
 };
 
@@ -55,17 +54,17 @@ void slots_destroy(struct slots *s); /* NULL is fine; items belong to their owne
 
 void slot_item_init(struct slot_item *item);
 
-/* Would it fit if nothing ran, on the GPUs that are offered now? */
+/* Returns whether it would fit if nothing ran, with the GPUs that are offered now. */
 bool slots_could_fit(const struct slots *s, const struct slot_need *need);
 
 /* Queues the item at its number's place. */
 void slots_add(struct slots *s, struct slot_item *item);
-/* Takes it out of the queue, if it waits. */
+/* Takes the item out of the queue, if it waits. */
 void slots_drop(struct slots *s, struct slot_item *item);
 
 bool slots_has_waiting(const struct slots *s);
 
-/* Facts for slots_next, and what it finds out. */
+/* What slots_next needs to know, and what it finds out. */
 struct slots_asking {
     bool gpus_are_known;  /* whether others use them was asked a moment ago */
     bool gpus_are_wanted; /* set: something could start if they were known */
@@ -73,17 +72,17 @@ struct slots_asking {
                                                         over, and holds up nobody */
 };
 
-/* The next one to start: out of the queue, with all it needs.  NULL: nothing fits now. */
+/* Takes the next item to start out of the queue and gives it all it needs; NULL: none fits now. */
 struct slot_item *slots_next(struct slots *s, struct slots_asking *asking);
 
-/* Lists as many of the first GPUs as the item needs, if it is only known to have all there are. */
+/* For an item known to have all GPUs that Slurm gave: lists the first GPUs, as many as it needs. */
 void slots_list_gpus(const struct slots *s, struct slot_item *item);
-/* Takes an item that runs already, on the processors and GPUs in its lists. */
+/* Counts an item as running on the processors and GPUs in its lists. */
 void slots_take(struct slots *s, struct slot_item *item);
-/* Gives back what it had, if it runs, and empties its lists. */
+/* Gives back what the item has, if it runs, and frees its lists. */
 void slots_release(struct slots *s, struct slot_item *item);
 
-/* A GPU that other programs use is not offered; an item that has it keeps it. */
+/* Sets whether the GPU is given to items; an item that has it keeps it. */
 void slots_offer_gpu(struct slots *s, size_t gpu, bool is_offered);
 size_t slots_gpus_offered(const struct slots *s);
 /* Whether no item uses the GPU. */

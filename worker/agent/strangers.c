@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strangers.c - children that the agent has not started: what is left of a job whose runner died */
+/* strangers.c - kills children that the agent has not started: processes that a dead runner left */
 
 #include "worker/agent/strangers.h"
 
@@ -13,7 +13,8 @@
 
 enum { AGAIN_AT_FIRST_MS = 10, AGAIN_AT_MOST_MS = 2000 };
 
-/* A child's number is not used again before we have waited for it. */
+/* Kills strangers with all below them.  Their pids are safe to use: the kernel reuses a child's pid
+ * only after the agent has waited for it. */
 static void on_again(uv_timer_t *timer)
 {
     struct strangers *s = timer->data;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strangers.h - children that the agent has not started: what is left of a job whose runner died
+ * strangers.h - kills children that the agent has not started: processes of jobs whose runner died
  *
- * Processes that leave their parent become children of their job's runner, and when that dies, of
- * the agent that started it.  A control group ends them; where there is none, and they have cleared
- * their environment, nothing else leads to them.
+ * A job's process whose parent ends becomes a child of the runner, and when the runner dies, of the
+ * agent that started it.  A control group ends such processes; where there is none, and they have
+ * cleared their environment, they can be found only as children of the agent.
  *
- * A runner that an earlier agent has started leaves them to somebody else.
+ * Processes of a runner that an earlier agent started do not become this agent's children.
  */
 #ifndef LUDWIG_WORKER_AGENT_STRANGERS_H
 #define LUDWIG_WORKER_AGENT_STRANGERS_H
@@ -18,12 +18,12 @@
 struct strangers {
     uv_timer_t timer;
     uint64_t again_ms;
-    bool spares_own_uid; /* jobs have the rights of others: what runs as this user is no job's */
+    bool spares_own_uid; /* jobs run as other users: a process of this user is no job's */
 };
 
 void strangers_init(struct strangers *s, uv_loop_t *loop, bool spares_own_uid);
-/* Kills them with all below them, again until none is left.  For when a child of ours that may have
- * been a runner has ended. */
+/* Kills strangers with all below them, repeatedly until none is left.  To be called when a child of
+ * the agent that may have been a runner has ended. */
 void strangers_end(struct strangers *s);
 
 #endif

@@ -15,10 +15,10 @@
 #include "worker/agent/agent.h"
 
 enum {
-    /* A user's stager and publisher stay that long, as the next job may come any moment. */
+    /* How long a user's stager and publisher stay without work: the next job may come soon. */
     REST_AFTER_MS = 60 * 1000,
-    ANSWER_MAX_MS = 20 * 1000, /* of a user database that may be far away */
-    /* Until an account is asked for again: after trouble, and after a refusal. */
+    ANSWER_MAX_MS = 20 * 1000, /* a user database may be far away */
+    /* Delay until an account is asked for again: the first after trouble, and after a refusal. */
     AGAIN_AT_FIRST_MS = 10 * 1000,
     AGAIN_AT_MOST_MS = 10 * 60 * 1000
 };
@@ -37,7 +37,7 @@ static void init_service(struct user *u, struct service *s, const char *name, co
 
 static void on_account(void *context, const void *body, const char *why);
 
-/* A key for messages alone brings no files. */
+/* An SSH key that is only for messages gives no access to files. */
 const char *user_share_address(const struct conf *c)
 {
     return c->server.kind == ENDPOINT_SSH && c->server.keys == NULL ? c->server.text : "";
@@ -68,7 +68,7 @@ static struct user *create_user(struct agent *ag, const char *name)
     return u;
 }
 
-/* The uid of a user that is named again stays. */
+/* Called each time the uid is found; it does not change, so events.named is called once. */
 static void name_uid(struct user *u, uid_t uid)
 {
     if (u->guard_fd < 0)
@@ -98,7 +98,7 @@ struct user *user_of(struct agent *ag, const char *name)
     u = create_user(ag, name);
     if (ag->changes_uid)
         return u;
-    /* Root runs only its own jobs as itself. */
+    /* A worker that runs as root, and is not for others, runs only root's own jobs. */
     u->state = USER_REFUSED;
     u->why = mem_strdup("this worker runs as root, and jobs of its own account only: "
                         "kind: node is for those of others");
@@ -112,7 +112,7 @@ void user_recall_all(struct agent *ag)
     DIR *d = io_list_dir_at(ag->home_fd, ".", NULL);
     const struct dirent *entry;
 
-    /* "publisher.NAME.lock" was made when its first publisher was. */
+    /* "publisher.NAME.lock" has been there since the user's first publisher. */
     while (d != NULL && (entry = readdir(d)) != NULL) {
         static const char begin[] = "publisher.", end[] = ".lock";
         size_t n = strlen(entry->d_name), n_begin = sizeof begin - 1, n_end = sizeof end - 1;
@@ -131,7 +131,7 @@ void user_recall_all(struct agent *ag)
 
 /* ---- accounts ---- */
 
-/* Of our environment children get only language and time zone. */
+/* Makes the environment of a user's children: of the agent's only language and time zone. */
 static char **make_env(const char *name, const struct note_account *note)
 {
     static const char *const inherited[] = { "LANG=", "LC_", "TZ=" };
@@ -168,7 +168,7 @@ static void ask_again_later(struct user *u, bool is_final)
     uv_timer_start(&u->account_timer, on_again, u->account_delay_ms, 0);
 }
 
-/* A child that is being killed may take its time. */
+/* Asks for the account; later, if the child asked before is still being killed. */
 static void ask_account(struct user *u)
 {
     char *min_uid = mem_printf("%" PRId64, u->agent->conf.min_uid);
@@ -255,7 +255,7 @@ void user_discard_leftovers(struct user *u)
                      &(struct token_entry){ u->leftovers[u->n_leftovers_sent++] });
 }
 
-/* Leftovers come back in the order in which they were sent. */
+/* Answers come in the order in which leftovers were sent, so the first entries match. */
 void user_forget_leftover(struct user *u, const struct token *token)
 {
     struct token *all = u->leftovers;
@@ -305,7 +305,8 @@ static void forget_trees(struct user *u)
     u->n_trees = 0;
 }
 
-/* When the user comes again, the account is asked for anew: its groups may have changed. */
+/* Lets the children of an idle user leave.  When the user has jobs again, the account is asked for
+ * anew: its groups may have changed. */
 static void on_rest(uv_timer_t *timer)
 {
     struct user *u = timer->data;

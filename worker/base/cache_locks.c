@@ -13,7 +13,7 @@
 
 enum kind { KIND_USE, KIND_WORK };
 
-/* false: another stager has the lock. */
+/* Sets or, by type F_UNLCK, frees a lock; false: another stager has it. */
 static bool set_lock(const struct cache_locks *l, bool is_of_work, const struct digest *tree,
                      enum kind kind, short type)
 {
@@ -40,7 +40,7 @@ bool cache_locks_open(struct cache_locks *l, int cache_fd)
     *l = (struct cache_locks){ open_file(cache_fd), open_file(cache_fd) };
     if (l->use_fd >= 0 && l->work_fd >= 0 && fcntl(l->use_fd, F_OFD_SETLK, &lock) == 0 &&
         fcntl(l->work_fd, F_OFD_SETLK, &lock) == 0) {
-        (void)futimens(l->use_fd, NULL); /* else cleaners take it for something old */
+        (void)futimens(l->use_fd, NULL); /* else cleaners of old files remove it */
         return true;
     }
     cache_locks_close(l);

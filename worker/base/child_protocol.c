@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* child_protocol.c - the tables of what the agent and its children tell each other */
+/* child_protocol.c - the tables of messages between the agent and its children */
 
 #include "worker/base/child_protocol.h"
 
@@ -8,7 +8,7 @@
 enum {
     PATH_MAX_BYTES = 4096,
     GPU_ID_MAX_BYTES = 200,
-    RIGHTS_MAX_BYTES = 100 * 1024 /* as an argument of a program; that is some 9,000 groups */
+    RIGHTS_MAX_BYTES = 100 * 1024 /* fits an argument of a program; some 9,000 groups */
 };
 
 static const struct field number_fields[] = {
@@ -41,7 +41,7 @@ struct order order_without_passed(const struct order *o)
     const char *const *passed = work->passed.items;
     struct order kept = *o;
 
-    /* They stand behind the sweep's own. */
+    /* The passed values stand behind the sweep's own. */
     for (size_t i = 0; i < work->passed.n && kept.work.work.env.n > 0; i++)
         for (size_t k = 0; k < work->passed.n; k++)
             if (strcmp(env[kept.work.work.env.n - 1].name, passed[k]) == 0) {
@@ -293,7 +293,7 @@ static const struct field account_fields[] = {
     FIELD(struct note_account, scratch, FIELD_STR, 0, PATH_MAX_BYTES),
 };
 
-/* ORDER_RUN is of struct order_run, NOTE_HELLO of struct note_hello, ... */
+/* The body of ORDER_RUN is a struct order_run, that of NOTE_HELLO a struct note_hello, ... */
 #define STRUCT_OF_1(name) struct order_##name
 #define STRUCT_OF_2(name) struct note_##name
 #define X(constant, name, direction)           \

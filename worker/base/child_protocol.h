@@ -2,8 +2,8 @@
 /*
  * child_protocol.h - messages between the agent and its children
  *
- * The same frames and tables as between machines (common/proto/message.h), over a
- * socket pair or, for a runner that outlived its agent, the socket in its folder.
+ * They use the frames and tables of messages between machines (common/proto/message.h), over a
+ * socket pair or, where a runner has outlived its agent, over the socket in the runner's folder.
  *
  * docs/internals/agent-children.md says which child takes and sends which messages.
  *
@@ -16,8 +16,9 @@
 #include "worker/base/env_recipe.h"
 
 /*
- * constant, name, direction: 1 to a child, 2 to the agent.  T: the body is the token of an attempt
- * or a batch.  N: the body says nothing.  X: struct order_NAME or note_NAME.
+ * Rows: constant, name, direction (1 to a child, 2 to the agent).  The body of an X row is a struct
+ * order_NAME or note_NAME, that of a T row a struct token_entry with the token of an attempt or
+ * batch, that of an N row a struct order_nothing.
  */
 #define ORDERS(X, T, N)             \
     X(ORDER_RUN, run, 1)            \
@@ -73,8 +74,8 @@ struct order_nothing {
 
 extern const struct protocol orders;
 
-/* For a child: reads the body of an order, whose strings live in the wire's arena.  types: those
- * that the child takes, ended by -1; ERR_PROTOCOL: the order is none of them, or is malformed. */
+/* For a child: reads the body of an order into *body; its strings live in the wire's arena.  types:
+ * the types that the child takes, ended by -1.  ERR_PROTOCOL: another type, or a malformed body. */
 int child_order_body(const struct wire *w, const struct envelope *m, const int *types, void *body,
                      struct err *e);
 
@@ -86,20 +87,20 @@ struct order {
     struct assignment assignment;
     struct sweep_work work;
     const char *server_id;
-    const char *share;   /* the share as this machine sees it */
-    struct list cpus;    /* struct number: its processors; empty: not pinned */
-    struct list gpus;    /* struct gpu_entry: what CUDA_VISIBLE_DEVICES names */
+    const char *share;   /* the share's path on this machine, or its name over SFTP (share.h) */
+    struct list cpus;    /* struct number: the job's processors; empty: not pinned */
+    struct list gpus;    /* struct gpu_entry: for CUDA_VISIBLE_DEVICES */
     bool in_slurm;       /* leave CUDA_VISIBLE_DEVICES alone unless gpus says otherwise */
     bool for_another;    /* our account runs the job; its owner reaches files by their group */
-    struct digest built; /* the tree of the environment that is built here; zero: there is none */
+    struct digest built; /* the tree of the environment that is built here; zero: none is built */
 };
 
-/* The same without the values that were passed from a shell, which no file in a job's folder has: only
- * the process that starts the job needs them. */
+/* Returns o without the values that were passed from a shell: only the process that starts the job
+ * needs them, and they must not get into a file in the job's folder. */
 struct order order_without_passed(const struct order *o);
 
-/* The trees that the order's job needs, from 0 on: source and data, then an environment that is built, of
- * which only "tree" is set; false: there are no more. */
+/* Sets *set to the i-th tree that the job needs and returns true; false: the job needs no more.
+ * Source and data come first, then an environment that is built here (only "tree" is set). */
 bool order_tree(const struct order *o, size_t i, struct dataset *set);
 bool order_needs_tree(const struct order *o, const struct digest *tree);
 
@@ -112,26 +113,26 @@ struct gpu_entry {
 };
 
 /*
- * With batch: a process runs under an order of its own, that of its first job with the batch's
- * token, in the folder run/<batch>.  Each of its jobs has order and folder of its own as well.
+ * The process of a batch has an order of its own, that of its first job with the batch's token, and
+ * the folder run/<batch>.  Each job of the batch has an order and a folder as well.
  */
 bool order_is_process(const struct order *o); /* of a process for several jobs */
 bool order_is_mate(const struct order *o);    /* of a job that shares its process */
 
-/* The job is started in scratch run/<token>/; everything it needs is in the cache. */
+/* Start the job in run/<token>/ on scratch; the cache has all trees that it needs. */
 struct order_run {
     struct order order;
     struct list mates; /* struct assignment: the other jobs that the process works through */
 };
 
-/* End the attempt: SIGTERM, grace, SIGKILL to all it started; the outcome says event cancel. A
- * shared process ends when it has no other job left. */
+/* End the attempt: send SIGTERM and, after the grace, SIGKILL to all that it started; the outcome
+ * says event cancel.  The process of a batch ends only when it has no other job left. */
 struct order_stop {
     struct token token;
     int64_t grace_ms;
 };
 
-/* The process loses its place: ask it to save its state, then end it. */
+/* Take the process off this machine: ask it to save its state, then end it. */
 struct order_preempt {
     struct token token; /* of the process */
     int cause;          /* enum cause */
@@ -144,10 +145,10 @@ struct note_hello {
     int64_t pid;
     struct token token; /* of the process: an attempt's, or a batch's; zero: idle */
     int64_t started_at;
-    struct list mates; /* struct token_entry: a batch's attempts that have not ended */
+    struct list mates; /* struct token_entry: attempts of a batch that have not ended */
 };
 
-/* token: of the process */
+/* The process has started; token: an attempt's or a batch's. */
 struct note_started {
     struct token token;
     int64_t at;
@@ -161,34 +162,34 @@ struct note_ended {
 };
 
 /*
- * Settings in worker.yaml for children: they go whole from struct conf with the orders to the code
- * that needs them.  A new setting is a member here, its row in settings_fields and its row in
+ * Settings of worker.yaml for children: orders carry the whole struct from struct conf to the code
+ * that needs it.  A new setting needs a member here, a row in settings_fields and a row in
  * conf_keys.
  */
 struct settings {
     int64_t cache_size_bytes; /* of all trees in the cache together; 0: not limited */
 };
 
-/* Bring this dataset of the project into the cache, or look whether it is there as it should be.
- * The dataset stays there until it is released. */
+/* Bring this dataset of the project into the cache, or check it if the cache has it.  The cache
+ * keeps the dataset until ORDER_RELEASE. */
 struct order_stage {
     struct dataset set;
-    struct env_recipe recipe; /* with a tool: build this environment instead, as that tree */
+    struct env_recipe recipe; /* if it has a tool: build this environment, as the tree of set */
     const char *project;
-    const char *share; /* where projects lie, */
-    const char *drive; /* and all of the drive: see share.h */
+    const char *share; /* the folder with the projects, */
+    const char *drive; /* and the whole drive: see share.h */
     struct settings settings;
     bool is_doubted; /* a file may have been changed: look at every file */
 };
 
 struct note_staged {
     struct digest tree;
-    const char *error; /* NULL: the tree is there, or why it cannot be built is; else one line */
+    const char *error; /* one line; NULL: the cache has the tree, or why it cannot be built */
     bool retry;        /* the share was away: ask again later */
     bool is_guarded;   /* changes in the tree show at the descriptor CHILD_GUARD_FD */
 };
 
-/* No job uses the tree any more: it may go when there is no room. */
+/* No job uses the tree any more: it may be removed to make room. */
 struct order_release {
     struct digest tree;
     bool is_doubted; /* a job may have changed it */
@@ -198,11 +199,11 @@ struct order_release {
 struct note_cached {
     struct digest tree;
     int64_t files, bytes;
-    bool is_gone; /* the tree is no more */
+    bool is_gone; /* the tree was removed */
 };
 
-/* Bring these when there is nothing else to bring, as a job that needs them is likely to come.  The
- * order replaces earlier ones. */
+/* Bring these datasets when there is nothing else to bring: a job that needs them is likely to
+ * come.  The order replaces earlier ones of its kind. */
 struct order_expect {
     struct list sets; /* struct dataset */
     const char *project;
@@ -211,8 +212,8 @@ struct order_expect {
     struct settings settings;
 };
 
-/* Bring the files that earlier attempts of this job left in their checkpoint folder to
- * checkpoints/<token> on scratch. */
+/* Bring the newest checkpoint that earlier attempts of this job left to checkpoints/<token> on
+ * scratch; if there is none, a checkpoint of the job `from`, from which this one goes on. */
 struct order_restore {
     struct token token;
     const char *share;
@@ -227,9 +228,9 @@ struct note_restored {
     const char *error; /* NULL: the checkpoint is there, or there is none; else ask again later */
 };
 
-/* Has an attempt of this job published already? */
+/* Look whether an attempt of this job has published already. */
 struct order_look {
-    struct token token; /* of the attempt that asks */
+    struct token token; /* of the attempt in question */
     const char *share;
     const char *run_path; /* relative to the share */
 };
@@ -240,7 +241,7 @@ struct note_found {
     struct token winner;
 };
 
-/* The attempt runs: ship its log (log/<token> on scratch) from now on. */
+/* The attempt runs: copy what its log (log/<token> on scratch) gains to the share from now on. */
 struct order_watch {
     struct token token;
     const char *share;
@@ -254,38 +255,39 @@ struct note_grew {
     int64_t size_bytes;
 };
 
-/* published/<token>/report holds the report for ludwigd, so that it can be sent again. */
+/* How publishing an attempt went.  published/<token>/report keeps the report for ludwigd. */
 struct note_published {
     struct report report;
-    const char *error; /* NULL: published.  Else why not yet: it will be tried again */
+    const char *error; /* why not yet: the publisher will try again; NULL: it is published */
 };
 
 /* Where an attempt lies on scratch. */
 enum place { PLACE_NOWHERE, PLACE_RUN, PLACE_ENDED, PLACE_PUBLISHED, PLACE_COUNT };
 
-/* Asks where the attempts lie that no runner has.  Of those in run/ the ones with an outcome are
- * moved to ended/ first. */
+/* Say where these attempts lie, which no runner has.  First move those of run/ that have an outcome
+ * to ended/. */
 struct order_settle {
-    struct token process; /* of a batch; zero: of none */
-    struct list tokens;   /* struct token_entry: its attempts */
+    struct token process; /* the batch's; zero: the attempts are in none */
+    struct list tokens;   /* struct token_entry: the attempts */
     bool is_stale;        /* from before the machine's restart: nothing may have ended */
-    bool only_look;       /* a runner may have them after all: nothing is moved */
+    bool only_look;       /* a runner may have them after all: move nothing */
 };
 
-/* Sent for the process, if there is one, then for each attempt. */
+/* Sent for the batch's process, if there is one, then for each attempt. */
 struct note_settled {
     struct token token;
     int place;           /* enum place */
-    bool has_begun;      /* the process, or one of the attempts, has left something */
-    struct list reports; /* struct report: that of a published one, if it could be read */
+    bool has_begun;      /* a folder of the process or of one of the attempts is there */
+    struct list reports; /* struct report: one if it is published and the report can be read */
 };
 
 struct note_reaped {
     struct token token;
-    int64_t left; /* killed, but perhaps not gone yet: ask again */
+    int64_t left; /* how many processes were killed; ask again until it is 0 */
 };
 
-/* End the attempt as its runner would have, if it left a checkpoint, or has failed or was cancelled. */
+/* Write the attempt's outcome in place of its runner and move it to ended/, if it failed, was
+ * cancelled or left a checkpoint. */
 struct order_finish {
     struct token token;
     int event; /* enum attempt_event */
@@ -299,18 +301,19 @@ struct note_finished {
     bool has_ended; /* the attempt lies in ended/ */
 };
 
+/* An attempt of which something lies on scratch: one of the answers to ORDER_SURVEY. */
 struct note_remains {
     struct token token;
-    int place;             /* NOWHERE: only a log or a checkpoint */
-    const char *server_id; /* NULL: not known */
-    bool is_old;           /* long untouched: if no server is known, it is a leftover */
+    int place;             /* enum place; PLACE_NOWHERE: only a log or a checkpoint */
+    const char *server_id; /* whose attempt it is; NULL: not known */
+    bool is_old;           /* long untouched: a leftover, if server_id is not known */
 };
 
 /* Pack the folder or file `path` of the shared drive into the project's packs. */
 struct order_pack {
     struct token token;
-    const char *share; /* where projects lie, and */
-    const char *drive; /* all of the drive: both mounted */
+    const char *share; /* the folder with the projects, and */
+    const char *drive; /* the whole drive: both mounted */
     const char *project;
     const char *path; /* relative to the drive */
     bool only_here;   /* no other machine will read it */
@@ -319,12 +322,12 @@ struct order_pack {
 struct note_packed {
     struct token token;
     bool is_over;
-    int64_t files, bytes; /* so far */
-    struct dataset set;   /* once it is over and has not failed */
-    const char *error;    /* why it failed; NULL: it did not */
+    int64_t files, bytes; /* read so far */
+    struct dataset set;   /* the result, once is_over without error */
+    const char *error;    /* why packing failed; NULL: it did not */
 };
 
-/* Whether ludwigd's share is seen here under the same path. */
+/* Whether ludwigd's share lies under the same path on this machine. */
 struct note_share {
     bool is_here;
 };
@@ -337,8 +340,8 @@ struct note_gpus {
 /* The account of a user on this machine, and where their scratch folder lies. */
 struct note_account {
     const char *error;  /* NULL, or why none of their jobs can run here */
-    bool is_final;      /* that will be so for a while; else ask again soon */
-    const char *rights; /* that the user's children take, see privileges.h */
+    bool is_final;      /* the error will last for a while; else ask again soon */
+    const char *rights; /* for the user's children, see account_rights() */
     int64_t uid;
     const char *home;
     const char *shell;
@@ -348,7 +351,7 @@ struct note_account {
 /* The file "outcome" in ended/<token>/, written by the runner. */
 struct outcome {
     int event;          /* EV_DONE (exit 0), EV_FAIL, EV_CANCEL, EV_LOSE */
-    int cause;          /* enum cause; of EV_LOSE only preemptions are known here */
+    int cause;          /* enum cause; of EV_LOSE the runner knows only preemptions */
     int64_t exit_code;  /* nullable */
     int64_t signal;     /* nullable */
     const char *reason; /* NULL, or in words: "time limit of 2 h reached" */
@@ -362,15 +365,15 @@ extern const struct schema settings_schema, order_schema, outcome_schema, number
     gpu_entry_schema;
 enum { ORDER_CPUS_MAX = 4096, ORDER_GPUS_MAX = 1024 };
 
-/* File names on scratch, said once.  <scratch>/{run,ended,published}/<token>/... */
+/* File names on scratch: <scratch>/{run,ended,published}/<token>/... */
 #define SCRATCH_RUN       "run"
 #define SCRATCH_ENDED     "ended"
 #define SCRATCH_PUBLISHED "published"
 #define SCRATCH_LOG       "log"   /* <scratch>/log/<token>: what the job prints */
 #define SCRATCH_CACHE     "cache" /* <scratch>/cache/<digest>: staged trees, read-only */
 #define CACHE_FAILED \
-    ".failed"                     /* <scratch>/cache/.<digest>.failed: why an environment cannot be
-                                  built, a line, and the end of what its tool printed */
+    ".failed"                     /* <scratch>/cache/.<digest>.failed: a line, why an environment
+                                  cannot be built, and the end of what its tool printed */
 #define SCRATCH_BIN         "bin" /* in the jobs' PATH: ludwig */
 #define SCRATCH_PACKING     "packing"     /* findings of ludwig about folders of the share */
 #define SCRATCH_CHECKPOINTS "checkpoints" /* .../<token>: left by an earlier attempt */

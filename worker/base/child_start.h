@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child_start.h - start our own program again, as one of its other parts
+ * child_start.h - starts ludwig-worker again, as one of its other parts
  */
 #ifndef LUDWIG_WORKER_BASE_CHILD_START_H
 #define LUDWIG_WORKER_BASE_CHILD_START_H
@@ -10,8 +10,8 @@
 
 #include "common/base/err.h"
 
-/* How the parts of ludwig-worker are called; main.c dispatches on the same names. */
-#define CHILD_RUNNER    "--runner"    /* SCRATCH */
+/* First argument of each part of ludwig-worker, by which main.c dispatches, and those after it. */
+#define CHILD_RUNNER    "--runner"    /* SCRATCH CONFINEMENT; see confine.h */
 #define CHILD_STAGER    "--stager"    /* SCRATCH ADDRESS */
 #define CHILD_PUBLISHER "--publisher" /* SCRATCH ADDRESS */
 #define CHILD_JANITOR   "--janitor"   /* SCRATCH */
@@ -24,14 +24,14 @@
 #define CHILD_ENVIRONMENT "--environment"
 #define CHILD_MUX         "--mux" /* ADDRESS: keeps an SSH session; see common/connect/mux.h */
 
-/* Stands before the part's name: the child takes these rights first, see privileges.h. */
+/* "--as RIGHTS" before the part's name: the child takes these rights first (account_become()). */
 #define CHILD_AS "--as"
 
 /* The user that a child works for. */
 struct owner {
     char *name;    /* NULL: the user that we run as */
-    char *rights;  /* that the child takes; NULL: it keeps ours */
-    char **env;    /* its environment, ended by NULL; NULL: ours */
+    char *rights;  /* the child takes them; NULL: it keeps ours */
+    char **env;    /* the child's environment, ended by NULL; NULL: ours */
     char *scratch; /* absolute; NULL: not known yet */
 };
 
@@ -49,43 +49,44 @@ enum {
 };
 
 struct child {
-    const struct owner *owner; /* NULL: ourselves */
-    const char *args[6];       /* behind the program's name; NULL ends */
-    int channel_fd, lock_fd;   /* 0 and -1: none, as for those below */
-    int listen_fd;             /* or another descriptor for CHILD_LISTEN_FD */
+    const struct owner *owner; /* NULL: the child works for our own user */
+    const char *args[6];       /* arguments after the program's name; NULL ends them */
+    int channel_fd, lock_fd;   /* 0 or -1: none, as for the two below */
+    int listen_fd;             /* becomes CHILD_LISTEN_FD, or CHILD_GUARD_FD of a stager */
     int limit_fd;
 };
 
 /*
- * Runs the very file this process runs, whatever lies under its name by now, in a session of its
- * own, stdin /dev/null, stdout and stderr ours, nothing else inherited.  A child with its owner's
- * rights begins as root, so that it needs no right to the file; and no process of that user can
- * reach it, or its parent's memory, before it has taken them. The descriptors stay the caller's to
- * close.
+ * Starts a child in a session of its own, from the very file that this process runs, whatever lies
+ * under its name by now.  The child's stdin is /dev/null, stdout and stderr are ours; it inherits
+ * only the descriptors in *c, which the caller still closes.  A child that takes its owner's rights
+ * begins as root: it needs no right to the file, and no process of that user can reach it, or its
+ * parent's memory, before it has taken them.
  */
 int child_start(const struct child *c, pid_t *pid, struct err *e);
 
 /*
- * For the agent, to which jobs leave children when their runner dies: from now on this process knows
- * which children are its own, those that are there already and those that child_start starts.
+ * For the agent, which becomes the parent of a job's processes when their runner dies: from now on
+ * child_is_own knows our own children, those of this moment and those that child_start starts.
  */
 void child_know_own(void);
 bool child_is_own(pid_t pid);
-/* The child has been waited for. */
+/* To be called when the child has been waited for, as its number may be used again. */
 void child_forget(pid_t pid);
 
-/* 0, or -1 with ERR_BUSY while another process holds the lock, which is a file in dir_fd. */
+/* Locks the file name in dir_fd until *lock_fd and its copies are closed; makes the file if need
+ * be.  -1 with ERR_BUSY while another process holds the lock. */
 int child_lock(int dir_fd, const char *name, int *lock_fd, struct err *e);
-/* Whether a process holds the lock; takes it for a moment to find that out. */
+/* Returns whether a process holds the lock; takes the lock for a moment to find that out. */
 bool child_lock_is_held(int dir_fd, const char *name);
 
 /* ---- in the child ---- */
 
-/* Sets default signals; blocks SIGPIPE, SIGCHLD and those that a terminal or a service manager
- * sends to all; keeps the descriptors it got from being handed on. */
+/* Sets signals to their defaults; blocks SIGPIPE, SIGCHLD and those that a terminal or a service
+ * manager sends to all processes; makes the inherited descriptors close-on-exec. */
 int child_begin(struct err *e);
 
-/* Says on stderr why this child cannot go on, and returns its exit code. */
+/* Logs why this child cannot go on, and returns its exit code. */
 int child_fail(const char *child, const struct err *e);
 
 #endif

@@ -153,11 +153,11 @@ const struct key conf_keys[] = {
     { 0 },
 };
 
-/* Addresses with commas between.  A path may have a comma, but not before another address. */
+/* Reads addresses with commas between.  A comma before anything but a scheme belongs to a path. */
 static int read_servers(struct conf *c, const char *text, struct err *e)
 {
     static const char *const schemes[] = { "unix:", "ssh://", "share:" };
-    size_t capacity = strlen(text) / 5 + 1; /* a scheme has at least so many bytes */
+    size_t capacity = strlen(text) / 5 + 1; /* a scheme has at least 5 bytes */
 
     c->servers = arena_alloc(c->arena, capacity * sizeof *c->servers);
     for (const char *at = text, *next; at != NULL; at = next) {

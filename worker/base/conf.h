@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conf.h - worker.yaml
+ * conf.h - the settings of worker.yaml
  */
 #ifndef LUDWIG_WORKER_BASE_CONF_H
 #define LUDWIG_WORKER_BASE_CONF_H
@@ -14,33 +14,33 @@ enum { CONF_AUTO = -1 };
 struct conf_resources {
     int64_t cpus_milli;   /* CONF_AUTO: what the affinity mask and control group allow */
     int64_t gpus;         /* CONF_AUTO: all there are */
-    int64_t memory_bytes; /* CONF_AUTO: likewise */
+    int64_t memory_bytes; /* CONF_AUTO: what machine and control group allow */
 };
 
 struct conf {
     struct arena *arena;
-    struct endpoint server;   /* the one of servers that is in use */
-    uid_t server_uid;         /* whose server is believed besides root's and our own; 0: nobody's */
+    struct endpoint server; /* the one of servers that is in use */
+    uid_t server_uid;       /* user whose ludwigd is trusted besides root's and our own; 0: none */
     struct endpoint *servers; /* to be tried in this order */
     size_t n_servers;
-    const char *share;          /* its mount here; NULL: where ludwigd says */
-    const char *scratch;        /* NULL: chosen */
-    const char *name;           /* NULL: the host's */
+    const char *share;          /* where the share is mounted here; NULL: where ludwigd says */
+    const char *scratch;        /* pattern of the scratch folder; NULL: folders.h chooses one */
+    const char *name;           /* this node's name; NULL: the host's */
     const char *kind;           /* local, node, slurm */
-    const char *state;          /* NULL: by XDG */
-    int64_t min_uid;            /* of a root worker: no jobs of users below it */
+    const char *state;          /* the runtime folder; NULL: chosen by XDG's variables */
+    int64_t min_uid;            /* a worker of root runs no jobs of users with a lower uid */
     int64_t disk_per_job_bytes; /* what a job's files may take at most; 0: what it asks for */
     struct settings settings;
     struct conf_resources resources;
 };
 
-extern const struct key conf_keys[]; /* the last has no name */
+extern const struct key conf_keys[]; /* ends with one that has no name */
 
-/* text: the content of the file called name.  servers: addresses, with commas between, that go
- * before the file's, or NULL. */
+/* Reads the settings in text, the content of the file called name.  servers: NULL, or addresses,
+ * with commas between, that replace the file's.  conf_free frees *c, as does a failure. */
 int conf_parse(const char *name, const char *text, size_t n, const char *servers, struct conf *c,
                struct err *e);
-/* With servers, path may be NULL. */
+/* Reads the settings in the file path, which may be NULL if servers is not. */
 int conf_read(const char *path, const char *servers, struct conf *c, struct err *e);
 void conf_free(struct conf *c);
 

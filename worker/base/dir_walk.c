@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dir_walk.c - from path to path of a tree, never through a symlink */
+/* dir_walk.c - opens the folders of a tree path after path, never through a symlink */
 
 #include "worker/base/dir_walk.h"
 
@@ -11,7 +11,7 @@
 #include "common/base/mem.h"
 
 struct dir_walk_level {
-    size_t end; /* of its path */
+    size_t end; /* length of the folder's path */
     int fd;
 };
 
@@ -59,7 +59,7 @@ int dir_walk_to(struct dir_walk *d, const char *path, const char **name, struct 
         return d->base_fd;
     }
     *name = slash == NULL ? path : slash + 1;
-    /* Counts the open folders that lead to this path, too. */
+    /* Counts the open folders that are also parents of this path. */
     while (
         common < d->n && d->levels[common].end <= folder_n &&
         (d->levels[common].end == 0 || (memcmp(path, d->path.bytes, d->levels[common].end) == 0 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* env_recipe.c - what an environment is built from on a node */
+/* env_recipe.c - the recipe by which a node builds an environment */
 
 #include "worker/base/env_recipe.h"
 
@@ -16,7 +16,7 @@ static const struct field recipe_fields[] = {
 };
 const struct schema env_recipe_schema = SCHEMA(struct env_recipe, "env_recipe", recipe_fields);
 
-/* How the names of variables begin that say where packages come from. */
+/* Whether the variable tells a building tool where packages come from, by how its name begins. */
 static bool is_for_tools(const char *name)
 {
     static const char *const begins[] = { "PIP_",       "UV_",         "CONDA_",   "MAMBA_",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* folders.c - choose, make and check the worker's folders */
+/* folders.c - chooses, makes and checks the worker's folders on this machine */
 
 #include "worker/base/folders.h"
 
@@ -81,7 +81,8 @@ char *folders_replace_user(const char *pattern, const char *user)
 
 /* ---- runtime ---- */
 
-/* Makes a folder of ours and those above it; NULL when that fails, or it is on the network. */
+/* Makes the folder and those above it, and returns path; frees it and returns NULL if that fails or
+ * the folder is on a network file system. */
 static char *try_runtime(char *path)
 {
     char *above = path == NULL ? NULL : path_dirname(path);
@@ -154,8 +155,8 @@ int folders_name(const struct conf *c, const char *host, const char *job, bool i
         folders_free(p);
         return -1;
     }
-    /* A pilot's folder lies below the one that all share.  Its name has the host's: several hosts
-     * may have the same one, which is not always known. */
+    /* A pilot's folder lies in the user's runtime folder.  Its name has the host's name, as several
+     * hosts may share that folder without our knowing. */
     p->pilots_runtime = mem_printf("%s/%s-slurm-", p->runtime, host);
     if (job != NULL) {
         free(p->runtime);
@@ -164,7 +165,7 @@ int folders_name(const struct conf *c, const char *host, const char *job, bool i
     return 0;
 }
 
-/* Links to the common cache if it can: a pilot's own cache will do, but is filled anew. */
+/* Links the common cache into a pilot's scratch, if it can: else the pilot fills one of its own. */
 static void share_cache(const struct folders *p)
 {
     char *cache = path_join(p->common, SCRATCH_CACHE), *link = path_join(p->scratch, SCRATCH_CACHE);

@@ -22,7 +22,7 @@
 
 enum { STACK_BYTES = 64 * 1024, CPU_MAX = 4096, CPU_WORD_BITS = 8 * sizeof(unsigned long) };
 
-/* The child's input and results: the child runs in our memory until it executes the program. */
+/* What the child reads and writes: it shares this memory with us until it executes the program. */
 struct child {
     const struct job_spawn *spawn;
     pid_t parent;
@@ -71,7 +71,7 @@ static int child_main(void *context)
 
         (void)setrlimit(RLIMIT_FSIZE, &most); /* a lower one stays */
     }
-    /* A processor that went away is no reason not to run. */
+    /* The job runs even if its processors have gone away. */
     if (c->is_pinned)
         (void)syscall(SYS_sched_setaffinity, 0, sizeof c->cpus, c->cpus);
     if (dup2(s->in_fd, 0) < 0 || dup2(s->log_fd, 1) < 0 || dup2(s->log_fd, 2) < 0)
@@ -83,7 +83,7 @@ static int child_main(void *context)
         return fail_child(c, "unblock signals");
     if (s->program != NULL)
         (void)execve(s->program, s->words, s->env);
-    /* The shell tells what is wrong with a program, and runs scripts without "#!". */
+    /* The shell says what is wrong with a program, and runs scripts without "#!". */
     (void)execve(s->shell, s->shell_words, s->env);
     return fail_child(c, s->shell);
 }
@@ -93,7 +93,7 @@ bool job_spawn_knows_groups(void)
     return syscall(SYS_clone3, NULL, (size_t)0) < 0 && errno == EINVAL;
 }
 
-/* We see what the child writes in *c, whether it is started with our memory or a copy. */
+/* *c is in shared memory: it brings the child's error back also where clone3 copies our memory. */
 pid_t job_spawn(const struct job_spawn *s, bool *is_jobs_fault, struct err *e)
 {
     const struct number *cpus = s->cpus->items;
@@ -163,7 +163,7 @@ static bool is_shells_own(const char *word)
     return false;
 }
 
-/* Copies one word to *to and moves *from behind it; false when it needs a shell. */
+/* Copies a word to *to and moves *from behind it; false: the command needs a shell. */
 static bool take_word(const char **from, char **to)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -2,8 +2,8 @@
 /*
  * job_spawn.h - starts a job's first process
  *
- * It gets a session and process group of its own, default signals, nothing but
- * descriptors 0 to 2, and dies with its parent.
+ * The process gets a session and process group of its own, default signals and only descriptors 0
+ * to 2; the kernel kills it when its parent dies.
  */
 #ifndef LUDWIG_WORKER_BASE_JOB_SPAWN_H
 #define LUDWIG_WORKER_BASE_JOB_SPAWN_H
@@ -14,41 +14,40 @@
 #include "common/data/schema.h"
 
 struct job_spawn {
-    const char *program; /* tried first, with words; NULL: the shell at once */
+    const char *program; /* run with words; NULL, or it cannot be run: the shell is */
     char *const *words;
     const char *shell;
     char *const *shell_words;
     char *const *env;
-    int work_fd;            /* folder to start in */
-    bool shares_with_group; /* its files are for its group as for itself */
+    int work_fd;            /* the folder to start in */
+    bool shares_with_group; /* umask 007: new files are for its group as for itself */
     int in_fd;
     int log_fd;              /* stdout and stderr */
     const struct list *cpus; /* struct number; empty: any */
     bool has_group;          /* it starts in this control group: the folder of one of version 2 */
     int group_fd;
-    int64_t file_max_bytes; /* no file of it gets larger; 0: no limit */
+    int64_t file_max_bytes; /* the largest size of a file that it writes; 0: no limit */
 };
 
 /* Whether a process can start in a control group: since Linux 5.7, but not in some containers. */
 bool job_spawn_knows_groups(void);
 
-/* The caller must have all signals blocked that it handles. Returns the pid, or -1: then
- * *is_jobs_fault says that starting it elsewhere would not help. */
+/* Starts the process.  The caller must have blocked all signals that it handles.  Returns the pid,
+ * or -1 with e set; *is_jobs_fault: starting it on another machine would fail, too. */
 pid_t job_spawn(const struct job_spawn *s, bool *is_jobs_fault, struct err *e);
 
 /*
  * Commands that need no shell.
  *
- * Starting /bin/sh costs as much as starting the job itself.  A command that is
- * nothing but words, plain or in single quotes, means the same without a shell,
- * as make(1) knows too.  Whatever the shell would look at twice ($ * ; = ~ ...),
- * and the names of its own commands, are left to it.
+ * Starting /bin/sh costs as much as starting the job itself.  A command that consists of words,
+ * plain or in single quotes, means the same without a shell, as make(1) knows too.  What a shell
+ * would interpret ($ * ; = ~ ...), and the names of its own commands, are left to it.
  */
 
-/* The words, ended by NULL, in the arena; NULL when the command needs a shell. */
+/* Returns the command's words, ended by NULL, in the arena; NULL: the command needs a shell. */
 char **job_spawn_words(const char *command, struct arena *a);
 
-/* The program that word names, by this PATH, in the arena; NULL when there is none. */
+/* Returns the path of the program that word names by this PATH, in the arena; NULL: none. */
 const char *job_spawn_program(const char *word, const char *path, struct arena *a);
 
 #endif

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* KillWait, unless the site has changed it. */
+/* KILL_WAIT_MS is Slurm's default of KillWait. */
 enum { KILL_WAIT_MS = 30 * 1000, IDLE_MS = 60 * 1000 };
 
-/* "--config FILE" or "--config=FILE": how many words that is, 0: it is something else. */
+/* Takes "--name VALUE" or "--name=VALUE"; returns how many words that is, 0: it is another one. */
 static int take_option(char **words, const char *name, const char **value)
 {
     size_t n = strlen(name);
@@ -20,7 +20,7 @@ static int take_option(char **words, const char *name, const char **value)
     return *value == NULL ? 0 : words[0][n] == '=' ? 1 : words[0][n] == '\0' ? 2 : 0;
 }
 
-/* Options of a pilot, and where their values go. */
+/* The options of a pilot, and the members of struct pilot_options for their values. */
 enum option_kind { OPTION_MS, OPTION_TOKEN, OPTION_FLAG };
 static const struct {
     const char *name;

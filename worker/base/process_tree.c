@@ -67,8 +67,8 @@ bool process_read(pid_t pid, const char *name, size_t max_bytes, struct buf *tex
     return is_read;
 }
 
-/* Finds children by /proc/PID/task/TID/children.  false: this kernel has no such file, or the
- * process is gone. */
+/* Adds the children that /proc/PID/task/TID/children names; false: this kernel has no such file, or
+ * the process is gone. */
 static bool add_children(pid_t pid, struct pids *p)
 {
     char *tasks = mem_printf("/proc/%ld/task", (long)pid);
@@ -103,7 +103,7 @@ static bool add_children(pid_t pid, struct pids *p)
     return there;
 }
 
-/* Finds descendants by /proc/PID/stat, for kernels without the above. */
+/* Adds all descendants by /proc/PID/stat, for kernels without .../children. */
 static void add_descendants_by_stat(pid_t root, struct pids *p)
 {
     struct pids all = { .n = 0 };
@@ -162,7 +162,7 @@ struct process_tree_process *process_tree_children(size_t *n)
     *n = 0;
     if (!add_children(getpid(), &p))
         add_descendants_by_stat(getpid(), &p);
-    while (*n < p.n && p.items[*n].parent == getpid()) /* they come before theirs */
+    while (*n < p.n && p.items[*n].parent == getpid()) /* before other descendants */
         ++*n;
     return p.items;
 }
@@ -253,7 +253,7 @@ void process_usage_look(struct process_usage *u)
 
 /* ---- by their environment ---- */
 
-/* Kills the process if its environment has this entry, and returns whether it does. */
+/* Kills the process pid if its environment has this entry, and returns whether it has. */
 static bool kill_if_of(int proc_fd, const char *pid, const char *entry, struct buf *environment)
 {
     int fd = openat(proc_fd, pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -269,7 +269,7 @@ static bool kill_if_of(int proc_fd, const char *pid, const char *entry, struct b
             n = strnlen(text, environment->n - at);
             found = n == strlen(entry) && memcmp(text, entry, n) == 0;
         }
-    /* The folder in /proc serves as a pidfd, so that a number used anew meanwhile is safe. */
+    /* The folder in /proc serves as a pidfd: no other process with the same pid gets the signal. */
     if (found && syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) < 0 &&
         (errno == ENOSYS || errno == EBADF))
         kill((pid_t)strtol(pid, NULL, 10), SIGKILL);

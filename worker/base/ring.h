@@ -2,7 +2,7 @@
 /*
  * ring.h - items in a doubly linked ring, the link inside the item
  *
- * A ring's head and its items are linked alike; an item in no ring is linked to itself.
+ * The head is a struct ring as the items have; an item in no ring is linked to itself.
  */
 #ifndef LUDWIG_WORKER_BASE_RING_H
 #define LUDWIG_WORKER_BASE_RING_H
@@ -15,14 +15,14 @@ struct ring {
     struct ring *next;
 };
 
-/* The structure that the link is a member of. */
+/* Returns the structure that the link is a member of. */
 #define RING_ITEM(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
-/* The item behind the link; NULL: that is the head. */
+/* Returns the item after the link; NULL if the head comes next. */
 #define RING_NEXT(type, head, link, member) \
     ((link)->next == (head) ? NULL : RING_ITEM((link)->next, type, member))
 
-/* for (RING_EACH(struct attempt, a, head, member)): the body may remove the item it is at, but no other. */
+/* for (RING_EACH(struct attempt, a, head, member)): the body may remove this item, but no other. */
 #define RING_EACH(type, item, head, member)                                             \
     type *item = RING_NEXT(type, head, head, member),                                   \
          *item##_next = (item) ? RING_NEXT(type, head, &(item)->member, member) : NULL; \
@@ -40,7 +40,7 @@ static inline bool ring_is_empty(const struct ring *r)
     return r->next == r;
 }
 
-/* After item, which may be the head: then it is the first. */
+/* Puts r after item, which may be the head: then r becomes the first. */
 static inline void ring_insert(struct ring *item, struct ring *r)
 {
     r->prev = item;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scratch.c - the worker's own folder, its files, the removal of an attempt, and spare folders */
+/* scratch.c - the scratch folder, its files, the removal of an attempt, and spare folders */
 
 #include "worker/base/scratch.h"
 
@@ -23,12 +23,12 @@
 
 enum {
     RECORD_MAX_BYTES = FRAME_MAX_BYTES,
-    /* What another attempt takes before its job does anything. */
+    /* The room that an attempt takes before its job does anything. */
     ROOM_BYTES = 64 * 1024,
     ROOM_FILES = 32
 };
 
-/* Folders of scratch, and where struct scratch has their descriptors. */
+/* The folders of scratch, and the members of struct scratch for their descriptors. */
 static const struct {
     const char *name;
     size_t fd_offset;
@@ -68,8 +68,8 @@ static int open_folder(int scratch_fd, const char *name, struct err *e)
     if (mkdirat(scratch_fd, name, 0700) < 0 && errno != EEXIST)
         return err_sys(e, "create %s", name);
     fd = io_open_dir_at(scratch_fd, name, e);
-    /* ext4 then spreads the attempts over the disk, instead of crowding them where it passes over
-     * all inodes that were freed lately.  Other file systems do not know the flag. */
+    /* With this flag ext4 spreads the attempts over the disk, instead of crowding them where it
+     * passes over all inodes that were freed lately.  Other file systems do not know it. */
     if (fd >= 0 && strcmp(name, SCRATCH_RUN) == 0 && ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0) {
         flags |= FS_TOPDIR_FL;
         (void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
@@ -130,7 +130,7 @@ int scratch_reopen(struct scratch *s, struct err *e)
     return 0;
 }
 
-/* Opens a file to overwrite it, unless a job has linked, replaced or closed it. */
+/* Opens a file to overwrite it; removes it and returns -1 if a job has linked or changed it. */
 static int open_again(int dir_fd, const char *path, mode_t mode, struct stat *st)
 {
     int fd = openat(dir_fd, path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -239,7 +239,7 @@ int scratch_read(int dir_fd, const char *path, const struct schema *schema, stru
     return result;
 }
 
-/* Files that most attempts leave; others are found by looking. */
+/* Files that most attempts leave: scratch_discard removes them before it lists the folder. */
 static const char *const usual_files[] = {
     JOB_ORDER,
     JOB_OUTCOME,
@@ -251,7 +251,7 @@ static const char *const usual_files[] = {
 
 int scratch_discard_checkpoint(const struct scratch *s, const struct token *token, struct err *e)
 {
-    char hidden[TOKEN_HEX + 1] = "."; /* not complete yet */
+    char hidden[TOKEN_HEX + 1] = "."; /* the name of one that is not complete yet */
 
     token_hex(token, hidden + 1);
     if (io_remove_tree_at(s->checkpoints_fd, hidden, e) < 0)
@@ -315,10 +315,10 @@ void scratch_sweep(const struct scratch *s)
 
 /* ---- folders of earlier attempts, used again ---- */
 
-/* More folders than wait for their publication in a burst of short jobs. */
+/* Chosen above the number of folders that wait for publication in a burst of short jobs. */
 enum { SPARES_MAX = 256 };
 
-/* Begins names of folders being removed; those that runners have taken begin with a dot as well. */
+/* Begins names of folders being removed; those that runners have taken begin with a dot, too. */
 #define DOOMED ".doomed-"
 
 static bool is_dots(const char *name)
@@ -326,7 +326,7 @@ static bool is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* with_taken: also folders that a runner is about to use, or was when it was killed. */
+/* with_taken: lists also folders that a runner has taken, or had when it was killed. */
 static void list_spares(struct spares *p, const struct scratch *s, bool with_taken)
 {
     DIR *dir = io_list_dir_at(s->spare_fd, ".", NULL);
@@ -364,7 +364,7 @@ bool scratch_take_spare(struct spares *p, const struct scratch *s, const char *a
             is_listed = true;
             continue;
         }
-        at = (size_t)getpid() % p->n; /* beginning elsewhere, runners seldom meet */
+        at = (size_t)getpid() % p->n; /* so that two runners seldom try the same folder */
         spare = p->names[at];
         p->names[at] = p->names[--p->n];
         taken = renameat(s->spare_fd, spare, s->spare_fd, as) == 0;
@@ -393,7 +393,7 @@ bool scratch_is_fresh_dir(int dir_fd, const char *path)
     return is_ours && n == 2;
 }
 
-/* Files that every attempt has, and the next one overwrites. */
+/* Whether the entry stays in a spare folder, as every attempt has this file or empty folder. */
 static bool is_kept(int dir_fd, const struct dirent *entry)
 {
     static const char *const files[] = { JOB_ORDER,
@@ -414,7 +414,8 @@ static bool is_kept(int dir_fd, const struct dirent *entry)
     return false;
 }
 
-/* An outcome in run/ would say that the next attempt has ended: it loses its name first. */
+/* Empties published/NAME for the next attempt; false: it cannot.  Renames the outcome first, which
+ * in run/ would say that the next attempt has ended. */
 static bool prepare_spare(const struct scratch *s, const char *name)
 {
     int fd = openat(s->published_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -423,7 +424,7 @@ static bool prepare_spare(const struct scratch *s, const char *name)
     struct dirent *entry;
     struct stat st;
 
-    /* The log is kept when it is empty and has no other name. */
+    /* The log is kept if it is empty and has no other name. */
     if (is_clean && fstatat(s->log_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         (!S_ISREG(st.st_mode) || st.st_size > 0 || st.st_nlink > 1 ||
          renameat(s->log_fd, name, fd, JOB_LOG) < 0))
@@ -443,7 +444,7 @@ bool scratch_keep_spare(const struct scratch *s, const char *name, size_t *count
 {
     struct spares p = { 0 };
 
-    if (*count >= SPARES_MAX) { /* runners have taken some since they were counted */
+    if (*count >= SPARES_MAX) { /* runners may have taken some since the last count */
         list_spares(&p, s, true);
         *count = p.n;
         spares_free(&p);
@@ -467,7 +468,7 @@ void scratch_clear_spares(const struct scratch *s, size_t *count)
         bool is_doomed = strncmp(name, DOOMED, strlen(DOOMED)) == 0;
         char *doomed = is_doomed ? mem_strdup(name) : mem_printf(DOOMED "%s", name);
 
-        /* A runner that takes it meanwhile has it: only one of the two renames succeeds. */
+        /* If a runner takes the folder meanwhile, only one of the two renames succeeds. */
         if (is_doomed || (name[0] != '.' && renameat(s->spare_fd, name, s->spare_fd, doomed) == 0))
             (void)io_remove_tree_at(s->spare_fd, doomed, NULL);
         free(doomed);

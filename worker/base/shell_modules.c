@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* shell_modules.c - the lines of a shell that load modules */
+/* shell_modules.c - shell code that loads environment modules */
 
 #include "worker/base/shell_modules.h"
 
-/* `module` is a function that a login shell gets.  Of some versions `module load` always ends well. */
+/* Login shells define the function `module`.  Some versions of `module load` always return 0. */
 const char shell_modules_load[] =
     "command -v module >/dev/null 2>&1 || for ludwig_x in \"${MODULESHOME-}/init/sh\""
     " /etc/profile.d/modules.sh /etc/profile.d/z00_lmod.sh /etc/profile.d/lmod.sh"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flow.c - the way of an attempt: the one place where events become phases and effects */
+/* flow.c - takes events of attempts and batches: sets their phases and carries out the effects */
 
 #include "worker/flow/flow.h"
 
@@ -35,7 +35,7 @@ static void end_if_over(struct agent *ag, struct batch *b)
     batch_destroy(b);
 }
 
-/* A batch that waits goes on without the attempt, for which the others may have waited. */
+/* Takes the attempt out of its batch; the other members may have waited for it and be ready now. */
 static void leave_batch(struct agent *ag, struct attempt *a)
 {
     struct batch *b = a->batch;
@@ -53,8 +53,8 @@ static void leave_batch(struct agent *ag, struct attempt *a)
 
 /* ---- effects ---- */
 
-/* Of what was passed to it from a shell the file keeps nothing when no other attempt of its sweep is
- * there, which would have the same in it. */
+/* Records that the attempt is gone.  If it was the last of a sweep to which values were passed from
+ * a shell, the registry is to be rewritten without these. */
 static void forget(struct agent *ag, const struct attempt *a)
 {
     registry_gone(ag->registry, &a->token, NULL);
@@ -67,8 +67,8 @@ static void forget(struct agent *ag, const struct attempt *a)
     registry_forget(ag->registry);
 }
 
-/* An attempt that never started leaves the registry before it is told, so that no later agent
- * starts it; one that did stays in it until ludwigd has the outcome. */
+/* An attempt that never started leaves the registry before its outcome is told, so that no later
+ * agent starts it; one that started stays in it until ludwigd has the outcome. */
 static void tell_outcome(struct agent *ag, struct attempt *a, enum effect effect,
                          const struct flow_event *ev)
 {
@@ -103,7 +103,7 @@ static void tell_outcome(struct agent *ag, struct attempt *a, enum effect effect
     outbox_outcome(&ag->outbox, a, r != NULL ? r : ev->report);
 }
 
-/* An attempt that never started may have been brought a checkpoint. */
+/* Has the attempt's files discarded; one that never started may have a checkpoint on scratch. */
 static void settle_attempt(struct agent *ag, struct attempt *a)
 {
     if (a->may_be_on_scratch) {
@@ -124,7 +124,7 @@ static void take_slot(struct agent *ag, struct batch *b)
         slots_take(ag->slots, &b->slot);
 }
 
-/* The process of a batch ends with the last member that is wanted. */
+/* Stops the attempt; the process of its batch is stopped when no member is wanted any more. */
 static void stop_attempt(struct agent *ag, struct attempt *a)
 {
     struct batch *b = a->batch;
@@ -178,7 +178,7 @@ static void take_effect(struct agent *ag, struct attempt *a, enum effect effect,
     case EFFECT_FINISH: flow_recover_finish(a, ev); break;
     case EFFECT_PUBLISH:
         a->may_be_on_scratch = true;
-        /* An attempt that has ended without having started: that was this machine's fault. */
+        /* The attempt could not be started, by this machine's fault. */
         if (a->started_at == 0 && ev->reason != NULL)
             flow_stage_start_failed(u, ev->reason);
         leave_batch(ag, a);
@@ -247,7 +247,7 @@ static void take_events(struct agent *ag)
 
 /* ---- slots ---- */
 
-/* A node may allow a job less than it asks for. */
+/* Lowers the job's disk to what worker.yaml allows a job. */
 static void limit_disk(struct agent *ag, struct resources *r)
 {
     int64_t most = ag->conf.disk_per_job_bytes;
@@ -256,7 +256,7 @@ static void limit_disk(struct agent *ag, struct resources *r)
         r->disk_bytes = most;
 }
 
-/* The batch is recorded before a runner has it, so that no later agent gives away what it has. */
+/* Records what the batch gets before a runner has it, so that no later agent gives that away. */
 static void start_batch(struct agent *ag, struct batch *b)
 {
     struct attempt *first = batch_first(b);
@@ -296,7 +296,7 @@ static bool may_start(const struct slot_item *item)
     return flow_stage_may_try(RING_ITEM(item, const struct batch, slot)->user);
 }
 
-/* Starts what fits, after a look whether data were changed. */
+/* Starts what fits, after looking whether data were changed. */
 static void fill_slots(struct agent *ag)
 {
     struct slots_asking asking = { .gpus_are_known = gpus_are_known(ag), .may_start = may_start };
@@ -339,7 +339,7 @@ static void on_started(struct agent *ag, struct runner *r, const struct note_sta
     flow_stage_start_succeeded(b->user);
 }
 
-/* The process of a batch ends after its attempts; that of a single attempt with it. */
+/* The process of a shared batch ends after its attempts; that of a single attempt with it. */
 static void on_ended(struct agent *ag, struct runner *r, const struct token *token,
                      const char *trouble)
 {
@@ -374,7 +374,7 @@ static void on_overdue(struct agent *ag, struct runner *r, const struct token *p
     }
 }
 
-/* The janitor is not asked before all runners of an earlier agent have said what they run. */
+/* The janitor is asked only after all runners of an earlier agent have said what they run. */
 static void on_lost(struct agent *ag, struct batch *b)
 {
     if (b == NULL)

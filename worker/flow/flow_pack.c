@@ -45,7 +45,7 @@ bool flow_pack_is_busy(const struct user *u)
     return false;
 }
 
-/* Without a connection it is not told: ludwigd will ask again. */
+/* Without a connection nothing is told: ludwigd will order the packing again. */
 static void tell_packed(struct agent *ag, const struct msg_packed *m)
 {
     if (ag->is_registered)

@@ -9,7 +9,7 @@ extern const struct service_events flow_pack_events; /* of the packer */
 
 void flow_pack_begin(struct agent *ag, const struct msg_pack *m);
 bool flow_pack_is_busy(const struct user *u);
-/* Nothing can be packed for this user. */
+/* Tells ludwigd that the user's packings failed, as the user is refused here. */
 void flow_pack_refuse(struct user *u);
 void flow_pack_free(struct agent *ag);
 

@@ -9,7 +9,7 @@
 #include "common/proto/layout.h"
 #include "worker/flow/flow_recover.h"
 
-/* Logs are to be on the share within a second. */
+/* Age from which an attempt's log is watched; it has to be on the share within a second. */
 enum { YOUNG_MS = 200 };
 
 /* ---- logs ---- */
@@ -134,7 +134,7 @@ static void take_published(struct user *u, const struct note_published *note)
     struct attempt *a = attempts_find(&u->agent->attempts, &note->report.token);
     const struct token_entry foreign = { note->report.token };
 
-    if (a == NULL && note->error == NULL) /* another server's: not told */
+    if (a == NULL && note->error == NULL) /* an attempt of another server: ludwigd is not told */
         service_send(&u->publisher, ORDER_DISCARD, &foreign);
     if (a == NULL || a->user != u || a->phase != PHASE_PUBLISHING)
         return;

@@ -7,19 +7,19 @@
 
 extern const struct service_events flow_publish_events; /* of the publisher */
 
-/* Has the attempt published, withdrawn or discarded, as its phase says. */
+/* Has the publisher publish, withdraw or discard the attempt, according to its phase. */
 void flow_publish_order(const struct attempt *a);
-/* Discards what ludwigd has acknowledged.  To be called when the registry says that it is gone:
- * otherwise a later agent would take it for an attempt that never started. */
+/* Has settled attempts discarded.  To be called once the registry records that they are gone:
+ * otherwise a later agent would take one for an attempt that never started. */
 void flow_publish_discard_settled(struct agent *ag);
 
-/* The attempt's log is to be on the share while it grows, */
+/* Has the attempt's log copied to the share while it grows, */
 void flow_publish_watch(const struct attempt *a);
-/* unless it ends within a moment: then all of its log goes with its result. */
+/* or in 200 ms, if it still runs then; otherwise the log goes to the share with the result. */
 void flow_publish_watch_soon(struct agent *ag, struct attempt *a);
-/* ludwigd wants to be told how long a log is on the share, or does not any more. */
+/* Takes ludwigd's order to tell, or to stop telling, how long a log on the share is. */
 void flow_publish_follow(struct agent *ag, const struct msg_follow_log *order);
-/* The connection is gone; ludwigd asks again over the next one. */
+/* The connection is gone: stops telling of all logs; ludwigd asks again over the next one. */
 void flow_publish_follow_none(struct agent *ag);
 
 #endif

@@ -15,12 +15,12 @@
 enum {
     ORPHAN_AT_FIRST_MS = 5,
     ORPHAN_AT_MOST_MS = 2000,
-    JANITOR_IDLE_MS = 200, /* then it leaves */
-    /* While a job of a server that is gone runs, or a result of it is not published yet. */
+    JANITOR_IDLE_MS = 200, /* then the janitor leaves */
+    /* Pause between surveys while jobs or unpublished results of a server that is gone are here. */
     SURVEY_AGAIN_MS = 10 * 1000,
-    /* A runner that does not say what it runs (stopped, or its disk hangs) is not waited for, */
+    /* How long to wait for a runner to say what it runs (it may be stopped, or its disk hang), */
     MUTE_MAX_MS = 5 * 1000,
-    /* and then not for a scratch folder that hangs. */
+    /* and then for a scratch folder that may hang. */
     LATE_MAX_MS = 1000
 };
 
@@ -38,7 +38,8 @@ static size_t n_asked(const struct agent *ag)
     return n_in[PHASE_MUTE] + n_in[PHASE_MISSING] + n_in[PHASE_UNNAMED];
 }
 
-/* only_look: moves nothing, as a mute runner may have the attempts after all. */
+/* Asks the janitor about the batch.  only_look: about mute attempts, moving nothing, as a runner
+ * may have them after all. */
 static void send_settle(const struct batch *b, bool only_look)
 {
     struct order_settle order = { .only_look = only_look };
@@ -74,7 +75,7 @@ static void post_to_members(struct agent *ag, const struct batch *b, enum event 
             flow_post(ag, a, event, NULL);
 }
 
-/* A process of one attempt leaves nothing but the attempt itself. */
+/* The process of a single attempt leaves nothing but the attempt itself. */
 void flow_recover_seek(struct agent *ag, struct batch *b)
 {
     slots_release(ag->slots, &b->slot);
@@ -91,7 +92,7 @@ void flow_recover_release(struct agent *ag, struct batch *b)
         registry_gone(ag->registry, &b->token, NULL);
 }
 
-/* Its members have ended before it; if one has not, the folders tell what became of it. */
+/* The members end before the process; if one has not, the folders show what became of it. */
 void flow_recover_end(struct agent *ag, struct batch *b)
 {
     flow_recover_release(ag, b);
@@ -105,8 +106,8 @@ void flow_recover_end(struct agent *ag, struct batch *b)
 
 /* ---- answers about attempts ---- */
 
-/* An attempt that a mute runner may have stays with it until the runner speaks or dies, and so do
- * its processors and GPUs.  An attempt that has left run/ is no runner's any more. */
+/* Takes the janitor's answer about an attempt.  One in run/ that a silent runner may have stays
+ * with it, with its processors and GPUs, until the runner speaks or dies. */
 static void resolve(struct agent *ag, struct attempt *a, const struct note_settled *note)
 {
     struct batch *b = a->batch;
@@ -156,7 +157,7 @@ void flow_recover_finish(struct attempt *a, const struct flow_event *ev)
                                          .started_at = a->started_at });
 }
 
-/* What the runner would have said, and why it could not. */
+/* Sets reason and cause of an attempt whose runner did not end it in time; returns its outcome. */
 static enum attempt_event judge_overdue(struct attempt *a, bool is_shared)
 {
     static const char why[] = "its runner, stopped or stuck, did not end it and was killed";
@@ -178,8 +179,8 @@ static enum attempt_event judge_overdue(struct attempt *a, bool is_shared)
     return EV_FAIL;
 }
 
-/* The process was at the first member that had not ended; it had not come to the others.  Files
- * that they left for their next attempts are kept, if they can be, before ludwigd is told. */
+/* The process was at the first member that had not ended: that one is lost, the others are given
+ * back.  Files for their next attempts are kept, if possible, before ludwigd is told. */
 void flow_recover_bury(struct agent *ag, struct batch *b)
 {
     bool is_first = true;
@@ -240,7 +241,7 @@ void flow_recover_kill_soon(struct agent *ag, struct batch *b)
 
 /* ---- attempts of agents that worked for a ludwigd that is gone ---- */
 
-/* An attempt in run/.  What it was given counts against our slots while its runner may live. */
+/* An attempt in run/ of another server; its resources count against our slots while it may run. */
 struct foreign {
     struct ring ring;
     struct user *user;
@@ -271,7 +272,7 @@ static struct foreign *find_foreign(const struct user *u, const struct token *to
     return NULL;
 }
 
-/* The jobs of a batch run in its process, and only the process was given something. */
+/* Of a batch only its process was given resources; its jobs find none in the registry. */
 static void take_foreign(struct user *u, const struct note_remains *note)
 {
     struct agent *ag = u->agent;
@@ -343,7 +344,8 @@ static void on_survey_timer(uv_timer_t *timer)
     flow_recover_survey(timer->data);
 }
 
-/* Our attempts are settled, but not all removed.  Another server's agent may share the scratch. */
+/* Takes what the survey found: remains of this server are discarded, after their processes were
+ * killed; those of another server are its agent's, or are taken over if no agent works for it. */
 static void take_remains(struct user *u, const struct note_remains *note)
 {
     struct agent *ag = u->agent;
@@ -404,7 +406,7 @@ static void on_janitor_timer(uv_timer_t *timer)
         service_rest(&u->janitor);
 }
 
-/* A new janitor has been asked nothing. */
+/* A new janitor is asked all open questions again. */
 static void on_up(struct user *u)
 {
     struct agent *ag = u->agent;
@@ -475,7 +477,7 @@ void flow_recover_turn(struct agent *ag)
             if ((a->phase == PHASE_LEFT || a->phase == PHASE_MUTE) && a->batch->runner == NULL &&
                 a == batch_first(a->batch))
                 flow_post_process(ag, a->batch, PROCESS_EV_MISSED);
-        /* Processes whose jobs have all ended go as well; what they left goes with the survey. */
+        /* Processes whose jobs have all ended are over, too; the survey finds what they left. */
         for (RING_EACH(const struct batch, b, &ag->attempts.batches, ring))
             if (ring_is_empty(&b->members) && b->runner == NULL)
                 flow_post_process(ag, b, PROCESS_EV_ENDED);
@@ -488,7 +490,7 @@ void flow_recover_turn(struct agent *ag)
         finish_adoption(ag);
 }
 
-/* A mute runner may have attempts that lie in run/, but none that has ended. */
+/* Runners were silent for too long: asks the janitor which of their attempts have ended. */
 static void on_adopt_timer(uv_timer_t *timer)
 {
     struct agent *ag = timer->data;
@@ -522,8 +524,8 @@ void flow_recover_begin(struct agent *ag)
 
 /* ---- hellos of runners that were looked for ---- */
 
-/* The agent before us may have died before it told that the attempt runs.  The attempt may have
- * ended while its runner's words were on their way. */
+/* A runner names an attempt, which may have ended meanwhile.  It is reported as started again, as
+ * the agent before this one may have died before it told that. */
 static void name_attempt(struct agent *ag, const struct runner *r, const struct batch *b,
                          const struct token *token, int64_t started_at)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flow_stage.c - data into the cache, checkpoints, and a look whether a job was done already */
+/* flow_stage.c - has data and checkpoints brought, and looks whether a job was published already */
 
 #include "worker/flow/flow_stage.h"
 
@@ -24,13 +24,13 @@ enum {
     PAUSE_AT_MOST_MS = 60 * 1000,
     FULL_LOOK_MS = 2 * 1000,
     INOTIFY_BYTES = 64 * 1024,
-    /* A tree that cannot be watched is looked through not more often than this. */
+    /* Least time between two checks of all files of a tree that cannot be watched. */
     LOOK_EVERY_MS = 10 * 1000
 };
 
 /* ---- asking ---- */
 
-/* Finds the tree, or makes it when it is new. */
+/* Finds the user's entry for this tree, or makes it.  The pointer is valid until the next call. */
 static struct tree *find_tree(struct user *u, const struct digest *tree)
 {
     for (size_t i = 0; i < u->n_trees; i++)
@@ -41,7 +41,7 @@ static struct tree *find_tree(struct user *u, const struct digest *tree)
     return &u->trees[u->n_trees++];
 }
 
-/* An environment is built by the recipe of any attempt that needs it. */
+/* Returns the recipe of an environment, from any attempt that needs it; no tool: none does. */
 static struct env_recipe recipe_of(const struct user *u, const struct tree *t, struct arena *a)
 {
     const struct env_recipe none = { .tool = NULL };
@@ -75,8 +75,8 @@ static void ask_for_tree(struct user *u, struct tree *t)
     arena_destroy(a);
 }
 
-/* Asks for each tree once, however many wait for it.  The packs that it was brought from before may
- * be gone. */
+/* Asks for each tree once, however many attempts wait for it, from the packs that a names: those it
+ * was brought from before may be gone. */
 static void ask_for_trees(struct attempt *a)
 {
     struct dataset set;
@@ -139,7 +139,7 @@ void flow_stage_admit(struct agent *ag, struct attempt *a)
     } else if (b->phase != PROCESS_NONE || b->slot.is_running || b->runner != NULL) {
         flow_post(ag, a, EVENT_RECALL, "its process has started without it");
     } else {
-        /* A first attempt that no agent before us may have run needs no look. */
+        /* A first attempt needs no look at the share, unless an earlier agent may have run it. */
         if (a->order.assignment.attempt <= 1 && ag->is_adopted)
             a->is_looked_at = true;
         if (!a->is_looked_at)
@@ -154,7 +154,7 @@ void flow_stage_admit(struct agent *ag, struct attempt *a)
     }
 }
 
-/* Its members are jobs of one sweep: they need the same trees. */
+/* Whether the batch can wait for a slot.  Its members, jobs of one sweep, need the same trees. */
 static bool is_ready(const struct batch *b)
 {
     struct dataset set;
@@ -253,7 +253,7 @@ static void on_guard(uv_poll_t *poll, int status, int events)
     flow_stage_look(poll->data);
 }
 
-/* Where there are too many descriptors already, trees are looked through instead. */
+/* If the user has too many inotify descriptors already, files are checked instead. */
 void flow_stage_init_guard(struct user *u, uid_t uid)
 {
     int rc;
@@ -269,7 +269,7 @@ void flow_stage_init_guard(struct user *u, uid_t uid)
         log_event(LOG_WARN, "data-not-watched", "why", "%s", uv_strerror(rc), NULL);
 }
 
-/* Also a tree that could not be brought is released: what there is of it may go. */
+/* A tree that could not be brought is released, too, so that what there is of it may be removed. */
 void flow_stage_leave(const struct attempt *a)
 {
     struct user *u = a->user;
@@ -352,7 +352,8 @@ void flow_stage_expect(struct agent *ag, const struct msg_expect *m)
 
 /* ---- answers ---- */
 
-/* The named packs will never do; other attempts that need the tree may have named other packs. */
+/* The packs will never do: attempts that named them are lost.  If another attempt that needs the
+ * tree named others, these are tried. */
 static void lose_all(struct user *u, struct tree *t, const char *why)
 {
     struct attempt *a, *other = NULL;
@@ -378,7 +379,7 @@ static void lose_all(struct user *u, struct tree *t, const char *why)
     ask_for_trees(other);
 }
 
-/* The first tree that is due, of those that come later; NULL when there is none. */
+/* Returns the tree in state LATER that is due first; NULL if there is none. */
 static struct tree *next_due(struct user *u)
 {
     struct tree *first = NULL;
@@ -392,7 +393,7 @@ static struct tree *next_due(struct user *u)
 
 static void on_due(uv_timer_t *timer);
 
-/* Sets the timer for the first tree, or checkpoint, that is asked for again. */
+/* Sets the timer for the first tree or checkpoint that is to be asked for again. */
 static void wait_for_due(struct user *u)
 {
     const struct tree *t = next_due(u);
@@ -430,8 +431,8 @@ static void on_due(uv_timer_t *timer)
     wait_for_due(u);
 }
 
-/* Ignores an answer about a tree that was not asked for, and an answer to an older order: the tree
- * was released and asked for again since. */
+/* Takes the answer about a tree, unless it was not asked for, or the answer is to an older order:
+ * then the tree was released and asked for again since. */
 static void take_staged(struct user *u, const struct note_staged *note, int64_t re)
 {
     struct tree *t = find_tree(u, &note->tree);
@@ -440,7 +441,7 @@ static void take_staged(struct user *u, const struct note_staged *note, int64_t 
     if (t->state != TREE_ASKED || t->order_seq != re)
         return;
     if (note->error == NULL && t->is_doubted) {
-        ask_for_tree(u, t); /* again: it is doubted since the order */
+        ask_for_tree(u, t); /* again: doubts arose after the order */
         return;
     }
     if (note->error == NULL) {
@@ -466,7 +467,9 @@ static void take_staged(struct user *u, const struct note_staged *note, int64_t 
     wait_for_due(u);
 }
 
-/* Removes the checkpoint of an attempt that was settled meanwhile. */
+/* Takes the answer about a checkpoint.  If the share failed, the stager is asked again after twice
+ * the delay, beyond FLOW_PATIENCE_MS the attempt goes back; if the checkpoint will never be there,
+ * the attempt is lost.  If the attempt is gone by now, its checkpoint is removed from scratch. */
 static void take_restored(struct user *u, const struct note_restored *note)
 {
     struct agent *ag = u->agent;
@@ -505,7 +508,7 @@ static void take_found(struct user *u, const struct note_found *note)
         flow_stage_check(u->agent, a->batch);
 }
 
-/* A new stager does not know which trees are in use. */
+/* Sends a new stager all its work, and which trees are in use. */
 static void on_up(struct user *u)
 {
     struct attempt *a;
@@ -548,7 +551,7 @@ const struct service_events flow_stage_events = { on_up, take_note };
 
 /* ---- news of the cache for ludwigd ---- */
 
-/* ludwigd chooses workers by the trees they hold: the cache is listed even if nothing is staged. */
+/* ludwigd chooses workers by the trees they hold, so a stager is started if only to list them. */
 void flow_stage_tell_cached(struct user *u)
 {
     cache_news_begin(&u->cached);
@@ -594,7 +597,7 @@ bool flow_stage_is_long_paused(const struct user *u)
 
 static void on_pause_over(uv_timer_t *timer);
 
-/* Attempts that were given before the first failure fail together: they count as one failure. */
+/* Failures during a pause count with the one that began it: those attempts were given before. */
 void flow_stage_start_failed(struct user *u, const char *why)
 {
     if (is_pausing(u))
@@ -620,7 +623,7 @@ void flow_stage_start_failed(struct user *u, const char *why)
     u->agent->is_register_due = true;
 }
 
-/* Whether scratch is full can be seen without an attempt that fails of it. */
+/* Before attempts are tried again: whether scratch is full can be seen without one that fails. */
 static void on_pause_over(uv_timer_t *timer)
 {
     struct user *u = timer->data;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow_stage.h - what an attempt needs before a slot: its data in the cache, its checkpoint on
- * scratch, and a look whether its job was published before
+ * flow_stage.h - gets what an attempt needs before it waits for a slot: its data in the cache, its
+ * checkpoint on scratch, and the answer whether its job was published before
  *
- * Data of jobs that may come next are brought while the slots are busy.  Whether data were changed
- * is known without a look at them: the stager watches the folders of trees that jobs use with an
- * inotify descriptor that we have, too, which is read before anything is started.
+ * Data of jobs that may come next are brought while the slots are busy.  The stager watches the
+ * folders of trees that jobs use with an inotify descriptor that the agent has, too: it is read
+ * before anything is started, so that data need not be looked at to know that they are unchanged.
  *
  * After a failure to start, a user's attempts are tried one at a time, later each time.
  */
@@ -14,35 +14,36 @@
 
 #include "worker/flow/phases.h"
 
-/* An attempt that cannot start here for longer than this goes back for other workers. */
+/* An attempt goes back to ludwigd when the delay before the next try to stage or start it exceeds
+ * this.  Delays double from RETRY_AT_FIRST_MS on, so that this happens after some 7 s. */
 enum { FLOW_PATIENCE_MS = 5 * 1000 };
 
 extern const struct service_events flow_stage_events; /* of the stager */
 
-/* EFFECT_ADMIT */
+/* The effect ADMIT: asks for what the attempt needs, or posts EVENT_RECALL. */
 void flow_stage_admit(struct agent *ag, struct attempt *a);
 /* Posts EVENT_READY or EVENT_UNREADY to the batch's members, as far as that is news to them. */
 void flow_stage_check(struct agent *ag, const struct batch *b);
-/* The same for all batches of the user, when no event is left: an EVENT_UNREADY that is not taken yet
+/* Does so for all batches of the user once no event is left: an EVENT_UNREADY that is not taken yet
  * would hide that the last tree has come. */
 void flow_stage_check_soon(struct user *u);
-/* Carries these checks out; false: there were none. */
+/* Carries out the checks that are due; false: there were none. */
 bool flow_stage_check_due(struct agent *ag);
 
-/* The descriptor that tells of changes.  It counts as the user's. */
+/* Opens the descriptor that tells of changes, which the kernel counts as the user's (uid). */
 void flow_stage_init_guard(struct user *u, uid_t uid);
-/* Takes notice of changes until now. */
+/* Reads the changes so far; after any, the user's trees are checked by the stager. */
 void flow_stage_look(struct user *u);
-/* The data of this attempt may be damaged. */
+/* Has the attempt's data checked, as they may be damaged. */
 void flow_stage_doubt(const struct attempt *a);
-/* The attempt needs its data no more. */
+/* Releases the attempt's data if no other attempt needs them. */
 void flow_stage_leave(const struct attempt *a);
 
-/* Has data of jobs that may come next brought; of one user only, as one job comes next. */
+/* Has the data of a job that may come next brought; an order for one user ends those of others. */
 void flow_stage_expect(struct agent *ag, const struct msg_expect *m);
 void flow_stage_expect_none(struct user *u);
 
-/* ludwigd is told from the beginning which trees lie in this user's cache. */
+/* Has ludwigd told from the beginning which trees lie in this user's cache. */
 void flow_stage_tell_cached(struct user *u);
 /* Sends ludwigd the news of the caches. */
 void flow_stage_send_news(struct agent *ag);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gpus.c - which GPUs are offered to jobs, and when to look again */
+/* gpus.c - which GPUs are offered to jobs, what they do, and when to look again */
 
 #include "worker/flow/gpus.h"
 
@@ -33,7 +33,7 @@ static void choose_gpus(struct agent *ag, const struct gpu_list *found)
     ag->gpus_can_be_asked = found->n > 0 && !pilot_end_is_pilot(ag);
     copy_first(&all, found, found->n);
     if (pilot_end_is_pilot(ag)) {
-        /* A pilot's GPUs are ours alone, whatever else a driver says or does not say. */
+        /* A pilot has the GPUs that Slurm gave it, whatever a driver says. */
         for (size_t i = 0; i < ag->slurm.n_gpus && i < wanted; i++) {
             const char *id = ag->slurm.gpus[i];
             struct gpu_list one = { .n = 0 };

@@ -2,11 +2,11 @@
 /*
  * phases.h - how an attempt, and the process of a batch, go from one phase to the next
  *
- * Whatever happens is posted as an event: by the handlers of what ludwigd, runners and children
- * say, by timers, and by the effects of other events.  Nothing follows from an event at once.
+ * Whatever happens is posted as an event: by the handlers of messages from ludwigd, runners and
+ * children, by timers, and by the effects of other events.  Posting only queues the event.
  * flow_turn (flow.h) takes the events in their order, before the loop waits: for each, the table
- * says the next phase and the effect, which is then called.  An event that the table does not list
- * for the phase is refused: it came too late, and is logged at level debug.
+ * names the next phase and the effect, which is then carried out.  An event that the table does not
+ * list for the phase came too late: it is refused, and logged at level debug.
  *
  * docs/internals/agent.md shows the table; a test holds the page against it.
  */
@@ -102,7 +102,7 @@ extern const char *const event_names[EVENT_COUNT];
 extern const char *const process_event_names[PROCESS_EVENT_COUNT];
 extern const char *const effect_names[EFFECT_COUNT];
 
-/* EFFECT_REFUSED: the event is not listed for the phase, and next says nothing. */
+/* A row of a table.  EFFECT_REFUSED: the event is not listed for the phase; next has no meaning. */
 struct step {
     int next; /* enum phase, or enum process_phase */
     enum effect effect;
@@ -111,26 +111,25 @@ struct step {
 extern const struct step attempt_steps[PHASE_COUNT][EVENT_COUNT];
 extern const struct step process_steps[PROCESS_PHASE_COUNT][PROCESS_EVENT_COUNT];
 
-/* An event that waits for its turn, with the token of an attempt or batch that may be gone by
- * then. */
+/* An event that waits for its turn; the attempt or batch of its token may be gone by then. */
 struct flow_event {
     struct ring ring;
     struct token token;
     bool is_of_process;
     int event;                   /* enum event, or enum process_event */
-    char *reason;                /* for people; may be NULL */
-    int64_t at;                  /* STARTED: when, ms since 1970 */
-    struct token winner;         /* FOUND */
+    char *reason;                /* text for users; may be NULL */
+    int64_t at;                  /* STARTED: start time, ms since 1970 */
+    struct token winner;         /* FOUND: the attempt that published */
     const struct report *report; /* PUBLISHED: in the attempt's arena */
-    enum attempt_event outcome;  /* KILLED: what it is to end as */
+    enum attempt_event outcome;  /* KILLED: the outcome that the attempt gets */
     enum cause cause;            /* PREEMPT */
 };
 
-/* The caller may fill in what else belongs to the event; reason is copied. */
+/* Queues an event of the attempt; reason is copied; the caller fills in other members. */
 struct flow_event *flow_post(struct agent *ag, const struct attempt *a, enum event event,
                              const char *reason);
 void flow_post_process(struct agent *ag, const struct batch *b, enum process_event event);
-/* The first event, which is the caller's to free by flow_event_free; NULL: there is none. */
+/* Takes the first event, which the caller frees by flow_event_free; NULL: there is none. */
 struct flow_event *flow_take_event(struct agent *ag);
 void flow_event_free(struct flow_event *ev);
 

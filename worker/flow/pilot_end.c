@@ -10,15 +10,15 @@
 #include "worker/flow/phases.h"
 
 enum {
-    /* From the order to end until a job's last process is gone, beside its own time to save, */
+    /* Time from the order to end until a job's processes are gone, beside its own time to save, */
     TERM_MS = 10 * 1000,
     /* and from there until all of it is published and reported. */
     PUBLISH_MS = 20 * 1000,
-    /* Before Slurm kills us: unpublished attempts are reported lost, */
+    /* How long before Slurm kills the pilot unpublished attempts are reported lost, */
     GIVE_UP_MS = 4 * 1000,
-    /* and nothing is waited for any more. */
+    /* and the agent leaves in any case. */
     LEAVE_MS = 1000,
-    /* How long an idle pilot waits for a ludwigd that is away, or silent. */
+    /* How long a pilot waits for a ludwigd that is away, and for the last answer of one. */
     AWAY_MAX_MS = 60 * 1000,
     PATIENCE_MS = 5 * 1000
 };
@@ -170,7 +170,7 @@ static void end_now(struct agent *ag, enum cause cause, const char *reason, int6
         wait_until(r, r->deadline_ms - GIVE_UP_MS);
 }
 
-/* SIGUSR1 comes early, if the site is kind; SIGTERM is the last word. */
+/* SIGUSR1 comes early, where Slurm was told to send it; after SIGTERM kill_wait_ms are left. */
 void pilot_end_told(struct agent *ag, int signal)
 {
     const struct pilot_options *p = &ag->pilot_end->pilot;
@@ -203,7 +203,7 @@ static void on_end_timer(uv_timer_t *timer)
     else if (left_ms > GIVE_UP_MS)
         wait_until(r, r->deadline_ms - GIVE_UP_MS);
     else if (left_ms > LEAVE_MS) {
-        /* Its files may be published after all: then the next attempt finds them. */
+        /* A result may be published after all: then the next attempt finds it. */
         for (RING_EACH(const struct attempt, a, &ag->attempts.all, ring))
             flow_post(ag, a, EVENT_PREEMPT, "its Slurm job ended before it was published")->cause =
                 r->cause;

@@ -21,9 +21,9 @@
 #include "worker/base/scratch.h"
 
 enum {
-    /* A folder that names no server has no owner when it is older than this. */
+    /* A folder that names no ludwigd is a leftover when it is older than this. */
     NAMELESS_MAX_S = 60 * 60,
-    /* A checkpoint never names one, and another server's job may have to wait for its turn. */
+    /* A checkpoint never names a ludwigd, and the job of another one may wait for long. */
     CHECKPOINT_MAX_S = 24 * 60 * 60
 };
 
@@ -42,7 +42,8 @@ static bool is_on_scratch(const struct scratch *s, const struct token *token)
     return is_in(s->run_fd, hex) || is_in(s->ended_fd, hex) || is_in(s->published_fd, hex);
 }
 
-/* A runner that died between writing the outcome and moving the folder had nothing else to do. */
+/* Moves an attempt with an outcome from run/ to ended/; false: it has none.  Its runner died after
+ * writing the outcome and had nothing else to do. */
 static bool move_to_ended(const struct scratch *s, const char *hex)
 {
     char *path = mem_printf("%s/" JOB_OUTCOME, hex);
@@ -52,10 +53,10 @@ static bool move_to_ended(const struct scratch *s, const char *hex)
     return is_there && renameat(s->run_fd, hex, s->ended_fd, hex) == 0;
 }
 
-/* Finds where the attempt or process lies (of x->tokens, or x->process), after what its runner
- * could not do any more was done.  The note's report lies in the arena.  Looks in the direction in
- * which folders move: the publisher of the agent before us may still be at work, and a folder that
- * it moves meanwhile must be seen somewhere. */
+/* Fills in the note with where the attempt or process lies, after moving one with an outcome to
+ * ended/ unless *x forbids it.  The note's report lies in the arena.  Looks into the folders in the
+ * order in which an attempt moves through them: the publisher of the agent before us may still move
+ * it, and it must be seen in one of them. */
 static void find_place(const struct scratch *s, const struct order_settle *x,
                        const struct token *token, struct arena *a, struct note_settled *note)
 {
@@ -83,8 +84,8 @@ static void find_place(const struct scratch *s, const struct order_settle *x,
     }
 }
 
-/* True: the attempt has its outcome now, and lies in ended/.  Of one that was lost or goes back only
- * a checkpoint is of use. */
+/* Writes the outcome and moves the attempt to ended/.  false: it stays where it is, as it was lost
+ * or goes back and has no checkpoint, which alone would be of use. */
 static bool finish(const struct scratch *s, const struct order_finish *x)
 {
     const struct outcome outcome = { .event = x->event,
@@ -112,8 +113,8 @@ static bool finish(const struct scratch *s, const struct order_finish *x)
 
 /* ---- survey ---- */
 
-/* Calls each for everything on scratch that has an attempt's name; the same one may come twice.
- * Goes from the last folder to the first, so that nothing is given two orders at once. */
+/* Calls each for every attempt that has something on scratch, perhaps twice for one.  Goes from the
+ * last folder to the first, so that the agent gives no attempt two orders at once. */
 static void survey(const struct scratch *s,
                    void (*each)(void *context, const struct note_remains *note), void *context)
 {
@@ -166,7 +167,7 @@ static void survey(const struct scratch *s,
 struct janitor {
     struct scratch scratch;
     struct wire wire;
-    struct err why; /* of a note that could not be sent */
+    struct err why; /* why a note could not be sent */
 };
 
 static int send_note(struct janitor *c, int64_t re, int type, const void *body, struct err *e)
@@ -182,13 +183,11 @@ static void tell_remains(void *context, const struct note_remains *note)
         (void)send_note(c, 0, NOTE_REMAINS, note, &c->why);
 }
 
-/* Tells where attempts lie. */
 static int tell_settled(struct janitor *c, const struct order_settle *x, int64_t re, struct err *e)
 {
     const struct token_entry *tokens = x->tokens.items;
     bool has_process = !token_is_zero(&x->process);
-    /* The process, or one of the attempts, has left something: their runner makes the attempts'
-     * folders first, then that of the process. */
+    /* A runner makes the folders of a batch's attempts first, then that of the process. */
     bool has_begun = has_process && is_on_scratch(&c->scratch, &x->process);
     int rc = 0;
 

@@ -2,9 +2,9 @@
 /*
  * janitor.h - looks after one user's scratch folder for the agent, which never opens it
  *
- * A janitor is started when something must be found out (an agent begins, a runner died) and
- * leaves when that is done.  It runs with the user's rights, so whatever stands in that
- * folder can neither lead the agent astray nor hold it up.
+ * The agent starts a janitor when it must find something out (it begins, a runner died) and ends it
+ * afterwards.  The janitor has the user's rights, so nothing in that folder can mislead the agent
+ * or hold it up.
  */
 #ifndef LUDWIG_WORKER_JANITOR_JANITOR_H
 #define LUDWIG_WORKER_JANITOR_JANITOR_H

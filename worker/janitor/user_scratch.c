@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* user_scratch.c - a root worker looks a user up, and makes their scratch folder */
+/* user_scratch.c - looks a user up for a worker of root, and makes their scratch folder */
 
 #include "worker/janitor/user_scratch.h"
 
@@ -57,7 +57,7 @@ char *user_scratch_prepare(const char *pattern, const struct account *a, const c
 
     if (user == NULL) {
         rc = make_in(base, name, a, e);
-    } else { /* root's are the components before the one that names the user; at least "/" */
+    } else { /* components before the one with {user} are root's: at least "/" */
         size_t n;
         char *folder, *theirs;
 

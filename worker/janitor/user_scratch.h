@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * user_scratch.h - a root worker looks a user up, and makes their scratch folder
+ * user_scratch.h - looks a user up for a worker of root, and makes their scratch folder
  */
 #ifndef LUDWIG_WORKER_JANITOR_USER_SCRATCH_H
 #define LUDWIG_WORKER_JANITOR_USER_SCRATCH_H
@@ -8,15 +8,15 @@
 #include "common/base/account.h"
 
 /*
- * The path of the user's scratch folder by the configured pattern ({user} is replaced; where it
- * says none, each user has a folder of their own below it).  Makes the folders that only root may
- * make, and only in a folder of root's that no other user may change; user_scratch_enter makes the
- * rest.  NULL with e set.  Caller frees.
+ * Returns the path of the user's scratch folder by the configured pattern, in which {user} is
+ * replaced; without {user} it names the folder with those of all users.  Makes the folders that
+ * only root may make, and only in one of root's in which no other user may rename;
+ * user_scratch_enter makes the rest.  The caller frees the path; NULL with e set.
  */
 char *user_scratch_prepare(const char *pattern, const struct account *a, const char *host,
                            struct err *e);
 
-/* With the user's own rights: makes missing folders of the path, refuses those of other users. */
+/* With the user's rights: makes the missing folders of the path, refuses those of other users. */
 int user_scratch_enter(const char *path, struct err *e);
 
 /* --account NAME MIN_UID PATTERN HOST: answers with one NOTE_ACCOUNT. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lifecycle.c - start, loop, stop */
+/* lifecycle.c - starts the agent of a worker, runs its event loop, and ends it */
 
 #include "worker/loop/lifecycle.h"
 
@@ -65,14 +65,14 @@ static void on_terminate(uv_signal_t *handle, int number)
     agent_stop(ag, AGENT_LEAVES);
 }
 
-/* Does nothing: the timer is there for the turn of the loop that it makes. */
+/* Does nothing: the timer only makes the loop run a turn. */
 static void on_write_again(uv_timer_t *timer)
 {
     (void)timer;
 }
 
-/* Before the loop waits: effects of this turn are decided, written, then sent and removed.  While
- * the registry cannot be written nothing is started and nothing is sent. */
+/* Before the loop waits: decides the effects of this turn, writes the registry, then sends and
+ * removes.  While the registry cannot be written, the agent starts and sends nothing. */
 static void on_prepare(uv_prepare_t *handle)
 {
     struct agent *ag = handle->data;
@@ -92,7 +92,7 @@ static void on_prepare(uv_prepare_t *handle)
     if (rc < 0 && !was_stuck)
         log_event(LOG_ERROR, "registry", "why", "%s", e.text, NULL);
     ag->is_registry_stuck = rc < 0;
-    if (rc < 0 || was_stuck) /* starts that failed are tried in the next turn */
+    if (rc < 0 || was_stuck) /* the next turn tries again what could not be started */
         uv_timer_start(&ag->write_timer, on_write_again, rc < 0 ? WRITE_AGAIN_MS : 0, 0);
     if (rc < 0)
         return;
@@ -114,8 +114,8 @@ static void on_gpus_known(struct agent *ag)
 
 /* ---- start and end ---- */
 
-/* Takes what Slurm gave, unless the configuration says otherwise.  Where Slurm leaves us more
- * processors than those, other jobs have them, too: then ours are not bound to any. */
+/* Takes the resources that Slurm gave, except those that the configuration sets.  If our mask has
+ * another number of processors, other Slurm jobs may use them, and ours are bound to none. */
 static void look_at_slurm(struct agent *ag)
 {
     struct conf_resources *r = &ag->conf.resources;
@@ -142,11 +142,11 @@ static int look_around(struct agent *ag, const struct options *o, struct err *e)
     ag->is_in_slurm = getenv("SLURM_JOB_ID") != NULL;
     if (pilot_end_is_pilot(ag))
         look_at_slurm(ag);
-    /* A worker that a user or Slurm has started runs that user's jobs alone. */
+    /* A worker that a user or Slurm has started runs only that user's jobs. */
     ag->changes_uid = geteuid() == 0 && node_kind_parse(ag->conf.kind) == NODE_PLAIN;
     if (folders_find(&ag->conf, ag->node.host, ag->slurm.id, ag->changes_uid, &ag->folders, e) < 0)
         return -1;
-    if (!ag->changes_uid) { /* says at once what its children would stumble over */
+    if (!ag->changes_uid) { /* fails at once where its children would fail later */
         if (scratch_open(&s, ag->folders.scratch, e) < 0)
             return -1;
         scratch_close(&s);
@@ -229,7 +229,7 @@ int lifecycle_run(const struct options *o, char **argv)
         agent_fail(ag, &e);
     else if (ag->end == AGENT_GOES_ON)
         uv_run(&ag->loop, UV_RUN_DEFAULT);
-    /* Another ludwigd answers at this address: the one before keeps its folder and its runners. */
+    /* Another ludwigd answers at this address; the state of the one before stays in its folder. */
     if (ag->end == AGENT_STARTS_ANEW) {
         if (runtime_dir_remember_server(ag, &e) == 0) {
             execv("/proc/self/exe", argv);
@@ -241,7 +241,7 @@ int lifecycle_run(const struct options *o, char **argv)
         fprintf(stderr, "ludwig-worker: %s\n", ag->why.text);
         code = err_exit_code(ag->why.kind);
     }
-    /* No later worker comes back to the folders of a Slurm job. */
+    /* No later worker uses the folders of a Slurm job. */
     removes = ag->slurm.id != NULL &&
               (ag->end == AGENT_LEAVES || (ag->end == AGENT_FAILS && pilot_end_has_nothing(ag)));
     agent_close(ag);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lifecycle.h - puts the agent of a worker together, runs it, takes it apart
+ * lifecycle.h - starts the agent of a worker, runs its event loop, and ends it
  */
 #ifndef LUDWIG_WORKER_LOOP_LIFECYCLE_H
 #define LUDWIG_WORKER_LOOP_LIFECYCLE_H
 
 #include "worker/base/options.h"
 
-/* Runs the agent until it is told to leave.  Returns the exit code.  argv: how it was started. */
+/* Runs the agent until it is to leave, and returns the exit code; argv: of this process. */
 int lifecycle_run(const struct options *o, char **argv);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pilot.c - starts the agent, again whenever it dies, and hands on signals */
+/* pilot.c - starts the agent, and again whenever it dies, and passes on signals */
 
 #include "worker/loop/pilot.h"
 
@@ -26,16 +26,16 @@
 enum {
     DELAY_AT_FIRST_MS = 100,
     DELAY_AT_MOST_MS = 10 * 1000,
-    LASTED_MS = 60 * 1000, /* an agent that lived so long had no trouble to begin */
-    REFUSALS_MAX = 3 /* an agent that says so often in a row that it cannot work is believed */
+    LASTED_MS = 60 * 1000, /* an agent that lived so long had started well */
+    REFUSALS_MAX = 3 /* after so many agents in a row that exited with an error the pilot ends */
 };
 
 struct pilot {
     char **args; /* of the agent */
     pid_t agent; /* 0: there is none at the moment */
-    int told_by; /* the last signal that says to end; 0: none has */
+    int told_by; /* the last signal that told us to end; 0: none */
     unsigned failures, refusals;
-    int64_t started_ms; /* monotonic, as */
+    int64_t started_ms; /* when the agent was started; monotonic, as the next */
     int64_t start_at_ms;
     bool is_over;
     int code;
@@ -56,7 +56,7 @@ static void agent_ended(struct pilot *p, int status)
     int code = has_exited ? WEXITSTATUS(status) : 0;
 
     p->agent = 0;
-    /* The agent has nothing to do, or has waited for ludwigd long enough and has no job either. */
+    /* The agent has nothing to do, or could not reach ludwigd for long and has no job. */
     if (has_exited && (code == EXIT_WELL || code == EXIT_UNREACHABLE)) {
         end_with(p, code);
         return;
@@ -82,7 +82,7 @@ static void start_agent(struct pilot *p)
     struct err e = { 0 };
     pid_t pid = fork();
 
-    if (pid == 0) { /* signals stay blocked until the agent can take them */
+    if (pid == 0) { /* signals stay blocked until the agent handles them */
         execv("/proc/self/exe", p->args);
         _exit(EXIT_FAILED);
     }
@@ -98,10 +98,10 @@ static void start_agent(struct pilot *p)
         (void)kill(pid, p->told_by);
 }
 
-/* Starts the agent if that is due, and waits for a signal. */
+/* Starts the agent if that is due, then waits for a signal and acts on it. */
 static void turn(struct pilot *p, const sigset_t *set)
 {
-    int64_t wait_ms = -1; /* without end */
+    int64_t wait_ms = -1; /* no limit */
     struct timespec wait;
     int number, status;
     pid_t pid;
@@ -116,7 +116,7 @@ static void turn(struct pilot *p, const sigset_t *set)
     wait = (struct timespec){ (time_t)(wait_ms / 1000), (long)(wait_ms % 1000) * 1000 * 1000 };
     number = wait_ms < 0 ? sigwaitinfo(set, NULL) : sigtimedwait(set, NULL, &wait);
     if (number == SIGCHLD) {
-        while ((pid = waitpid(-1, &status, WNOHANG)) > 0) /* also what became ours as an orphan */
+        while ((pid = waitpid(-1, &status, WNOHANG)) > 0) /* also orphans that became ours */
             if (pid == p->agent)
                 agent_ended(p, status);
     } else if (number > 0) {
@@ -155,7 +155,7 @@ static char **args_of(const struct options *o)
     return args;
 }
 
-/* The end of our time, the one thing that Slurm may not have told yet. */
+/* Returns the end of our time in ms since 1970, which Slurm may still have to be asked for. */
 static int64_t find_end(const struct pilot_options *o, struct slurm_job *job)
 {
     int64_t ends_at_ms = o->ends_at_ms;
@@ -174,8 +174,8 @@ static int64_t find_end(const struct pilot_options *o, struct slurm_job *job)
 
 /* ---- folders ---- */
 
-/* As long as this process lives, pilot_cleanup takes neither folder for a leftover.  A failure is
- * only logged: the agent says what is wrong with them. */
+/* Locks both folders, so that pilot_cleanup takes neither for a leftover while this process lives.
+ * A failure is only logged: the agent will say what is wrong with the folders. */
 static void claim_folders(const struct options *o, const struct slurm_job *job)
 {
     struct folders folders = { .scratch = NULL };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* server_messages.c - ludwigd's messages and their answers */
+/* server_messages.c - the agent's answers to ludwigd's messages, and its registration */
 
 #include "worker/loop/server_messages.h"
 
@@ -20,7 +20,7 @@ enum { SHARE_ANSWER_MAX_MS = 10 * 1000 };
 
 /* ---- welcome ---- */
 
-/* projects: where they lie below the drive, or "" for all of it. */
+/* Returns the name by which children open this folder of the drive; projects: "" is all of it. */
 static char *name_share(const struct agent *ag, bool is_here, const char *projects)
 {
     const char *mount = ag->conf.share == NULL ? ag->told_share : ag->conf.share;
@@ -30,7 +30,7 @@ static char *name_share(const struct agent *ag, bool is_here, const char *projec
     return projects[0] == '\0' ? mem_strdup(mount) : path_join(mount, projects);
 }
 
-/* Takes a late answer, too: a connection may have been lost meanwhile. */
+/* Notes whether the share is here.  The answer may come after the connection was lost. */
 static void take_share(struct agent *ag, bool is_here)
 {
     char *name = name_share(ag, is_here, ag->told_projects);
@@ -85,7 +85,7 @@ static void on_welcome(struct agent *ag, const struct msg_welcome *w)
     replace(&ag->told_share, w->share);
     replace(&ag->told_projects, w->projects);
     ag->is_greeted = true;
-    /* A share that our configuration names may be away, but is not forgotten. */
+    /* A share that our configuration names counts as mounted, even if it is away now. */
     if (ag->conf.share != NULL || ag->conf.server.kind == ENDPOINT_UNIX)
         take_share(ag, true);
     else
@@ -112,13 +112,13 @@ static struct order order_of(const struct agent *ag, const struct assignment *is
                            .server_id = ag->server_id,
                            .share = ag->share,
                            .built = env_recipe_tree(&work->work),
-                           /* we are not its owner, and do not become it */
+                           /* ludwigd knows us as another user, and we do not change uid */
                            .for_another = !ag->changes_uid && ag->told_user[0] != '\0' &&
                                           work->user != NULL &&
                                           strcmp(ag->told_user, work->user) != 0 };
 }
 
-/* Records the assignments of a hand; those that cannot be recorded are not taken. */
+/* Records the assignments of a hand in the registry; if one cannot be recorded, none is taken. */
 static int record_hand(struct agent *ag, const struct msg_hand *hand, struct err *e)
 {
     const struct assignment *all = hand->assignments.items;
@@ -155,7 +155,7 @@ static void on_hand(struct agent *ag, const struct msg_hand *hand, int64_t seq, 
     server_link_send(ag->link, MSG_TOOK, seq, &took);
     server_link_settled(ag->link);
     for (size_t i = 0; i < hand->assignments.n; i++) {
-        /* Each order is a copy: a hand's attempts end at very different times. */
+        /* Each attempt has a copy of its order, as attempts of a hand end at different times. */
         struct order order = order_of(ag, &all[i], find_sweep(hand, all[i].sweep));
         struct arena *arena = arena_create();
         const struct order *copy = schema_copy(&order_schema, &order, arena);
@@ -296,12 +296,12 @@ void server_messages_init(struct agent *ag)
         server_link_create(&ag->loop, ag->conf.servers, ag->conf.n_servers, &self, &events, ag);
 }
 
-/* ---- registration: this worker, and the attempts it holds ---- */
+/* ---- registration: this worker, and the attempts that it has ---- */
 
 void server_messages_register(struct agent *ag)
 {
     struct msg_register m = { .worker = ag->worker, .incarnation = ag->incarnation };
-    bool is_closed = false; /* nothing can be started here, for any user */
+    bool is_closed = false; /* no job of any user can be started here */
     struct refusal *refused = NULL;
     size_t n_held = 0, n_refused = 0, capacity = 0;
     const char **models;
@@ -317,7 +317,7 @@ void server_messages_register(struct agent *ag)
         if (state != ATTEMPT_NO)
             held[n_held++] = (struct held){ a->token, (int)state, a->started_at };
     }
-    /* Users whose jobs cannot run here, for now. */
+    /* Users whose jobs cannot run here for now. */
     for (RING_EACH(const struct user, u, &ag->users, ring)) {
         const char *why = u->state == USER_REFUSED ? u->why : u->pause_why;
 

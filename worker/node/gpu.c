@@ -133,7 +133,7 @@ void gpu_lines_of_smi(const char *gpus, const char *apps, struct buf *out)
 }
 
 /*
- * NVML is loaded when it is there, so these few prototypes stand in for its header.
+ * NVML is loaded at run time, where it is installed: these declarations stand in for its header.
  */
 enum {
     NVML_SUCCESS = 0,

@@ -2,11 +2,15 @@
 /*
  * gpu.h - the machine's GPUs, and which of them are in use
  *
- * Asking a driver may take seconds or hang, so a child asks (gpu_ask);
- * the agent reads the lines of its answer (gpu_parse):
+ * A driver may answer after seconds or never, so a child asks it (gpu_ask); the agent reads the
+ * lines of the child's answer (gpu_parse).  The first number is the GPU's index:
  *
- *   gpu 0 GPU-5f2a... NVIDIA A40   one line for each, in order of its PCI bus id; its model last
- *   busy 0 4711                    a process computes there (its pid, or 0, is for logs)
+ *   gpu 0 GPU-5f2a... NVIDIA A40   a line for each GPU, in the order of PCI bus ids: UUID, model
+ *   busy 0 4711 512                a process computes on the GPU: its pid (0: not known), and how
+ *                                  many MiB of the GPU's memory it has (-1 or missing: not known)
+ *   use 0 87 1024 46068            percent of the time that the GPU is busy, MiB of its memory that
+ *                                  are taken, MiB of all its memory; -1: the driver does not say
+ *   trouble 0 GPU is lost          the GPU does not work, in the driver's words
  *
  * Indices are those of CUDA_DEVICE_ORDER=PCI_BUS_ID.
  */
@@ -24,7 +28,7 @@ enum { GPUS_MAX = 256 };
 struct gpu_info {
     char *id; /* its name in CUDA_VISIBLE_DEVICES */
     char *uuid;
-    char *model; /* "" where it is not told */
+    char *model; /* "": not known */
     bool is_busy;
 };
 
@@ -33,14 +37,15 @@ struct gpu_list {
     size_t n;
 };
 
-/* Asks NVML, else nvidia-smi; adds nothing when neither is there. */
+/* Asks NVML, else nvidia-smi, and adds the lines; adds none if the machine has neither. */
 void gpu_ask(struct buf *lines);
 
+/* Reads the lines of text into *l, which gpu_list_free frees; ERR_PROTOCOL: one is malformed. */
 int gpu_parse(const char *text, struct gpu_list *l, struct err *e);
 void gpu_list_free(struct gpu_list *l);
 
-/* Keeps the GPUs that visible (a CUDA_VISIBLE_DEVICES: indices or UUIDs) names, under these names
- * and in this order; up to the first it does not know, as CUDA does. */
+/* Keeps only the GPUs that visible names (a CUDA_VISIBLE_DEVICES: indices or UUIDs), under these
+ * names and in this order, up to the first name of no GPU, as CUDA does. */
 void gpu_list_restrict(struct gpu_list *l, const char *visible);
 
 /* Appends a GPU to the list. */

@@ -19,10 +19,10 @@
 #include "common/base/mem.h"
 #include "common/base/path.h"
 
-/* Groups in a cage with a limit: of the runner itself, and of its jobs. */
+/* The groups in a cage with a limit: for the runner itself, and for its jobs. */
 #define RUNNER_GROUP "runner"
 #define JOBS_GROUP   "jobs"
-/* The group of a pilot that has divided the group it was started in. */
+/* The group into which a pilot moves when it divides the group that it was started in. */
 #define PREFIX      "ludwig-"
 #define PILOT_GROUP PREFIX "pilot"
 /* systemd's mark of groups that it leaves to others: in and below them it changes nothing. */
@@ -43,7 +43,7 @@ static char *read_from(const char *folder, const char *name)
     return buf_take(&text);
 }
 
-/* Whether word is one of words, which have one of these separators between. */
+/* Whether word is one of words, between which there are these separators. */
 static bool has_word(const char *words, const char *separators, const char *word)
 {
     for (size_t n; *words != '\0'; words += n + (words[n] != '\0')) {
@@ -54,7 +54,7 @@ static bool has_word(const char *words, const char *separators, const char *word
     return false;
 }
 
-/* Finds the path in lines ID:CONTROLLERS:PATH; that of version 2 is "0::PATH". */
+/* Finds the wished group's path in lines ID:CONTROLLERS:PATH ("0::PATH" in version 2); or NULL. */
 static char *find_path(char *groups, enum own_cgroup_wish wish, bool *is_v2)
 {
     char *found = NULL, *rest;
@@ -80,7 +80,8 @@ static char *find_path(char *groups, enum own_cgroup_wish wish, bool *is_v2)
     return found;
 }
 
-/* Takes a line of mountinfo: ID PARENT DEVICE MOUNTED POINT OPTIONS [TAGS] - TYPE SOURCE OPTIONS */
+/* Sets g->folder if this mount has the group path.  line:
+ * ID PARENT DEVICE MOUNTED POINT OPTIONS [TAGS] - TYPE SOURCE OPTIONS */
 static bool take_mount(struct own_cgroup *g, const char *root, char *line, const char *path)
 {
     char *words[MOUNT_WORDS_MAX], *rest;
@@ -158,13 +159,13 @@ static bool has_memory(const char *folder)
     return has;
 }
 
-/* Works only for groups that have no processes themselves. */
+/* Lets groups below have limits of memory; fails if processes are in the group itself. */
 static bool divide_memory(const char *folder)
 {
     return has_memory(folder) && write_to(folder, "cgroup.subtree_control", "+memory") == 0;
 }
 
-/* The same for the group in which cages are made.  Processes are counted where the kernel can. */
+/* As divide_memory, for the group of cages: also limits of processes, if the kernel has them. */
 static bool divide(const char *folder)
 {
     if (!divide_memory(folder))
@@ -173,8 +174,7 @@ static bool divide(const char *folder)
     return true;
 }
 
-/* One job may not take all the processes that the machine can have: a quarter, for all that a runner
- * starts. */
+/* Limits all that a runner starts to a quarter of the processes that the machine can have. */
 static void limit_processes(const char *path)
 {
     static const char *const kernel_limits[] = { "pid_max", "threads-max" };
@@ -215,7 +215,7 @@ static char *add_group(const char *folder, const char *name)
 
 /* ---- our group ---- */
 
-/* The folder of our group; NULL: there is none, or it is that of all processes here. */
+/* Returns the folder of our group; NULL: there is none, or it is the hierarchy's root. */
 static char *find_own(size_t *top)
 {
     struct own_cgroup own;
@@ -228,9 +228,9 @@ static char *find_own(size_t *top)
     return folder;
 }
 
-/* Groups in which there are processes cannot give limits to those below.  If the group above ours
- * is left to us (systemd's DelegateSubgroup=), the group above is divided; leaving ours would keep
- * systemd from starting another agent there while jobs run. */
+/* A group with processes cannot give limits to groups below.  So if the group above ours is
+ * delegated to us (systemd's DelegateSubgroup=), the cage lies there.  We do not divide and leave
+ * our own, as systemd could then start no other agent in it while jobs run. */
 char *job_cgroup_name(void)
 {
     size_t top;
@@ -263,7 +263,7 @@ static void remove_groups(const char *path)
     free(runner);
 }
 
-/* Lets the runner start jobs in the group; it cannot take them out again. */
+/* Lets the runner's user start jobs in the group, though not take them out of it. */
 static bool let_start(const char *folder, uid_t uid)
 {
     char *path = path_join(folder, "cgroup.procs");
@@ -273,7 +273,8 @@ static bool let_start(const char *folder, uid_t uid)
     return may;
 }
 
-/* Without memory.oom.group the kernel would end one process of a job, and not the others. */
+/* Makes the groups of runner and jobs and returns a descriptor for the jobs' limit; -1: there is
+ * none.  Without memory.oom.group the kernel would end only one process of a job. */
 static int make_groups(const char *path, uid_t uid)
 {
     char *runner, *jobs;
@@ -285,7 +286,7 @@ static int make_groups(const char *path, uid_t uid)
     jobs = add_group(path, JOBS_GROUP);
     if (runner != NULL && jobs != NULL && let_start(path, uid) && let_start(jobs, uid) &&
         write_to(jobs, "memory.oom.group", "1") == 0) {
-        (void)write_to(jobs, "memory.swap.max", "0"); /* where there is no swap there is no file */
+        (void)write_to(jobs, "memory.swap.max", "0"); /* no such file without swap */
         limit_fd = open_in(jobs, "memory.max");
     }
     if (limit_fd < 0) {
@@ -386,7 +387,7 @@ char *job_cgroup_divide_own(void)
     return NULL;
 }
 
-/* Ends all cages in the group; true: none is left, and the group is as it was. */
+/* Ends all cages in the group.  true: none is left, and the group is no longer divided. */
 static bool undivide(const char *folder)
 {
     DIR *d = opendir(folder);
@@ -415,7 +416,7 @@ static bool undivide(const char *folder)
 
 void job_cgroup_undivide(const char *folder)
 {
-    /* Runners and others that we have started may be about to leave. */
+    /* Runners and other processes that we have started may take a moment to end. */
     for (int i = 0; i < TRIES && !undivide(folder); i++)
         (void)poll(NULL, 0, TRY_EVERY_MS);
     (void)removexattr(folder, DELEGATED);

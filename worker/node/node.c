@@ -17,7 +17,7 @@
 
 enum { SMALL_FILE_MAX_BYTES = 64 * 1024, CPUS_AT_FIRST = 1024, CPUS_AT_MOST = 1024 * 1024 };
 
-/* Reads a file, without its last newline; NULL when it cannot be read.  Caller frees. */
+/* Reads a file, without its last newline; NULL: it cannot be read.  The caller frees the text. */
 static char *read_text(const char *path)
 {
     struct buf text = { 0 };
@@ -87,8 +87,8 @@ static void read_group(const char *folder, const char *list, struct node_limits 
     }
 }
 
-/* Counts each group's folder and all above it up to the mount.  A group that a container does not
- * see is passed over: then the mount that it sees is its own group. */
+/* Reads each group's folder and those above it up to the mount.  Folders that a container does not
+ * see are passed over: the mount that it sees is then its own group. */
 void node_read_limits(const char *groups, const char *root, struct node_limits *limits)
 {
     char *lines = mem_strdup(groups), *rest = lines, *line;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node.h - the resources that this machine, or the container we are in, lets us use
+ * node.h - names and resources of this machine, or of the container that we are in
  */
 #ifndef LUDWIG_WORKER_NODE_NODE_H
 #define LUDWIG_WORKER_NODE_NODE_H
@@ -18,24 +18,24 @@ struct node {
     unsigned *cpus; /* processors of the affinity mask */
     size_t n_cpus;
     int64_t cpus_milli;   /* of the mask, or what the control group allows if less */
-    int64_t memory_bytes; /* of the machine, or what the control group allows if less */
+    int64_t memory_bytes; /* of the machine, or what the control group allows if less; 0: unknown */
 };
 
-/* The limits of a control group and those above it; INT64_MAX: none. */
+/* The lowest limits of a control group and of those above it; INT64_MAX: none. */
 struct node_limits {
     int64_t cpus_milli;
     int64_t memory_bytes;
 };
 
-/* Runs a shell command and reads what it prints; false: it failed. */
+/* Runs a shell command and adds what it prints to out; false: it failed. */
 bool node_ask(const char *command, struct buf *out);
 
 int node_look(struct node *n, struct err *e);
 void node_free(struct node *n);
 
-/* groups: text of /proc/self/cgroup; root: /sys/fs/cgroup, of version 1, 2 or both. */
+/* Reads the limits.  groups: text of /proc/self/cgroup; root: /sys/fs/cgroup (version 1 or 2). */
 void node_read_limits(const char *groups, const char *root, struct node_limits *limits);
-/* "MemTotal" of the text of /proc/meminfo; 0 when it is not there. */
+/* Returns "MemTotal" of the text of /proc/meminfo, in bytes; 0 if it has none. */
 int64_t node_parse_meminfo(const char *text);
 
 #endif

@@ -43,8 +43,8 @@ static bool is_still(int fd, int dir_fd, const char *path)
            ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-/* Locks the folder.  ERR_BUSY: another process has the lock, or the folder was removed meanwhile,
- * and may have a successor by its name. */
+/* Locks the folder and returns the lock's descriptor.  ERR_BUSY: another process has the lock, or
+ * the folder was removed meanwhile, perhaps followed by another of its name. */
 static int lock_folder(int folder_fd, int above_fd, const char *name, struct err *e)
 {
     int fd = -1;
@@ -85,7 +85,7 @@ static bool ends_in(const char *name, const char *end)
     return n >= n_end && strcmp(name + n - n_end, end) == 0;
 }
 
-/* Whether a lock but the pilot's, which is ours at the moment, is held. */
+/* Whether a process holds a lock below the folder, apart from the pilot's, which we hold now. */
 static bool has_lock_held(int above_fd, const char *name, int depth)
 {
     int fd = openat(above_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -117,7 +117,7 @@ static void remove_gone(int dir_fd, const char *name)
         log_event(LOG_WARN, "not-removed", "error", "%s", e.text, NULL);
 }
 
-/* False: the share does not take the folder's results now, and may take them another time. */
+/* Publishes the folder's results.  false: the share does not take them now, perhaps later. */
 static bool may_go(int folder_fd, const char *path, const struct pilot_cleanup *how)
 {
     struct err e = { 0 };
@@ -129,7 +129,7 @@ static bool may_go(int folder_fd, const char *path, const struct pilot_cleanup *
     return fstat(folder_fd, &st) == 0 && st.st_mtime + UNPUBLISHED_MAX_S < time(NULL);
 }
 
-/* Renames the folder first: a pilot of the same job may come, and must find nothing of it. */
+/* Removes the folder if no process holds it; first renames it, as its job may begin here again. */
 static void remove_unclaimed(int dir_fd, const char *base, const char *name,
                              const struct pilot_cleanup *how)
 {
@@ -179,7 +179,7 @@ void pilot_cleanup_remove(const char *prefix, const struct pilot_cleanup *how)
 
         if (strncmp(entry->d_name, begin, strlen(begin)) != 0)
             continue;
-        n = strspn(id, "0123456789_"); /* "17", "17_3", and the same being removed */
+        n = strspn(id, "0123456789_"); /* "17" or "17_3", perhaps with GONE */
         if (n > 0 && (id[n] == '\0' || strcmp(id + n, GONE) == 0))
             remove_unclaimed(dirfd(dir), base, entry->d_name, how);
     }
@@ -232,7 +232,7 @@ int pilot_cleanup_main(int argc, char **argv, const struct pilot_cleanup *how)
     (void)setpriority(PRIO_PROCESS, 0, NICE);
     with_address.address = argv[3];
     pilot_cleanup_remove(argv[1], &with_address);
-    with_address.publish = NULL; /* nothing of jobs lies there */
+    with_address.publish = NULL; /* runtime folders have no results */
     pilot_cleanup_remove(argv[2], &with_address);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slurmjob.c - the resources that Slurm has given the job that we run in */
+/* slurmjob.c - the resources that Slurm has given to the Slurm job in which we run */
 
 #include "worker/node/slurmjob.h"
 
@@ -22,7 +22,7 @@ static bool is_number(const char *text)
     return n > 0 && n < 10 && text[n] == '\0';
 }
 
-/* The number that the variable begins with, as in "16(x2)"; 0: there is none. */
+/* Returns the number with which the variable begins, as in "16(x2)"; 0: there is none. */
 static int64_t number_of(slurm_get_fn get, const char *name)
 {
     const char *text = get(name);
@@ -45,7 +45,7 @@ const char *slurm_job_env(const char *name)
     return getenv(name);
 }
 
-/* A user's own CUDA_VISIBLE_DEVICES says nothing: only jobs with GPUs have the other variables. */
+/* Ignores a user's own CUDA_VISIBLE_DEVICES: only jobs with GPUs have Slurm's variables, too. */
 static void read_gpus(struct slurm_job *j, slurm_get_fn get)
 {
     int64_t n = number_of(get, "SLURM_GPUS_ON_NODE");
@@ -106,7 +106,7 @@ void slurm_job_free(struct slurm_job *j)
 
 /* ---- the end of its time ---- */
 
-/* The part of a pilot's time that may be lost to save a question: one in so many. */
+/* One part in LOST_PARTS of a pilot's time may be lost to save the question to Slurm. */
 enum { LOST_PARTS = 50 };
 
 int64_t slurm_job_soonest_end(int64_t submitted_at_ms, int64_t time_ms, int64_t now_ms)
@@ -139,7 +139,7 @@ void slurm_job_ask_end(struct slurm_job *j)
     if (j->id == NULL || j->ends_at_ms != 0)
         return;
     command = mem_printf("exec timeout -k 1 20 scontrol --local -o show job %s 2>/dev/null", j->id);
-    if (node_ask(command, &text)) /* the id is digits and '_' alone */
+    if (node_ask(command, &text)) /* the id has only digits and '_' */
         j->ends_at_ms = slurm_job_parse_end(buf_text(&text));
     free(command);
     buf_free(&text);

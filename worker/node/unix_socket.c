@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* unix_socket.c - connect to unix sockets */
+/* unix_socket.c - connects to unix sockets, listens on them, makes pairs */
 
 #include "worker/node/unix_socket.h"
 
@@ -12,7 +12,7 @@
 
 #include "common/base/io.h"
 
-/* Makes a socket and its address, by the descriptor, so that the folder's path may be long. */
+/* Returns a socket and fills in *address, by dir_fd's number, as the folder's path may be long. */
 static int make_at(int dir_fd, const char *name, struct sockaddr_un *address, struct err *e)
 {
     int n =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* user_inotify.c - an inotify descriptor that counts as a user's */
+/* user_inotify.c - opens an inotify descriptor that the kernel counts to a user */
 
 #include "worker/node/user_inotify.h"
 
@@ -9,14 +9,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifdef SYS_setresuid32 /* the other one has 16 bits on such a machine */
+#ifdef SYS_setresuid32 /* uids of SYS_setresuid have 16 bits on such a machine */
 #define SET_UIDS SYS_setresuid32
 #else
 #define SET_UIDS SYS_setresuid
 #endif
 
-/* Of this thread alone: the C library's seteuid changes all threads.  The real and the saved uid stay
- * root's, so that the user can neither trace the thread nor send it signals. */
+/* Changes the effective uid of this thread only: the C library's seteuid changes all threads.  Real
+ * and saved uid stay root's, so that the user can neither trace the thread nor signal it. */
 static int become(uid_t effective)
 {
     return (int)syscall(SET_UIDS, (uid_t)-1, effective, (uid_t)-1);
@@ -32,7 +32,7 @@ int user_inotify_open(uid_t uid)
     fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     number = errno;
     if (uid != own && become(own) < 0)
-        abort(); /* whatever it did next would be done with the wrong rights */
+        abort(); /* else this thread would go on with the wrong rights */
     errno = number;
     return fd;
 }

@@ -150,7 +150,7 @@ static int begin_entry(struct checkpoint_copy *k, struct err *e)
         return err_sys(e, "open %s", entry->path);
     if (k->in_fd < 0 || fstat(k->in_fd, &st) < 0 || !S_ISREG(st.st_mode)) {
         close_file(&k->in_fd);
-        entry->size_bytes = VANISHED; /* not what the next look finds, if it finds it */
+        entry->size_bytes = VANISHED; /* differs from what the next look may find */
         k->at++;
         return 0;
     }
@@ -160,7 +160,8 @@ static int begin_entry(struct checkpoint_copy *k, struct err *e)
     return k->out == NULL ? -1 : 0;
 }
 
-/* All was copied once: 0 when nothing has changed meanwhile, else the changes are copied again. */
+/* Ends a round, in which all was copied once.  Returns 0 if nothing has changed meanwhile, 1 if the
+ * next round copies what has, -1 with e set. */
 static int end_round(struct checkpoint_copy *k, struct err *e)
 {
     struct checkpoint_snapshot seen;
@@ -262,7 +263,7 @@ struct checkpoint_copies {
     size_t n;
     size_t capacity;
 
-    /* of the one being copied */
+    /* the checkpoint that is being copied */
     bool is_copying;
     struct token token;
     struct arena *arena;
@@ -357,7 +358,7 @@ void checkpoint_copies_destroy(struct checkpoint_copies *k)
     free(k);
 }
 
-/* 1: something has changed since the copy before, and its copy was begun. */
+/* Returns 1 if the checkpoint has changed since its last copy, and a copy was begun; 0 if not. */
 static int begin_if_changed(struct checkpoint_copies *k, struct watched *w, struct err *e)
 {
     const struct assignment *x = &k->order.assignment;
@@ -477,7 +478,7 @@ void checkpoint_copies_turn(struct checkpoint_copies *k)
         return;
     end_copy(k);
     arena_reset(k->arena);
-    /* A failure is said once, until it goes well again. */
+    /* A failure is logged once, until a copy goes well again. */
     if (rc < 0 && w->retry_ms == 0)
         log_event(LOG_WARN, "checkpoint-not-copied", "attempt", "%s", k->hex, "error", "%s", e.text,
                   NULL);

@@ -18,15 +18,15 @@
 
 struct checkpoint_copy {
     int from_fd;                       /* the job's folder */
-    struct checkpoint_snapshot now;    /* what is to be copied */
+    struct checkpoint_snapshot now;    /* what this round copies */
     struct checkpoint_snapshot before; /* what was copied in the round before */
     struct share_dir *to;              /* the copy; NULL: not begun */
-    char *temporary;                   /* its name */
+    char *temporary;                   /* name of the copy */
     struct share_modes modes;
     unsigned round;
-    size_t at;              /* the next of now */
+    size_t at;              /* index in now of the entry to copy next */
     int in_fd;              /* the file being copied; -1: none */
-    struct share_file *out; /* the same on the share; NULL: none */
+    struct share_file *out; /* that file on the share; NULL: none */
     int64_t copied_bytes;
 };
 
@@ -55,14 +55,13 @@ const char **checkpoint_copy_paths(const struct checkpoint_copy *k, struct arena
 /*
  * ---- of attempts that run ----
  *
- * One at a time and piece by piece, between the other work of the publisher, and only
- * when something changed since the copy before.  What a lost node had not copied yet is
- * lost with it.
+ * The publisher copies one checkpoint at a time, piece by piece, between its other work, and only
+ * if it changed since the copy before.  What a lost node has not copied yet is lost with it.
  */
 
 struct checkpoint_copies;
 
-/* Both stay the caller's. */
+/* s and access stay the caller's. */
 struct checkpoint_copies *checkpoint_copies_create(const struct scratch *s, struct shares *access);
 void checkpoint_copies_destroy(struct checkpoint_copies *k); /* NULL is fine */
 
@@ -74,7 +73,7 @@ void checkpoint_copies_forget(struct checkpoint_copies *k, const struct token *t
 
 /* How long until there is something to do: 0: it is due, -1: never. */
 int64_t checkpoint_copies_wait_ms(const struct checkpoint_copies *k);
-/* Does a moment's work, if there is any. */
+/* Copies a piece, if there is something to do. */
 void checkpoint_copies_turn(struct checkpoint_copies *k);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* checkpoint_publish.c - an attempt's last checkpoint goes the way of its result */
+/* checkpoint_publish.c - publishes an attempt's last checkpoint, in the steps of its result */
 
 #include "worker/publisher/checkpoint_publish.h"
 
@@ -125,9 +125,9 @@ int checkpoint_publish_fence(struct result *r, struct err *e)
 
 /* ---- finish ---- */
 
-/* Removes checkpoints older than `than`, and those that a killed publisher left half-made; NULL:
- * all, also the folder, unless other jobs of this configuration have theirs in it.  Makes no folder
- * where there is none. */
+/* Removes checkpoints of these attempts that are older than `than` (NULL: all), and those that a
+ * killed publisher left half-made.  NULL: also removes the folder, unless other jobs of this
+ * configuration have checkpoints in it.  Makes no folder where there is none. */
 static void remove_older(const struct result *r, struct publish_group *g,
                          const struct checkpoint_name *than)
 {

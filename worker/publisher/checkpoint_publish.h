@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * checkpoint_publish.h - an attempt's last checkpoint goes the way of its result
+ * checkpoint_publish.h - publishes an attempt's last checkpoint, in the steps of its result
  *
- *   prepare   copy its checkpoint folder to the share, under a temporary name
+ *   prepare   copy the checkpoint folder to the share, under a temporary name
  *   (the group is synced)
- *   fence     it gets its name
+ *   fence     give the copy its name
  *   (the folders are synced)
- *   finish    older ones are removed; all of them, when the job has a result
+ *   finish    remove older checkpoints of the job or, if it has a result, all that are not kept
  *
- * Checkpoints are kept of attempts that came to nothing, for whatever reason, cancelled ones too.
- * If the newest one on the share is the same already, there is nothing to copy.
+ * A checkpoint is kept if its attempt has no result, for whatever reason, also if it was cancelled;
+ * with `checkpoint: {keep: true}` also if the attempt is done.  If the newest checkpoint on the
+ * share is the same already, nothing is copied.
  */
 #ifndef LUDWIG_WORKER_PUBLISHER_CHECKPOINT_PUBLISH_H
 #define LUDWIG_WORKER_PUBLISHER_CHECKPOINT_PUBLISH_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* publish.c - results are brought beside their final names as a group, synced, fenced, reported */
+/* publish.c - brings results beside their final names as a group, syncs, fences, reports them */
 
 #include "worker/publisher/publish.h"
 
@@ -34,7 +34,7 @@ static const char *final_path_of(const struct order *o, int event, struct arena 
     return buf_to_arena(&path, a);
 }
 
-/* Whether its result belongs under runs/. */
+/* Whether the attempt's result belongs under runs/. */
 static bool has_result(const struct result *r)
 {
     return event_is_publication((enum attempt_event)r->outcome.event);
@@ -59,7 +59,7 @@ static const char *in_folder(const struct result *r, const struct publish_group 
     return arena_printf(g->arena, "%s/%s", r->hex, name);
 }
 
-/* Reads files on scratch only: the share comes later. */
+/* Reads the attempt's report or, if there is none yet, outcome and order, from scratch. */
 static int read_records(struct result *r, const struct publish_group *g, struct err *e)
 {
     struct err why = { 0 };
@@ -121,7 +121,7 @@ static void read_lines(struct result *r, const struct publish_group *g)
     metrics_read_lines(r->metrics, g->scratch->ended_fd, in_folder(r, g, JOB_METRICS));
 }
 
-/* Scans what it saved, and reads the series in that: most results have none to open. */
+/* Scans what the job saved and reads CSV series in it; opens its folder only if there are any. */
 static int scan_saved(struct result *r, const struct publish_group *g, int dir_fd,
                       const char *saved, struct err *e)
 {
@@ -148,7 +148,7 @@ static int scan_saved(struct result *r, const struct publish_group *g, int dir_f
 
 /* ---- a result under the final name ---- */
 
-/* Takes the verdict when there is one under the final name. */
+/* Takes the verdict if a result lies under the final name already. */
 static int look_at_final(struct result *r, const struct publish_group *g, struct err *e)
 {
     struct token winner;
@@ -177,7 +177,7 @@ static int look_at_final(struct result *r, const struct publish_group *g, struct
     return share_remove_tree(r->folder->dir, r->temporary, e);
 }
 
-/* A copy that was broken off is begun anew. */
+/* Copies what the job saved beside the final name; a copy that was broken off is begun anew. */
 static int copy_saved(struct result *r, const struct publish_group *g, struct err *e)
 {
     struct share_dir *to;
@@ -202,8 +202,8 @@ static int copy_saved(struct result *r, const struct publish_group *g, struct er
     return result;
 }
 
-/* All that it reported lies with what it saved, unless it saved something of that name itself, or
- * a container left us no right to add something. */
+/* Adds all that the job reported to what it saved, unless it saved something of that name itself,
+ * or a container left us no right to add files. */
 static int add_series(const struct result *r, const struct publish_group *g, struct err *e)
 {
     const char *from = in_folder(r, g, JOB_METRICS);
@@ -247,7 +247,7 @@ static int bring_saved(struct result *r, const struct publish_group *g, struct e
     to_fd = share_fd(r->folder->dir);
     if (renameat(from_fd, save, to_fd, r->temporary) == 0)
         return 0;
-    /* Something has the name: an earlier try left it, or others put it there. */
+    /* Something has the temporary name: an earlier try left it, or others put it there. */
     if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) {
         if (share_remove_tree(r->folder->dir, r->temporary, e) < 0)
             return -1;
@@ -262,8 +262,8 @@ static int bring_saved(struct result *r, const struct publish_group *g, struct e
 
 /* ---- wrapping: the job put something else in the place of save/ ---- */
 
-/* The second half of wrapping, from wherever the first was killed: save/ is missing or empty, and
- * what the job saved lies aside.  1: it is in save/ now; 0: nothing lies aside. */
+/* Does the second half of wrapping, also where a publisher was killed: save/ is missing or empty,
+ * and what the job saved lies aside.  Returns 1: it is in save/ now; 0: nothing lay aside. */
 static int end_wrapping(const struct result *r, const struct publish_group *g, struct err *e)
 {
     const char *aside = in_folder(r, g, JOB_SAVE ".aside");
@@ -286,8 +286,8 @@ static int end_wrapping(const struct result *r, const struct publish_group *g, s
 
 /* ---- going on where a publisher was killed ---- */
 
-/* Nothing lies on the share: a publisher was killed while it wrapped what the job saved, or it was
- * the job that removed its folder. */
+/* Brings the result where neither save/ nor the share has it: a publisher was killed while it
+ * wrapped what the job saved, or the job removed save/. */
 static int bring_again(struct result *r, const struct publish_group *g, struct err *e)
 {
     int rc;
@@ -323,14 +323,14 @@ static int bring(struct result *r, const struct publish_group *g, struct err *e)
     }
     if (errno != ENOENT)
         return err_sys(e, "look at %s", save);
-    /* A publisher renamed save/ before it was killed; or the job removed it: nothing is renamed to
-     * a share that is not mounted. */
+    /* There is no save/: a publisher that was killed had renamed it, which it does only to a
+     * mounted share, or the job removed it. */
     if (!is_mounted(r))
         return bring_again(r, g, e);
     if (share_stat(r->folder->dir, r->temporary, &there, &why) < 0)
         return why.kind == ERR_NOT_FOUND ? bring_again(r, g, e)
                                          : err_set(e, why.kind, "%s", why.text);
-    /* Our job.json, perhaps half-written: the job's own file of that name was renamed before. */
+    /* Removes our job.json, perhaps half-written: the job's own file of that name has another. */
     if (share_remove_file(r->folder->dir, job_json, &why) < 0 && why.kind != ERR_NOT_FOUND)
         return err_set(e, why.kind, "%s", why.text);
     return scan_saved(r, g, share_fd(r->folder->dir), r->temporary, e);
@@ -419,7 +419,7 @@ static int result_prepare(struct result *r, struct publish_group *g, const char 
     return result == 0 ? 0 : -1;
 }
 
-/* Whether all of it is durable. */
+/* Returns 0 if all files of the result are durable, -1 with e set if not. */
 static int result_check_synced(const struct result *r, const struct publish_group *g, struct err *e)
 {
     const struct publish_group_folder *folders[] = { r->folder, r->carry.folder };
@@ -454,8 +454,8 @@ static void add_reason(struct result *r, const struct publish_group *g, const ch
     r->outcome.reason = arena_strndup(g->arena, text, strnlen(text, REASON_MAX_BYTES));
 }
 
-/* Another thing under the final name stays: the next try publishes the result as a failed one. If a
- * folder lies at the new place already, it was moved there before, with the content. */
+/* Another thing under the final name stays: makes the result a failed one, which the next try
+ * publishes.  A folder at the new place already was moved there before, with the content. */
 static int give_way(struct result *r, struct publish_group *g, struct err *e)
 {
     const char *path = final_path_of(&r->order, EV_FAIL, g->arena);
@@ -528,7 +528,7 @@ static int result_fence(struct result *r, struct publish_group *g, struct err *e
         if (remove_temporary(r, g, e) < 0)
             return -1;
         CRASH_POINT(loser_removed);
-        if (has_result(r)) { /* a failed result's name has its number: no other wins it */
+        if (has_result(r)) { /* a failed result's name has the attempt's number: none else wins */
             r->outcome.event = EV_SUPERSEDE;
             r->report.winner = winner;
         }
@@ -621,7 +621,7 @@ void publish_group(struct scratch *s, struct shares *access, const char *host,
 
 /* ---- withdrawal ---- */
 
-/* Renames first, so that no half-removed result is ever seen. */
+/* Removes a result, after renaming it, so that no half-removed result is ever seen. */
 static int withdraw_result(struct publish_group *g, const struct order *o,
                            const struct token *token, struct err *e)
 {

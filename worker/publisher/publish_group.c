@@ -51,7 +51,7 @@ struct publish_group_folder *publish_group_folder(struct publish_group *g, const
         return NULL;
     f->next = g->folders;
     g->folders = f;
-    /* Folders above it may be new, up to the project's. */
+    /* The folders above, up to the project's, may be new, and are synced, too. */
     for (size_t n = s->is_synced_whole ? 0 : strlen(path); n > 0; n--)
         if (path[n] == '/') {
             mem_grow((void **)&g->files, &g->capacity, g->n_files, sizeof *g->files);
@@ -119,7 +119,7 @@ void publish_group_sync(struct publish_group *g)
     share_sync_each(g->files, g->n_files);
 }
 
-/* Each folder synced by itself empties the disk's cache: many are synced as the files were. */
+/* Syncing a folder alone empties the disk's cache, so many folders are synced by one share_sync. */
 void publish_group_sync_folders(struct publish_group *g)
 {
     for (const struct publish_group_share *s = g->shares; s != NULL; s = s->next) {

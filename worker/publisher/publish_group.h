@@ -15,8 +15,8 @@ struct publish_group_share {
     struct publish_group_share *next;
     const char *name;
     struct share_dir *dir;
-    bool is_synced_whole; /* one share_sync does */
-    bool has_failed;      /* syncing it */
+    bool is_synced_whole; /* one share_sync makes all of it durable */
+    bool has_failed;      /* it could not be synced */
     struct err why;
 };
 
@@ -28,7 +28,7 @@ struct publish_group_folder {
     struct share_modes modes;
     bool has_params;  /* param2val.yaml is there */
     bool has_changed; /* a result was renamed in it */
-    bool has_failed;  /* syncing it */
+    bool has_failed;  /* it could not be synced */
     struct err why;
 };
 
@@ -38,15 +38,15 @@ struct publish_group {
     struct arena *arena;
     struct publish_group_share *shares;
     struct publish_group_folder *folders;
-    struct share_sync *files; /* to be synced one by one; directories of theirs stay open */
+    struct share_sync *files; /* files to sync one by one; their directories stay open */
     size_t n_files;
     size_t capacity;
 };
 
-/* NULL with e set. */
+/* Returns the share, opened once for the group; NULL with e set. */
 struct publish_group_share *publish_group_share(struct publish_group *g, const char *share,
                                                 struct err *e);
-/* The folder inside a project, made if need be; NULL with e set. */
+/* Returns the folder inside a project, made if need be; NULL with e set. */
 struct publish_group_folder *publish_group_folder(struct publish_group *g, const char *share,
                                                   const char *path, struct err *e);
 /* Writes param2val.yaml, once per configuration. */

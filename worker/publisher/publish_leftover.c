@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* publish_leftover.c - results that a pilot which was killed did not get to the share */
+/* publish_leftover.c - publishes results that a killed pilot did not get to the share */
 
 #include "worker/publisher/publish_leftover.h"
 
@@ -82,7 +82,7 @@ int publish_leftover(const char *scratch, const char *address, struct err *e)
     while (result == 0 && n == PUBLISH_GROUP_MAX) { /* what was published has left ended/ */
         n = find_results(&s, items, a);
         if (n > 0) {
-            mode_t mask = umask(0); /* all modes are said */
+            mode_t mask = umask(0); /* all modes are given as they shall be */
 
             result = publish_all(&s, address, items, n, a, e);
             (void)umask(mask);

@@ -23,7 +23,7 @@
 #include "worker/publisher/shiplog.h"
 #include "worker/share/sftplink.h"
 
-/* Folders that no attempt has come for in this time are removed. */
+/* Spare folders are removed when no order has come for this long. */
 #define SPARES_KEPT_MS 1000
 
 /* An attempt that is to be published or withdrawn. */
@@ -42,12 +42,12 @@ struct publisher {
     struct wire wire;
     struct shiplog *shiplog;
     struct checkpoint_copies *keeper;
-    struct arena *arena;    /* of a group */
-    size_t n_spares;        /* at most */
-    int64_t spares_kept_ms; /* until then */
-    struct buf notes;       /* not sent yet */
+    struct arena *arena;    /* for one turn */
+    size_t n_spares;        /* spare folders, at most */
+    int64_t spares_kept_ms; /* monotonic: when to remove them */
+    struct buf notes;       /* notes that are not sent yet */
     pthread_mutex_t sending;
-    int64_t grew_seq; /* of the thread that ships logs */
+    int64_t grew_seq; /* numbers notes of the thread that ships logs */
     struct task *tasks;
     size_t n_tasks;
     size_t capacity;
@@ -64,7 +64,7 @@ static void note(struct publisher *p, int type, const void *body)
         log_event(LOG_ERROR, "note-not-sent", "error", "%s", e.text, NULL);
 }
 
-/* When the agent is gone the connection says so next. */
+/* Sends and clears frames.  An agent that is gone shows at the next read. */
 static void send_now(struct publisher *p, struct buf *frames)
 {
     pthread_mutex_lock(&p->sending);
@@ -117,7 +117,7 @@ static void add_task(struct publisher *p, const struct token *token, bool is_wit
     t->not_before_ms = 0;
 }
 
-/* Returns whether the agent does not know this error yet. */
+/* Puts a failed task off; returns whether the agent does not know this error yet. */
 static bool put_off(struct task *t, const struct err *e)
 {
     bool is_new = t->error == NULL || strcmp(t->error, e->text) != 0;
@@ -236,8 +236,8 @@ static int take_order(struct publisher *p, const struct envelope *m, struct err 
     return 0;
 }
 
-/* Takes all that can be read, and waits for more until something is due: 1, or 0 at the end, -1
- * with e set. */
+/* Takes all orders that can be read, and waits for one until other work is due.  Returns 1, 0 when
+ * the agent is gone, -1 with e set. */
 static int read_orders(struct publisher *p, struct err *e)
 {
     struct pollfd fd = { p->wire.fd, POLLIN, 0 };

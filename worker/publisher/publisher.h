@@ -4,9 +4,9 @@
  *
  *   ludwig-worker --publisher SCRATCH ADDRESS
  *
- * A straight-line process that may hang with the share.  What could not be published is
- * tried again by itself; descriptor 3 is the connection to the agent.  ADDRESS is ludwigd's,
- * for shares that are not mounted here (sftplink.h).
+ * A straight-line process that may hang with the share.  It tries again by itself what it could not
+ * publish.  Descriptor 3 is the connection to the agent.  ADDRESS is ludwigd's, for shares that are
+ * not mounted here (sftplink.h).
  */
 #ifndef LUDWIG_WORKER_PUBLISHER_PUBLISHER_H
 #define LUDWIG_WORKER_PUBLISHER_PUBLISHER_H

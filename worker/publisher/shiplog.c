@@ -34,13 +34,13 @@ struct watch {
     char name[TOKEN_HEX];
     char *share;
     char *path;
-    bool is_due;      /* it grew */
+    bool is_due;      /* there is something to ship */
     int64_t retry_ms; /* the pause after the last failure; 0: it went well */
     int64_t not_before_ms;
     bool tells;
     int64_t told_bytes;
-    int64_t metrics_bytes; /* of what it has reported, on the share */
-    bool is_over;          /* that is to go from there */
+    int64_t metrics_bytes; /* so much of what the job has reported is on the share */
+    bool is_over;          /* that is to be removed there */
     bool is_taken;         /* the thread is shipping it */
 };
 
@@ -62,6 +62,7 @@ struct shiplog {
 
 /* ---- shipping one ---- */
 
+/* The job may have put anything in its log's place: what is no file is taken for an empty one. */
 int shiplog_ship(int log_fd, const char *name, const struct share_dir *to, const char *to_name,
                  mode_t mode, struct err *e)
 {
@@ -164,7 +165,7 @@ void shiplog_forget(struct shiplog *s, const struct token *token)
 
 /* ---- the thread ---- */
 
-/* Takes one that is due, as a copy; false when there is none. */
+/* Takes a watch that is due, as a copy, which the caller frees; false when there is none. */
 static bool take_due(struct shiplog *s, int64_t now_ms, struct watch *copy)
 {
     bool found = false;
@@ -188,7 +189,7 @@ static bool take_due(struct shiplog *s, int64_t now_ms, struct watch *copy)
 
 /* ---- what jobs report ---- */
 
-/* A plain file, of a job that may put anything in its place: its descriptor and size, or -1. */
+/* Opens what a job has reported; -1: there is no plain file (a job may put anything there). */
 static int open_metrics(const struct shiplog *s, const char *name, int64_t *size_bytes)
 {
     char *path = mem_printf("%s/" JOB_METRICS, name);
@@ -205,7 +206,7 @@ static int open_metrics(const struct shiplog *s, const char *name, int64_t *size
     return -1;
 }
 
-/* Under the lock: which have more than is on the share. */
+/* Under the lock: marks watches of jobs that have reported more than is on the share. */
 static void look_for_metrics(struct shiplog *s)
 {
     for (size_t i = 0; i < s->n; i++) {
@@ -219,7 +220,7 @@ static void look_for_metrics(struct shiplog *s)
     }
 }
 
-/* To the folder of its log, or away from there. */
+/* Ships what the job has reported to the folder of its log or, if w is over, removes it there. */
 static int ship_metrics(struct shiplog *s, struct watch *w, const struct share_dir *to, mode_t mode,
                         struct err *e)
 {
@@ -243,7 +244,7 @@ static int ship_metrics(struct shiplog *s, struct watch *w, const struct share_d
     return result;
 }
 
-/* Notes how it went, for a log that is still watched; whether grew is to be called. */
+/* Notes how shipping went, if the log is still watched; returns whether grew is to be called. */
 static bool note_end(struct shiplog *s, const struct watch *shipped, bool well, int64_t size_bytes)
 {
     bool is_news = false;
@@ -256,7 +257,7 @@ static bool note_end(struct shiplog *s, const struct watch *shipped, bool well, 
         w->is_taken = false;
     }
     if (w != NULL && shipped->is_over) {
-        /* What could not be removed is in nobody's way. */
+        /* A file that could not be removed is in nobody's way. */
         free_watch(w);
         *w = s->watches[--s->n];
     } else if (w != NULL && well) {

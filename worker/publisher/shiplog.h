@@ -6,8 +6,8 @@
  * until inotify says that a log grew; logs that do not grow cost nothing.  The log
  * on the share is as long as what has been shipped: that is all there is to remember.
  *
- * What jobs report goes beside their logs in the same way, looked at every few seconds while there
- * are jobs.  It goes from there when the attempt is forgotten, as its result has it then.
+ * What jobs report is shipped beside their logs in the same way; the thread looks for it every 2 s
+ * while there are jobs.  When the attempt is forgotten it is removed there: the result has it then.
  */
 #ifndef LUDWIG_WORKER_PUBLISHER_SHIPLOG_H
 #define LUDWIG_WORKER_PUBLISHER_SHIPLOG_H
@@ -22,8 +22,8 @@ struct shiplog;
 /* Called on the shipping thread with a log's length on the share. */
 typedef void (*shiplog_grew_fn)(void *context, const struct token *token, int64_t size_bytes);
 
-/* log_fd and run_fd: the folders with the logs and with what runs, log/ and run/ on scratch, which stay
- * the caller's.  source is asked from a thread of its own; grew may be NULL. */
+/* Starts the shipping thread.  log_fd and run_fd: the folders log/ and run/ on scratch, which stay
+ * the caller's.  source is asked from that thread; grew may be NULL. */
 struct shiplog *shiplog_create(int log_fd, int run_fd, const struct share_source *source,
                                shiplog_grew_fn grew, void *context, struct err *e);
 void shiplog_destroy(struct shiplog *s); /* NULL is fine */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* checkpoint_signal.c - asking a job to save its state, and whether it has done so */
+/* checkpoint_signal.c - asks a job to save its state, and finds out whether it has done so */
 
 #include "worker/runner/checkpoint_signal.h"
 
@@ -67,7 +67,7 @@ size_t checkpoint_signal_ask(int signal, pid_t except)
     struct process_tree_process *all = process_tree_list(&n);
     bool *catching = mem_alloc(n * sizeof *catching), *heirs = mem_alloc(n * sizeof *heirs);
 
-    /* All are looked at first: a process that is asked may end at once. */
+    /* Looks at all processes before it asks any: a process that is asked may end at once. */
     for (size_t i = 0; i < n; i++) {
         struct buf status = { 0 };
         size_t parent = 0; /* parents come before their children */

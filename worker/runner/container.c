@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* container.c - a job's command inside an image, by apptainer or singularity */
+/* container.c - runs a job's command inside an image, by apptainer or singularity */
 
 #include "worker/runner/container.h"
 
@@ -13,7 +13,7 @@
 #include "worker/base/job_spawn.h"
 #include "worker/runner/jobenv.h"
 
-/* Where ludwig lies inside: its folder outside may be one that the image has as well. */
+/* The folder of ludwig inside: the image may have the one outside, too, with content of its own. */
 #define INNER_BIN "/opt/ludwig/bin"
 
 enum { WORDS_MAX = 24 };
@@ -55,7 +55,7 @@ int container_find(struct container *c, const struct order *o, char *const *env,
     }
     if (c->image[0] == '/' || strstr(c->image, "://") != NULL)
         return 0;
-    /* The image is one of data, or a file below one. */
+    /* The image is an entry of data:, or a file below one. */
     for (size_t i = 0; i < w->data.n; i++) {
         size_t n = strlen(data[i].name);
 
@@ -83,7 +83,7 @@ static void add_word(struct words *w, const char *word)
 {
     w->items[w->n++] = arena_strdup(w->arena, word);
 }
-/* --mount takes lists as CSV does. */
+/* Adds KEY=PATH as --mount takes it, whose list is CSV. */
 static void add_csv(struct buf *out, const char *key, const char *path)
 {
     buf_printf(out, ",\"%s=", key);
@@ -98,7 +98,7 @@ static void add_csv(struct buf *out, const char *key, const char *path)
 static void add_bound(struct words *w, const char *from, const char *to, bool is_read_only)
 {
     static const char odd[] =
-        ":,\\\"\n"; /* --bind cannot say them; older runtimes do not know --mount */
+        ":,\\\"\n"; /* --bind cannot take these; older runtimes do not know --mount */
     struct buf text = { 0 };
 
     if (strpbrk(from, odd) != NULL || from[strlen(from) - 1] == ' ' || strpbrk(to, odd) != NULL ||
@@ -159,15 +159,15 @@ char **container_guard(char *const *words, const struct order *o, struct arena *
 
 /* ---- the environment ---- */
 
-/* Variables that an image may have set for itself, and must not decide for a job. */
+/* Variables that an image may set, but whose value in a job must be the job's. */
 static const char *const ours[] = {
     "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",   "OMP_NUM_THREADS",  "MKL_NUM_THREADS",
     "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "PYTHONUNBUFFERED", "TMPDIR",
 };
 
-/* Variables of the sweep's own and those that an image must not decide count inside.  The runtime's
- * shell would expand some values; without the prefix these come through as they are, unless the
- * image has the variable too. */
+/* Whether to pass the entry with the prefix, so that it counts inside: if it is of the sweep's env:
+ * or in the list above.  The runtime's shell would expand some values: those come through as they
+ * are without the prefix, unless the image has the variable too. */
 static bool counts_inside(const struct container *c, const char *entry)
 {
     static const char *const never[] = { "PATH=", "HOME=", "PWD=", "APPTAINER", "SINGULARITY" };
@@ -208,7 +208,7 @@ char **container_env(const struct container *c, char *const *env, struct arena *
     while (env[n] != NULL)
         n++;
     w.items = arena_alloc(a, (2 * n + 2) * sizeof *w.items);
-    if (c->ludwig != NULL) /* first, then what the sweep puts there itself */
+    if (c->ludwig != NULL) /* ludwig first, then what the sweep itself puts in front of PATH */
         w.items[w.n++] = arena_printf(a, "%s=" INNER_BIN "%s%s", path_name, own != NULL ? ":" : "",
                                       own != NULL ? own : "");
     for (size_t i = 0; i < n; i++)

@@ -13,7 +13,7 @@
 
 enum {
     EVERY_MS = 1000,
-    LOOK_SHARE = 20, /* so many times as long as a look takes it is not looked */
+    LOOK_SHARE = 20, /* the pause after a look, in multiples of the time that it took */
     BLOCK_BYTES = 512,
     DEPTH_MAX = 100 /* what lies deeper does not count */
 };

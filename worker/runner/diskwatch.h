@@ -2,9 +2,16 @@
 /*
  * diskwatch.h - watches how much a job's files take on scratch
  *
- * No kernel limits what one job writes where all share a file system.  So what its folder and its log
- * take is added up every second, more rarely where that takes long.  What counts is disk: holes
- * take none, and a file with two names counts twice.
+ * The kernel cannot limit what one job writes on a file system that all share, so the sizes of the
+ * job's folder and log are added up every second, more rarely where that takes long.  Used blocks
+ * count: holes count nothing, a file with two names counts twice, and a file without a name that a
+ * process of the job has open counts once.
+ *
+ * Folders may hold millions of files, and the runner has more to do: a look takes some thousand
+ * entries at a time.
+ *
+ * A batch has a folder for its process and one for each of its jobs.  The first and the largest of
+ * the others count together, as the limit is that of each job.
  */
 #ifndef LUDWIG_WORKER_RUNNER_DISKWATCH_H
 #define LUDWIG_WORKER_RUNNER_DISKWATCH_H
@@ -21,7 +28,8 @@ struct diskwatch {
 void diskwatch_begin(struct diskwatch *w, int64_t limit_bytes);
 /* For poll(2), -1: never. */
 int diskwatch_wait_ms(const struct diskwatch *w);
-/* If it is due: how much the attempt in run/HEX takes, when that is too much; else 0. */
+/* Goes on with the look if it is due.  Returns how many bytes the attempt in run/HEX takes if that
+ * is more than the limit; else 0. */
 int64_t diskwatch_look(struct diskwatch *w, const struct scratch *s, const char *hex);
 
 #endif

@@ -29,14 +29,14 @@
 #include "worker/runner/prelude.h"
 #include "worker/runner/staged_env.h"
 
-/* Leftovers of a job in the background may finish their last write. */
+/* How long background processes of a job that has ended may finish their last write. */
 #define LEFTOVERS_MS 2000
 /* From SIGTERM to SIGKILL where no order says how long: enough to write a model to disk. */
 #define GRACE_MS 10000
 /* Slurm tells a pilot's processes to end one after the other: a runner may see its job die of that
  * before the runner is told. */
 #define TOLD_LATE_MS 500
-/* So often it is looked how long a log is that has a limit. */
+/* How often the length of a log that has a limit is looked at. */
 #define LOG_LOOK_MS       500
 #define KILL_PAUSE_MS     10
 #define KILL_PAUSE_MAX_MS 1000
@@ -84,7 +84,7 @@ static bool has_come_to_its_end(const struct job *j)
     return WIFEXITED(j->status) && WEXITSTATUS(j->status) == 0;
 }
 
-/* The job ended by itself, and not well: memory ran out, a signal, or a code. */
+/* Says why a job failed that ended by itself: memory ran out, a signal, or an exit code. */
 static void judge_failure(struct job *j)
 {
     /* Whether the kernel ended a process here, of this job or another, while it ran. */
@@ -155,8 +155,8 @@ static void judge(struct job *j)
         j->outcome.cause = CAUSE_FAILED;
         break;
     case JOB_IS_PREEMPTED:
-        /* A job that was asked to save may exit with code 0 after that.  In a batch jobs that are
-         * done have said so. */
+        /* A job that has saved its state when asked may exit with code 0 and not be done.  Jobs of
+         * a batch that are done have said so. */
         is_well = is_well &&
                   !(j->was_asked &&
                     (j->is_batch || checkpoint_signal_was_obeyed(&j->asked, j->scratch, j->hex)));
@@ -366,7 +366,7 @@ static void begin_preemption(struct job *j, enum cause cause, const char *reason
 /* A job that has ended by itself, or is being ended already, keeps its outcome. */
 void job_preempt(struct job *j, enum cause cause, const char *reason, int64_t budget_ms)
 {
-    if (budget_ms != SCHEMA_NONE) { /* a third of it is for processes that do not listen */
+    if (budget_ms != SCHEMA_NONE) { /* a third of it goes to processes that ignored the request */
         int64_t end_ms = budget_ms / 3 < GRACE_MS ? budget_ms / 3 : GRACE_MS;
 
         if (end_ms < j->end_grace_ms)
@@ -399,7 +399,7 @@ static bool has_log_limit(const struct job *j)
     return j->log_max_bytes > 0 && j->phase != JOB_PHASE_NONE && j->phase != JOB_PHASE_OVER;
 }
 
-/* No time to save: other jobs would end with it. */
+/* Kills the job without time to save its state, as other jobs would end with it. */
 static void end_greedy(struct job *j, enum job_stop stop, const char *what, int64_t bytes,
                        int64_t limit_bytes, const char *after)
 {
@@ -490,7 +490,7 @@ void job_reap(struct job *j)
     }
     if (j->phase == JOB_PHASE_NONE || j->phase == JOB_PHASE_OVER || j->phase == JOB_PHASE_UNCLEAR)
         return;
-    if (pid < 0 && errno == ECHILD) { /* nothing is left of it */
+    if (pid < 0 && errno == ECHILD) { /* no process of the job is left */
         if (!j->in_slurm || j->stop != JOB_NOT_STOPPED || has_come_to_its_end(j)) {
             judge(j);
         } else {

@@ -8,10 +8,11 @@
  *      │           └────────── its own grace ─────────▲
  *      └── cancelled; time limit, or preempted, and nobody to ask ──┘
  *
- * Inside Slurm a job that has failed is unclear for a moment before it is over.
+ * Inside Slurm a job that has failed is unclear for a moment before it is over: Slurm may have
+ * ended it, and tells its runner a little later.
  *
- * A job that may go on elsewhere (its time is up, or its place is taken away) and named a signal
- * is first asked to save its state (checkpoint:); a cancelled one is not.
+ * A job that may go on elsewhere (its time is up, or its place is taken away), or is stopped early,
+ * and named a signal is first asked to save its state (checkpoint:); a cancelled one is not.
  * It is over, from wherever it was, when no child of this process is left.
  */
 #ifndef LUDWIG_WORKER_RUNNER_JOB_H
@@ -32,7 +33,7 @@ enum job_phase {
     JOB_PHASE_LEFTOVERS,
     JOB_PHASE_ENDING,
     JOB_PHASE_KILLING,
-    JOB_PHASE_UNCLEAR, /* nothing is left of it; whether it was told to end will be known in a moment */
+    JOB_PHASE_UNCLEAR, /* it has ended; whether Slurm ended it will be known in a moment */
     JOB_PHASE_OVER
 };
 
@@ -52,11 +53,11 @@ struct job {
     struct token token;
     char hex[TOKEN_HEX];
     pid_t pid;           /* of the main process; 0: it has ended */
-    int status;          /* its wait status then */
+    int status;          /* the main process's wait status, once it has ended */
     int64_t deadline_ms; /* monotonic: when the phase ends; -1: never */
-    int64_t time_ms;     /* its limit; 0: none */
+    int64_t time_ms;     /* the job's time limit; 0: none */
     int64_t kill_pause_ms;
-    int save_signal; /* that asks the job to save its state; 0: none */
+    int save_signal; /* signal that asks the job to save its state; 0: none */
     bool was_asked;  /* the job was asked */
     struct checkpoint_request asked;
     const struct scratch *scratch;
@@ -64,18 +65,18 @@ struct job {
     enum cause preempted_by;
     int64_t save_grace_ms;
     int64_t end_grace_ms; /* from SIGTERM to SIGKILL */
-    bool in_slurm;        /* which tells all processes of a pilot to end, its jobs' as well */
+    bool in_slurm; /* in a pilot: Slurm sends SIGTERM to all of its processes, jobs' as well */
     bool has_container;
     bool is_limited; /* to memory_bytes, by the kernel */
     const struct oom *oom;
-    int64_t kills, hits; /* oom_kills and oom_hits when it began */
+    int64_t kills, hits; /* oom_kills() and oom_hits() when the job began */
     int64_t memory_bytes;
     struct memwatch memwatch; /* used if the kernel does not limit the job's memory */
     struct diskwatch diskwatch;
     int64_t log_max_bytes; /* 0: its log has no limit */
     int64_t
         log_end_bytes; /* of a log that has reached it, with the line that says so; 0: it has not */
-    int64_t log_look_ms; /* monotonic: when it is looked at next */
+    int64_t log_look_ms; /* monotonic: when the log is looked at next */
     struct outcome outcome;
     char reason[REASON_MAX_BYTES + 1];
 };
@@ -90,7 +91,7 @@ struct job_site {
     const struct value *chunk; /* of the process of a batch; NULL: of a job */
 };
 
-/* Starts the job.  One that cannot be started is over at once, and its outcome says why. */
+/* Starts the job.  If it cannot be started it is over at once, and its outcome says why. */
 void job_start(struct job *j, const struct job_site *site, const struct order *o, struct arena *a);
 /* Sends SIGTERM to all its processes, and SIGKILL after grace_ms. */
 void job_cancel(struct job *j, int64_t grace_ms);
@@ -101,14 +102,14 @@ void job_cancel(struct job *j, int64_t grace_ms);
 void job_preempt(struct job *j, enum cause cause, const char *reason, int64_t budget_ms);
 /* Collects children that ended; call it when SIGCHLD came. */
 void job_reap(struct job *j);
-/* Acts when the phase's deadline has come. */
+/* Acts if the phase's deadline has come. */
 void job_tick(struct job *j);
 /* For poll(2): until something is due, -1 for never. */
 int job_wait_ms(const struct job *j);
 
 /* Writes the outcome of a job that is over and moves its folder to ended/. */
 int job_save(struct job *j, struct scratch *s, struct err *e);
-/* The same for the folder run/<hex> and this outcome. */
+/* Writes this outcome into run/<hex> and moves that folder to ended/. */
 int job_save_outcome(const struct scratch *s, const char *hex, const struct outcome *outcome,
                      struct err *e);
 

@@ -19,7 +19,7 @@
 
 enum { FILE_MODE = 0640, LOG_MODE = 0600 };
 
-/* Makes the folder; a spare folder has it already, and it is empty. */
+/* Makes the folder, unless a spare folder has it already; then it is empty. */
 static int have_dir(int dir_fd, const char *name, struct err *e)
 {
     if (mkdirat(dir_fd, name, JOB_DIR_MODE) < 0 && errno != EEXIST)
@@ -32,7 +32,7 @@ static int put_file(int dir_fd, const char *name, struct bytes content, struct e
     return scratch_put(dir_fd, name, content.data, content.n, FILE_MODE, e);
 }
 
-/* Makes links to the trees in the cache. */
+/* Makes data/ with links to the trees in the cache. */
 static int make_data(const struct jobdir *d, const struct scratch *s, const struct list *data,
                      struct err *e)
 {
@@ -71,7 +71,7 @@ static int link_data(const struct jobdir *d, const struct data_entry *entry, str
     struct buf target = { 0 };
     const char *at = entry->link;
 
-    /* A link in the source, which may lead anywhere, is no folder to put another one into. */
+    /* Follows no symlink of the source, as it may lead anywhere. */
     for (size_t n; fd >= 0 && at[n = strcspn(at, "/")] == '/'; at += n + 1) {
         char *name = mem_strndup(at, n);
         int above = fd;
@@ -98,7 +98,7 @@ static int link_data(const struct jobdir *d, const struct data_entry *entry, str
     return result;
 }
 
-/* What a process needs to run: work/ with the source, tmp/, data/. */
+/* Makes what a process needs to run: work/ with the source, tmp/, data/. */
 static int make_process_folders(struct jobdir *d, const struct scratch *s, const struct order *o,
                                 struct err *e)
 {
@@ -154,7 +154,7 @@ static int write_params(int fd, const struct order *o, const struct value *param
     return result;
 }
 
-/* Fills the folder dir_fd/name, which is there. */
+/* Fills the folder dir_fd/name, which exists, and opens it and its work/ in *d. */
 static int fill_jobdir(struct jobdir *d, const struct scratch *s, int dir_fd, const char *name,
                        const struct order *o, const struct value *params, struct err *e)
 {
@@ -186,8 +186,8 @@ int jobdir_make(struct jobdir *d, const struct scratch *s, struct spares *spares
     *d = (struct jobdir){ -1, -1, -1 };
     token_hex(&o->assignment.token, hex);
     snprintf(hidden, sizeof hidden, ".%s", hex);
-    /* A spare folder is whole before it gets its name: in run/ nothing of an earlier attempt is
-     * ever seen.  Whatever is wrong with it is not wrong with a fresh one. */
+    /* A spare folder is filled before it moves to run/, so that nothing of an earlier attempt is
+     * ever seen there.  If anything goes wrong with it, a fresh folder is made instead. */
     if (!order_is_process(o) && scratch_take_spare(spares, s, hidden)) {
         if (fill_jobdir(d, s, s->spare_fd, hidden, o, params, NULL) == 0) {
             (void)renameat(d->fd, JOB_LOG, s->log_fd, hex);
@@ -200,7 +200,7 @@ int jobdir_make(struct jobdir *d, const struct scratch *s, struct spares *spares
     }
     if (!is_made) {
         rc = mkdirat(s->run_fd, hex, 0700);
-        /* A leftover would be of a runner that died between making it and saying so. */
+        /* A folder that exists is of a runner that died between making it and saying so. */
         if (rc < 0 && errno == EEXIST && io_remove_tree_at(s->run_fd, hex, e) == 0)
             rc = mkdirat(s->run_fd, hex, 0700);
         if (rc < 0)
@@ -210,7 +210,7 @@ int jobdir_make(struct jobdir *d, const struct scratch *s, struct spares *spares
     }
     d->log_fd = openat(s->log_fd, hex, flags, LOG_MODE);
     rc = d->log_fd < 0 ? err_sys(e, "create %s/%s", SCRATCH_LOG, hex) : 0;
-    /* The checkpoint comes last of all: a folder that could not be made takes none with it. */
+    /* The checkpoint moves in last: if the folder cannot be made, it stays where it was brought. */
     if (rc == 0 && !order_is_process(o)) {
         brought = mem_printf("%s/%s", SCRATCH_CHECKPOINTS, hex);
         if (o->assignment.attempt > 1)

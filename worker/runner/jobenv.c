@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jobenv.c - a job's environment, made from nothing */
+/* jobenv.c - makes a job's environment from nothing */
 
 #include "worker/runner/jobenv.h"
 
@@ -15,10 +15,10 @@
 #include "worker/base/scratch.h"
 #include "common/share/share.h"
 
-/* PATH, where no other is set. */
+/* PATH of a worker that has none. */
 static const char default_path[] = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
-/* Variables of the agent's own environment that a job is given. */
+/* Variables of the worker that a job inherits: always, if it loads modules, and inside Slurm. */
 static const char *const inherited[] = { "LANG", "LC_*", "TZ" };
 static const char *const inherited_for_modules[] = { "MODULESHOME", "MODULEPATH" };
 static const char *const inherited_in_slurm[] = { "SLURM_*", "CUDA_*" };
@@ -77,7 +77,7 @@ static bool is_of(const char *entry, const char *name, size_t n)
     return strncmp(entry, name, n) == 0 && entry[n] == '=';
 }
 
-/* Sets an entry; a later one replaces an earlier one. */
+/* Sets an entry, in place of an earlier one of the same variable. */
 static void put_entry(struct list_of_env *l, char *entry)
 {
     size_t n = strcspn(entry, "=");
@@ -112,7 +112,7 @@ static void set_path(struct list_of_env *l, const char *name, const char *dir, c
     put_entry(l, arena_printf(l->arena, "%s=%s/%s", name, dir, below));
 }
 
-/* Patterns are names, or beginnings of names and a star. */
+/* Takes variables from this process.  Patterns are names, or beginnings of names and a star. */
 static void inherit(struct list_of_env *l, const char *const *patterns, size_t n_patterns)
 {
     for (char **entry = environ; *entry != NULL; entry++)
@@ -156,8 +156,8 @@ static void set_ludwig(struct list_of_env *l, const struct order *o, const char 
     set_path(l, job_envvars[ENV_CHECKPOINT].name, job_path, JOB_CHECKPOINT);
 }
 
-/* What the sweep brings of the shell that it was submitted from.  A container has an environment of its
- * own. */
+/* Sets PATH and what the sweep brings of the shell that it was submitted from; a container gets
+ * nothing of that, as it has an environment of its own. */
 static void set_environment(struct list_of_env *l, const struct jobspec *w,
                             const struct jobenv_user *user)
 {
@@ -203,7 +203,7 @@ char **jobenv_make(const struct order *o, const struct jobenv_user *user, const 
     inherit(&l, inherited, COUNT_OF(inherited));
     for (size_t i = 0; i < COUNT_OF(thread_counts); i++)
         set_number(&l, thread_counts[i], cpus_milli >= 2000 ? cpus_milli / 1000 : 1);
-    /* Inside Slurm its choice of GPUs stays, unless several jobs share what Slurm gave. */
+    /* Inside Slurm the GPUs that Slurm chose stay, unless the agent divides them among jobs. */
     if (o->in_slurm)
         inherit(&l, inherited_in_slurm, COUNT_OF(inherited_in_slurm));
     if (!o->in_slurm || o->gpus.n > 0) {

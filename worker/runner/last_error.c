@@ -20,7 +20,7 @@ enum {
     LINE_MAX_BYTES = 300        /* a traceback's last line may hold a whole matrix */
 };
 
-/* Where they stand in a line it tells of an error, whatever the program was written in. */
+/* A line with one of these tells of an error, whatever language the program was written in. */
 static const char *const words[] = {
     "error", "exception", "fatal",     "fail",    "abort",  "assert",       "panic",  "cannot",
     "can't", "no such",   "not found", "invalid", "denied", "unrecognized", "killed", "usage:",
@@ -34,7 +34,7 @@ static bool tells_of_error(const char *line)
     return false;
 }
 
-/* The end of the log, a NUL behind it. */
+/* Reads the end of the log. */
 static void read_tail(const struct scratch *s, const char *token_hex, struct buf *tail)
 {
     int fd = openat(s->log_fd, token_hex, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -49,8 +49,8 @@ static void read_tail(const struct scratch *s, const char *token_hex, struct buf
         close(fd);
 }
 
-/* One line as plain text: what is no character is '?', colours are left out, and what follows the last
- * carriage return counts, as a terminal shows it. */
+/* Returns a line as plain text, which the caller frees: bytes that are no character become '?',
+ * colours go, and only what follows the last carriage return stays, as on a terminal. */
 static char *plain_line(const char *at, size_t n)
 {
     const char *shown = n > 0 ? memrchr(at, '\r', n - 1) : NULL;
@@ -80,7 +80,7 @@ static char *plain_line(const char *at, size_t n)
     return buf_take(&line);
 }
 
-/* "... No such file or directory: 'data/train.csv'" while data/ has a train.csv. */
+/* Adds a hint if line has "No such file or directory: 'd/train.csv'" and data/ has a train.csv. */
 static void add_hint(struct buf *reason, const struct scratch *s, const char *token_hex,
                      const char *line)
 {
@@ -101,7 +101,7 @@ static void add_hint(struct buf *reason, const struct scratch *s, const char *to
     free(path);
 }
 
-/* Paths in the attempt's folder begin there, so that the same failure of several jobs reads the same. */
+/* Cuts the attempt's folder off paths, so that the same failure of several jobs reads the same. */
 static void forget_folder(char *line, const struct scratch *s, const char *token_hex)
 {
     char *folder = mem_printf("%s/" SCRATCH_RUN "/%s/", s->path, token_hex), *at = line;
@@ -117,7 +117,7 @@ struct tail_line {
     size_t n;
 };
 
-/* The one after `before` (without text: the first); false: there is none. */
+/* Moves line on to the next one (without text: to the first); false: there is none. */
 static bool next_line(const struct buf *tail, struct tail_line *line)
 {
     const char *end = (const char *)tail->bytes + tail->n, *newline;
@@ -130,8 +130,8 @@ static bool next_line(const struct buf *tail, struct tail_line *line)
     return true;
 }
 
-/* "ValueError: ..." below the last of Python's tracebacks, whose lines may all begin with "[rank0]: ";
- * NULL: there is none at the end of the log. */
+/* Returns "ValueError: ..." from below the last of Python's tracebacks, whose lines may all begin
+ * with "[rank0]: "; NULL: there is none at the end of the log. */
 static char *below_traceback(const struct buf *tail)
 {
     static const char header[] = "Traceback (most recent call last):";
@@ -158,7 +158,7 @@ static char *below_traceback(const struct buf *tail)
     return plain_line(found.at, found.n);
 }
 
-/* The last of the log's last lines that tells of an error; NULL: none does. */
+/* Returns the last of the log's last lines that tells of an error; NULL: none does. */
 static char *last_that_tells(const struct buf *tail)
 {
     size_t end, n_lines = 0;

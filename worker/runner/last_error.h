@@ -7,9 +7,9 @@
 
 #include "worker/base/scratch.h"
 
-/* Appends ": LINE", the one below the last traceback, or else the last of the log's last lines that tells
- * of an error, on one line of plain text; nothing where there is none.  Where it names a file that is not
- * there, and $LUDWIG_DATA has one of that name, that is said, too. */
+/* Appends ": LINE" as plain text: the line below the log's last traceback, or else the last of its
+ * last lines that tells of an error; nothing if there is none.  If it names a missing file, and
+ * $LUDWIG_DATA has one of that name, that is appended, too. */
 void last_error_add(struct buf *reason, const struct scratch *s, const char *token_hex);
 
 #endif

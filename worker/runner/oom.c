@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* oom.c - how much memory jobs may have and take, and did one end because it ran out? */
+/* oom.c - how much memory jobs may have and take, and whether one ended because it ran out */
 
 #include "worker/runner/oom.h"
 
@@ -33,7 +33,7 @@ enum { WATCH_MS = 1000, WATCH_NEAR_MS = 100, WATCH_NEAR_PERCENT = 80 };
 
 /* ---- small texts ---- */
 
-/* The line's number, when it is "KEY NUMBER..." or "KEY: NUMBER..."; -1: there is none. */
+/* Returns the number in the line "KEY NUMBER..." or "KEY: NUMBER..."; -1: there is none. */
 static int64_t number_of(const char *text, const char *key)
 {
     size_t n = strlen(key);
@@ -52,7 +52,7 @@ static int64_t number_of(const char *text, const char *key)
     return -1;
 }
 
-/* *text is the file's, to be freed; false: it cannot be read. */
+/* Reads a file in place of text's content, which the caller frees; false: it cannot be read. */
 static bool read_file(const char *folder, const char *name, struct buf *text)
 {
     char *path = mem_printf("%s/%s", folder, name);
@@ -66,7 +66,7 @@ static bool read_file(const char *folder, const char *name, struct buf *text)
 
 /* ---- the group ---- */
 
-/* Opens the counter of a group, or of one above it if version 2 does not count in the group. */
+/* Opens the group's counters; in version 2, if it has none, those of the next group above. */
 static int open_kills(const struct oom *o)
 {
     char *folder = mem_strdup(o->group.folder), *slash;
@@ -193,7 +193,7 @@ bool oom_judge(const struct oom_evidence *x, struct buf *reason)
     }
     buf_add_str(reason, "out of memory: the kernel ended it");
     if (x->has_own_limit && !is_near(x->max_rss_bytes, x->memory_bytes)) {
-        /* Many small processes are as much as a large one. */
+        /* No process was large alone: the reason names all of them. */
         buf_add_str(reason, " (its processes together reached ");
         units_add_size(reason, x->memory_bytes);
         buf_add_char(reason, ')');
@@ -248,7 +248,7 @@ bool memlimit_set(struct memlimit *m, int64_t bytes)
 
     if (m->max_fd < 0 || bytes <= 0)
         return false;
-    /* What an earlier job has left in memory (/dev/shm) is not this one's. */
+    /* What earlier jobs left in memory (/dev/shm) comes on top of this job's limit. */
     if (m->bytes != 0) {
         left = read_file(m->oom.group.folder, "memory.stat", &stat)
                    ? number_of(buf_text(&stat), "shmem")
@@ -290,8 +290,8 @@ int64_t memwatch_parse(const char *text, const char *anon, const char *shmem)
     return anon_kb < 0 || shmem_kb < 0 ? -1 : (anon_kb + shmem_kb) * 1024;
 }
 
-/* Of all these processes; what is gone counts nothing.  In status, what several share counts in
- * full for each; their parts of that are in smaps_rollup, which takes the kernel longer to say. */
+/* Adds up the memory of these processes; one that is gone counts nothing.  "status" counts what
+ * several share in full for each, "smaps_rollup" (in_parts) in parts, which takes longer. */
 static int64_t add_up(const struct process_tree_process *list, size_t n, bool in_parts)
 {
     int64_t sum = 0;

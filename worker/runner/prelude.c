@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prelude.c - what a job's shell does before the command */
+/* prelude.c - what a job's shell does before it runs the command */
 
 #include "worker/runner/prelude.h"
 
@@ -25,8 +25,8 @@ static const char begin[] = "ludwig_to=$PWD/../" JOB_TROUBLE "\n"
                             "exit 1\n"
                             "}\n";
 
-/* These take: 1 the folder, 2 what is said when it is not there and 3 when the interpreter it leads to is
- * not; behind them stands what shell_modules_load takes. */
+/* `look` takes as $1 the environment's folder, $2 the text where it is missing, $3 the text where
+ * its interpreter is; behind these come the arguments of shell_modules_load. */
 enum { SCRIPT_ARGUMENTS = 6 };
 
 static const char look[] =
@@ -36,8 +36,7 @@ static const char look[] =
     "ludwig_fails environment \"$3 $(readlink -f \"$ludwig_x\" || readlink \"$ludwig_x\")\"\n"
     "done\n";
 
-/* A shell that ends before it comes to the end of setup says so.  One whose lines set traps themselves
- * is left alone. */
+/* Makes a shell that ends before the end of setup: say so; left out if setup: sets traps itself. */
 static const char guard[] =
     "ludwig_ends() {\n"
     "ludwig_x=$?\n"
@@ -59,7 +58,7 @@ bool prelude_is_needed(const struct jobspec *w)
     return w->setup != NULL || w->environment.path != NULL || w->environment.modules.n > 0;
 }
 
-/* A line that fails ends the shell, and that of the command does so only where setup says it, too. */
+/* A line of setup: that fails ends the shell; one of the command only if setup: says `set -e`. */
 static void add_setup(const struct jobspec *w, struct buf *text)
 {
     bool has_traps = strstr(w->setup, "trap") != NULL;
@@ -86,7 +85,7 @@ static const char *join_paths(const struct list *paths, struct arena *a)
     return buf_to_arena(&text, a);
 }
 
-/* As the scripts take them. */
+/* Fills in the scripts' arguments, modules last. */
 static void add_arguments(const struct environment *x, char **to, struct arena *a)
 {
     static const char way_out[] =
@@ -127,13 +126,13 @@ char **prelude_words(const struct jobspec *w, const char *shell, const char *com
     if (!prelude_is_needed(w))
         return words;
     buf_add_str(&text, begin);
-    /* A copy was looked at before this shell was started. */
+    /* staged_env.c has looked at an environment in the cache before this shell is started. */
     buf_add_str(&text, x->path != NULL && x->data == NULL ? look : "");
     buf_add_str(&text, x->modules.n > 0 ? shell_modules_load : "");
-    buf_add_str(&text, "set --\n"); /* what is sourced without arguments sees these */
+    buf_add_str(&text, "set --\n"); /* a script sourced without arguments would see ours */
     if (w->setup != NULL)
         add_setup(w, &text);
-    else /* the program takes the shell's place, as it would be started without one */
+    else /* the program takes the shell's place, as if it were started without one */
         is_plain = job_spawn_words(command, a) != NULL;
     buf_printf(&text, "%s%s%s", end, is_plain ? "exec " : "", command);
     words[2] = buf_to_arena(&text, a);

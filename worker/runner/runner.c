@@ -27,9 +27,9 @@
 
 /* An outcome that could not be written (scratch is full) is tried again after this. */
 #define SAVE_PAUSE_MS 1000
-/* And that it could not be is said not more often than this. */
+/* That an outcome could not be written is logged not more often than this. */
 #define SAY_PAUSE_MS (60 * 1000)
-/* A dead agent's orders are in the socket already; this long for an agent that is just dying. */
+/* How long orders of an agent that is just dying are waited for; those of a dead one are here. */
 #define DRAIN_MS 1000
 /* From SIGTERM, which Slurm sends to all processes of a pilot, until the job should be gone, unless
  * the agent says less: Slurm kills what is left after KillWait, which is 30 s at most sites. */
@@ -293,7 +293,7 @@ static void turn_once(struct runner *r, struct err *e)
         while ((got = read(r->signal_fd, &info, sizeof info)) > 0 || (got < 0 && errno == EINTR))
             should_end |= got > 0 && info.ssi_signo == SIGTERM;
         if (should_end && r->job.phase != JOB_PHASE_NONE &&
-            r->job.in_slurm) /* else it means nothing */
+            r->job.in_slurm) /* elsewhere SIGTERM means nothing */
             job_preempt(&r->job, CAUSE_PREEMPTED, "its Slurm job was told to end", TOLD_BUDGET_MS);
         job_reap(&r->job);
     }

@@ -31,7 +31,7 @@ enum {
     FAILURE_MAX_BYTES = 1024 * 1024
 };
 
-/* What it was started with. */
+/* The arguments of this process. */
 struct staged {
     const char *tree, *path, *base, *job;
     struct arena *arena;
@@ -100,7 +100,7 @@ static int write_map(const char *path, const char *text, struct err *e)
     return rc;
 }
 
-/* The user is itself in there; its further groups have no names, but the rights that they give. */
+/* Maps the user to itself; its further groups lose their names in there, not what they allow. */
 static int map_ourselves(uid_t uid, gid_t gid, struct arena *a, struct err *e)
 {
     const char *uids = arena_printf(a, "%u %u 1", (unsigned)uid, (unsigned)uid);
@@ -124,13 +124,13 @@ static int enter_namespace(struct arena *a, struct err *e)
         if (map_ourselves(uid, gid, a, e) < 0)
             return -1;
     }
-    /* What is mounted elsewhere later, as homes are, is seen here as well. */
+    /* Mounts that are made outside later, as those of homes, show here as well. */
     return mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ? err_sys(e, "keep mounts to us")
                                                                : 0;
 }
 
-/* Tries it in a child, as there is no way back: where a user may make a namespace and do nothing in
- * it (AppArmor on Ubuntu 24.04), a process that is in one has no uid any more. */
+/* Tries enter_namespace in a child, as there is no way back: where a user may make a namespace and
+ * do nothing in it (AppArmor on Ubuntu 24.04), a process that is in one has no uid any more. */
 static bool can_enter(struct arena *a, struct err *e)
 {
     char text[ERR_TEXT_BYTES] = "";
@@ -172,15 +172,15 @@ static int bind_read_only(const char *from, const char *to, struct err *e)
 
     if (mount(from, to, NULL, MS_BIND, NULL) < 0 || statvfs(to, &fs) < 0)
         return err_sys(e, "show %s at %s", from, to);
-    /* In a user namespace these may not go. */
+    /* In a user namespace a mount may not lose these flags. */
     flags |= fs.f_flag & ST_NOSUID ? MS_NOSUID : 0;
     flags |= fs.f_flag & ST_NODEV ? MS_NODEV : 0;
     flags |= fs.f_flag & ST_NOEXEC ? MS_NOEXEC : 0;
     return mount(NULL, to, NULL, flags, NULL) < 0 ? err_sys(e, "protect %s", to) : 0;
 }
 
-/* An entry of the folder from, which is open at fd, in the folder to as it is there.  One that may not be
- * shown is left out. */
+/* Shows an entry of the folder from, which is open at fd, in the folder to.  If it may not be bound
+ * there, it is empty; one that is gone is left out. */
 static int show_entry(int fd, const char *from, const char *to, const char *name, struct arena *a,
                       struct err *e)
 {
@@ -226,8 +226,8 @@ static int show_entries(int fd, const char *from, const char *to, struct arena *
     return rc;
 }
 
-/* The folder is there, and lacks what leads to rest: memory in its place has its entries and that.  In
- * the place of / it comes by moving it there, from a folder of the job. */
+/* Mounts memory over a folder that lacks the way to rest; the memory has the folder's entries, and
+ * the tree at rest.  In place of / it is first mounted in the job's folder, and then moved. */
 static int show_below(const struct staged *s, const char *folder, const char *rest, struct err *e)
 {
     bool is_root = strcmp(folder, "/") == 0;
@@ -274,7 +274,7 @@ static int show(const struct staged *s, struct err *e)
     if (is_folder(s->path)) {
         rc = bind_read_only(s->tree, s->path, e);
     } else {
-        do { /* up to what is there */
+        do { /* up to a folder that exists */
             while (n > 1 && folder[n - 1] != '/')
                 n--;
             while (n > 1 && folder[n - 1] == '/')
@@ -283,7 +283,7 @@ static int show(const struct staged *s, struct err *e)
         } while (!is_folder(folder));
         rc = show_below(s, folder, s->path + n + (s->path[n] == '/'), e);
     }
-    /* By its name, in what lies there now. */
+    /* Enters the work folder again by its name, in what is mounted there now. */
     if (rc == 0 && (work == NULL || chdir(work) < 0))
         rc = err_sys(e, "enter the work folder");
     free(folder);
@@ -293,7 +293,7 @@ static int show(const struct staged *s, struct err *e)
 
 /* ---- relocating ---- */
 
-/* In place of path, where it stands in text alone or before a / or a colon, there is other. */
+/* Adds text to out, with other in place of path wherever that ends as a path (at '/', ':' ...). */
 static void replace_path(const struct staged *s, const char *other, const char *text,
                          struct buf *out)
 {
@@ -310,7 +310,7 @@ static void replace_path(const struct staged *s, const char *other, const char *
     buf_add_str(out, text);
 }
 
-/* A kernel takes no longer first line of a script than that: then the interpreter is looked for in PATH. */
+/* Makes a first line that is too long for the kernel look for the interpreter in PATH. */
 static void shorten_first_line(struct buf *text)
 {
     size_t n = strcspn(buf_text(text), "\n"), end;
@@ -327,7 +327,7 @@ static void shorten_first_line(struct buf *text)
     *text = shorter;
 }
 
-/* A program of its bin/: scripts that name its path are written anew. */
+/* Links a program of bin/; a script or symlink that names the environment's path is made anew. */
 static int relocate_program(const struct staged *s, int from_fd, int to_fd, const char *to,
                             const char *name, struct err *e)
 {
@@ -374,7 +374,7 @@ static int relocate_programs(const struct staged *s, const char *to, struct err 
     return rc;
 }
 
-/* Python looks for pyvenv.cfg beside bin/, so that is a link as all else. */
+/* Makes a bin/, and links to all else: also to pyvenv.cfg, which Python looks for beside bin/. */
 static int relocate(const struct staged *s, const char *to, struct err *e)
 {
     DIR *dir = opendir(s->tree);
@@ -399,7 +399,7 @@ static int relocate(const struct staged *s, const char *to, struct err *e)
     return rc;
 }
 
-/* The variables and words that name its path name the other one. */
+/* Replaces the environment's path by `to` in these variables or words. */
 static void replace_all(const struct staged *s, const char *to, char **texts)
 {
     for (; *texts != NULL; texts++) {
@@ -414,7 +414,7 @@ static void replace_all(const struct staged *s, const char *to, char **texts)
 
 /* ---- all of it ---- */
 
-/* Says why, where the runner looks for it. */
+/* Says in the log, and where the runner looks for it, why the job does not begin; returns 1. */
 static int fail(const struct staged *s, const char *text)
 {
     struct err e = { 0 };
@@ -474,7 +474,7 @@ int staged_env_main(int argc, char **argv)
         replace_all(&s, to, environ);
         replace_all(&s, to, words);
     }
-    /* New rights made the kernel forget it. */
+    /* With the change of rights the kernel has forgotten this setting. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
         return 1;
     execv(argv[STAGED_ENV_ARGUMENTS], words);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* checkpoint.c - names of checkpoints on the share, and what lies in a checkpoint */
+/* checkpoint.c - names of checkpoints on the share, and snapshots of what lies in a checkpoint */
 
 #include "worker/saved/checkpoint.h"
 
@@ -51,7 +51,7 @@ static int compare_names(const struct checkpoint_name *x, const struct checkpoin
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Digits only: returns where they end, NULL unless there are some. */
+/* Reads 1 to 18 digits and returns where they end; NULL: there are fewer or more. */
 static const char *read_number(const char *at, int64_t *number)
 {
     const char *end = at + strspn(at, "0123456789");
@@ -62,7 +62,7 @@ static const char *read_number(const char *at, int64_t *number)
     return end;
 }
 
-/* "NAME.a2.5": returns what comes behind, NULL when it is no such name. */
+/* Reads "NAME.a2.5" or "NAME.a2" and returns what comes behind; NULL: it is no such name. */
 static const char *read_name(const char *name, const char *job_name, struct checkpoint_name *k)
 {
     size_t n = strlen(job_name);
@@ -74,7 +74,7 @@ static const char *read_name(const char *name, const char *job_name, struct chec
     if (at == NULL)
         return NULL;
     k->number = CHECKPOINT_AT_END;
-    /* A token may begin with digits as well. */
+    /* A number ends the name or its part: ".5a" begins a token. */
     if (*at == '.' && (end = read_number(at + 1, &k->number)) != NULL &&
         (*end == '\0' || *end == '.'))
         return end;
@@ -112,7 +112,7 @@ int checkpoint_find_newest(const struct share_dir *d, const char *job_name,
 
 /* ---- removing ---- */
 
-/* The checkpoint loses its name first, so that half of it is never taken for the whole. */
+/* Removes a checkpoint; renames it first, so that nobody takes the rest for a complete one. */
 static int remove_kept(const struct share_dir *d, const char *job_name,
                        const struct checkpoint_name *k, const char *token_hex, struct err *e)
 {
@@ -147,7 +147,7 @@ int checkpoint_remove_older(const struct share_dir *d, const char *job_name,
     items = entries.items;
     for (size_t i = 0; i < entries.n; i++) {
         const char *name = items[i].name;
-        bool is_hidden = name[0] == '.'; /* on its way, or being removed */
+        bool is_hidden = name[0] == '.'; /* incomplete, or being removed */
         struct checkpoint_name k;
         struct token token;
         const char *rest = read_name(name + is_hidden, job_name, &k);
@@ -196,7 +196,7 @@ static void add_entry(struct checkpoint_snapshot *s, const struct checkpoint_ent
     s->entries[s->n++] = *entry;
 }
 
-/* An entry that vanishes meanwhile was never there. */
+/* Adds an entry to the snapshot; ignores one that vanishes meanwhile. */
 static int take_entry(void *context, int dir_fd, const struct portable_names_entry *found,
                       struct err *e)
 {
@@ -227,7 +227,7 @@ static int take_entry(void *context, int dir_fd, const struct portable_names_ent
 
         entry.size_bytes = st.st_size;
         entry.inode = st.st_ino;
-        /* A time that cannot be meant counts as 1970. */
+        /* A time before 1970 or too late for int64_t counts as 1970. */
         if (st.st_mtim.tv_sec >= 0 && st.st_mtim.tv_sec <= s_max)
             entry.changed_ns = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
     } else if (entry.type == CHECKPOINT_LINK) {
@@ -335,7 +335,7 @@ bool checkpoint_snapshot_is_untouched(const struct checkpoint_snapshot *x,
     return is_untouched;
 }
 
-/* ---- the index: frames, of its head and of each entry ---- */
+/* ---- the index: a frame with the head, then one for each entry ---- */
 
 struct head {
     int64_t version;

@@ -35,7 +35,7 @@ static struct value time_or_null(int64_t at, struct arena *a)
     return value_str(buf_to_arena(&text, a));
 }
 
-/* JSON has no word for nan and infinity. */
+/* Returns null for nan and infinity, which JSON does not have. */
 static struct value number_or_null(double x)
 {
     return isfinite(x) ? value_float(x) : value_null();
@@ -74,7 +74,7 @@ static struct value files_of(const struct saved *s, struct arena *a)
     return value_list(items, n);
 }
 
-/* What it ran in, beside what its node has. */
+/* Describes the environment that the job ran in; null: only the node's own. */
 static struct value environment_of(const struct environment *x, struct arena *a)
 {
     const char *const *names = x->modules.items;
@@ -117,11 +117,10 @@ void jobjson_add(struct buf *out, const struct jobjson *j)
     token_hex(&x->token, hex);
     if (mp_read(x->params.data, x->params.n, a, &params, NULL) < 0)
         params = value_null();
-    /* The command as it was run, or as it was written if it could not be. */
+    /* The command with the parameters' values, or as the user wrote it if they do not fit. */
     if (params.type == VALUE_MAP && template_expand(w->command, &params, &text, NULL) == 0)
         command = buf_to_arena(&text, a);
     buf_free(&text);
-    /* For each measure its last value and its range. */
     for (size_t i = 0; i < n_metrics; i++) {
         const struct metric *m = &j->metrics->items[i];
         const struct member range[] = { value_member("min", number_or_null(m->min)),
@@ -184,7 +183,7 @@ void jobjson_add(struct buf *out, const struct jobjson *j)
     arena_destroy(a);
 }
 
-/* Our files are those that we may read, and that begin with "token". */
+/* A job.json is ours if we may read it and its first member is "token". */
 int jobjson_read_token(const struct share_dir *at, const char *folder, struct token *token,
                        struct err *e)
 {

@@ -21,8 +21,8 @@ struct jobjson {
 
 void jobjson_add(struct buf *out, const struct jobjson *j);
 
-/* Reads the token of the result in the folder: 1 with the token, 0 when there is no job.json (or
- * none of ours), -1 with e set. */
+/* Reads the token of the result in the folder and returns 1; 0: it has no job.json, or one that we
+ * did not write; -1 with e set. */
 int jobjson_read_token(const struct share_dir *at, const char *folder, struct token *token,
                        struct err *e);
 

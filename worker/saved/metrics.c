@@ -29,7 +29,7 @@ struct lines {
     char bytes[LINE_MAX_BYTES + 1];
 };
 
-/* Opens regular files only: a fifo would wait for a writer. */
+/* Opens the file if it is a regular one, else returns NULL: a fifo would wait for a writer. */
 static struct lines *lines_open(int dir_fd, const char *name)
 {
     int fd = openat(dir_fd, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
@@ -47,7 +47,7 @@ static struct lines *lines_open(int dir_fd, const char *name)
     return l;
 }
 
-/* The next line without its end, NUL behind it; a longer one comes in useless pieces. */
+/* Returns the next line without its newline, or NULL; a longer one comes in useless pieces. */
 static char *lines_next(struct lines *l, size_t *n)
 {
     char *line, *newline = memchr(l->bytes + l->begin, '\n', l->end - l->begin);
@@ -94,7 +94,7 @@ static void set_metric(void *context, const char *name, size_t n, double value, 
         m->n++;
     }
     metric->value = value;
-    /* A step the wire cannot carry is none. */
+    /* A step that messages cannot carry counts as none. */
     metric->step = step < 0 || step > INT64_C(1) << 53 ? SCHEMA_NONE : step;
     if (!isfinite(value))
         return;
@@ -127,7 +127,7 @@ void metrics_read_lines(struct metrics *m, int dir_fd, const char *name)
 
 /* ---- series ---- */
 
-/* Ends the first field, which may be quoted, and returns the second; NULL unless there are two. */
+/* Ends the first field, which may be quoted, and returns the second; NULL: there are not two. */
 static char *split_row(char *row)
 {
     char *at = row;
@@ -158,12 +158,12 @@ void metrics_read_series(struct metrics *m, int dir_fd, const char *name)
         return;
     while ((row = lines_next(l, &n)) != NULL) {
         char *text = split_row(row), *end = text;
-        double value = (double)NAN; /* a field without anything in it is how pandas writes a nan */
+        double value = (double)NAN; /* pandas writes a nan as an empty field */
         long long step;
 
         if (text != NULL && *text != '\0')
             value = strtod(text, &end);
-        /* An index and a series have no names in the first row unless they were given some. */
+        /* Skips a first row with the names of index and series, which may be empty. */
         if (text != NULL && *end == '\0' && (end > text || *text == '\0') &&
             !(is_first && (row[0] == '\0' || text[0] == '\0'))) {
             errno = 0;

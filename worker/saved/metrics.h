@@ -2,11 +2,11 @@
 /*
  * metrics.h - the last, least and largest value of each measure that a job reported
  *
- * From the file of JSON lines ({"accuracy": 0.9, "step": 3}: every number is a measure
- * but step, job, done and failed) and from CSV series as pandas writes them (index,
- * value; the measure is the file's name).  Lines that are nothing of the sort are
- * skipped, as are measures beyond METRICS_MAX.  A last value that is nan or infinite stays, as
- * it tells of a job that went astray; it has no part in the range nor in the count.
+ * They come from the job's file of JSON lines ({"accuracy": 0.9, "step": 3}: every number except
+ * step, job, done and failed is a measure) and from CSV series as pandas writes them (index, value;
+ * the file's name is the measure's).  Other lines are skipped, as are measures beyond METRICS_MAX.
+ * A last value that is nan or infinite is kept, as it shows that a job went astray, but does not
+ * count in the range and in n.
  */
 #ifndef LUDWIG_WORKER_SAVED_METRICS_H
 #define LUDWIG_WORKER_SAVED_METRICS_H
@@ -19,12 +19,12 @@ struct metrics {
     size_t n;
 };
 
-/* Reads whatever is there; what cannot be read is left out. */
+/* Add what they find in the file to *m, whose arena is set; they leave out what cannot be read. */
 void metrics_read_lines(struct metrics *m, int dir_fd, const char *name);
 void metrics_read_series(struct metrics *m, int dir_fd, const char *name);
-/* Whether path is a *.csv in the folder itself. */
+/* Whether path is that of a series: a *.csv that lies in no subfolder. */
 bool metrics_is_series(const char *path);
-/* Reads every *.csv in the folder itself. */
+/* Reads every series in the folder. */
 void metrics_read_folder(struct metrics *m, int dir_fd);
 
 #endif

@@ -58,7 +58,7 @@ static const char *encode(const char *name, struct arena *a)
         }
     }
     shorten(&out, name, NAME_BYTES);
-    /* A device's name ("con", "nul.txt") has no byte that is wrong: its first one is encoded. */
+    /* A Windows device's name ("con", "nul.txt") has no wrong byte: its first one is encoded. */
     if (!is_portable(buf_text(&out))) {
         char *rest = buf_take(&out);
 
@@ -70,13 +70,13 @@ static const char *encode(const char *name, struct arena *a)
 
 /* ---- equal but for case ---- */
 
-/* Places in a table of the names given out, by their lower case; 0 is empty. */
+/* A hash table of the names given out, by their lower case; NULL is an empty place. */
 struct taken {
     const char **names;
     size_t mask;
 };
 
-/* Returns whether the name was free; it is taken now. */
+/* Puts the name into the table; false: it, or one that differs in case only, is there already. */
 static bool take_name(struct taken *t, const char *name)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
@@ -99,7 +99,7 @@ static int compare(const void *x, const void *y)
                   ((const struct portable_names_name *)y)->name);
 }
 
-/* Names that may stay come first, so that nothing takes theirs away. */
+/* Portable names are served first, so that no encoded name takes theirs. */
 void portable_names_names(struct portable_names_name *names, size_t n, const char *taken,
                           struct arena *a)
 {
@@ -121,7 +121,7 @@ void portable_names_names(struct portable_names_name *names, size_t n, const cha
             const char *wanted = is_portable(name) ? name : encode(name, a);
 
             names[i].to = wanted;
-            /* "model.pt" becomes "model~2.pt", so that it still opens as what it is. */
+            /* "model.pt" becomes "model~2.pt", which keeps its extension. */
             for (unsigned number = 2; !take_name(&t, names[i].to); number++) {
                 const char *dot = strrchr(wanted, '.');
                 size_t stem =

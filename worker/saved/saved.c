@@ -60,7 +60,7 @@ bool saved_is_foreign(int error)
            error == ELOOP;
 }
 
-/* Leaves out an entry that was scanned, with all that is in it. */
+/* Takes an entry that was scanned, and all below it, out of the entries; lists it as left out. */
 static void take_out(struct saved *s, const char *top)
 {
     size_t kept = 0, n = strlen(top);
@@ -76,7 +76,7 @@ static void take_out(struct saved *s, const char *top)
     s->n = kept;
 }
 
-/* Renames from the last to the first: entries before their folder, whose old name they need. */
+/* Renames from the last to the first: entries before their folder, as paths have its old name. */
 static int apply_renames(struct saved *s, int root_fd, size_t first, struct err *e)
 {
     for (size_t i = s->n_renames; i-- > first;) {
@@ -86,11 +86,11 @@ static int apply_renames(struct saved *s, int root_fd, size_t first, struct err 
         char *to = mem_printf("%s%s%s", r->folder, slash, r->to);
         int result = 0;
 
-        /* An entry that is gone was renamed before this was broken off. */
+        /* An entry that is gone was renamed before the last scan was interrupted. */
         if (beneath_rename(root_fd, from, root_fd, to) < 0 && errno != ENOENT) {
             if (!saved_is_foreign(errno)) {
                 result = err_sys(e, "rename %s to %s", from, to);
-            } else { /* before the scan it takes out nothing: the scan finds it again */
+            } else { /* before the walk there is nothing to take out: the walk will find it */
                 take_out(s, r->path);
                 s->n_renames--;
                 memmove(&s->renames[i], &s->renames[i + 1],
@@ -119,14 +119,14 @@ static void add_entry(struct saved *s, const struct saved_entry *entry)
     s->entries[s->n++] = *entry;
 }
 
-/* Whether the file or folder has the project's group now. */
+/* Gives the file or folder the project's group; returns whether it has it now. */
 static bool set_group(const struct scan *x, int fd, const struct stat *st)
 {
     return x->modes->group == (gid_t)-1 || st->st_gid == x->modes->group ||
            fchown(fd, (uid_t)-1, x->modes->group) == 0;
 }
 
-/* Files of other users stay as they are. */
+/* Sets the mode if it is another one; ignores the error for files of other users. */
 static void set_mode(int fd, const struct stat *st, mode_t mode)
 {
     if ((st->st_mode & 07777) != mode)
@@ -276,7 +276,7 @@ int saved_copy(struct saved *s, int from_fd, const struct share_dir *to, struct 
                                         .digest = x->type == SAVED_FILE ? &x->digest : NULL };
     }
     result = share_copy_in(to, from_fd, items, s->n, e);
-    /* Where the share has no symlinks, each is listed as left out, with what it led to. */
+    /* Where the share has no symlinks, each is listed as left out, with its target. */
     for (size_t i = 0; i < s->n; i++)
         if (items[i].target != NULL) {
             leave_out(s, arena_printf(s->arena, "%s -> %s", items[i].to, items[i].target));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * saved.h - what a job saved: its files, their digests, and names that travel
+ * saved.h - scans what a job saved, makes it fit for the share, and copies it there
  *
- * A scan makes the tree fit for the share, in place: names that some clients could not
- * show are changed (portable_names.h), modes become the project's, and what is neither file,
- * folder nor symlink is removed.  The changes of names are written down before they
- * are made, so that a scan that was broken off can be done again.  The folder itself is closed to
- * all others (0700), see share_project_open_up.  Other users' files,
- * which we may not read or rename, stay as they are and are left out.
+ * A scan changes the tree in place: names that some clients could not show become portable
+ * (portable_names.h), modes become the project's, and what is neither file, folder nor symlink is
+ * removed.  Changes of names are recorded before they are made, so that an interrupted scan can be
+ * repeated.  The saved folder is closed to others (0700), see share_project_open_up.  Other users'
+ * files, which we may not read or rename, stay as they are and are left out.  A file with further
+ * names (hard links) keeps its mode and group, as they count for all of these names.
  */
 #ifndef LUDWIG_WORKER_SAVED_SAVED_H
 #define LUDWIG_WORKER_SAVED_SAVED_H
@@ -25,12 +25,12 @@ struct saved_entry {
     struct digest digest; /* files only */
 };
 
-/* A name that was changed. */
+/* A name that the scan changed. */
 struct saved_rename {
-    const char *folder; /* below the saved folder, by its old names; "" for that itself */
+    const char *folder; /* its folder's path below the saved folder, in old names; "" at the top */
     const char *from;
     const char *to;
-    const char *path; /* of the entry now, by the new names */
+    const char *path; /* the entry's path below the saved folder, in new names */
 };
 
 struct saved {
@@ -47,19 +47,19 @@ struct saved {
 };
 
 /*
- * Scans the folder dir_fd/name.  record_fd/record is the file with the changes of names, written
- * only when there are any.  *s must hold an arena and else be zero; saved_free when done.
+ * Scans the folder dir_fd/name.  record_fd/record is the file that records changes of names; it is
+ * written only if there are any.  *s has an arena and is zero otherwise; saved_free frees the rest.
  */
 int saved_scan(struct saved *s, int dir_fd, const char *name, int record_fd, const char *record,
                const struct share_modes *modes, struct err *e);
 void saved_free(struct saved *s);
 
-/* Whether the error means something that a container left: a file of another user, or a mount that
+/* Whether this errno means something that a container left: a file of another user, or a mount that
  * died with the container. */
 bool saved_is_foreign(int error);
 
-/* Copies what was scanned in from_fd to an empty folder, see share_copy_in; ERR_FAILED: it has
- * changed since. */
+/* Copies the scanned folder from_fd to an empty one, see share_copy_in; ERR_FAILED: a file has
+ * changed since the scan. */
 int saved_copy(struct saved *s, int from_fd, const struct share_dir *to, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sftplink.c - how a child of the agent gets at files of ludwigd's machine */
+/* sftplink.c - opens SFTP connections to ludwigd's machine for a child of the agent */
 
 #include "worker/share/sftplink.h"
 
@@ -15,20 +15,20 @@
 #include "worker/base/child_start.h"
 #include "worker/node/unix_socket.h"
 
-/* Servers shut out an address that is refused again and again. */
+/* After a refusal: servers shut out an address that is refused again and again. */
 #define REFUSED_PAUSE_MS 60000
 
 struct sftplink {
     char *address;
-    pthread_mutex_t lock; /* for what follows */
-    struct mux *mux;      /* NULL: there is none */
-    size_t n_users;       /* connections that it gave out */
-    struct err why;       /* of the last failure */
+    pthread_mutex_t lock; /* for all members that follow */
+    struct mux *mux;      /* NULL: no session */
+    size_t n_users;       /* connections in use */
+    struct err why;       /* the last failure */
     int64_t pause_ms;     /* after the last failure; 0: there was none */
     int64_t not_before_ms;
 };
 
-/* The process of a connection is not waited for: it ends when it has passed on what was written. */
+/* Nobody waits for a session's process: it ends when it has passed on what was written. */
 struct sftplink *sftplink_create(const char *address)
 {
     struct sftplink *l = mem_alloc(sizeof *l);

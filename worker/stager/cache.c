@@ -22,9 +22,9 @@ enum { SPACE_TRIES = 3 };
 
 /* ---- using ---- */
 
-/* A job that changes a file which trees share changes it in all of them, and only one is watched
- * for that. Returns whether another such tree is in use; doubts: look at these trees file by file
- * next time. */
+/* Looks at the other trees that share files: a job that changes such a file changes it in all trees
+ * that have it, and only the job's own tree is watched for that.  Returns whether one of them is in
+ * use; doubts: has them looked at file by file next time. */
 static bool meet_others(int cache_fd, const struct digest *tree, bool doubts)
 {
     bool are_in_use = false;
@@ -71,7 +71,7 @@ enum cache_state cache_open_tree(int cache_fd, struct cache_use *use)
         is_whole = !damage.top && damage.n == 0;
         free(damage.rows);
     }
-    /* The times of folders were taken down anew: until the damage is put right they say nothing. */
+    /* The record has taken new times of folders, which say nothing until the damage is repaired. */
     r.head->use = is_whole ? RECORD_OPEN : RECORD_DOUBTED;
     if (!is_whole && r.head->is_shared)
         (void)meet_others(cache_fd, &use->tree, true);
@@ -99,7 +99,7 @@ void cache_close_tree(int cache_fd, const struct cache_use *use)
 
 /* ---- the tree at the beginning ---- */
 
-/* Where the record cannot be used every file is looked at again. */
+/* Trusts the tree's record if it can be used, and else has the content of every file looked at. */
 static void trust_record(struct stage *s)
 {
     struct damage damage = { 0 };
@@ -135,7 +135,7 @@ static bool is_single_file(const struct plan *p)
     return p->n == 1 && plan_path(p, 0)[0] == '\0';
 }
 
-/* Files that were made in this boot of the machine are known to be whole by their modes. */
+/* Begins a new tree, or goes on with one: modes tell which files made in this boot are whole. */
 static int begin_new(struct stage *s, struct err *e)
 {
     char begun[CACHE_NAME_BYTES], id[BOOT_BYTES];
@@ -165,7 +165,7 @@ static int begin_new(struct stage *s, struct err *e)
     return 0;
 }
 
-/* Chooses where to work: in the tree itself if it has its name already, else in one on its way. */
+/* Chooses where to work: in the tree itself if it has its name already, else in a new one. */
 static int begin_tree(struct stage *s, struct err *e)
 {
     char name[CACHE_NAME_BYTES], fix[CACHE_NAME_BYTES];
@@ -192,9 +192,10 @@ static int begin_tree(struct stage *s, struct err *e)
 
 /* ---- files that other trees in the cache have already ---- */
 
-/* More are not remembered: 32 bytes each. */
+/* How many rows of other trees are remembered at most: each costs 32 bytes. */
 enum { ROWS_MAX = 16 * 1024 * 1024 };
 
+/* A whole tree in the cache, other than the one that is staged. */
 struct earlier_tree {
     struct record record;
     size_t first; /* the number of its first row, over all trees */
@@ -202,11 +203,12 @@ struct earlier_tree {
     char name[CACHE_NAME_BYTES];
 };
 
+/* All such trees, and their files by content, to be linked instead of fetched. */
 struct earlier {
     struct earlier_tree *trees;
     size_t n;
     struct hash_table *files;  /* numbers of rows by content and kind */
-    struct hash_table *linked; /* the digests of inodes */
+    struct hash_table *linked; /* digests of the inodes of files that were linked */
 };
 
 static bool is_file(const struct cache_row *row)
@@ -310,7 +312,7 @@ static bool earlier_link(struct earlier *l, const struct cache_row *row, int dir
     return true;
 }
 
-/* Files got another ctime when they were linked: it is taken down for the trees they are from. */
+/* Records the ctime that files got by being linked, for the trees they are from, and frees l. */
 static void earlier_close(struct earlier *l)
 {
     for (size_t k = 0; k < l->n; k++) {
@@ -460,8 +462,8 @@ static int make_symlink(struct stage *s, size_t i, struct err *e)
 
 /* ---- the record ---- */
 
-/* Writes down what all of the tree is now.  A file that was put into a tree which jobs are at, and
- * was changed since, is not taken for whole. */
+/* Fills the rows with what the tree's entries are now.  A file that was put into a live tree and
+ * changed since keeps its row, so that it does not count as whole. */
 static int take_rows(struct stage *s, struct err *e)
 {
     for (size_t i = 0; i < s->plan.n; i++) {
@@ -486,7 +488,7 @@ static int take_rows(struct stage *s, struct err *e)
 
 /* ---- end ---- */
 
-/* The tree gets its name, then its record. */
+/* Gives the tree its name, then its record. */
 static int end_tree(struct stage *s, struct err *e)
 {
     const struct pack_totals *totals = pack_totals(s->plan.reader);
@@ -524,7 +526,7 @@ static int end_tree(struct stage *s, struct err *e)
 
 /* ---- staging ---- */
 
-/* Files that were brought before the disk was full are not brought again. */
+/* Makes room and brings files; tries again when the disk was full, without those that came. */
 static int fill_as_there_is_room(struct stage *s, struct err *e)
 {
     const struct pack_totals *totals = pack_totals(s->plan.reader);

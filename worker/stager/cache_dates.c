@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_dates.c - the times of Python's sources in a staged tree */
+/* cache_dates.c - gives Python sources in a staged tree the times that compiled modules name */
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "common/base/mem.h"
 #include "worker/stager/cache_stage.h"
 
-/* The first bytes of a compiled module: a magic number, flags (0: it says when the source was changed),
- * that time in seconds, and the source's size. */
+/* The first bytes of a compiled module: a magic number, flags (0: the time when the source was
+ * changed follows), that time in seconds, and the source's size. */
 enum { HEAD_BYTES = 16, FLAGS_AT = 4, TIME_AT = 8, SIZE_AT = 12 };
 
 static uint32_t number_at(const unsigned char *bytes)
@@ -20,8 +20,8 @@ static uint32_t number_at(const unsigned char *bytes)
     return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-/* Of "a/__pycache__/b.cpython-311.pyc" "a/b.py" is the source; SIZE_MAX: it is nothing compiled, or its
- * source is not here. */
+/* Returns the source of a compiled module, "a/b.py" of "a/__pycache__/b.cpython-311.pyc"; SIZE_MAX:
+ * path is no compiled module, or its source is not in the dataset. */
 static size_t source_of(const struct plan *p, const char *path)
 {
     static const char folder[] = "__pycache__/";
@@ -38,8 +38,8 @@ static size_t source_of(const struct plan *p, const char *path)
     return i;
 }
 
-/* Python takes what is compiled only if its source has the time that it was compiled with, and could not
- * keep what it compiles anew, as nobody writes into the cache. */
+/* Python uses a compiled module only if the source has the time that the module names, and could
+ * not keep one that it compiled anew, as nobody may write into the cache. */
 int stage_date_sources(struct stage *s, struct err *e)
 {
     struct plan *p = &s->plan;
@@ -68,7 +68,7 @@ int stage_date_sources(struct stage *s, struct err *e)
         dir_fd = dir_walk_to(&s->walk, plan_path(p, source), &name, e);
         if (dir_fd < 0)
             return -1;
-        /* One that is another tree's, too, has that one's time, mostly the same. */
+        /* A source that another tree shares keeps the time that it got there, mostly the same. */
         if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_nlink > 1)
             continue;
         if (utimensat(dir_fd, name, times, AT_SYMLINK_NOFOLLOW) < 0)

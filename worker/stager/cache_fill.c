@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_fill.c - a tree's entries, and its files, straight from its packs, by a thread per core */
+/* cache_fill.c - reads a tree's entries, and brings its files from packs by a thread per core */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,13 +19,13 @@
 
 enum {
     SFTP_THREADS_MAX = 4, /* each has a connection */
-    PATIENT_NICE = 10,    /* a tenth of a processor that a job keeps busy */
+    PATIENT_NICE = 10,    /* gets a tenth of a processor that a job keeps busy */
     NUMBER_BYTES = 24
 };
 
 enum { BLOCK_BYTES = 4096, ENTRIES_MAX = 64 * 1024 * 1024 };
 
-/* A piece, and where it belongs. */
+/* A wanted piece, and where it belongs. */
 struct want {
     uint32_t part, piece;
     uint32_t entry;
@@ -43,13 +43,13 @@ struct filling {
     struct err why; /* the first failure */
 };
 
-/* A thread. */
+/* State of one thread. */
 struct filler {
     struct filling *all;
     struct packs packs;
     struct part_reader *reader;
     struct share_input *in;
-    bool share_failed; /* as against a damaged part */
+    bool share_failed; /* reading from the share failed: the part need not be damaged */
     struct dir_walk walk;
 };
 
@@ -222,7 +222,7 @@ static int place_of(const struct stage *s, struct dir_walk *d, size_t i, char nu
     return s->fix_fd;
 }
 
-/* Whatever is there already is not the file, and is removed. */
+/* Creates the file of entry i; what has its name already is not the file, and is removed. */
 static int create_file(const struct stage *s, struct dir_walk *d, size_t i, mode_t mode,
                        struct err *e)
 {
@@ -261,7 +261,7 @@ int stage_replace(const struct stage *s, struct dir_walk *d, size_t i, struct er
     return 0;
 }
 
-/* Closes a file that was written whole.  mode: the mode that says so; 0: the file has it. */
+/* Closes a file that was written whole.  mode: the one that says so; 0: the file has it already. */
 static int close_whole(struct stage *s, struct dir_walk *d, size_t i, int fd, mode_t mode,
                        struct err *e)
 {
@@ -350,7 +350,7 @@ static ssize_t read_stored(void *context, void *bytes, size_t n, struct err *e)
     return got;
 }
 
-/* *begin: the first piece that is not written yet.  *is_damaged: -1 because the part is damaged. */
+/* Writes wanted pieces, from *begin on, which moves on; *is_damaged: -1 as the part is damaged. */
 static int read_part(struct filler *w, const struct pack_list *l, size_t *begin, size_t end,
                      bool *is_damaged, struct err *e)
 {
@@ -453,7 +453,7 @@ static int fill_some(struct filling *a, struct err *e)
         bool is_over = c->is_over != NULL && c->is_over(c->context);
         const struct pack_list *l;
 
-        /* The next part is this thread's. */
+        /* Takes the next part. */
         pthread_mutex_lock(&a->lock);
         if (is_over && !a->has_failed && a->next < a->n) {
             err_set(&a->why, ERR_FAILED, "given up: nobody waits for it");
@@ -481,7 +481,7 @@ static int fill_some(struct filling *a, struct err *e)
     return 0;
 }
 
-/* Where a helper gets no connection the others do without it. */
+/* If a helper gets no connection, the others do its work. */
 static void *help_filling(void *context)
 {
     struct err why = { 0 };
@@ -508,8 +508,8 @@ static void run_fillers(struct filling *a)
         pthread_join(threads[--n], NULL);
 }
 
-/* Threads inherit how urgent they are, and may not become more urgent again: so all of the work is
- * done by threads other than the caller's. */
+/* Does all of the work in threads other than the caller's, as threads inherit the nice value and
+ * may not lower it again. */
 static void *run_patiently(void *context)
 {
     (void)setpriority(PRIO_PROCESS, 0, PATIENT_NICE); /* on Linux of the thread alone */
@@ -522,12 +522,12 @@ static void *run_patiently(void *context)
 struct unfinished {
     struct stage *stage;
     struct dir_walk walk;
-    size_t entry; /* which of them fd is */
-    int fd;       /* -1: none that may have pieces already */
+    size_t entry; /* the entry whose file fd is */
+    int fd;       /* -1: that entry has no file that may have pieces already */
     uint8_t *piece;
 };
 
-/* An unfinished file of an earlier time, of the right size; -1: there is none. */
+/* Opens an unfinished file that an earlier stager left, of the right size; -1: there is none. */
 static int open_earlier(struct unfinished *u, size_t i)
 {
     const struct plan *p = &u->stage->plan;
@@ -633,7 +633,7 @@ int stage_fill(struct stage *s, struct err *e)
         if (!p->entries[i].is_wanted || !plan_is_file(p, i) || is_of_one_piece(p, i))
             continue;
         fd = open_earlier(&u, i);
-        if (fd < 0) { /* it is made with its size, so that what is not written is a hole */
+        if (fd < 0) { /* made with its final size, so that what is not written is a hole */
             fd = create_file(s, &u.walk, i, CACHE_UNFINISHED, e);
             if (fd >= 0 && ftruncate(fd, (off_t)p->rows[i].size) < 0)
                 result = err_sys(e, "make %s", plan_path(p, i));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_record.c - what a staged tree was when it was staged, and whether it still is */
+/* cache_record.c - records what a tree was when it was staged, and checks whether it still is */
 
 #include "worker/stager/cache_record.h"
 
@@ -46,7 +46,6 @@ unsigned cache_threads(void)
 
 /* ---- boots ---- */
 
-/* If the boot cannot be known, each call gives another id. */
 void boot_id(char id[BOOT_BYTES])
 {
     struct buf text = { 0 };
@@ -97,7 +96,7 @@ bool record_open(struct record *r, int cache_fd, const struct digest *tree)
         record_close(r);
         return false;
     }
-    /* Rows lie first, as they are aligned most. */
+    /* Rows come first, as they need the largest alignment. */
     r->rows = (struct cache_row *)(r->head + 1);
     r->folders = (uint32_t *)(r->rows + h->n_rows);
     r->names = (const char *)(r->folders + h->n_folders);
@@ -313,8 +312,8 @@ struct checking {
     pthread_t thread;
 };
 
-/* A file that was only touched is taken down as it is now, unless it may be changing at this
- * moment; a mode that a job gave it is taken back. */
+/* Whether entry i is what it was.  The row of a file that was only touched takes the new times,
+ * unless the file may be changing at this moment; a mode that a job gave the file is undone. */
 static bool is_what_it_was(struct checking *c, struct dir_walk *d, size_t i)
 {
     struct cache_row *row = &c->record->rows[i];
@@ -427,8 +426,8 @@ bool record_watch(const struct record *r, const char *cache_dir_path, int guard_
     cache_name(&r->head->tree, "", name);
     buf_printf(&path, "%s/%s", cache_dir_path, name);
     top_n = path.n;
-    for (uint64_t i = 0; goes_on && i <= r->head->n_folders; i++) { /* the tree's own first */
-        /* Asked again for a watch, the kernel tells its number. */
+    for (uint64_t i = 0; goes_on && i <= r->head->n_folders; i++) { /* first the tree's own one */
+        /* Asking for a watch again tells its number, which is needed to end it. */
         int id =
             inotify_add_watch(guard_fd, buf_text(&path), on ? mask : IN_MOVE_SELF | IN_DONT_FOLLOW);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_room.c - trees in the cache, and their removal to make room */
+/* cache_room.c - lists trees in the cache, and removes them to make room */
 
 #include "worker/stager/cache.h"
 
@@ -19,7 +19,7 @@
 #include "common/base/units.h"
 #include "worker/stager/cache_record.h"
 
-/* So much of the file system stays free for what jobs write. */
+/* This part of the file system, 10 GiB at most, stays free for what jobs write. */
 enum { FLOOR_FRACTION = 20 };
 #define FLOOR_MAX_BYTES ((uint64_t)10 << 30)
 /* A dataset of more files than the file system has room for is refused before it is begun. */
@@ -105,7 +105,7 @@ static bool ends_in(const char *name, const char *end)
     return strlen(name) > strlen(end) && strcmp(name + strlen(name) - strlen(end), end) == 0;
 }
 
-/* Whether a process that was killed left it; not true of a tree on its way. */
+/* Whether a process that was killed left this file, which is not a tree on its way. */
 static bool is_left_over(int cache_fd, const char *name, struct digest *tree)
 {
     char new[CACHE_NAME_BYTES];
@@ -128,7 +128,7 @@ void cache_sweep(int cache_fd, const struct cache_locks *locks)
 
         if (!is_left_over(cache_fd, name, &tree) || !cache_lock_work(locks, &tree))
             continue;
-        /* The name may have become something else, until we had the lock. */
+        /* The name may have become something else before we had the lock. */
         if (is_left_over(cache_fd, name, &tree))
             (void)io_remove_tree_at(cache_fd, name, NULL);
         cache_unlock_work(locks, &tree);
@@ -137,7 +137,7 @@ void cache_sweep(int cache_fd, const struct cache_locks *locks)
         closedir(dir);
 }
 
-/* The tree loses its name first: a tree half removed is never taken for whole. */
+/* Takes the tree's name away first, so that a tree half removed is never taken for whole. */
 int cache_remove(int cache_fd, const struct digest *tree, struct err *e)
 {
     static const char *const beside[] = { CACHE_GONE,  CACHE_NEW,   CACHE_FIX,
@@ -241,7 +241,7 @@ static bool is_within_size(const struct making *m, uint64_t held_bytes)
     return most == 0 || (held_bytes <= most && m->need->tree_bytes <= most - held_bytes);
 }
 
-/* 1: there is room; -1 with e set. */
+/* Returns 1 if there is room, 0 if not, -1 with e set. */
 static int has_room(const struct making *m, struct statvfs *fs, struct err *e)
 {
     const struct cache_need *n = m->need;

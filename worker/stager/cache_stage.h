@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache_stage.h - a tree becomes what its dataset says, whatever is there already
+ * cache_stage.h - makes a tree what its dataset says, whatever of it is there already
  *
- * A tree on its way, one that a crash left half made and one that is whole but for some files are
- * all the same: what is whole stays, the rest is brought.  This is what cache.c and cache_fill.c,
+ * A new tree, one that a crash left half made and one that is whole but for some files are treated
+ * alike: files that are whole stay, the others are brought.  This is what cache.c and cache_fill.c,
  * which brings the files, have in common.
  *
- * Each thread takes a part at a time; its pieces go to the files that want them.  A file of one
- * piece is made with its final mode, so it is whole if its size is right; a larger one gets its
- * mode when all of its pieces are there.
+ * Each thread takes one part of a pack at a time, whose pieces go to the files that need them.  A
+ * file of one piece is made with its final mode, so it is whole if its size is right; a larger one
+ * gets its mode when all of its pieces are there.
  */
 #ifndef LUDWIG_WORKER_STAGER_CACHE_STAGE_H
 #define LUDWIG_WORKER_STAGER_CACHE_STAGE_H
@@ -22,7 +22,7 @@
 #include "worker/stager/cache.h"
 #include "worker/stager/pack_source.h"
 
-/* ---- the entries of its dataset, and which of them are still wanted ---- */
+/* ---- the entries of the dataset, and which of them are still wanted ---- */
 
 /* The state of each row's entry. */
 struct plan_entry {
@@ -31,7 +31,7 @@ struct plan_entry {
     uint64_t target_at; /* of links, in targets */
     atomic_uint left;   /* pieces that are not written yet */
     bool is_wanted;     /* the entry must be brought */
-    bool has_stat;      /* its row says what it is now */
+    bool has_stat;      /* the row has the entry's present inode and times */
 };
 
 struct plan {
@@ -45,27 +45,27 @@ struct plan {
     struct buf names, targets;
 };
 
-/* Reads all of the dataset's entries, and checks them.  The source must live as long. */
+/* Reads all of the dataset's entries, and checks them.  The source must outlive the plan. */
 int plan_open(struct plan *p, const struct pack_source *source, const struct dataset *set,
               struct err *e);
 void plan_close(struct plan *p);
 
 const char *plan_path(const struct plan *p, size_t i);
 const char *plan_target(const struct plan *p, size_t i);
-bool plan_is_file(const struct plan *p, size_t i); /* one with a content of its own */
-/* The entry with this path; SIZE_MAX: none. */
+bool plan_is_file(const struct plan *p, size_t i); /* with a content of its own: no hard link */
+/* Returns the entry with this path; SIZE_MAX: there is none. */
 size_t plan_find(const struct plan *p, const char *path);
-/* How much room the wanted entries take, in whole blocks; *n_files: how many they are. */
+/* Returns how many bytes the wanted entries take, in whole blocks; *n_files: how many inodes. */
 uint64_t plan_wanted_bytes(const struct plan *p, uint64_t *n_files);
 
-/* ---- staging it ---- */
+/* ---- staging the dataset ---- */
 
-/* Which of the files that are there count as whole. */
+/* Which of the files that are there already count as whole. */
 enum stage_trust {
     TRUST_NOTHING, /* nothing is there */
     TRUST_MODES,   /* files made in this boot of the machine whose mode says that they are whole */
     TRUST_CONTENT,
-    TRUST_RECORD /* files that the record names, which were looked through */
+    TRUST_RECORD /* files that the record has, but for those found damaged */
 };
 
 struct stage {
@@ -74,22 +74,23 @@ struct stage {
     struct plan plan;
     enum stage_trust trust;
     char name[CACHE_NAME_BYTES]; /* of the tree that is worked on; its folders are made first */
-    bool is_live;                /* it is the tree itself, and jobs may be at it: files are made */
-    int fix_fd;                  /* here then, and renamed */
-    bool is_shared;              /* some of its files are other trees', too */
+    bool is_live;                /* it has its final name, and jobs may use it: files are made */
+    int fix_fd;                  /* in this folder then, and renamed into the tree */
+    bool is_shared;              /* some of the tree's files are other trees', too */
     struct dir_walk walk, other;
 };
 
-/* Brings all files that are wanted.  Files that came before a failure stay, and are found whole. */
+/* Brings all files that are wanted.  Files that came before a failure stay, and count as whole. */
 int stage_fill(struct stage *s, struct err *e);
 
-/* Gives Python's sources the times that what is compiled of them names, once all is there. */
+/* Gives Python sources the times that their compiled modules name, once all files are there. */
 int stage_date_sources(struct stage *s, struct err *e);
 
-/* In a live tree: the file that was made for entry i takes its place. */
+/* In a live tree: moves the file that was made for entry i from fix_fd to its place. */
 int stage_replace(const struct stage *s, struct dir_walk *d, size_t i, struct err *e);
 mode_t stage_mode_of(const struct stage *s, size_t i);
-/* Our files were taken away: sets an error that passes, unlike the share's ERR_NOT_FOUND.  -1. */
+/* Returns -1.  ERR_NOT_FOUND, of a file on scratch that others took away, becomes ERR_BUSY, which
+ * passes, unlike ERR_NOT_FOUND of the share. */
 int stage_was_disturbed(struct err *e);
 
 #endif

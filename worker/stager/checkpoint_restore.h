@@ -9,9 +9,10 @@
 #include "common/share/share.h"
 
 /*
- * Copies the newest checkpoint of the attempts before this one to checkpoints/<token>, as the job
- * left it: its names, modes, times and symlinks.  0 also when there is none, or it is there
- * already.  A damaged checkpoint is passed over for the one before it.
+ * Copies the newest checkpoint of the job's earlier attempts to checkpoints/<token>, with names,
+ * modes, times and symlinks as the job left them.  A damaged one is passed over for the one before
+ * it; if there is none, the last one of the job x->from is taken.  Returns 0, also if there is none
+ * or it is there already; -1 with e set: try again later; 1 with e set: the job x->from has none.
  */
 int checkpoint_restore(const struct scratch *s, struct shares *access,
                        const struct order_restore *x, struct err *e);

@@ -35,7 +35,7 @@ enum {
 /* The variable that names the tree to the script, and marks its processes. */
 #define BUILDS "LUDWIG_TO"
 
-/* In the folder of a build. */
+/* Names in the folder .DIGEST.new of a build. */
 #define OUTPUT "output"
 #define TMP    "tmp"
 
@@ -72,7 +72,7 @@ static const struct tool {
       "cd \"$(dirname \"$LUDWIG_FILE\")\" || exit 1\n"
       "exec uv sync --frozen --no-install-workspace --no-progress \"$@\"\n" },
     { "conda", "micromamba mamba conda",
-      /* Files that it linked from its own cache would be shared with that. */
+      /* Copies, as files linked from conda's own cache would be shared with that. */
       "export CONDA_ALWAYS_COPY=true MAMBA_ALWAYS_COPY=true CONDA_ALWAYS_YES=true\n"
       "case $ludwig_program in\n"
       "micromamba) exec micromamba create -y -q -p \"$LUDWIG_TO\" -f \"$LUDWIG_FILE\" \"$@\" ;;\n"
@@ -221,7 +221,7 @@ static char **make_words(const struct env_build *b, const struct tool *tool, con
 
 /* ---- running it ---- */
 
-/* 0 with its wait status; 1: it took too long; -1: given up. */
+/* Waits for the build.  Returns 0 with its wait status; 1: it took too long; -1: given up. */
 static int wait_for(const struct env_build *b, pid_t pid, int *status, struct err *e)
 {
     const struct timespec pause = { 0, PAUSE_NS };
@@ -249,8 +249,8 @@ static int wait_for(const struct env_build *b, pid_t pid, int *status, struct er
     return is_late;
 }
 
-/* Our process does not wait for its children otherwise (sftplink.h): of those that end meanwhile nothing
- * is to stay. */
+/* This process ignores the end of its children otherwise (sftplink.h): others that end meanwhile
+ * are waited for, too, so that no zombie stays. */
 static int spawn_and_wait(const struct env_build *b, const struct job_spawn *p, int *status,
                           struct err *e)
 {
@@ -271,7 +271,7 @@ static int spawn_and_wait(const struct env_build *b, const struct job_spawn *p, 
     return rc;
 }
 
-/* As wait_for, with the output in the folder that is open at new_fd. */
+/* Runs the tool, with its output in the folder that is open at new_fd; returns as wait_for. */
 static int run(const struct env_build *b, const struct tool *tool, int new_fd, int *status,
                struct err *e)
 {
@@ -301,7 +301,7 @@ static int run(const struct env_build *b, const struct tool *tool, int new_fd, i
     return rc;
 }
 
-/* Of a build whose stager was killed processes may be left, which go on writing. */
+/* Kills processes of a build whose stager was killed: they would go on writing. */
 static void end_earlier(const struct env_build *b)
 {
     const struct timespec pause = { 0, PAUSE_NS };
@@ -315,7 +315,7 @@ static void end_earlier(const struct env_build *b)
 
 /* ---- why it failed ---- */
 
-/* The end of what was printed, from the beginning of a line on. */
+/* Reads the end of what the tool printed, from the beginning of a line on. */
 static void read_output(int new_fd, struct buf *text)
 {
     int fd = openat(new_fd, OUTPUT, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -338,7 +338,7 @@ static void read_output(int new_fd, struct buf *text)
     free(bytes);
 }
 
-/* The last line that says ERROR, as pip's do before its hints; else the last line. */
+/* Returns the last line that says ERROR, as pip's do before its hints; else the last line. */
 static const char *last_line(const char *text, struct arena *a)
 {
     const char *last = NULL, *error = NULL;
@@ -396,7 +396,7 @@ struct listing {
     int64_t files, bytes;
 };
 
-/* Files lose the right to be written to, unless they are another folder's, too. */
+/* Fills in a file's row.  The file becomes read-only, unless another folder has it, too. */
 static int read_file(int dir_fd, const char *name, struct stat *st, struct cache_row *row,
                      struct err *e)
 {
@@ -475,8 +475,8 @@ static int list_folder(struct listing *l, int parent_fd, const char *name, const
     return rc;
 }
 
-/* What it was built with: the program that its own python is a link to, and, where no module may bring
- * another one, the program that would be taken now. */
+/* Returns a digest of what the environment was built with: the machine's kind, the program that its
+ * python links to and, with pip and no modules, the program that would be taken now. */
 static struct digest identity_of(const struct env_build *b)
 {
     struct arena *a = arena_create();
@@ -514,7 +514,7 @@ bool env_build_is_current(const struct env_build *b)
     bool is_same;
 
     if (find_tool(b->recipe->tool) == NULL)
-        return false; /* a newer version's */
+        return false; /* a tool of a newer version */
     identity = identity_of(b);
     if (!record_open(&r, b->cache->fd, &b->tree))
         return false;
@@ -553,7 +553,7 @@ static int write_record(const struct env_build *b, struct err *e)
 
 /* ---- all of it ---- */
 
-/* The folder for what the tool writes beside the environment; -1. */
+/* Makes and opens the folder for what the tool writes beside the environment; -1 with e set. */
 static int make_new(const struct env_build *b, struct err *e)
 {
     char name[CACHE_NAME_BYTES];

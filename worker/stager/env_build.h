@@ -2,12 +2,12 @@
 /*
  * env_build.h - builds an environment in the cache with pip, uv or conda
  *
- *   cache/DIGEST           the environment: a tree as the others are, once it has its record
- *   cache/.DIGEST.new      what the tool prints meanwhile, and its temporary files
- *   cache/.DIGEST.failed   why it cannot be built
+ *   cache/DIGEST           the environment: a tree like the others once it has its record
+ *   cache/.DIGEST.new      while it is built: the tool's output and temporary files
+ *   cache/.DIGEST.failed   why it could not be built
  *
- * The programs of an environment name its path, so it is built where it stays: what says that it is whole
- * is its record, which is written last, under another name, and renamed.
+ * The programs of an environment name its path, so it is built where it stays.  Its record, which
+ * is written last, under another name, and renamed, shows that it is whole.
  */
 #ifndef LUDWIG_WORKER_STAGER_ENV_BUILD_H
 #define LUDWIG_WORKER_STAGER_ENV_BUILD_H
@@ -22,11 +22,11 @@ struct env_build {
     struct digest tree;
 };
 
-/* Whether the environment was built with the interpreter that it would get today, which is unchanged. */
+/* Whether the environment was built with the interpreter that it would get today, unchanged. */
 bool env_build_is_current(const struct env_build *b);
 
-/* Removes what there is of it, and builds it.  1: the tool cannot, and a file says why; -1: ERR_NO_SPACE
- * or another trouble of this machine, ERR_BUSY: it was given up. */
+/* Removes what there is of the environment, and builds it.  Returns 0; 1: the tool failed, which
+ * .DIGEST.failed explains; -1: trouble of this machine, as ERR_NO_SPACE, or ERR_BUSY: given up. */
 int env_build(const struct env_build *b, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pack_source.c - a project's packs on the share */
+/* pack_source.c - opens and reads a project's packs on the share */
 
 #include "worker/stager/pack_source.h"
 
@@ -16,7 +16,7 @@
 
 /* ---- the folder ---- */
 
-/* Where the project's folder is not to be seen, the share is away. */
+/* If the project's folder cannot be seen, the share is away (ERR_UNREACHABLE). */
 int pack_source_open(struct packs *p, const struct pack_source_at *at, struct err *e)
 {
     struct share_dir *share, *project = NULL;
@@ -92,7 +92,7 @@ int pack_source_set_part_aside(struct packs *p, const struct pack_part *part, st
 
 /* ---- reading ---- */
 
-/* A network file system may remember for half a minute that a name was not there. */
+/* Says why a file is missing; a network file system may say so for half a minute of a new one. */
 static int explain_missing(struct packs *p, const char *path, struct err *e)
 {
     char *folder = path_dirname(path), *bad = mem_printf("%s" ASIDE, path_basename(path));

@@ -19,7 +19,7 @@
 #include "worker/base/child_start.h"
 #include "worker/base/child_protocol.h"
 
-/* The limit of one line. */
+/* The longest line of ludwig's output that is kept whole. */
 enum { LINE_MAX_BYTES = ERR_TEXT_BYTES };
 
 struct share_packer {
@@ -27,11 +27,11 @@ struct share_packer {
     struct wire wire;
 };
 
-/* A pass. */
+/* One run of ludwig, for one order. */
 struct doing {
     struct share_packer *packer;
     struct note_packed note;
-    struct buf said;    /* of a line that has not ended yet */
+    struct buf said;    /* the beginning of a line that has not ended yet */
     struct buf trouble; /* the last line that is no report */
 };
 

@@ -4,7 +4,7 @@
  *
  *   ludwig-worker --packer SCRATCH
  *
- * The packing itself is done by ludwig, as for its uploads.  Its findings lie in
+ * It starts ludwig, which does the packing as for its uploads.  ludwig keeps its findings in
  * packing/ on scratch, so that the next pass over a folder reads only what has changed.
  */
 #ifndef LUDWIG_WORKER_STAGER_SHARE_PACKER_H

@@ -41,7 +41,7 @@
 
 enum { TRIES = 3, PAUSE_NS = 100 * 1000 * 1000 };
 
-/* Datasets that are to be brought. */
+/* A dataset that is to be brought. */
 struct stage_wanted {
     struct dataset set;
     bool is_doubted;
@@ -83,17 +83,17 @@ struct stage_queue {
     struct scratch *scratch;
     struct share_source source;
     char *cache_dir_path;
-    char *cache_real_path; /* as environments have it that are built there; NULL: not known */
+    char *cache_real_path; /* without symlinks, for environments built there; NULL: not known */
     int guard_fd;
     struct cache_locks locks;
     pthread_t thread;
     pthread_mutex_t lock; /* for what follows */
     pthread_cond_t changed;
     struct stage_task *tasks; /* in order of arrival */
-    struct stage_task *later; /* expected ones, for when there are no others */
+    struct stage_task *later; /* for expected trees, when there are no other tasks */
     int64_t expect_seq;       /* of the order that expects them */
-    struct stage_task *at;    /* being brought */
-    struct digest_set used;   /* by jobs */
+    struct stage_task *at;    /* the thread's task; NULL: it has none */
+    struct digest_set used;   /* trees that jobs use */
     struct digest_set going;
     struct stage_notes notes;
     bool has_given_up; /* `at` was stopped: no job waits for it, or one waits for another tree */
@@ -197,7 +197,7 @@ static void note_expected(struct stage_notes *n, int64_t seq)
     add_note(n, note);
 }
 
-/* NULL: there are no more. */
+/* Takes the next note, which the caller frees; NULL: there are no more. */
 static struct stage_note *next_note(struct stage_queue *q)
 {
     struct stage_notes *n = &q->notes;
@@ -310,7 +310,7 @@ static bool is_given_up(void *context)
     bool over;
 
     pthread_mutex_lock(&q->lock);
-    /* A job waits, perhaps for this very tree, which is then urgent; or others are expected. */
+    /* An expected tree gives way if a job waits, be it for this tree, or others are expected. */
     over =
         q->is_over || (q->at->is_expected ? q->tasks != NULL || q->at->wanted.seq != q->expect_seq
                                           : !digest_set_has(&q->used, &q->at->wanted.set.tree));
@@ -351,8 +351,8 @@ static struct cache_use use_of(const struct stage_queue *q, const struct digest 
                                .is_doubted = is_doubted };
 }
 
-/* Looks at the tree; if it is whole, tells the agent so.  recipe: NULL, or that of an environment, which
- * must be what it would be if it were built today. */
+/* Looks at the tree; if it is whole, tells the agent so.  recipe: NULL, or that of an environment,
+ * which must be what it would be if it were built today. */
 static enum cache_state use_cached(struct stage_queue *q, const struct stage_wanted *w,
                                    const struct env_recipe *recipe)
 {
@@ -385,7 +385,7 @@ static struct cache cache_for(struct stage_queue *q, const struct stage_task *t)
                            .context = q };
 }
 
-/* 0 also when the environment cannot be built: the jobs say why.  One that was damaged, or whose
+/* Returns 1 when the environment cannot be built: its jobs say why.  One that was damaged, or whose
  * interpreter is another one now, is not taken away from jobs that run in it. */
 static int build_task(struct stage_queue *q, const struct stage_task *t, struct err *why)
 {
@@ -437,7 +437,7 @@ static int stage_task(struct stage_queue *q, const struct stage_task *t, struct 
     return 0;
 }
 
-/* A tree that is only expected is looked at, and put right, when the job comes. */
+/* Brings a tree.  One that is only expected, and there, is checked when a job comes for it. */
 static int bring(struct stage_queue *q, const struct stage_task *t)
 {
     struct cache_tree found = { .tree = t->wanted.set.tree };
@@ -506,8 +506,8 @@ static void work_at(struct stage_queue *q)
     pthread_mutex_lock(&q->lock);
     q->at = NULL;
     if (t->is_expected && t->wanted.seq == q->expect_seq) {
-        /* A task that was interrupted goes on later; after a failure the rest of what it is for is
-         * not brought either. */
+        /* A task that was interrupted goes on later; after a failure the other trees of its order
+         * are not brought either. */
         goes_on = result < 0 && q->has_given_up;
         if (goes_on) {
             t->next = q->later;
@@ -627,7 +627,7 @@ static void stage_queue_release(struct stage_queue *q, const struct order_releas
 
 /* ---- beginning and end ---- */
 
-/* scratch must live as long; its folders are only read from the thread.  NULL with e set. */
+/* scratch must outlive the queue, whose thread only reads its members.  NULL with e set. */
 static struct stage_queue *stage_queue_create(struct scratch *scratch,
                                               const struct share_source *source, int guard_fd,
                                               struct err *e)
@@ -660,7 +660,7 @@ static struct stage_queue *stage_queue_create(struct scratch *scratch,
     return NULL;
 }
 
-/* false: it is bringing a dataset; that ends with the process. */
+/* Ends the thread and frees q; false: the thread is bringing a dataset, until the process ends. */
 static bool stage_queue_destroy(struct stage_queue *q)
 {
     struct stage_note *note;
@@ -728,7 +728,7 @@ static int take_order(struct stager *s, const struct envelope *m, struct err *e)
         if (checkpoint_restore(&s->scratch, s->access, &x.restore, &why) < 0)
             restored.error = why.text;
         return wire_send(&s->wire, NOTE_RESTORED, m->seq, NULL, &restored, e) < 0 ? -1 : 0;
-    default: /* ORDER_LOOK; if the share is away we say no: the publisher will find out */
+    default: /* ORDER_LOOK; while the share is away the answer is no: result_fence finds out later */
         found.token = x.look.token;
         share = share_open(s->access, x.look.share, NULL);
         found.found =

@@ -4,8 +4,8 @@
  *
  *   ludwig-worker --stager SCRATCH ADDRESS
  *
- * A straight-line process that may hang with the share; descriptor 3 is the
- * connection to the agent, which asks again when it was told to.
+ * A straight-line process that may hang with the share.  Descriptor 3 is the connection to the
+ * agent; a note says whether to ask again later.  ADDRESS is ludwigd's (sftplink.h).
  */
 #ifndef LUDWIG_WORKER_STAGER_STAGER_H
 #define LUDWIG_WORKER_STAGER_STAGER_H
