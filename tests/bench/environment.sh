@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# environment.sh STAGE PACKS [MODULES [MACHINES [MS]]] - a large package is imported from a mount, and from where it was staged
+# environment.sh STAGE PACKS [MODULES [MS [MACHINES...]]] - importing a large package: from a mount, and staged
 #
-# In the laboratory of tests/functional/lab.sh, as root: an environment with a package of MODULES (3000) modules lies
-# on the file server's share, which MACHINES (8), spread over three nodes, mount with sshfs, each for itself, over a
-# link with a round trip of MS (1).  Each is cold: its mount remembers nothing, and nothing is staged.  A job
-# imports all of the package, by that mount; or ludwig stages the environment's packs, over the same mount, and
-# the job imports it from there.  First one machine does so, then all of them at once; then a second job of each.
+# Runs in the laboratory of tests/functional/lab.sh, as root.  An environment with a package of MODULES (3000) modules
+# lies on the file server's share.  For each number in MACHINES (1 2 4 8), so many machines, spread over three nodes,
+# mount the share with sshfs, each its own mount, over a link with a round trip of MS (1) ms.  The mounts have empty caches,
+# and nothing is staged.  On all machines at once a job imports the whole package, either from the mount or after ludwig
+# has staged the environment's packs over the same mount; then a second job does so on each.
 # STAGE and PACKS: see stage.c and packs.c.
 here=$(realpath "$(dirname "$0")")
 stage=$(realpath "$1") packs=$(realpath "$2") modules=${3:-3000} machines=${4:-8} ms=${5:-1}

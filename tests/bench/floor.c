@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* floor.c - the least that N jobs can cost: bare spawns with the same file work, no protocol */
+/* floor.c - the least that N jobs can cost: spawns with the same file work, without ludwig */
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,12 +16,12 @@
 #include <linux/fs.h>
 
 /*
- * What happens to the files of one of our jobs between its start and the
- * removal of its scratch, in the same order, by one process: its folder, of one that is
- * done with if there is, with order and parameters, save/, work/ and tmp/; its log; the
- * outcome; the move to ended/; what it saved and job.json under a temporary name
- * on the share, and its log there; one syncfs for GROUP jobs; the rename onto the
- * final name; the report; the move to published/, and to the spare folders.
+ * One process does to the files of a job what ludwig does, in the same order, from the job's
+ * start until its scratch is removed: it makes the job's folder, from a spare one if there is
+ * one, with order, parameters, save/, work/ and tmp/; the log; the outcome; moves the folder to
+ * ended/; copies saved files and job.json to a temporary name on the share, and the log; calls
+ * syncfs once for GROUP jobs; renames to the final name; writes the report; moves the folder to
+ * published/ and then to the spare folders.
  */
 enum { GROUP = 100, JOBS_PER_PARAM = 1, SLOTS_MAX = 64, NAME_BYTES = 96, SPARES_MAX = 256 };
 

@@ -1,11 +1,11 @@
 #!/bin/bash
-# jobs.sh - what a job costs: N times /bin/true in 2 slots through the whole system, beside
-# the floor (bare spawns with the same file work), GNU parallel --results and xargs
+# jobs.sh - the time per job: N jobs of /bin/true in 2 slots through all of ludwig, compared with
+# the floor (see floor.c), GNU parallel --results and xargs
 #
 #     tests/bench/jobs.sh FLOOR [N [ROUNDS]]
 #
-# The programs take turns within each round, and nothing is deleted between them: a disk is
-# slower for a while after much was deleted. Machines are noisy, so ratios count.
+# The programs take turns within each round, and nothing is deleted in between: a disk is
+# slower for a while after many files were deleted. Timings vary, so compare the ratios.
 floor=$(realpath "${1:?usage: jobs.sh FLOOR [N [ROUNDS]]}")
 n=${2:-1000} rounds=${3:-3} slots=2
 . "$(dirname "$0")/../functional/lib.sh"

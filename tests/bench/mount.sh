@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# mount.sh STAGE PACKS [FILES [MS]] - a dataset of many small files from a mount that is MS (1) round trip away
+# mount.sh STAGE PACKS [FILES [MS]] - staging many small files from a mount with a round trip of MS (1) ms
 #
-# In the laboratory of tests/functional/lab.sh, as root: the node mounts the file server's share with sshfs, over
-# a link with that delay.  FILES (10000) of 2 to 14 KiB, a thousand to a folder.  `cp -r` copies them one by one,
-# as people do; `scp -r` does the same without a mount; ludwig stages their packs, over the same mount.  STAGE
-# and PACKS: see stage.c and packs.c.
+# Runs in the laboratory of tests/functional/lab.sh, as root.  A node mounts the file server's share with sshfs, over a
+# link with that delay.  The dataset has FILES (10000) of 2 to 14 KiB, a thousand per folder.  `cp -r` copies it from the
+# mount, `scp -r` without a mount, and ludwig stages its packs from the mount.  STAGE and PACKS: see stage.c and packs.c.
 here=$(realpath "$(dirname "$0")")
 stage=$(realpath "$1") packs=$(realpath "$2") files=${3:-10000} ms=${4:-1}
 . "$(dirname "$0")/../functional/lib.sh"

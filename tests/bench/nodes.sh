@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# nodes.sh [WORKERS [FILES]] - so many workers stage the same dataset at once from one file server
+# nodes.sh [WORKERS [FILES]] - WORKERS stage the same dataset at once from one file server
 #
-# In the laboratory of tests/functional/lab.sh, as root: first one worker, then WORKERS (8) others, spread over
-# three nodes, each with a scratch and a state of its own, which have the share over SFTP.  FILES (20000) of 8 KiB
-# that do not shrink.  Each worker runs four jobs at once, then four more.  What the file server sends is counted
-# at its network interface, SSH and all; how long staging takes is what the workers say in their logs.
+# Runs in the laboratory of tests/functional/lab.sh, as root: first with one worker, then with WORKERS (8) others, spread
+# over three nodes.  Each has its own scratch and state, and reaches the share over SFTP.  The dataset has FILES (20000) of
+# 8 KiB that cannot be compressed.  Each worker runs four jobs at once, then four more.  The bytes that the file server
+# sends are counted at its network interface, SSH included; the time of staging comes from the workers' logs.
 workers=${1:-8} files=${2:-20000} jobs=4
 . "$(dirname "$0")/../functional/lib.sh"
 . "$TEST_ROOT/tests/functional/lab.sh"

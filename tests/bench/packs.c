@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* packs.c - packing a folder and unpacking it again, with nothing else around it */
+/* packs.c - measures packing a folder and unpacking it again, without the rest of ludwig */
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,11 +24,11 @@
 #include "common/pack/pack_write.h"
 
 /*
- * packs pack FROM STORE       FROM becomes parts and objects below STORE; prints the id
- * packs again FROM STORE      the same twice in a row, the second time without reading a file
+ * packs pack FROM STORE       packs FROM into parts and objects below STORE; prints the id
+ * packs again FROM STORE      packs twice in a row, the second time without reading a file
  * packs unpack STORE ID TO THREADS
  *
- * Nothing is synced.  To stderr: seconds, CPU seconds, MiB at most.
+ * Nothing is synced.  Prints seconds, CPU seconds and the peak memory in MiB to stderr.
  */
 
 static void die(const struct err *e)

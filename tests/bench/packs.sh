@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# packs.sh [FILES [ROUNDS]] - packing and unpacking many small files, beside tar and zstd
+# packs.sh [FILES [ROUNDS]] - packing and unpacking many small files, compared with tar and zstd
 #
-# FILES of 2 to 14 KiB, a thousand to a folder, half of each compressible.  Everything lies on one
-# local disk and nothing is synced while it is timed.  The programs take turns; of each the fewest seconds in ROUNDS, and
-# CPU seconds, which other work on the machine changes less.  Trees stay till the end, as in stage.sh.  Needs some 25 GB
-# for 200,000 files and three rounds.
+# FILES of 2 to 14 KiB, a thousand per folder, half of each compressible.  All files are on one local disk, and nothing is
+# synced while it is timed.  The programs take turns; the result of each is the fewest seconds of ROUNDS, and the fewest CPU
+# seconds, on which other work on the machine has less influence.  No tree is removed before the end, as in stage.sh.  Needs
+# some 25 GB for 200,000 files and three rounds.
 set -euo pipefail
 files=${1:-200000} rounds=${2:-3}
 here=$(realpath "$(dirname "$0")")

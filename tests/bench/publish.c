@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* publish.c - what a job saved, brought to the share as a publisher does */
+/* publish.c - publishes the files of a job to the share, as a publisher does */
 
 /*
- *   publish SHARE PROJECT SCRATCH TREE [PORT]   TREE, on SCRATCH's file system, becomes what it saved
+ *   publish SHARE PROJECT SCRATCH TREE [PORT]
  *
- * SHARE: a folder or, with an SFTP server on that port of this machine, "sftp:ID::PATH".  Printed is how
- * long it took until the result was durable and had its name, in ms.
+ * TREE, on SCRATCH's file system, becomes the files that the job saved.  SHARE: a folder or, with
+ * an SFTP server on PORT of this machine, "sftp:ID::PATH".  Prints how many ms it took until the
+ * result was durable and had its name.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>

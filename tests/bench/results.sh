@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# results.sh [FILES [ROUNDS]] - the many small files that a job saved, on their way to the share
+# results.sh [FILES [ROUNDS]] - publishing many small files that a job saved
 #
-# FILES of 4 KiB, a hundred to a folder, from a scratch in memory to a disk: directly; over a mount (sshfs) with
-# a round trip of 1 ms; over SFTP with the same.  All take turns; of each the best of ROUNDS.  ludwig
-# reads all files twice, for the digests in job.json and when they are copied, and syncs every file before the
-# result gets its name; cp is followed by a sync of the file system or, over the mount, syncs nothing, and is
-# given a tenth of the files there.
+# FILES of 4 KiB, a hundred per folder, go from a scratch in memory to a disk: directly; over a mount (sshfs) with a round
+# trip of 1 ms; over SFTP with the same round trip.  The ways take turns; the result of each is the best of ROUNDS.  ludwig
+# reads all files twice, for the digests in job.json and to copy them, and syncs every file before the result gets its
+# name.  cp is followed by a sync of the file system; over the mount it syncs nothing, and copies only a tenth of the files.
 set -euo pipefail
 files=${1:-10000} rounds=${2:-3} delay_ms=1
 publish=$(realpath "$(dirname "$0")/../../build/bench/publish")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* roundtrip.c - how long connecting to ludwigd takes, and then a question and its answer */
+/* roundtrip.c - measures connecting to ludwigd, and a request with its reply */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 /*
  * roundtrip ADDRESS COUNT: connects as a command does, asks for the newest sweeps COUNT times,
- * one after the other, and prints the way that was used, the time until the first answer, and
- * the median and the worst of the others, in milliseconds.
+ * one after the other, and prints the way of connecting, the time until the first reply, and
+ * the median and the longest time of the other replies, in ms.
  */
 static double now_ms(void)
 {

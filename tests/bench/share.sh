@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# share.sh [FILES [ROUNDS]] - how long the first job waits for data that lie on the shared drive already
+# share.sh [FILES [ROUNDS]] - how long the first job waits for data that are on the shared drive already
 #
-# Embedded, all on one machine, whose disk the drive is.  The same FILES (20000) of 8 KiB, new in each round, are named by
-# their own path, so that they are staged from where they lie, and through a symlink, so that they are packed
-# first.  What is measured is the time from `ludwig submit` to the job's first line, and what was written to
-# the project's packs.  Medians of ROUNDS (5).
+# In embedded mode, on one machine whose disk is the drive.  FILES (20000) of 8 KiB, new in each round, are given by their
+# own path, so that they are staged in place, and through a symlink, so that they are packed first.  Measures the time
+# from `ludwig submit` to the job's first line, and the size of the project's packs.  Prints medians of ROUNDS (5).
 files=${1:-20000} rounds=${2:-5}
 . "$(dirname "$0")/../functional/lib.sh"
 

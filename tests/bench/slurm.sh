@@ -1,10 +1,16 @@
 #!/usr/bin/env bash
-# slurm.sh [PART...] - pilots beside sbatch, on a real Slurm of this machine's own
+# slurm.sh [PART...] - compares pilots with sbatch on a real Slurm cluster of this machine's own
 #
 #     short      1,000 jobs of `true`: makespan, calls of slurmctld by sdiag, where the time goes
 #     second     500 jobs of 1 s: the same, and how far from ideal once the pilots run
 #     uneven     jobs of 1 to 20 s: node-seconds that pilots had and jobs did not use
-#     idle       10,000 jobs, and 4 pilots that Slurm does not start: calls in LUDWIG_BENCH_IDLE (600) s
+#     partitions 96 jobs of 1 s over two partitions, of which the pilots of one preempt those of the other,
+#                LUDWIG_BENCH_ROUNDS (30) times: seconds, and for the slowest round what each pilot did when
+#     kindness   calls of slurmctld by type, as in the table of docs/slurm.md: 1,000 jobs of `true`, the first and
+#                the second time; 4 pilots that wait for LUDWIG_BENCH_IDLE s; five users with a ludwigd each,
+#                who submit 200 jobs of `true` at once
+#     idle       `ludwig submit --wait` of 10,000 jobs whose 4 pilots Slurm does not start, as another user has the
+#                nodes, for LUDWIG_BENCH_IDLE (240) s from the submit on: calls by type and by user
 #
 # All of them, if none is named.  The cluster is that of tests/lab/slurm.sh: 3 nodes of 16 processors
 # that they only claim to have, and every daemon on the cores of this machine, so that ratios count;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* stage.c - a worker's cache, step by step */
+/* stage.c - measures the steps of a worker's cache */
 
 /*
- *   stage SHARE PROJECT SCRATCH ID   stages the dataset, or looks at it if it is there
+ *   stage SHARE PROJECT SCRATCH ID   stages the dataset, or checks it if it is staged already
  *
- * What each step took is printed as "STEP WALL_MS CPU_MS".
+ * Prints the time of each step as "STEP WALL_MS CPU_MS".
  */
 #include <stdio.h>
 #include <stdlib.h>

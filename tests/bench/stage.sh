@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# stage.sh [FILES [ROUNDS]] - a dataset of many small files into a worker's cache, beside what else unpacks them
+# stage.sh [FILES [ROUNDS]] - staging many small files into a worker's cache, compared with other programs that unpack them
 #
-# FILES of 2 to 14 KiB, a thousand to a folder, half of each compressible, on one local disk; nothing is
-# synced while it is timed.  All take turns; of each the fewest seconds in ROUNDS.  Then what it costs to look whether
-# they are as they were.  Nothing is removed before the end: ext4 without a journal passes over inodes freed in the last
-# minutes, and whoever makes files pays for that.  Needs some 37 GB for 200,000 files and three rounds.
+# FILES of 2 to 14 KiB, a thousand per folder, half of each compressible, on one local disk; nothing is synced while it is
+# timed.  The programs take turns; the result of each is the fewest seconds of ROUNDS.  Then measures the check whether the
+# staged files are unchanged.  Nothing is removed before the end: ext4 without a journal skips inodes that were freed in
+# the last minutes, which makes creating files slower.  Needs some 37 GB for 200,000 files and three rounds.
 set -euo pipefail
 files=${1:-200000} rounds=${2:-3}
 here=$(realpath "$(dirname "$0")")

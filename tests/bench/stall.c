@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stall.c - how long ludwigd keeps others waiting under bulk submits and bulk writes beside it */
+/* stall.c - how long clients wait for ludwigd during bulk submits and bulk writes beside it */
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -21,9 +21,10 @@
 
 /*
  * stall LUDWIGD FOLDER SECONDS: starts ludwigd with its state in FOLDER; one client submits
- * sweeps without pause, one process writes and syncs 16 MiB at a time in the same folder, and one
- * client asks a small question again and again.  Its longest wait is the longest
- * stall of the loop, seen from outside; ludwigd logs its own longest turn when it ends.
+ * sweeps without pause, one process writes and syncs 16 MiB at a time in the same folder, and a
+ * second client sends a small request again and again.  The longest time until its reply is the
+ * longest stall of the event loop, seen from outside; ludwigd logs its own longest turn when it
+ * ends.
  */
 enum { CHUNK_CONFIGS = 1000, CHUNKS = 20, BULK_BYTES = 16 << 20 };
 

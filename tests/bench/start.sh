@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# start.sh [FILES [ROUNDS]] - how much later a job starts that has data, on a node that holds them
+# start.sh [FILES [ROUNDS]] - how much later a job with data starts, on a node that has the data staged
 #
-# Embedded, all on one machine.  Jobs without data and jobs with FILES (200000) small files take turns, each alone and
-# each queued while the node is drained: what is measured is the time from `ludwig undrain` to the job's first
-# line.  Medians of ROUNDS (9).
+# In embedded mode, on one machine.  Jobs without data and jobs with FILES (200000) small files take turns, each alone and
+# each queued while the node is drained.  Measures the time from `ludwig undrain` to the job's first line, and prints
+# medians of ROUNDS (9).
 files=${1:-200000} rounds=${2:-9}
 . "$(dirname "$0")/../functional/lib.sh"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* streams.c - how fast bytes reach a file server over several SSH sessions at once */
+/* streams.c - measures sending bytes to a file server over several SSH sessions at once */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 
 /*
  * streams ADDRESS FOLDER COUNT MIB: makes COUNT SSH sessions, each with a process of its own and an
- * SFTP channel, and fills a file through each of them, MIB together, from one thread.  Prints the
- * seconds until all were acknowledged, the syncs included, and without those of connecting.
+ * SFTP channel, and writes one file over each of them, MIB MiB in total, from one thread.  Prints
+ * the seconds until all bytes were acknowledged and synced, without those of connecting.
  *
- * streams ADDRESS FOLDER COUNT -: makes them all at once, writes what comes from standard input to
- * one file through all of them together, and has it synced.
+ * streams ADDRESS FOLDER COUNT -: makes the sessions all at once, writes standard input to one
+ * file over all of them together, and has the file synced.
  */
 struct stream {
     struct mux *mux;

@@ -1,27 +1,27 @@
 #!/usr/bin/env bash
-# upload.sh STREAMS [ROUNDS [MIB [FILES [LINKS]]]] - bringing a large file and many small ones to the file server
+# upload.sh STREAMS [ROUNDS [MIB [FILES [LINKS]]]] - sending a large file and many small ones to the file server
 #
-# In the laboratory of tests/functional/lab.sh, as root: from a laptop to a file server in
-# namespaces, with no delay between them and with 50 ms round trip (LINKS: "- 50ms", or one of the
-# two), by ludwig and by others, which take turns; medians of ROUNDS (3), and the ratio to ludwig's.  Every row is a whole command, from
-# its start until it ends: connecting, and with ludwig also reading all files for their digests,
-# syncing what it sends to the server's disk, and queueing a sweep.  The others sync nothing.
+# Runs in the laboratory of tests/functional/lab.sh, as root: from the laptop to the file server, without delay between
+# them and with a round trip of 50 ms (LINKS: "- 50ms", or one of the two).  ludwig and other programs take turns; prints
+# medians of ROUNDS (3), and the ratio to ludwig's.  Every row is a whole command, from its start to its end, with
+# connecting.  ludwig also reads all files for their digests, syncs what it sends to the server's disk and queues a
+# sweep; the other programs sync nothing.
 #
 #   ludwig     ludwig submit, of data that are not on the server
 #   packed     the floor: tar, written through the SFTP client of common/ to one file over as many
 #              SSH sessions as ludwig makes, which are made at once, and synced; nothing is hashed
 #              or queued
 #   packed.zst the same through zstd -1
-#   ready      what packed sends of noise, and packed.zst of text, made before: bytes alone
+#   ready      the bytes that packed sends of noise, and packed.zst of text, made beforehand
 #   rsync -z   with --compress, which is zstd where both sides have it
 #
-# The small files are noise, and text that zstd -1 makes 0.43 times as large: numbers and words.
-# The large file is noise.  sftp and scp wait for several answers per small file: they get fewer of
-# them, and the rate is what counts.  What takes longer than ten minutes is stopped.
+# The small files are noise, and text (numbers and words) that zstd -1 shrinks to 0.43 of its size.
+# The large file is noise.  sftp and scp wait for several replies per small file: they get fewer
+# files, so compare the rates.  A command is stopped after ten minutes.
 #
-# "ssh x N" is what the SFTP client of common/ does with as many bytes as the large file has, or ready, over N SSH
-# sessions at once, syncs included, connecting not: STREAMS, see streams.c.  "log in" is an
-# OpenSSH sftp that sends nothing, and is counted as if it had sent them all.
+# "ssh x N" sends as many bytes as the large file has, or ready, by the SFTP client of common/ over N SSH
+# sessions at once; the time includes the syncs, but not connecting: STREAMS, see streams.c.  "log in" is an
+# OpenSSH sftp that sends nothing, and is counted as if it had sent all files.
 streams=$(realpath "$1") rounds=${2:-3} mib=${3:-1024} files=${4:-20000} links=${5:-- 50ms}
 near_sample=2000 far_sample=100 limit_s=600
 near_sessions=4 far_sessions=8 # see client/share/share_connection.c

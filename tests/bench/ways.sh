@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# ways.sh ROUNDTRIP - connecting to ludwigd and asking it, by each way, over a link
+# ways.sh ROUNDTRIP - measures connecting to ludwigd and a request, in each way of connecting
 #
-# In the laboratory of tests/functional/lab.sh, as root: a laptop and a file server in
-# namespaces, first with no delay between them, then with 50 ms round trip. For comparison what
-# `ssh HOST true` takes, whole.
+# Runs in the laboratory of tests/functional/lab.sh, as root: between the laptop and the file
+# server, first without delay, then with a round trip of 50 ms. For comparison, prints the time
+# of a whole `ssh HOST true`. ROUNDTRIP: see roundtrip.c.
 roundtrip=$(realpath "$1") || exit
 . "$(dirname "$0")/../functional/lib.sh"
 . "$TEST_ROOT/tests/functional/lab.sh"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# workers.sh [COUNT] - so many workers connected through one stock sshd at once
+# workers.sh [COUNT] - COUNT workers connect through one stock sshd at once
 #
-# In the laboratory of tests/functional/lab.sh, as root: COUNT (200) workers on one node, each
-# with a state and scratch of its own, as the service account, against a stock sshd (MaxStartups
+# Runs in the laboratory of tests/functional/lab.sh, as root: COUNT (200) workers of the service
+# account on one node, each with its own state and scratch, connect to a stock sshd (MaxStartups
 # 10:30:100). Prints how long it takes until all are up, and what they cost the file server.
 . "$(dirname "$0")/../functional/lib.sh"
 . "$TEST_ROOT/tests/functional/lab.sh"

@@ -45,7 +45,7 @@ def secret(path, sweep, word):
         print(kind, answer)
         assert word.encode() not in pack(answer), kind
         said += pack(answer)
-    # That there is one, and how far it is, everybody may see.
+    # Every user may see that the sweep exists, and its progress.
     assert peer.ask("get_sweeps", {"sweep": sweep})["sweeps"][0]["sweep"] == sweep
 
 
@@ -126,7 +126,7 @@ def works(path, own_sweep):
             if message["type"] == "hand":
                 given += [work["sweep"] for work in message["body"]["sweeps"]]
                 peer.send("took", {"hand": message["body"]["hand"]}, re=message["seq"])
-                # All that waits was looked at when this was given; more would come at once.
+                # ludwigd looked at all queued jobs for this hand; another hand would follow at once.
                 peer.sock.settimeout(1)
     except (TimeoutError, Ended):
         pass

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# attack_tries.py - very many things that one user may try against another, one by one
+# attack_tries.py - very many attacks of one user on another, tried one by one
 """usage: attack_tries.py files|processes|messages|malformed|crowds ARGUMENT...
 
 A try is done first with what is the user's own, where it must work: else it would show nothing,
@@ -182,7 +182,7 @@ def files(*named):
 # ---- processes ----
 
 libc = ctypes.CDLL(ctypes.util.find_library("c"), use_errno=True)
-# Without a function in libc.
+# System calls without a function in libc.
 NUMBERS = {
     "x86_64": {"ioprio_set": 251, "migrate_pages": 256, "move_pages": 279, "get_robust_list": 274, "kcmp": 312,
                "pidfd_getfd": 438},
@@ -322,7 +322,7 @@ def processes(*pids):
         one.wait()
 
 
-# ---- messages about what is somebody else's ----
+# ---- messages about another user's sweeps and attempts ----
 
 def kind_of_answer(answer):
     return answer["kind"] if answer["type"] == "error" else answer["type"]
@@ -351,7 +351,7 @@ def about_sweeps(path, own, sweeps):
                                ("remove", {"step": "end"})):
                 asked(f"{kind} {more} {targets[1]}", path, kind, {"targets": targets[0], **more},
                       {"targets": targets[1], **more})
-        # Hidden among one's own.
+        # The other user's sweep beside one of the user's own.
         both = [{"sweep": own}, {"sweep": sweep}]
         for kind in "cancel", "pause", "resume", "retry":
             asked(f"{kind} {both}", path, kind, {"targets": both[:1]}, {"targets": both})
@@ -404,7 +404,7 @@ def about_projects(path):
                     "a/b", "", "evil\n", "evil/", "x" * 300, "nul\0l", "private/", "./private", "private/../private",
                     "-rf", "--reference=private", "con", "evil ", " evil", "evil.", "a:b", "a\\b", "evil\x1b[2J"):
         begin(path, f"submit to {project!r}", project=project)
-    # "private" alone is a project of the asker's own then, private.lab2.
+    # "private" alone would become a project of the attacker's own, private.lab2.
     for project in "private.lab1", "evil.lab1", "../evil", ".ludwig", "/etc", "":
         is_refused(f"open {project!r}", path, "open_project", {"project": project}, changes=False)
     for name in ("LUDWIG_ATTEMPT", "LUDWIG_TOKEN", "LUDWIG_", "A=B", "", "A\0B", "a b"):
@@ -463,7 +463,7 @@ def works(path, token, worker):
         answer = registering(peer, **more)
         count(f"register as {sorted(more)}", kind_of_answer(answer) == "denied", answer)
         peer.close()
-    # Said by a worker of one's own; nobody must believe it, which is looked at afterwards.
+    # ludwigd must ignore these messages; the test that calls this checks so afterwards.
     for kind, body in (("log_grew", {"token": token, "size_bytes": 1 << 40}), ("packed", {"token": token}),
                        ("packed", {"token": random_id(), "is_over": True}), ("took", {"hand": 1}),
                        ("retiring", {"reason": "evil", "is_over": True, "gives_back": True}),
@@ -490,7 +490,7 @@ def greets(path):
         except Ended:
             count(f"hello {more}", True)
         peer.close()
-    # A label grants nothing.
+    # A label gives no rights.
     answer = Peer(path).ask("hello", {**hello, "user_label": "lab1"})
     count("hello as lab1", answer["uid"] == ME and not answer.get("admin"), answer)
 
@@ -506,7 +506,7 @@ def messages(path, word, token, worker, *sweeps):
     greets(path)
 
 
-# ---- messages that are none: each field of each message, as the manual lists them ----
+# ---- malformed messages: each field of each message in docs/internals/protocol.md ----
 
 WRONG = {
     "string": (7, ["x"], "x" * 100000, b"\xff\xfe"),
@@ -568,7 +568,7 @@ def malformed(path, page):
 WORKERS = "register", "took", "report", "log_grew", "load", "holds", "packed", "retiring", "alive"
 
 
-# ---- crowds: while they are there, another user is served ----
+# ---- crowds of connections, beside which another user is still served ----
 
 def crowds(path, pid):
     before = raw.rss_bytes(pid)
@@ -619,13 +619,13 @@ def crowds(path, pid):
     is_bounded(f"answers that {len(peers)} connections do not read")
     for peer in peers:
         peer.close()
-    # Very many values in few bytes.
+    # Messages with very many values in few bytes.
     peers = crowd()
     all_at_once(peers, frame({"type": "get_nodes", "seq": 2, "body": {"later": [1] * 500000}}))
     is_bounded(f"large messages of {len(peers)} connections")
     for peer in peers:
         peer.close()
-    # Submits that are never ended.
+    # Submits that are begun and never ended.
     peers, opened, refused = crowd(), 0, 0
     for peer in peers:
         peer.sock.setblocking(True)

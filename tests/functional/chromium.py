@@ -29,7 +29,7 @@ class Chromium:
         from_it, to_us = os.pipe()
 
         def place():
-            # The protocol's descriptors are 3 and 4; copies elsewhere first, as these may be they.
+            # The protocol uses descriptors 3 and 4, which may be to_it and to_us now: copy both first.
             copies = os.dup(to_it), os.dup(to_us)
             os.dup2(copies[0], 3)
             os.dup2(copies[1], 4)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# cut.py - stands between a client and ludwigd, and cuts its first connection
+# cut.py - a proxy between a client and ludwigd that cuts the first connection, or changes messages
 """usage: cut.py LISTEN TARGET up|down N
 
 The first connection ends when N frames have gone up to ludwigd, or down to the client;

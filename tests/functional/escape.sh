@@ -5,7 +5,7 @@
 configure 'resources: {cpus: 2, gpus: 0, memory: 1GiB}'
 
 # A terminal in which a command runs; what it got must be text, but for what ludwig itself says:
-# colours, "erase the line", and a view of several lines (watch) that is drawn again.
+# colours and "erase the line"; of watch also what ncurses says to draw a whole screen.
 cat >"$TEST_TMP/terminal.py" <<'END'
 """usage: terminal.py WORDS COMMAND...: WORDS must be seen; prints what the terminal got, as text"""
 import fcntl, os, pty, re, signal, struct, sys, termios

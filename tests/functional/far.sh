@@ -1,19 +1,23 @@
 # far.sh - ludwigd, and a worker that does not mount its share; sourced after lib.sh
 #
-#     far_possible               what it takes is here; if not, $far_lacks says what
-#     far_up                     ludwigd with the share $SHARE, and an sshd `srv` before it
-#     start_server
-#     cut_link; mend_link        what ludwigd and such workers say to each other; files go another way
-#     start_agent NAME; start_worker NAME     the latter waits until ludwigd knows it; `near` has the
-#                                share mounted, any other sees nothing of it and goes through that sshd
-#     agent_of NAME; kill_agent NAME          its jobs go on; its children end soon
-#     wait_for_file SECONDS PATTERN           to act at once, in the middle of something that is short
-#     stop_near                               and wait until ludwigd takes it for lost
+#     far_possible               the machine has what this needs; if not, $far_lacks says what is missing
+#     far_up                     start ludwigd with the share $SHARE, and an sshd `srv` before it
+#     start_server               start ludwigd again
+#     cut_link; mend_link        cut and restore the connection over which far workers talk to ludwigd;
+#                                files are sent over another one
+#     start_agent NAME; start_worker NAME     start a worker; start_worker also waits until ludwigd has it
+#                                up.  The worker `near` has the share mounted; any other worker does not
+#                                see the share, and connects through the sshd
+#     agent_of NAME; kill_agent NAME          print the pid of the worker's agent; kill it, upon which its
+#                                jobs go on and its other children end soon
+#     wait_for_file SECONDS PATTERN           wait without pauses until a file matches, so that the test acts
+#                                while something short is going on
+#     stop_near                  kill the agent of `near`, and wait until ludwigd takes the worker for lost
 . "$TEST_ROOT/tests/functional/sshd.sh"
 SHARE=$TEST_TMP/share
 far_lacks=''
 
-# In a mount namespace of its own nothing lies where the share is.
+# hidden COMMAND... runs a command in a mount namespace where an empty folder hides the share.
 if [ "$(id -u)" = 0 ]; then
     hidden() { unshare -m --propagation private sh -c 'mount -t tmpfs none "$0" && exec "$@"' "$SHARE" "$@"; }
 else
@@ -41,7 +45,7 @@ far_address() { # NAME
     *) echo "ssh://srv$TEST_TMP/far.sock" ;;
     esac
 }
-# Root as a node would run each job as its owner, which takes a mount.
+# A worker of root's with `kind: node` would run each job as its owner, which needs a mounted share.
 far_conf() { # NAME
     mkdir -p "$SCRATCH/$1"
     cat >"$TEST_TMP/$1.yaml" <<END

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# file_requests.py - clients of ludwigd that have nothing but files, honest ones and others
+# file_requests.py - clients that reach ludwigd through files alone: honest ones and attackers
 """usage: file_requests.py SHARE SCENARIO [ARGUMENT]...
 
 Runs as the user whose inbox it uses, or attacks.
@@ -295,7 +295,7 @@ def into_anothers(victim, conn):
     must_fail(peer.send_bytes, hello_bytes())
     must_fail(os.listdir, OUTBOX)
     must_fail(open, peer.in_path(0))
-    # The names can be known, the answers not.
+    # Who knows the name of a reply can see that it is there, and not read it.
     os.stat(peer.out_path(0))
     must_fail(open, peer.out_path(0))
     must_fail(os.unlink, peer.out_path(0))
@@ -345,7 +345,7 @@ def strange():
     os.close(fd)
     for data in (b"", b"\xff" * 1000, pack({}), pack({"v": 1}), b"\xdf\xff\xff\xff\xff", os.urandom(200000)):
         write(name(), data)
-    # One that is there, and is watched, needs a reason to be looked at.
+    # ludwigd looks at files that are there already only after a change in the inbox, which this one makes.
     write(name(), b"x", 0o666)
     sweeps(client())
 

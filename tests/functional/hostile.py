@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# hostile.py - what ludwigd must bear from peers that are broken or mean
+# hostile.py - broken and hostile peers, which ludwigd must withstand
 """usage: hostile.py SOCKET PID_OF_LUDWIGD SCENARIO"""
 
 import hashlib
@@ -34,7 +34,7 @@ def states(sweep):
     return [job["state"] for job in jobs]
 
 
-# ---- what is no message ----
+# ---- bytes that are no message ----
 
 def garbage():
     for data in (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\xff" * 100, b"\x00\x00\x00\x05hello",
@@ -47,7 +47,7 @@ def garbage():
             assert peer.ends()
         except Ended:
             pass
-    # The same after a proper hello.
+    # The same after a valid hello.
     for data in (b"\xff" * 100, b"\x00\x00\x00\x01\xc1", frame([1])):
         peer = client()
         peer.send_bytes(data)
@@ -60,7 +60,7 @@ def oversized():
         peer = Peer(SOCKET)
         peer.send_bytes(struct.pack(">I", n))
         assert peer.ends(), n
-    # A promise of much takes no memory as long as nothing comes.
+    # A frame that announces many bytes takes no memory until they come.
     before = rss_bytes(PID)
     peers = [Peer(SOCKET) for _ in range(50)]
     for peer in peers:
@@ -70,7 +70,7 @@ def oversized():
 
 
 def promises():
-    # Heads that announce four billion items, where a few bytes follow.
+    # msgpack heads that announce four billion items, before a few bytes.
     for head in (b"\xdd\xff\xff\xff\xff", b"\xdf\xff\xff\xff\xff", b"\xdb\xff\xff\xff\xff",
                  b"\xc6\xff\xff\xff\xff"):
         peer = Peer(SOCKET)
@@ -91,7 +91,7 @@ def deep():
                 assert peer.ends()
             except Ended:
                 pass
-    # Inside an otherwise proper message, and inside a chunk.
+    # Deep nesting inside an otherwise valid message, and inside a chunk.
     nested = None
     for _ in range(60):
         nested = [nested]
@@ -177,7 +177,7 @@ def wrong_role():
     peer = Peer(SOCKET).hello("ludwig-worker")
     peer.send("cancel", {"targets": [{"sweep": 1}]}, random_id())
     assert peer.is_ended_or_refused()
-    # A worker that has not said who it is.
+    # A worker that has not registered.
     peer = Peer(SOCKET).hello("ludwig-worker")
     peer.send("report", {"reports": [{"token": random_id(), "seq": 1, "event": "done"}]})
     assert peer.is_ended_or_refused()
@@ -205,7 +205,7 @@ def never_reads():
     for _ in range(20):
         serves_others()
     grown = rss_bytes(PID) - before
-    # 20 MiB may wait for each of them.
+    # ludwigd keeps up to 20 MiB of replies for each connection.
     assert grown < 110 * MIB, f"it grew by {grown >> 20} MiB"
     for peer in peers:
         peer.close()
@@ -239,7 +239,7 @@ def many_connections():
     print(f"{len(peers)} connections, {refused} refused")
     assert 100 <= len(peers) <= 250, "docs/internals/protocol.md says 250 of one user"
     assert rss_bytes(PID) - before < 64 * MIB
-    # Those that are connected are served.
+    # The connected ones are still served.
     assert peers[0].ask("get_sweeps", {"limit": 1})["type"] == "sweep_page"
     for peer in peers:
         peer.close()
@@ -364,7 +364,7 @@ def broken_submits():
     peer, sweep = begin()
     peer.send("submit_chunk", {"sweep": sweep, "index": 7, "configs": pack([{"a": 1}])})
     assert peer.is_ended_or_refused(), "an index that was not its turn"
-    # A wrong count or digest at the end.
+    # A wrong number of configurations or a wrong digest at the end.
     for configs, chain in ((2, None), (1, bytes(32))):
         peer, sweep = begin()
         chunk = pack([{"a": 1}])
@@ -373,7 +373,7 @@ def broken_submits():
                                  "chain": chain or hashlib.sha256(bytes(32) + chunk).digest()}, random_id())
         assert peer.is_ended_or_refused()
         assert not client().ask("get_sweeps", {"sweep": sweep}).get("sweeps")
-    # Somebody else's open submit.
+    # An open submit of another connection.
     peer, sweep = begin()
     other = client()
     other.send("submit_chunk", {"sweep": sweep, "index": 0, "configs": pack([{"a": 1}])})
@@ -439,7 +439,7 @@ def has_limits(queued_jobs, projects, open_submits):
     made = [begin_alone(f"p{i}") for i in range(int(projects))]
     refused(made.pop(), "projects", projects)
     assert all(each["type"] == "submit_open" for each in made), made
-    # What was begun and left holds nothing up.
+    # Abandoned submits do not count towards the limit.
     wait_until(lambda: begin(client(), "limited")["type"] == "submit_open", "a place for a submit")
 
 
@@ -502,14 +502,14 @@ def others_attempt():
         except Ended:
             thief = worker("thief", 1)
         assert states(sweep) == ["queued"], (event, states(sweep))
-    # The one it was given to is heard.
+    # Reports of the worker that was given the attempt count.
     answer = report(mine, token, 1, "run", started_at=1700000000000)
     assert answer["verdicts"][0]["verdict"] == "taken", answer
     assert states(sweep) == ["running"]
     answer = report(mine, token, 2, "done", run_path="others/runs/param_001/x", exit_code=0)
     assert answer["verdicts"][0]["verdict"] == "taken", answer
     assert states(sweep) == ["done"]
-    # Told again, the answer is that it is known; told otherwise, nothing changes.
+    # The verdict on the same report again is "known"; a contrary report changes nothing.
     answer = report(mine, token, 2, "done", run_path="others/runs/param_001/x", exit_code=0)
     assert answer["verdicts"][0]["verdict"] == "known", answer
     report(mine, token, 3, "fail", exit_code=1)

@@ -5,60 +5,65 @@
 #     lab_possible || { skip 'a sweep from the laptop' "$lab_lacks" && done_testing; }
 #     lab_up jail
 #
-# A file server, a laptop and three nodes: `fileserver`, `laptop`, `node1`, `node2`, `node3`,
-# each with its own network interface, host name, processes, boot id and disk, on one switch.
-# Users lab1 and lab2, in the group lab, and the service account ludwig; the server's
-# /srv/research_data is mounted on the nodes at /media/research_data, and not on the laptop.
-# The machine itself is not touched: nothing of it but /usr and a copy-on-write /etc is
-# visible inside; of the repository, /opt/lab has VERSION, docs, examples and these tests.
-# All of it ends with the test, however that ends.
+# The hosts are a file server, a laptop and three nodes: `fileserver`, `laptop`, `node1`, `node2`
+# and `node3`, on one switch.  Each has its own network interface, host name, processes, boot id
+# and disk.  The users are lab1 and lab2, in the group lab, and the service account ludwig.  The
+# file server's /srv/research_data is mounted on the nodes at /media/research_data, and not on the
+# laptop.  The laboratory changes nothing on the machine: hosts see only its /usr, and its /etc
+# copy-on-write; /opt/lab has VERSION, docs, examples and these tests from the repository.
+# The laboratory ends with the test, however that ends.
 #
 # From outside, a host's disk lies at $LAB/HOST/disk (/etc, /home, /srv, /var, /root, /media,
-# /mnt, /processing), and $SHARE is the share.  $TEST_TMP is there on every host.
+# /mnt, /processing), and the share at $SHARE.  Every host sees $TEST_TMP.
 #
-#     lab_possible               what it takes is here; if not, $lab_lacks says what
-#     lab_up MODE [HOST...]      build it, all hosts or these, with sshd on the file server; not
-#                                in `it`, whose subshell would take it along; ends the test if
-#                                it cannot
-#     sshd_mode MODE             configure its sshd and start it anew:
+#     lab_possible               the machine has what the laboratory needs; if not, $lab_lacks says
+#                                what is missing
+#     lab_up MODE [HOST...]      build the laboratory, with all hosts or these, and sshd on the file
+#                                server; end the test if that fails.  Not to be called in `it`,
+#                                with whose subshell the laboratory would end
+#     sshd_mode MODE             configure the file server's sshd and start it again:
 #                                  stock           as Debian ships it
 #                                  noforward       stock, and AllowTcpForwarding no
 #                                  jail            lab's members jailed to SFTP in the share
 #                                  jail-noforward  jail, and AllowTcpForwarding no
-#                                  jail-user       jailed in /srv/sftp/USER, with the share's
-#                                                  projects mounted in it
+#                                  jail-user       jailed in /srv/sftp/USER, with the share
+#                                                  mounted in it
 #                                  bridge          keys of lab1, lab2 and ludwig may run
 #                                                  `ludwig bridge`, which serves SFTP too,
 #                                                  and nothing else
-#     sshd_stop; sshd_start      as an administrator would; sshd_stop cuts all sessions
-#     sshd_log [PATTERN]         print its log
-#     on HOST [as USER] CMD...   run it there, as root or USER, in USER's home and with a clean
-#                                environment; it is killed when `on` is
-#     gone_on HOST PID...        as gone, of processes there
-#     write_on HOST [as USER] FILE   write standard input there, with its folders
-#     service HOST NAME [as USER] CMD...   start it and let it run; started again at each boot;
-#                                its output goes to /var/log/NAME.log
-#     service_stop HOST NAME     end it, gently; not started at the next boot
-#     service_kill HOST NAME     kill -9, it and nothing that it started
-#     service_log HOST NAME      print its output
-#     host_kill HOST             power off: nobody hears of it, /run, /tmp and all processes are gone
+#     sshd_stop; sshd_start      stop the sshd and all its sessions; start it
+#     sshd_log [PATTERN]         print the sshd's log, or the lines that match
+#     on HOST [as USER] CMD...   run the command on the host, as root or USER, in the user's home
+#                                and with a clean environment; it is killed when `on` is killed
+#     gone_on HOST PID...        the processes on the host have ended (as gone in lib.sh)
+#     write_on HOST [as USER] FILE   write standard input to the file, and make its folders
+#     service HOST NAME [as USER] CMD...   start a service now and at each boot; its output goes to
+#                                /var/log/NAME.log
+#     service_stop HOST NAME     end the service with SIGTERM; it is not started at the next boot
+#     service_kill HOST NAME     kill -9 the service's main process, and none that it started
+#     service_log HOST NAME      print the service's output
+#     host_kill HOST             power off: no other host is told; /run, /tmp and all processes are
+#                                gone
 #     host_boot HOST             power on: mounts and services come back
-#     cable out|in HOST          pull it at the switch
-#     delay HOST MS [LOSS%]      round trip and loss of its cable; `delay HOST off`
-#     clock_off HOST SECONDS     its clock goes wrong by that, for all that is started afterwards
+#     cable out|in HOST          unplug the host's cable at the switch; plug it in
+#     delay HOST MS [LOSS%]      set the round trip time and the packet loss of the host's cable;
+#                                `delay HOST off` takes both away
+#     clock_off HOST SECONDS     set the host's clock wrong by so much, for programs started from
+#                                now on
 #     mount_share HOST; unmount_share HOST
 #
-# About ludwig:
+# For ludwig:
 #
-#     lab_server [LINE...]       ludwigd on the file server, as root, with these lines of
-#                                ludwigd.yaml beside the usual
-#     lab_worker HOST [LINE...]  a worker on that node, as root, with these lines of worker.yaml
-#     lab_client USER [LINE...]  USER's config.yaml on the laptop
-#     lab_ready N                N workers are there
-#     admin COMMAND...           ludwig as root on the file server
-#     as_user USER COMMAND...    on the laptop; `submit` and the other functions of lib.sh
-#                                that call ludwig do as lab1 does
-#     lab_logs                   print what went wrong on all hosts: for when a test has failed
+#     lab_server [LINE...]       start ludwigd on the file server, as root, with the usual
+#                                ludwigd.yaml and these lines
+#     lab_worker HOST [LINE...]  start a worker on the node, as root, with the usual worker.yaml and
+#                                these lines
+#     lab_client USER [LINE...]  write USER's config.yaml on the laptop
+#     lab_ready N                wait until N workers are up
+#     admin COMMAND...           run ludwig as root on the file server
+#     as_user USER COMMAND...    run a command on the laptop; `submit` and the other functions of
+#                                lib.sh that call ludwig do so as lab1
+#     lab_logs                   print the last lines of all hosts' logs, for a test that failed
 set -u
 
 LAB=$TEST_TMP/lab
@@ -68,7 +73,7 @@ lab_net=10.77.0
 lab_tools=$TEST_ROOT/build/lab
 lab_lacks=''
 
-# uid; the group of the same name has the same number
+# The uid of each user, which is also the gid of the user's own group.
 declare -A lab_users=([lab1]=2001 [lab2]=2002 [ludwig]=2100)
 lab_gid=2000
 
@@ -121,8 +126,8 @@ switch() { # COMMAND...: run where the cables end
     nsenter -t "$(lab_pid hub)" -n "$@"
 }
 
-# The switch is the first process of a pid namespace around all hosts: with it ends everything.
-# It goes when this shell does, even by kill -9.
+# Starts the switch, the first process of a pid namespace that holds all hosts: all their processes
+# end with it.  The switch is killed when this shell ends, even by kill -9.
 lab_hub() {
     mkdir -p "$LAB/hub"
     setpriv --pdeathsig KILL unshare -m -n -p -f --kill-child --propagation private bash -ec '
@@ -143,7 +148,8 @@ lab_down() {
 }
 trap 'lab_down; test_cleanup' EXIT
 
-# Lays a new one.  Network cards keep their address, which others remember.
+# Connects a host to the switch by a new cable.  The host keeps its hardware address, which other
+# hosts remember.
 lab_cable() { # HOST
     local i pid
     i=$(lab_index "$1")
@@ -179,7 +185,7 @@ host_boot() { # HOST
 host_kill() { # HOST
     local pid
     pid=$(lab_pid "$1") || return
-    # Nothing of its dying gets out.
+    # The cable goes first, so that no packet of a dying process gets out.
     switch ip link del "v$(lab_index "$1")" &&
         kill -KILL "$pid" && wait_until 10 gone "$pid" && rm "$LAB/$1/pid"
 }
@@ -200,7 +206,7 @@ on() { # HOST [as USER] COMMAND...
     local variables=()
     [ "$user" != root ] || home=/root
     [ -z "${lab_users[$user]-}" ] || variables=(XDG_RUNTIME_DIR="/run/user/${lab_users[$user]}")
-    # The number, as the names are those of the host and not of this machine.
+    # setpriv runs in the host's mount namespace, where /etc/passwd has the host's users.
     nsenter -t "$pid" -m -u -i -n -p setpriv --reuid="$user" --regid="$user" --init-groups \
         --pdeathsig KILL env -i -C "$home" HOME="$home" USER="$user" LOGNAME="$user" \
         SHELL=/bin/bash LC_ALL=C \
@@ -230,7 +236,7 @@ service() { # HOST NAME [as USER] COMMAND...
         shift 2
     }
     command=$(printf '%q ' "$@")
-    # `as` means nothing to the next boot.
+    # host_boot reads name, user and command from the columns of this file.
     sed -i "/^$name\t/d" "$LAB/$host/services" &&
         printf '%s\t%s\t%s\n' "$name" "$user" "$command" >>"$LAB/$host/services" &&
         lab_run_service "$host" "$name" "$user" "$command" &&
@@ -271,7 +277,7 @@ cable() { # out|in HOST
     esac
 }
 
-# Its cable goes to a bridge of its own, and from there through `link` to the switch.
+# Connects the host's cable to a bridge of its own, which `link` connects to the switch.
 delay() { # HOST MS|off [LOSS%]
     local i
     i=$(lab_index "$1")
@@ -280,7 +286,7 @@ delay() { # HOST MS|off [LOSS%]
         nsenter -t "$(lab_pid hub)" -p kill "$(cat "$LAB/$1/link")"
         rm "$LAB/$1/link"
         switch ip link del "b$i"
-        # The kernel removes both devices when that process has ended, which takes a moment.
+        # The kernel removes both devices a moment after the end of the process of `link`.
         wait_until 20 not switch ip link show "a$i" >/dev/null 2>&1
         wait_until 20 not switch ip link show "z$i" >/dev/null 2>&1
     fi
@@ -352,8 +358,8 @@ lab_key() { # FILE TYPE COMMENT
     ssh-keygen -q -t "$2" -N '' -C "$3" -f "$1"
 }
 
-# One key per person, as a laptop and the nodes' homes would have it; root on the nodes
-# shows that of ludwig.
+# Makes a key for each user, which is in the user's home on all hosts (root has ludwig's key), and
+# the file server's host key with a known_hosts for it.
 lab_keys() {
     local user
     for user in "${!lab_users[@]}"; do
@@ -405,7 +411,7 @@ PrintMotd no
 AcceptEnv LANG LC_*
 Subsystem sftp internal-sftp
 CONFIG
-    # Logins that are meant to fail would keep the next one out (OpenSSH 9.8 and newer).
+    # OpenSSH 9.8 and newer would refuse logins for a while after those that are meant to fail.
     ! on fileserver /usr/sbin/sshd -t -f /dev/null -o 'PerSourcePenalties no' 2>/dev/null ||
         echo 'PerSourcePenalties no'
     case $1 in
@@ -450,7 +456,7 @@ sshd_stop() {
 }
 
 sshd_start() {
-    # It writes its number once it listens.
+    # sshd writes its pid once it listens.
     on fileserver /usr/sbin/sshd -f /etc/ssh/sshd_config -E /var/log/sshd.log &&
         wait_until 10 on fileserver test -s /run/sshd.pid
 }
@@ -467,7 +473,7 @@ sshd_log() { # [PATTERN]
     grep -e "${1-}" "$LAB/fileserver/disk/var/log/sshd.log"
 }
 
-# What Debian's pam-auth-update writes, which not every machine's image has run.
+# Writes what Debian's pam-auth-update writes, as it was not run in every machine's image.
 lab_pam() {
     on fileserver sh -ec '
         cd /etc/pam.d
@@ -478,7 +484,7 @@ lab_pam() {
         echo "password required pam_unix.so yescrypt" >common-password'
 }
 
-# ---- all of it ----
+# ---- the whole laboratory ----
 
 lab_files() {
     mkdir -p "$LAB"/{bin,lib,keys,etc} || return
@@ -486,7 +492,7 @@ lab_files() {
     chmod 0700 "$LAB"
     cp "$LUDWIG_BIN"/ludwig "$LUDWIG_BIN"/ludwigd "$LUDWIG_BIN"/ludwig-worker "$LAB/bin"
     cp "$lab_tools"/* "$LAB/lib"
-    # Copies, as the folders above may be closed to users.
+    # Copies the files, as users may not be allowed to enter the folders above the repository.
     (cd "$TEST_ROOT" && cp -r --parents VERSION docs examples tests/functional tests/lab "$LAB/lib") &&
         chmod -R a+rX "$LAB/lib" || return
     printf '%s\n' "${lab_users[@]}" >"$LAB/uids"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# measure.py - runs a command, and writes how long it took, and how much memory
+# measure.py - runs a command and measures its time and memory
 """usage: measure.py FILE COMMAND...
 
 Into FILE goes "SECONDS PEAK_KB CPU_SECONDS".  PEAK_KB is no less than what this takes itself."""

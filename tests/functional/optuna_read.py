@@ -46,7 +46,7 @@ assert kinds == {"lr": "FloatDistribution", "width": "IntDistribution", "opt": "
                  "</script>": "CategoricalDistribution", "layers": "CategoricalDistribution",
                  "momentum": "FloatDistribution"}, kinds
 assert study.trials[0].distributions["lr"].log
-# It goes on from there.
+# Optuna can continue the study.
 study.enqueue_trial(study.best_params)
 space = study.trials[0].distributions["lr"]
 study.optimize(lambda trial: trial.suggest_float("lr", space.low, space.high, log=True), n_trials=1)

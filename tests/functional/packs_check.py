@@ -1,6 +1,7 @@
 # packs_check.py <PATHS - which manifests, blocks, lists and parts are not what their names say
 #
-# A part holds the pieces that its list names, as docs/internals/packs.md has it.
+# A manifest, block or list is named by its SHA-256; a part must hold the pieces that its list names, as
+# docs/internals/packs.md says.
 import hashlib
 import io
 import os

@@ -9,7 +9,7 @@ import sys
 import chromium
 
 VIEWS = ["parallel", "importance", "best-so-far", "strips", "curves", "table", "jobs"]
-# How many canvases of each view have something on them; they are copied to one that is made for reading.
+# Counts the canvases of each view that are not empty, on copies, as only those are made for reading.
 PAINTED = """[...document.querySelectorAll('main section:not([hidden]) .picture:not([hidden])')].map((box) => {
     const canvas = [...box.querySelectorAll('canvas')].filter((c) => {
         const copy = document.createElement('canvas');
@@ -58,13 +58,13 @@ def shows(browser, url):
         legend = page.run("document.querySelector('.legend').textContent")
         ok(re.findall(r"[0-9]+|[a-z]+", legend) == ["44", "done", "4", "failed"], legend)
         ok(page.run("ludwigPage.sweep.curves(ludwigPage.metric).length") == 24)
-        # Another measure, and the other colours.
+        # Choose another measure and the other colours.
         page.run("(() => { const m = document.getElementById('metric'); m.value = '1'; m.dispatchEvent(new Event('change')); "
                  "document.getElementById('theme').click(); })()")
         page.rest()
         ok("Best loss" in page.run("document.getElementById('best').textContent"))
         ok(page.run("document.documentElement.dataset.theme") == ("light" if dark else "dark"))
-        # On paper all is light, and lies in one layer, which is whole when printing begins.
+        # A print is light and has one layer, which is drawn completely before printing begins.
         page.run("dispatchEvent(new Event('beforeprint'))")
         ok(page.run("document.documentElement.dataset.theme") == "light")
         printed = dict(page.run(PAINTED.replace("querySelectorAll('canvas')", "querySelectorAll('canvas:first-child')")))
@@ -94,7 +94,7 @@ def filters(browser, url):
             words = found.stderr.strip().removeprefix("ludwig: --where: ")
             ok(problem == words if "column" in words else problem != "", text, problem, words)
     ok(see(page, "")[0] == page.run("ludwigPage.sweep.d.configs.names"))
-    # What it copies is a command.
+    # The page copies a command that gives the same result.
     see(page, "optimizer = 'sgd, plain'")
     command = page.run("ludwigPage.command()")
     found = subprocess.run(command + " --json", shell=True, capture_output=True, text=True)
@@ -111,7 +111,7 @@ def brushes(browser, url):
     page.drag(x, top + 4, x, (top + bottom) / 2)
     ok(page.run(value) == "lr in (0.01, 0.1)", page.run(value))
     ok(page.run("document.getElementById('count').textContent") == "16 of 24")
-    # A second axis: the first stays, as does what was typed.
+    # A brush on a second axis keeps the first one and the typed text.
     see(page, "loss < 9 and lr in (0.01, 0.1)")
     x, top, bottom = lanes["accuracy"]
     page.drag(x, top + (bottom - top) * 0.5, x, top)
@@ -124,14 +124,14 @@ def brushes(browser, url):
     page.mouse("mousePressed", x, top + 20, 1, "left")
     page.mouse("mouseReleased", x, top + 20, 0, "left")
     ok(page.run(value) == "loss < 9 and lr in (0.01, 0.1)", page.run(value))
-    # The keyboard: the lower end of momentum one up, and let go.
+    # By keyboard: the lower end of momentum goes one up, then the brush is removed.
     page.run("[...document.querySelectorAll('.handle')].find((h) => h.getAttribute('aria-label') === 'momentum, lowest shown').focus()")
     page.key("ArrowUp")
     ok(page.run(value) == "loss < 9 and lr in (0.01, 0.1) and momentum = 0.9", page.run(value))
     page.wait("document.activeElement.getAttribute('aria-valuetext') === '0.9'")  # with the next frame
     page.key("Delete")
     ok(page.run(value) == "loss < 9 and lr in (0.01, 0.1)")
-    # A strip, and a name that is a field's too.
+    # A brush on a strip, whose parameter has the name of a field.
     see(page, "lr > 1 or momentum = 0.9")
     strip = page.run("(() => { const v = ludwigPage.views[1], b = v.picture.layers[0].getBoundingClientRect(), s = v.strips[3]; "
                      "return [s.axis.name, b.left + s.left, b.left + s.right, b.top + (s.top + s.bottom) / 2]; })()")
@@ -141,7 +141,7 @@ def brushes(browser, url):
     page.drag(strip[1] - 10, y, strip[1] + 15, y)
     ok(page.run(value) == "(lr > 1 or momentum = 0.9) and params.n = 1", page.run(value))
     ok(page.run("document.getElementById('count').textContent") == "6 of 24")
-    # Keys of the whole page.
+    # Keys that work anywhere on the page.
     page.run("document.activeElement.blur()")
     page.key("/", "/")
     ok(page.run("document.activeElement.id") == "filter")
@@ -172,7 +172,7 @@ def hostile(browser, url):
         ok(not set(text) & set("\x1b\x07\u202e\u2028"), "controls are shown as they are")
         ok(page.requests() == [url], page.requests())
         ok(page.complaints() == [], page.complaints())
-        # The policy holds: another script does not run.
+        # The content security policy forbids other scripts.
         page.run("(() => { const s = document.createElement('script'); s.textContent = 'document.title = 8'; document.body.append(s); })()")
         ok(page.run("document.title") == title)
         page.close()

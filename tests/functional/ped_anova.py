@@ -65,7 +65,7 @@ def density_in_order(counts):
     places = [k for k, c in enumerate(counts) for _ in range(c)]
     n, mean = len(places), sum(places) / len(places)
     deviation = math.sqrt(sum((p - mean) ** 2 for p in places) / max(1, n - 1))
-    # searchsorted(left) and searchsorted(right) on cumulated counts
+    # The quartiles as Optuna's searchsorted(left) and searchsorted(right) on cumulated counts give them.
     quarter = places[max(0, n // 4 - 1)]
     three = places[min(n - 1, n * 3 // 4)]
     width = max(1.059 * min((three - quarter) / 1.34, deviation) * n ** -0.2, 0.5 / 1.64)
@@ -106,7 +106,7 @@ def by_optuna(all_trials, n_top):
     study = optuna.create_study()
     for params, cost in all_trials:
         study.add_trial(optuna.trial.create_trial(params=params, distributions=space, value=cost))
-    # In its middle, so that rounding does not move the limit.
+    # The middle between two trials, so that rounding does not move the limit.
     quantile = (n_top - 0.5) / len(all_trials)
     try:
         evaluator = optuna.importance.PedAnovaImportanceEvaluator(baseline_quantile=quantile)

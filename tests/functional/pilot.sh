@@ -1,11 +1,13 @@
 # pilot.sh - a ludwigd without workers, and pilots that a test submits itself; sourced after slurm.sh
 #
-#     pilots_begin               start ludwigd; $LUDWIG_SERVER leads to it
-#     pilot OPTION_OF_SBATCH... -- OPTION_OF_PILOT...    submit one, and print the job
-#     pilot_log JOB              what it has said
-#     agent_of JOB               the pid of its agent
-#     kill_pilot JOB             all of its processes, at once
-#     folders_of JOB             its folders on the node, if there are any left
+# JOB is a pilot's Slurm job.
+#
+#     pilots_begin               start ludwigd; sets $LUDWIG_SERVER to its address
+#     pilot OPTION_OF_SBATCH... -- OPTION_OF_PILOT...    submit a pilot, and print its Slurm job
+#     pilot_log JOB              print the pilot's output
+#     agent_of JOB               print the pid of the pilot's agent
+#     kill_pilot JOB             kill -9 all processes of the pilot at once
+#     folders_of JOB             list the folders that the pilot has left on the node
 set -u
 
 pilots_begin() {
@@ -18,7 +20,7 @@ pilots_begin() {
     serves "$TEST_TMP/ludwigd.log" [ -S "$TEST_TMP/sock/s" ]
 }
 
-# The first address leads nowhere.
+# The pilot gets two addresses of ludwigd, the first of which does not exist.
 pilot() {
     local options=()
     while [ "$1" != -- ]; do
@@ -42,7 +44,8 @@ agent_of() { # JOB
     done
 }
 
-# In one go: none has the time to notice.  Other clusters have jobs of that number, too.
+# One kill for all, so that no process sees another one die.  SLURM_CONF tells this cluster's job from a
+# job of another cluster with the same number.
 kill_pilot() { # JOB
     local pid found=() processes=/proc/[0-9]*
     for pid in $processes; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# proxy.py - stands between a worker and ludwigd, and writes down what the worker reports
+# proxy.py - a proxy between a worker and ludwigd that records the worker's reports
 """usage: proxy.py LISTEN TARGET LOG
 
 Killing it cuts the connection, starting it again lets the worker reach ludwigd again.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# published.py - check what lies under runs/ and failed/ of a project on the share
+# published.py - checks the folders under runs/ and failed/ of a project on the share
 """usage: published.py PROJECT_FOLDER
 
 Each folder must be as its job.json says: every file there, with that size and SHA-256,

@@ -1,7 +1,7 @@
 # raw.py - a peer of ludwigd that says whatever a test wants
 #
-# Its own msgpack and frames, so that it shares no mistake with the programs, and can
-# make those that they cannot.
+# It has its own msgpack and frames, so that it shares no mistake with the programs and can
+# send malformed messages.
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ class Ended(Exception):
     """The other side ended the connection."""
 
 
-# ---- msgpack: what the protocol has of it ----
+# ---- msgpack: the types that the protocol uses ----
 
 def pack(value):
     if value is None:
@@ -107,7 +107,7 @@ def frame(value):
 class Peer:
     def __init__(self, path):
         self.sock = socket.socket(socket.AF_UNIX)
-        # Blocking: it waits while the server's backlog is full.
+        # No timeout yet: connect() waits while the server's backlog is full.
         self.sock.connect(path)
         self.sock.settimeout(ALLOWED_S)
         self.seq = 0
@@ -183,7 +183,7 @@ class Peer:
         self.sock.close()
 
 
-# ---- what both tests and ludwigd's peers say ----
+# ---- requests that several tests use ----
 
 def random_id():
     return os.urandom(16)

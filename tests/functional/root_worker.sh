@@ -412,7 +412,7 @@ farm() {
 it 'nor where it makes a symlink of every folder' farm
 
 impostor() {
-    # A folder that lab1 made where root would make one for lab2 is not taken for it.
+    # A folder that lab1 made where root would make one for lab2 is neither taken for it nor in its way.
     service_stop node1 worker
     worker_conf 'scratch: /tmp/lw'
     on node1 install -d -m 01777 /tmp/lw

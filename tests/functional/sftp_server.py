@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-# sftp_server.py - an sftp-server whose requests are counted, and whose connection may be cut
+# sftp_server.py - an SFTP server that counts requests and can cut or slow down its connection
 #
-# On its standard input and output it speaks SFTP, by a real sftp-server that it starts.  At the end
-# it appends a line of JSON to LOG: how many requests there were of each kind, how many bytes of
-# files they wrote, how many came back, and whether --cut-at-list had cut one before this began.
+# It serves SFTP on standard input and output by a real sftp-server that it starts.  At the end it
+# appends a line of JSON to LOG: the number of requests of each kind, the bytes of files that they
+# wrote, the bytes sent back, and whether --cut-at-list had cut an earlier connection.
 """usage: sftp_server.py LOG [--cut-in BYTES] [--cut-out BYTES] [--stall-in BYTES [--until FILE]]
                       [--stall-at-list] [--cut-at-list FILE [--for-good]] [--rate BYTES] [--umask MODE] [--uid UID]
 

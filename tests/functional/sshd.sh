@@ -1,15 +1,16 @@
 # sshd.sh - real sshd instances of a test's own, on loopback; sourced after lib.sh
 #
-#     sshd_possible              what it takes is here; if not, $sshd_lacks says what
-#     sshd_up NAME [LINE...]     an sshd with these lines of sshd_config before the usual ones.
-#                                ~/.ssh/config calls it NAME, its key is known, and ours is
-#                                authorized there.  Commands find `ludwig`, and the test's HOME
-#     sshd_start NAME; sshd_down NAME   down cuts all sessions
-#     sshd_port NAME; sshd_log NAME
-#     ssh_config LINE...         put these lines first into ~/.ssh/config
-#     know NAME                  its host key, as the only one that is known of it
+#     sshd_possible              the machine has what this needs; if not, $sshd_lacks says what is missing
+#     sshd_up NAME [LINE...]     start an sshd with these lines of sshd_config before the usual ones.
+#                                ~/.ssh/config names it NAME, known_hosts has its key, and it accepts
+#                                the test's key.  Remote commands find `ludwig`, which has the test's
+#                                HOME
+#     sshd_start NAME; sshd_down NAME   start the sshd again; kill it and all its sessions
+#     sshd_port NAME; sshd_log NAME     print its port; print its log
+#     ssh_config LINE...         put these lines at the beginning of ~/.ssh/config
+#     know NAME                  make the sshd's host key the only one that known_hosts has for it
 #
-# It takes no root: the one account of a test without root is its own.
+# Root is not needed: without root, the only account that can log in is the test's own.
 SSHD=$TEST_TMP/sshd
 sshd_lacks=''
 
@@ -48,7 +49,7 @@ sshd_log() { # NAME
     cat "$SSHD/$1/log"
 }
 
-# The account's shell may be anything, and so may its home.
+# A remote command starts with the account's own HOME: this `ludwig` gives it the test's HOME instead.
 sshd_programs() {
     mkdir -p "$SSHD/bin"
     cat >"$SSHD/bin/ludwig" <<END
@@ -79,7 +80,7 @@ sshd_prepare() {
     sshd_programs
 }
 
-# Logins that are meant to fail would keep the next one out (OpenSSH 9.8 and newer).
+# OpenSSH 9.8 and newer would refuse logins for a while after those that are meant to fail.
 without_penalties() { # NAME
     ! /usr/sbin/sshd -t -f /dev/null -h "$SSHD/$1/hostkey" -o 'PerSourcePenalties no' 2>/dev/null ||
         echo 'PerSourcePenalties no'
@@ -121,12 +122,12 @@ sshd_answers() { # NAME
     (exec 3<>"/dev/tcp/127.0.0.1/$(sshd_port "$1")") 2>/dev/null
 }
 
-# A test may run it in surroundings of its own.
+# A test may define its own sshd_run, for example to run sshd in a namespace.
 sshd_run() { # ARGUMENT...
     exec /usr/sbin/sshd "$@"
 }
 
-# It has to be called by its whole name, and needs whole names.
+# sshd must be called by its absolute path, and needs absolute paths.
 sshd_start() { # NAME
     sshd_run -D -f "$SSHD/$1/sshd_config" -E "$SSHD/$1/log" 2>>"$SSHD/$1/log" &
     echo $! >"$SSHD/$1/shell_pid"
@@ -154,7 +155,7 @@ sshd_down() { # NAME
     wait_until 10 gone $pids
 }
 
-# An sshd writes over the environment that tells the test's processes from others.
+# An sshd overwrites its environment, by which test_kill_all finds the test's processes.
 sshd_down_all() {
     local dir
     for dir in "$SSHD"/*/; do

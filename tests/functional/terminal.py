@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# terminal.py - run a command on a terminal of its own, and print what it shows there
+# terminal.py - runs a command on a new pseudo-terminal and prints what the command writes there
 """usage: terminal.py ROWSxCOLUMNS [--type WHEN TEXT]... COMMAND...
 
 TEXT is typed once WHEN has been shown, each after the one before; \\x03 is Ctrl-C.  What is
@@ -25,7 +25,7 @@ def main():
     while words[0] == "--type":
         typed.append((words[1].encode(), words[2].encode().decode("unicode_escape").encode()))
         del words[:3]
-    # The size is there before the command looks.
+    # The size is set before the command starts.
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     pid = os.fork()

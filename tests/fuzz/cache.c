@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache.c - fuzz: the index and the table of known pieces, as a cache may hold them */
+/* cache.c - fuzz: damaged files of the client's cache: its indexes of files and of pieces */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* file_request.c - fuzz: files that any user may put into an inbox, their replies and their names */
+/* file_request.c - fuzz: requests in an inbox, which any user may write, replies and file names */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* frame.c - a stream cut anywhere yields its frames, and never a byte that did not come */
+/* frame.c - fuzz: a stream that arrives in pieces yields its frames, and no other byte */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json.c - fuzz: JSON from anybody; what was read is written and read to an equal value */
+/* json.c - fuzz: untrusted JSON; a value that was read, written and read again must be equal */
 #include <stdint.h>
 #include <stdlib.h>
 

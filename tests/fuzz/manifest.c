@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* manifest.c - fuzz: manifests, blocks and lists of anybody; what is handed out keeps the rules */
+/* manifest.c - fuzz: untrusted manifests, blocks and lists; the entries read must be valid */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

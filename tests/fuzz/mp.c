@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mp.c - fuzz: msgpack from anybody; what was decoded encodes and decodes to an equal value */
+/* mp.c - fuzz: untrusted msgpack; a value decoded, encoded and decoded again must be equal */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* part.c - fuzz: parts of anybody; what is handed out is what the list says */
+/* part.c - fuzz: untrusted parts; the pieces read must be those of the list */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sftp.c - a server that answers anything brings down no SFTP client */
+/* sftp.c - fuzz: no reply of an SFTP server may crash the client */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slurm.c - fuzz: what Slurm's commands print, with names in it that are anybody's; and what it means */
+/* slurm.c - fuzz: output of Slurm's commands, with names that any user may choose */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spec.c - fuzz: a sweep file from anybody; every error says where, a good file expands */
+/* spec.c - fuzz: untrusted sweep files; each error tells its place, a valid file expands */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* where.c - fuzz: an expression from anybody; errors say where, and not (E) is what E is not */
+/* where.c - fuzz: untrusted expressions; errors tell their place, not (E) negates E */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* yaml.c - fuzz: YAML from anybody; the value read is written and read to an equal value */
+/* yaml.c - fuzz: untrusted YAML; a value that was read, written and read again must be equal */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

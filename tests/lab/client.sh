@@ -1,12 +1,12 @@
 # client.sh - sourced by lib.sh when tests/functional/lab_commands.sh runs a test in the laboratory
 #
-# The test then is a user's shell on the laptop, and ludwig asks a ludwigd on the file server.
-# What it may know of other hosts lies in $LUDWIG_TEST_LAB; what it wants done there it asks
-# the test outside for.
+# lib.sh sources this file if LUDWIG_TEST_LAB is set.  The test then is a user's shell on the laptop,
+# and ludwig connects to a ludwigd on the file server.  $LUDWIG_TEST_LAB holds what the test may see
+# of other hosts; lab_commands.sh, outside, does there what ask_lab asks for.
 
 SHARE=$LUDWIG_TEST_LAB/share
 SCRATCH=$LUDWIG_TEST_LAB/scratch
-# It is not mounted on the laptop, so people are told paths in it.
+# The share is not mounted on the laptop, so ludwig prints paths relative to the share.
 SHOWN=''
 
 ask_lab() { # WORD...: prints the answer
@@ -17,8 +17,8 @@ ask_lab() { # WORD...: prints the answer
         return "$status"
 }
 
-# What it says of resources is the worker's business: with the first such lines, and when they
-# change, server and worker start with nothing.
+# The line `resources:` goes into the worker's configuration.  If it differs from the last one, ludwigd
+# and the worker are started anew with empty folders.
 configure() { # LINE...
     mkdir -p "$XDG_CONFIG_HOME/ludwig"
     cp "$LUDWIG_TEST_LAB/client.yaml" "$XDG_CONFIG_HOME/ludwig/config.yaml"
@@ -67,5 +67,5 @@ WRAPPER
 chmod +x "$TEST_TMP/bin/ludwig"
 PATH=$TEST_TMP/bin:$PATH
 
-# It is the account that counts for ssh, whatever HOME is; a library may think otherwise.
+# ssh uses the account's home whatever HOME is, but an SSH library may use $HOME/.ssh.
 ln -s "$(getent passwd "$(id -u)" | cut -d: -f6)/.ssh" "$HOME/.ssh"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* clock.c - a host whose clock is wrong, by /etc/ld.so.preload */
+/* clock.c - a preloaded library that gives the programs of a host a wrong clock */
 /*
- * The kernel has one clock for all namespaces.  Programs of a host whose /etc/ld.so.preload
- * names this read it through these functions, which add the seconds in /etc/clock_off.
- * What the kernel itself stamps, files above all, keeps the right time, as it does on a
- * share whose server's clock is right.
+ * The kernel has one clock for all namespaces.  Where /etc/ld.so.preload names this library,
+ * programs read the clock through these functions, which add the seconds in /etc/clock_off.
+ * Times that the kernel sets, above all those of files, stay right, as on a share whose server's
+ * clock is right.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,14 +1,16 @@
 #!/bin/bash
-# guest_init.sh - the first process of a machine in the machine: builds its root, runs a script there
+# guest_init.sh - the first process of a guest (functional/guest.sh): builds its root, runs a script
 #
-# linux.uml starts it with the outer machine's files below /, which cannot be written to.  In the
-# environment, from the kernel's command line:
+# linux.uml starts it with the outer machine's files below /, read-only.  The environment, which
+# comes from the kernel's command line, has:
 #
 #     GUEST_REPO     the repository        GUEST_BIN    ludwig's programs
-#     GUEST_TOOLS    unpacked packages     GUEST_OUT    a folder that may be written to: /out inside
-#     GUEST_SCRIPT   what to run, below the repository
+#     GUEST_TOOLS    unpacked packages     GUEST_OUT    a writable folder, which is /out in the guest
+#     GUEST_SCRIPT   the script, relative to the repository
+#     GUEST_LIMIT_S  the guest is killed after so many seconds
 #
-# What the script prints lies in GUEST_OUT/log.  The machine is off when the script has ended.
+# The script's output goes to GUEST_OUT/log, its status to GUEST_OUT/status.  When the script has ended
+# the guest is switched off.
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 root=/mnt
 
@@ -55,7 +57,7 @@ mount -t tmpfs run /run
 mount -t tmpfs -o mode=0755 root $root && mkdir $root/{out,proc} && mount --bind /proc $root/proc &&
     mount -t hostfs -o "$GUEST_OUT" out $root/out || off
 exec >$root/out/init 2>&1 </dev/null
-# By its age functional/guest.sh tells a guest that stands still from a script that waits in vain.
+# The age of this file tells functional/guest.sh whether the guest's kernel still runs.
 while sleep 1; do
     echo >>$root/out/beats
 done &
@@ -67,6 +69,6 @@ if build_root; then
         /bin/bash "/repo/$GUEST_SCRIPT" >$root/out/log 2>&1 </dev/null
     echo $? >$root/out/status
 fi
-# Not all there is: who served a mount may be gone.
+# Sync only the log's file system: one whose server has ended would block.
 sync -f $root/out/log
 off

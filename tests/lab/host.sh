@@ -1,9 +1,9 @@
 #!/bin/bash
 # host.sh LAB NAME - the first process of a host of the laboratory (see tests/functional/lab.sh)
 #
-# Runs in namespaces of its own.  Builds a root that shares nothing with the machine but
-# /usr, which cannot be written, and a copy-on-write /etc; the rest is the host's disk,
-# $LAB/NAME/disk, and what every boot begins anew: /run, /tmp and /dev.
+# Runs in namespaces of its own.  Builds a root that shares only /usr (read-only) and /etc
+# (copy-on-write) with the machine.  The rest is the host's disk, $LAB/NAME/disk, and /run,
+# /tmp and /dev, which are new at each boot.
 set -eu
 umask 022
 
@@ -12,7 +12,7 @@ name=$2
 test_tmp=$(dirname "$lab")
 disk=$lab/$name/disk
 root=$lab/$name/root
-# /proc is still that of the test, so this is the number it knows this process by.
+# /proc is still the test's, so this is the pid that the test knows this process by.
 read -r pid _ </proc/self/stat
 echo "$name" >/proc/sys/kernel/hostname
 
@@ -63,7 +63,7 @@ cd "$root"
 mkdir .old
 pivot_root . .old
 mount -t proc lab /proc
-# Each boot has an id of its own, as the machine's kernel would give.
+# Each boot gets a boot id of its own, as a kernel would give one.
 mkdir -p /run/sshd /run/service
 chmod 1777 /run/service
 while read -r uid; do
@@ -78,7 +78,7 @@ umount -l .old
 rmdir .old
 cd /
 
-# Whoever is orphaned comes here; bash reaps all while it reads.
+# Orphaned processes become children of this one; bash reaps them while it reads.
 mkfifo -m 0600 /run/never
 exec <>/run/never >/dev/null 2>&1
 while :; do

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* link.c - a cable with latency and loss between two bridges, for kernels without netem */
+/* link.c - connects two bridges by a cable with delay and loss, for kernels without netem */
 /*
  * usage: link TAP TAP DELAY_US LOSS_PERCENT [SEED]
  *
- * Makes both devices and carries each frame from one to the other, DELAY_US later.  Of
- * the IP packets it loses LOSS_PERCENT, the same ones in every run with the same traffic;
- * ARP always gets through, as it is not what tests are about.  Prints its pid once both
- * devices are there, and runs until it is killed.
+ * Makes both TAP devices and carries each frame from one to the other, DELAY_US later.  It
+ * drops LOSS_PERCENT of the IP packets, the same ones in every run with the same traffic; ARP
+ * always gets through, as no test is about it.  Prints its pid once both devices are there, and
+ * runs until it is killed.
  *
- * Where nothing is lost the kernel may hand over segments of up to 64 KiB at once, which is
- * what makes it fast; a loss is only like a real one with packets of the size of the MTU.
+ * Without loss the kernel hands over segments of up to 64 KiB, which is fast.  With loss it
+ * hands over packets of the size of the MTU, as a real network would lose those.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@
 #define FRAMES_IN_FLIGHT 8192
 #define FRAMES_AT_ONCE   64
 
-/* Before each frame where the kernel hands over large segments, see linux/virtio_net.h. */
+/* The header before each frame if the kernel hands over large segments: linux/virtio_net.h. */
 #define SEGMENT_HEADER_BYTES 10
 
 struct frame {
@@ -69,7 +69,7 @@ static uint64_t now_us(void)
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-/* xorshift64 */
+/* Returns true for that percentage of calls; the generator is xorshift64. */
 static bool chance(struct link *l, unsigned percent)
 {
     l->random ^= l->random << 13;
@@ -129,7 +129,7 @@ static void way_take(struct link *l, struct way *w, uint64_t now)
     }
 }
 
-/* Hands over what is due.  Returns when the next one is, or UINT64_MAX. */
+/* Writes the frames that are due; returns when the next one will be, or UINT64_MAX. */
 static uint64_t way_give(struct way *w, uint64_t now)
 {
     while (w->count > 0) {
@@ -137,7 +137,7 @@ static uint64_t way_give(struct way *w, uint64_t now)
 
         if (f->due_us > now)
             return f->due_us;
-        /* A device that is down or full loses it, as a cable would. */
+        /* A device that is down or full loses the frame, as a cable would. */
         if (write(w->to, f->bytes, f->size) < 0 && errno == EBADFD)
             die("write");
         free(f->bytes);

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2034 # bodies are evaluated later
-# memory_cgroup.sh - what tests/functional/memory_cgroup.sh runs in the guest: jobs in groups with a limit
+# memory_cgroup.sh - runs in the guest of tests/functional/memory_cgroup.sh: jobs in cgroups with limits
 #
 # A worker is started as systemd starts one whose unit says Delegate=yes and DelegateSubgroup=agent, and
 # a pilot as a site would that leaves a Slurm job its group.
@@ -45,7 +45,8 @@ as_lab1() { # COMMAND...: at home
         PATH="$PATH" LC_ALL=C LUDWIG_TEST_MARK="$LUDWIG_TEST_MARK" LUDWIG_SERVER="$LUDWIG_SERVER" "$@"
 }
 
-# So much, one of two ways; or until it may end.
+# take.py HOW MIB takes so much memory: `alone`; `together`, with a file in memory and three children;
+# or `waits`, until the file /tmp/let_go exists.
 write_job_of() {
     as_lab1 tee take.py >/dev/null <<'END'
 import os, sys, time
@@ -103,7 +104,7 @@ fails_for_memory() { # SWEEP WORDS ARGUMENTS-OF-SWEEP...
     grep -q '"cause": *"oom"' jobs
 }
 
-# The one that stays has as much as the others may not have.
+# The job that stays takes 60 MiB of its 100; the other jobs fail as they exceed what they asked for.
 one_of_two() {
     up
     sweep stays waits 60 100MiB
@@ -111,7 +112,7 @@ one_of_two() {
     fails_for_memory 2 'peak [0-9.]+ MiB of 40 MiB' alone alone 60 40MiB
     fails_for_memory 3 'its processes together reached 100 MiB' together together 80 100MiB
     not pgrep -f 'take.py together'
-    # Its runner goes on, and what was left in memory does not count for the next job.
+    # The runner goes on, and the file that the job left in memory does not count for the next job.
     [ "$(stat -c %s /dev/shm/left)" = $((40 << 20)) ]
     sweep next alone 75 100MiB --wait
     ends 1 running
@@ -158,7 +159,7 @@ END
 }
 it 'a job that starts processes without end leaves others theirs' many_processes
 
-# Nothing is left of the groups that its runners had, once they have gone, or were killed.
+# No cgroup of a runner is left after the runner has ended or was killed.
 groups_are_removed() {
     local runner
     rm -f /tmp/let_go
@@ -170,7 +171,7 @@ groups_are_removed() {
     wait_until 60 ended 7
     kill "$(cat /run/worker.pid)"
     wait_until 60 '[ -z "$(pgrep -f -- --runner)$(pgrep -x ludwig-worker)" ]'
-    # What the last one had is removed by the next agent, which may be put there again.
+    # The next agent of the worker removes the cgroup of the last runner.
     start_in worker.service/agent worker ludwig-worker --config /etc/ludwig/worker.yaml
     wait_until 60 '[ "$(ls -d $groups/worker.service/*/)" = $groups/worker.service/agent/ ]'
     kill "$(cat /run/worker.pid)"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client_expand.h - the configurations of a sweep from the text of the keys that make them
+ * client_expand.h - expands the plan of a sweep file's text into configurations
  *
- * Include after cmocka.h.
+ * Errors fail the test.  Include after cmocka.h.
  */
 #ifndef LUDWIG_TESTS_UNIT_CLIENT_EXPAND_H
 #define LUDWIG_TESTS_UNIT_CLIENT_EXPAND_H
@@ -15,6 +15,7 @@
 #include "common/data/msgpack.h"
 #include "tests/unit/client_plan.h"
 
+/* Returns the expansion of the text's plan, which points to a; free it with expand_destroy. */
 static inline struct expand *expand_from(const char *text, struct arena *a)
 {
     struct err e = { 0 };
@@ -25,6 +26,7 @@ static inline struct expand *expand_from(const char *text, struct arena *a)
     return x;
 }
 
+/* Decodes the msgpack of one configuration; the value lives in a. */
 static inline struct value expand_read(const struct buf *point, struct arena *a)
 {
     struct value v;
@@ -33,7 +35,7 @@ static inline struct value expand_read(const struct buf *point, struct arena *a)
     return v;
 }
 
-/* All that are left, one in a line; the caller frees it. */
+/* Returns the remaining configurations as JSON, one per line; the caller frees the text. */
 static inline char *expand_lines(struct expand *x)
 {
     struct arena *a = arena_create();
@@ -62,7 +64,8 @@ static inline int64_t expand_count_lines(const char *lines)
     return n;
 }
 
-/* The same, when it is begun with each of them. */
+/* Checks that expanding from any index on gives what expanding from the first one gives; text is
+ * shown if it does not. */
 static inline void expand_check_seeking(const char *text, struct expand *x)
 {
     struct buf all = { 0 }, sought = { 0 };

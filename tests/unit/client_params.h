@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client_params.h - parameters from the text of a sweep file
+ * client_params.h - reads the parameters in the text of a sweep file
  *
  * Include after cmocka.h.
  */
@@ -18,7 +18,8 @@ static const struct key params_keys[] = {
     { .name = NULL },
 };
 
-/* The parameters of params: or debug:; errors call the file "f". */
+/* Reads the keys params: and debug: of the text into params, which live in a.  Returns -1 with e
+ * set if the text is wrong; errors call the file "f". */
 static inline int params_parse(const char *text, struct arena *a, struct list *params,
                                struct err *e)
 {
@@ -32,7 +33,7 @@ static inline int params_parse(const char *text, struct arena *a, struct list *p
     return yaml_keys_end(&r, e);
 }
 
-/* Of its values, as a list; the caller frees it. */
+/* Returns the parameter's values as a JSON list; the caller frees the text. */
 static inline char *params_json(const struct param *param)
 {
     struct buf json = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client_plan.h - a plan from the text of the keys that make it
+ * client_plan.h - reads a plan from the text of a sweep file
  *
  * Include after cmocka.h.
  */
@@ -41,6 +41,7 @@ static const struct key plan_keys[] = {
     { .name = NULL },
 };
 
+/* Returns where the node stands in the text; 0, 0 if it is NULL. */
 static inline struct spot plan_spot(const struct yaml_node *node)
 {
     struct spot spot = { 0 };
@@ -50,6 +51,7 @@ static inline struct spot plan_spot(const struct yaml_node *node)
     return spot;
 }
 
+/* Returns where the key of this name stands in the map root; 0, 0 if there is none. */
 static inline struct spot plan_spot_of_key(const struct yaml_node *root, const char *name)
 {
     for (size_t i = 0; root->type == VALUE_MAP && i < root->n; i++)
@@ -58,7 +60,8 @@ static inline struct spot plan_spot_of_key(const struct yaml_node *root, const c
     return (struct spot){ 0, 0 };
 }
 
-/* Reads it and, when that went well, checks it; errors call the file "f". */
+/* Reads the plan's keys and, if there was no error, checks the plan, which lives in a.  Returns -1
+ * with e set if the plan is wrong; errors call the file "f". */
 static inline int plan_parse(const char *text, struct arena *a, struct plan *p, struct err *e)
 {
     struct yaml_keys_reader r = { .file = "f", .arena = a };
@@ -76,7 +79,7 @@ static inline int plan_parse(const char *text, struct arena *a, struct plan *p, 
     return yaml_keys_end(&r, e);
 }
 
-/* One that must be without errors. */
+/* Returns the plan of a text, which lives in a; an error fails the test. */
 static inline struct plan *plan_from(const char *text, struct arena *a)
 {
     struct plan *p = arena_alloc(a, sizeof *p);

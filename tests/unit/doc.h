@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * doc.h - holding a document against the tables in the code
+ * doc.h - compares a document with the tables in the code
  *
- * Unit tests run in the repository's root; include after cmocka.h.
+ * Paths are relative to the repository's root, where unit tests run.  Include after cmocka.h.
  */
 #ifndef LUDWIG_TESTS_UNIT_DOC_H
 #define LUDWIG_TESTS_UNIT_DOC_H
@@ -12,6 +12,7 @@
 #include "common/base/io.h"
 #include "common/data/schema.h"
 
+/* Fails the test unless the file contains the text. */
 static inline void doc_must_contain(const char *path, const char *text)
 {
     struct buf doc = { 0 };
@@ -24,6 +25,7 @@ static inline void doc_must_contain(const char *path, const char *text)
     buf_free(&doc);
 }
 
+/* Returns the word that the documents use for the field's type. */
 static inline const char *doc_type_name(const struct field *f)
 {
     switch (f->type) {
@@ -43,7 +45,7 @@ static inline const char *doc_type_name(const struct field *f)
     return "?";
 }
 
-/* "| `sweep` | integer | yes |" for each field, a line each. */
+/* Appends a line like "| `sweep` | integer | yes |" for each field. */
 static inline void doc_add_rows(struct buf *out, const struct schema *s)
 {
     for (size_t i = 0; i < s->n_fields; i++) {
@@ -56,7 +58,8 @@ static inline void doc_add_rows(struct buf *out, const struct schema *s)
     }
 }
 
-/* The page must have the heading, and a table with a row for each field in the table's order. */
+/* Fails the test unless the page has the heading, as a line, and a table with a row for each field
+ * of the schema, in the schema's order. */
 static inline void doc_must_describe(const char *path, const char *heading, const struct schema *s)
 {
     struct buf text = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * folder.h - for tests: a folder of their own, files in it, and what a walk there finds
+ * folder.h - gives a test a folder of its own, makes files in it and lists what a walk finds
  */
 #ifndef LUDWIG_TESTS_FOLDER_H
 #define LUDWIG_TESTS_FOLDER_H
@@ -13,6 +13,8 @@
 #include "common/base/mem.h"
 #include "common/base/path.h"
 
+/* The setup of a test: makes a folder, whose path becomes *state, and turns the user's
+ * cache off. */
 static inline int make_dir(void **state)
 {
     char dir[] = "/tmp/ludwig-tree-XXXXXX";
@@ -23,6 +25,7 @@ static inline int make_dir(void **state)
     return 0;
 }
 
+/* The teardown of a test: removes the folder of make_dir. */
 static inline int drop_dir(void **state)
 {
     int result = io_remove_tree(*state, NULL);
@@ -31,7 +34,8 @@ static inline int drop_dir(void **state)
     return result;
 }
 
-/* Makes dir/path with the folders above it; a path that ends in / is a folder. */
+/* Makes the file dir/path with this text, and the folders above it; a path that ends in / becomes a
+ * folder. */
 static inline void put(const char *dir, const char *path, const char *text)
 {
     char *full = path_join(dir, path), *above = path_dirname(full);
@@ -45,12 +49,14 @@ static inline void put(const char *dir, const char *path, const char *text)
     free(full);
 }
 
+/* Returns dir/path; the caller frees it. */
 static inline char *below(const char *dir, const char *path)
 {
     return path_join(dir, path);
 }
 
-/* "d a, f a/b, ..." */
+/* Returns what a walk finds, as "d a, f a/b, ...": d a folder, f a file, x a program, l a symlink.
+ * The caller frees the text. */
 static inline char *list(const struct walk_plan *plan)
 {
     static const char letters[PACK_KIND_COUNT] = "dfxl";

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * man.h - what a manual page lists, to hold it against a table
+ * man.h - compares what a manual page lists with a table in the code
  *
- * A listed thing is a line ".It MACRO NAME"; keys are ".It Ic", keys inside of
- * them ".It Va", variables ".It Ev", options ".It Fl -NAME" or ".It Fl L , -NAME".
+ * The page lists a name in a line ".It MACRO NAME": a key as ".It Ic", a key below a key as
+ * ".It Va", a key below that as ".It Cm", a variable as ".It Ev", an option as ".It Fl -NAME" or
+ * ".It Fl L , -NAME".
  */
 #ifndef LUDWIG_TESTS_MAN_H
 #define LUDWIG_TESTS_MAN_H
@@ -21,7 +22,7 @@
 #include "common/base/io.h"
 #include "common/data/yaml_keys.h"
 
-/* Tests run from the top of the tree. */
+/* Returns the text of docs/man/PAGE, which the caller frees; tests run in the repository's root. */
 static inline char *man_read(const char *page)
 {
     char *path = mem_printf("docs/man/%s", page);
@@ -37,8 +38,8 @@ static inline char *man_read(const char *page)
     return copy;
 }
 
-/* From the line that is exactly this to the next that begins with one of the ends; freed by the
- * caller. */
+/* Returns the part of the page after the first line that is `line`, or begins with it and a space,
+ * up to the next line that begins with end or or_end (NULL: none).  The caller frees the part. */
 static inline char *man_part(const char *page, const char *line, const char *end,
                              const char *or_end)
 {
@@ -61,6 +62,7 @@ static inline char *man_part(const char *page, const char *line, const char *end
     return mem_printf("%.*s\n", (int)(to - from), from);
 }
 
+/* Whether the part has the line ".It MACRO NAME". */
 static inline bool man_lists(const char *part, const char *macro, const char *name)
 {
     char *line = mem_printf("\n.It %s %s\n", macro, name);
@@ -70,7 +72,7 @@ static inline bool man_lists(const char *part, const char *macro, const char *na
     return is_there;
 }
 
-/* Every ".It MACRO NAME" of the part must be accepted. */
+/* Fails the test unless is_known accepts the name of every ".It MACRO NAME" in the part. */
 static inline void man_each(const char *part, const char *macro,
                             bool (*is_known)(const void *context, const char *name),
                             const void *context)
@@ -88,6 +90,7 @@ static inline void man_each(const char *part, const char *macro,
     free(begin);
 }
 
+/* For man_each: whether the table of keys that context is has this name. */
 static inline bool man_is_key(const void *context, const char *name)
 {
     for (const struct key *row = context; row->name != NULL; row++)
@@ -96,7 +99,8 @@ static inline bool man_is_key(const void *context, const char *name)
     return false;
 }
 
-/* The rows are the page's, and the other way round; maps with a table of their own as well. */
+/* Fails the test unless the part lists exactly the keys in rows, and below each key that is a map
+ * the keys of the map's own table. */
 static inline void man_check_keys(const char *part, const char *macro, const struct key *rows)
 {
     man_each(part, macro, man_is_key, rows);

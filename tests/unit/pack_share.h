@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pack_share.h - packs trees into a share's packs folder, for tests
+ * pack_share.h - packs trees into the packs folder of a test's share
+ *
+ * Errors fail the test.
  */
 #ifndef LUDWIG_TESTS_UNIT_PACK_SHARE_H
 #define LUDWIG_TESTS_UNIT_PACK_SHARE_H
@@ -9,7 +11,7 @@
 #include "tests/unit/pack_store.h"
 #include "tests/unit/worker_site.h"
 
-/* A tree that is being packed; what earlier ones of the same store hold is known. */
+/* A tree that is being packed.  Pieces that the store holds already are not stored again. */
 struct packing {
     struct site *site;
     struct store *store;
@@ -23,6 +25,7 @@ static inline void packing_begin(struct packing *p, struct site *site, struct st
     *p = (struct packing){ site, store, pack_writer_create(&sink) };
 }
 
+/* These add an entry to the tree; entries come in the order of pack_path_compare. */
 static inline void packing_folder(struct packing *p, const char *path)
 {
     struct err e = { 0 };
@@ -49,6 +52,7 @@ static inline void packing_file(struct packing *p, const char *path, const char 
     packing_bytes(p, path, false, text, strlen(text));
 }
 
+/* target: of a hard link the path of a file in the tree, else the text of the symlink. */
 static inline void packing_link(struct packing *p, const char *path, const char *target,
                                 bool is_hard)
 {
@@ -59,12 +63,13 @@ static inline void packing_link(struct packing *p, const char *path, const char 
         fail_msg("%s", e.text);
 }
 
+/* Returns the path of a file in the packs folder of project demo; the caller frees it. */
 static inline char *packs_path(const struct site *s, const char *name)
 {
     return mem_printf("%s/demo/.ludwig/packs/%s", s->share_path, name);
 }
 
-/* All that the store has lies on the share from now on, whatever became of it there. */
+/* Writes all that the store holds to the share, over what lies there under the same names. */
 static inline void store_to_share(const struct store *store, const struct site *s)
 {
     struct err e = { 0 };
@@ -86,6 +91,7 @@ static inline void store_to_share(const struct store *store, const struct site *
     }
 }
 
+/* Ends the tree, writes the store to the share and returns the dataset. */
 static inline struct dataset packing_end(struct packing *p)
 {
     struct pack_summary summary;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pack_store.h - a share's packs folder in memory, for tests
+ * pack_store.h - keeps packs in memory, as a sink to write to and as a source to read from
  */
 #ifndef LUDWIG_TESTS_PACK_STORE_H
 #define LUDWIG_TESTS_PACK_STORE_H
@@ -21,7 +21,7 @@ struct stored {
     struct buf bytes;
 };
 
-/* Where a piece lies, of a part that is whole. */
+/* A piece, and the part and the entry of its list where it lies; the part is whole. */
 struct stored_piece {
     struct digest digest;
     struct pack_part part;
@@ -31,13 +31,14 @@ struct stored_piece {
 struct store {
     struct stored *items;
     size_t n, capacity;
-    struct buf open[PACK_SLOTS];
-    struct stored_piece *pieces; /* what known knows */
+    struct buf open[PACK_SLOTS]; /* parts that are being written */
+    struct stored_piece *pieces; /* what store_known finds */
     size_t n_pieces, pieces_capacity;
-    struct hash_table *by_digest;
-    size_t new_bytes; /* of what was not there before */
+    struct hash_table *by_digest; /* indexes of pieces */
+    size_t new_bytes;             /* of all files that were added */
 };
 
+/* Returns the file of this path, or NULL. */
 static inline struct stored *store_find(struct store *s, const char *path)
 {
     for (size_t i = 0; i < s->n; i++)
@@ -46,6 +47,7 @@ static inline struct stored *store_find(struct store *s, const char *path)
     return NULL;
 }
 
+/* Adds a file with these bytes; one that is there already stays as it is. */
 static inline void store_put(struct store *s, const char *path, struct bytes bytes)
 {
     if (store_find(s, path) != NULL)
@@ -102,6 +104,7 @@ static inline int store_object(void *context, enum pack_object kind, const struc
     return 0;
 }
 
+/* Makes the pieces of a part's list known to store_known. */
 static inline void store_learn(struct store *s, const struct pack_list *l)
 {
     if (s->by_digest == NULL)
@@ -142,6 +145,7 @@ static inline bool store_known(void *context, const struct digest *piece, struct
     return true;
 }
 
+/* Returns a sink that writes to s, which must outlive it. */
 static inline struct pack_sink store_sink(struct store *s)
 {
     return (struct pack_sink){ .context = s,
@@ -172,15 +176,17 @@ static inline int store_fetch(void *context, enum pack_object kind, const struct
     return 0;
 }
 
+/* Returns a source that reads from s, which must outlive it. */
 static inline struct pack_source store_source(struct store *s)
 {
     return (struct pack_source){ s, store_fetch };
 }
 
+/* Bytes as a stream, for reading_read. */
 struct reading {
     struct bytes from;
     size_t at;
-    size_t most; /* handed out at a time; 0: all */
+    size_t most; /* bytes given by one read at most; 0: no limit */
 };
 
 static inline ssize_t reading_read(void *context, void *bytes, size_t n, struct err *e)
@@ -198,7 +204,7 @@ static inline ssize_t reading_read(void *context, void *bytes, size_t n, struct 
     return (ssize_t)n;
 }
 
-/* A file of these bytes that only its descriptor knows. */
+/* Returns the descriptor of a file in memory with these bytes, whose offset is at their end. */
 static inline int file_of(const void *bytes, size_t n)
 {
     int fd = memfd_create("content", MFD_CLOEXEC);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server_fixture.h - a whole ludwigd in the test's process, on a folder of its own
+ * server_fixture.h - runs a whole ludwigd in the test's process, and peers that talk to it
  *
- * Peers are socket pairs.  The loop runs whenever a peer waits for an answer.
+ * ludwigd has a temporary folder with its share and its state.  A peer is one end of a socket pair;
+ * ludwigd's event loop runs only while a peer waits, or in fixture_turn and
+ * fixture_settle.  A request or reply that goes wrong fails the test.
  */
 #ifndef LUDWIG_TESTS_SERVER_FIXTURE_H
 #define LUDWIG_TESTS_SERVER_FIXTURE_H
@@ -32,22 +34,22 @@
 #include "server/conn/user_names.h"
 #include "server/loop/lifecycle.h"
 
-enum { FIXTURE_WAIT_MS = 60000 };
+enum { FIXTURE_WAIT_MS = 60000 }; /* longest wait for a reply */
 
 struct fixture {
     struct server sv;
     char *dir;
-    struct arena *arena; /* of the answers received */
+    struct arena *arena; /* the bodies of all received messages */
 };
 
 struct peer {
     struct fixture *f;
     struct wire wire;
-    struct conn *conn; /* as the server sees it; gone once it is closed */
-    int64_t asked;     /* seq of the last request */
+    struct conn *conn; /* the server's end; freed when the connection is closed */
+    int64_t asked;     /* seq of the last message sent */
 };
 
-/* Strangers have accounts here. */
+/* For struct user_names_how: a uid without an account on this machine is called "userUID". */
 static inline char *fixture_user_name(uid_t uid)
 {
     char *name = identity_user_name(uid);
@@ -58,6 +60,7 @@ static inline char *fixture_user_name(uid_t uid)
     return mem_printf("user%u", uid);
 }
 
+/* Starts the server on f->dir, also again after server_close. */
 static inline void fixture_start(struct fixture *f)
 {
     struct user_names_how names = names_usual;
@@ -101,19 +104,21 @@ static inline void fixture_close(struct fixture *f)
     free(f);
 }
 
+/* Runs the event loop once, without waiting. */
 static inline void fixture_turn(struct fixture *f)
 {
     uv_run(&f->sv.loop, UV_RUN_NOWAIT);
 }
 
-/* Runs the loop until nothing is left to do but wait. */
+/* Runs the event loop until it has nothing to do at once: 50 turns at least, 5000 at most. */
 static inline void fixture_settle(struct fixture *f)
 {
     for (int i = 0; i < 50; i++)
         fixture_turn(f);
 }
 
-/* The machine is asked for its name on a thread. */
+/* Waits until the server's thread has looked up the user name of the connection (NULL: returns at
+ * once). */
 static inline void wait_for_name(struct fixture *f, const struct conn *c)
 {
     int64_t until_ms = units_monotonic_ms() + FIXTURE_WAIT_MS;
@@ -124,6 +129,8 @@ static inline void wait_for_name(struct fixture *f, const struct conn *c)
     }
 }
 
+/* Connects a peer that the server takes for a process of this uid; free it with peer_close.  The
+ * server's end is NULL if the server did not let the peer in. */
 static inline struct peer *peer_connect_as(struct fixture *f, uid_t uid)
 {
     struct peer *p = mem_alloc(sizeof *p);
@@ -152,7 +159,7 @@ static inline void peer_close(struct peer *p)
     free(p);
 }
 
-/* Lets the server read until there is room for a small message. */
+/* Lets the server read until a small message can be sent without waiting. */
 static inline void peer_make_room(struct peer *p)
 {
     struct pollfd fd = { .fd = p->wire.fd, .events = POLLOUT };
@@ -161,6 +168,7 @@ static inline void peer_make_room(struct peer *p)
         fixture_turn(p->f);
 }
 
+/* Sends a request with this id (NULL: none); returns the message's seq. */
 static inline int64_t peer_send_as(struct peer *p, int type, const struct token *id,
                                    const void *body)
 {
@@ -173,7 +181,7 @@ static inline int64_t peer_send_as(struct peer *p, int type, const struct token 
     return p->asked;
 }
 
-/* A changing request gets a fresh id. */
+/* Sends a request, with a new id if its type changes something; returns the message's seq. */
 static inline int64_t peer_send(struct peer *p, int type, const void *body)
 {
     struct token id;
@@ -182,7 +190,8 @@ static inline int64_t peer_send(struct peer *p, int type, const void *body)
     return peer_send_as(p, type, proto.messages[type].flags & CHANGES ? &id : NULL, body);
 }
 
-/* A whole message now, without running the loop any more?  As wire_poll: 1, 0 the end, 2 nothing. */
+/* Reads a message that has arrived, without running the event loop.  Returns 1 with *m set, 0 if
+ * the connection has ended, 2 if no whole message is there. */
 static inline int peer_look(struct peer *p, struct envelope *m)
 {
     struct pollfd fd = { .fd = p->wire.fd, .events = POLLIN };
@@ -195,7 +204,8 @@ static inline int peer_look(struct peer *p, struct envelope *m)
     return rc < 0 ? 0 : rc;
 }
 
-/* The next message's type, its body in *to; -1 when the server closed. */
+/* Waits for the next message; returns its type, or -1 if the server has closed the connection.  The
+ * body is decoded into *to unless that is NULL, and lives in the fixture's arena. */
 static inline int peer_receive(struct peer *p, struct envelope *m, void *to)
 {
     int64_t until_ms = units_monotonic_ms() + FIXTURE_WAIT_MS;
@@ -220,6 +230,7 @@ static inline int peer_receive_any(struct peer *p, struct envelope *m)
     return peer_receive(p, m, NULL);
 }
 
+/* Decodes the message's body into *to; its strings live in the fixture's arena. */
 static inline void read_body(struct peer *p, const struct envelope *m, void *to)
 {
     struct err e = { 0 };
@@ -228,7 +239,7 @@ static inline void read_body(struct peer *p, const struct envelope *m, void *to)
         fail_msg("%s", e.text);
 }
 
-/* The answer to what was asked last must be of that type. */
+/* Waits for the next message, which must have this type; decodes its body into *to unless NULL. */
 static inline void peer_expect(struct peer *p, int type, void *to)
 {
     struct envelope m;
@@ -244,13 +255,15 @@ static inline void peer_expect(struct peer *p, int type, void *to)
         read_body(p, &m, to);
 }
 
+/* Sends a request and waits for its reply, which must have the type that the protocol says. */
 static inline void peer_ask(struct peer *p, int type, const void *body, void *answer)
 {
     peer_send(p, type, body);
     peer_expect(p, proto.messages[type].reply, answer);
 }
 
-/* Asks what must be refused; returns the refusal's text. */
+/* Sends a request that must be refused with this kind of error; returns the error's text, which
+ * lives in the fixture's arena. */
 static inline const char *peer_refused(struct peer *p, int type, const void *body,
                                        enum err_kind kind)
 {
@@ -279,7 +292,7 @@ static inline struct peer *client_connect(struct fixture *f)
     return p;
 }
 
-/* One who has no rights but her own. */
+/* Connects a client of another user, called "userUID". */
 static inline struct peer *stranger_connect(struct fixture *f, uid_t uid)
 {
     struct peer *p = peer_connect_as(f, uid);
@@ -294,6 +307,8 @@ static inline struct peer *stranger_connect(struct fixture *f, uid_t uid)
 
 enum { WORKER_CPUS = 64 };
 
+/* Connects and registers a worker of this uid on the node; own_jobs_only: it takes only the jobs of
+ * its own user. */
 static inline struct peer *worker_connect_on(struct fixture *f, const char *node, uid_t uid,
                                              bool own_jobs_only)
 {
@@ -322,20 +337,21 @@ static inline struct peer *worker_connect(struct fixture *f)
     return worker_connect_as(f, geteuid(), false);
 }
 
+/* Sends one report and waits for its verdict. */
 static inline void worker_report(struct peer *p, struct report r)
 {
     struct msg_report report = { .reports = { &r, 1 } };
     int64_t re = peer_send(p, MSG_REPORT, &report);
     struct envelope m;
 
-    /* A hand may come in between. */
+    /* Other messages, such as a hand with new jobs, may come before the reply. */
     do
         assert_true(peer_receive_any(p, &m) >= 0);
     while (m.re != re);
     assert_int_equal(m.type, MSG_VERDICTS);
 }
 
-/* Takes the next hand and lets each of its jobs end so; returns how many there were. */
+/* Waits for the next hand and reports this outcome for each of its jobs; returns their number. */
 static inline size_t worker_do_hand(struct peer *p, struct report outcome)
 {
     const struct assignment *items;
@@ -377,18 +393,19 @@ static inline struct report report_failed(int64_t exit_code)
 struct submit {
     struct msg_submit_begin begin;
     int64_t sweep;
-    int64_t sent;
-    int64_t index;
-    struct digest chain;
+    int64_t sent;        /* configurations */
+    int64_t index;       /* of the next chunk */
+    struct digest chain; /* of all chunks sent, see chain_after */
 };
 
+/* Returns a submit to the project: command `true`, 1 CPU, reps replications. */
 static inline struct submit submit_of(const char *project, int64_t reps)
 {
     struct submit s = { .begin = { .project = project, .reps = reps } };
 
     s.begin.work.command = "true";
     s.begin.work.resources.cpus_milli = 1000;
-    s.begin.guard.off = true; /* a test that fails many jobs does not expect one */
+    s.begin.guard.off = true; /* many failed jobs must not make the server hold the rest */
     return s;
 }
 
@@ -400,7 +417,7 @@ static inline void submit_begin(struct peer *p, struct submit *s)
     s->sweep = open.sweep;
 }
 
-/* Configurations {"x": first} ... {"x": last}. */
+/* Appends the configurations {"x": first} ... {"x": last} as a msgpack list. */
 static inline void add_configs(struct buf *out, int64_t first, int64_t last)
 {
     mp_add_list(out, (size_t)(last - first + 1));
@@ -411,6 +428,7 @@ static inline void add_configs(struct buf *out, int64_t first, int64_t last)
     }
 }
 
+/* Returns SHA-256 of the digest before and the chunk's bytes, as the protocol wants it. */
 static inline struct digest chain_after(const struct digest *before, struct bytes configs)
 {
     struct hasher *h = hasher_create();
@@ -423,6 +441,7 @@ static inline struct digest chain_after(const struct digest *before, struct byte
     return after;
 }
 
+/* Sends a chunk of n configurations. */
 static inline void submit_bytes(struct peer *p, struct submit *s, struct bytes configs, int64_t n)
 {
     struct msg_submit_chunk chunk = { s->sweep, s->index, configs, { 0 } };
@@ -435,6 +454,7 @@ static inline void submit_bytes(struct peer *p, struct submit *s, struct bytes c
     s->sent += n;
 }
 
+/* Sends a chunk with the configurations {"x": first} ... {"x": last}. */
 static inline void submit_chunk(struct peer *p, struct submit *s, int64_t first, int64_t last)
 {
     struct buf configs = { 0 };
@@ -444,6 +464,7 @@ static inline void submit_chunk(struct peer *p, struct submit *s, int64_t first,
     buf_free(&configs);
 }
 
+/* Returns the message that ends the submit. */
 static inline struct msg_submit_end submit_ending(const struct submit *s)
 {
     return (struct msg_submit_end){ .sweep = s->sweep, .configs = s->sent, .chain = s->chain };
@@ -458,7 +479,7 @@ static inline struct msg_submitted submit_end(struct peer *p, struct submit *s)
     return submitted;
 }
 
-/* All of it: {"x": first} ... {"x": last} in one chunk. */
+/* Submits the configurations {"x": first} ... {"x": last} in one chunk, from begin to end. */
 static inline struct msg_submitted submit_all(struct peer *p, struct submit s, int64_t first,
                                               int64_t last)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server_player.h - a worker that a test plays, and the scene it plays in
+ * server_player.h - a worker that a test plays: it records what ludwigd sends it
+ *
+ * A scene is a ludwigd with one client and one such worker.  Errors fail the test.
  */
 #ifndef LUDWIG_TESTS_SERVER_PLAYER_H
 #define LUDWIG_TESTS_SERVER_PLAYER_H
@@ -12,27 +14,28 @@
 
 enum { PLAYER_MAX = 1500 };
 
-/* A worker as these tests play it: it remembers what it was handed. */
+/* A played worker, and what it has received. */
 struct player {
     struct peer *peer;
-    uid_t uid; /* as whom it connects; 0: as the test runs */
+    uid_t uid; /* the user whose process it seems to be; 0: the test's own user */
     struct msg_register reg;
-    struct assignment hand[PLAYER_MAX];
+    struct assignment hand[PLAYER_MAX]; /* all attempts that it was handed */
     size_t n_hand;
     size_t n_hands; /* messages */
     struct token stopped[PLAYER_MAX];
     size_t n_stopped;
     struct token recalled[PLAYER_MAX];
     size_t n_recalled;
-    size_t n_recalled_first; /* of those, before it was told that it is registered */
+    size_t n_recalled_first; /* how many of them before the reply to its registration */
     struct msg_follow_log follows[64];
     size_t n_follows;
-    struct msg_expect expected; /* the newest */
+    struct msg_expect expected; /* the newest of n_expected */
     size_t n_expected;
-    int64_t seq;
+    int64_t seq; /* of its last report */
 };
 
-/* One may be asked for more than once: with its registration, and in the turn after. */
+/* Records a recalled attempt once: the server may recall it both with the registration and in the
+ * next turn. */
 static inline void keep_recalled(struct player *w, const struct token *token)
 {
     for (size_t i = 0; i < w->n_recalled; i++)
@@ -41,6 +44,7 @@ static inline void keep_recalled(struct player *w, const struct token *token)
     w->recalled[w->n_recalled++] = *token;
 }
 
+/* Records a message; types that no test looks at are ignored. */
 static inline void keep(struct player *w, const struct envelope *m)
 {
     if (m->type == MSG_HAND) {
@@ -79,7 +83,7 @@ static inline void keep(struct player *w, const struct envelope *m)
     }
 }
 
-/* Takes in all that has come. */
+/* Lets the server settle and records all messages that have come. */
 static inline void listen_to(struct player *w)
 {
     struct envelope m;
@@ -92,6 +96,8 @@ static inline void listen_to(struct player *w)
     }
 }
 
+/* Connects and registers the worker; again with the same identity, as one that starts anew, if it
+ * was registered before.  node and cpus count the first time only. */
 static inline struct msg_registered join(struct fixture *f, struct player *w, const char *node,
                                          int64_t cpus)
 {
@@ -126,7 +132,8 @@ static inline struct msg_registered join(struct fixture *f, struct player *w, co
     return answer;
 }
 
-/* said_at: by the worker's clock; 0: it does not say. */
+/* Sends a report and returns its verdict.  said_at: the time in ms by the worker's clock; 0: the
+ * message does not tell it. */
 static inline enum verdict report_at(struct player *w, struct report r, int64_t said_at)
 {
     struct msg_report body = { .reports = { &r, 1 }, .said_at = said_at };
@@ -156,6 +163,7 @@ static inline enum verdict report(struct player *w, struct report r)
     return report_at(w, r, 0);
 }
 
+/* Reports an event of the attempt, with times of a job that ran from 4000 to 5000 ms. */
 static inline enum verdict tell(struct player *w, const struct assignment *a,
                                 enum attempt_event event)
 {
@@ -166,7 +174,7 @@ static inline enum verdict tell(struct player *w, const struct assignment *a,
                                       .ended_at = 5000 });
 }
 
-/* What the server says about job no of the sweep. */
+/* Asks the server about job number no of the sweep. */
 static inline struct job_info job_of(struct peer *client, int64_t sweep, int64_t no)
 {
     struct msg_get_jobs ask = { .sweep = sweep, .after = no - 1, .last = no, .limit = 1 };
@@ -219,7 +227,7 @@ static inline struct scene *scene_open(void)
     return s;
 }
 
-/* One job queued, one worker that has been handed it. */
+/* The setup of a test: a scene whose worker n1, with 4 CPUs, was handed the only job. */
 static inline int set_up(void **state)
 {
     struct scene *s = scene_open();
@@ -242,6 +250,7 @@ static inline int tear_down(void **state)
     return 0;
 }
 
+/* Closes the worker's connection. */
 static inline void leave(struct scene *s)
 {
     peer_close(s->w.peer);
@@ -249,7 +258,7 @@ static inline void leave(struct scene *s)
     fixture_settle(s->f);
 }
 
-/* As if the lease of every silent worker had run out. */
+/* Ends the lease of each worker that has live attempts and is not connected. */
 static inline void let_leases_end(struct scene *s)
 {
     s->f->sv.conf.lease_ms = 0;

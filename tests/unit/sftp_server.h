@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sftp_server.h - a real sftp-server at the other end of a socket pair
+ * sftp_server.h - starts OpenSSH's sftp-server at the other end of a socket pair
  */
 #ifndef LUDWIG_TESTS_UNIT_SFTP_SERVER_H
 #define LUDWIG_TESTS_UNIT_SFTP_SERVER_H
@@ -23,10 +23,10 @@ enum { SFTP_SERVERS_MAX = 1000 };
 struct sftp_server {
     pid_t pids[SFTP_SERVERS_MAX]; /* one for each connection */
     atomic_size_t n;              /* several threads may connect at once */
-    bool is_away;                 /* nobody gets a connection */
+    bool is_away;                 /* connecting fails */
 };
 
-/* NULL: there is none on this machine. */
+/* Returns the path of the program; NULL if this machine has none. */
 static inline const char *sftp_server_program(void)
 {
     static const char *const places[] = { "/usr/lib/openssh/sftp-server",
@@ -39,16 +39,18 @@ static inline const char *sftp_server_program(void)
     return NULL;
 }
 
+/* In a new process: becomes an sftp-server that serves fd. */
 static inline void sftp_server_run(int fd)
 {
     dup2(fd, STDIN_FILENO);
     dup2(fd, STDOUT_FILENO);
-    umask(027); /* what modes must not depend on */
+    umask(027); /* modes of files must not depend on the server's umask */
     execl(sftp_server_program(), "sftp-server", (char *)NULL);
     _exit(127);
 }
 
-/* As struct share_source has it; context: the server. */
+/* The connect of struct share_source, with a struct sftp_server as context: starts a process for
+ * the connection.  Several threads may call it at once. */
 static inline int sftp_server_connect(void *context, struct err *e)
 {
     struct sftp_server *s = context;
@@ -67,7 +69,7 @@ static inline int sftp_server_connect(void *context, struct err *e)
     return ends[0];
 }
 
-/* All connections break. */
+/* Kills all processes of the server, which breaks all its connections. */
 static inline void sftp_server_kill(struct sftp_server *s)
 {
     for (size_t i = 0; i < s->n; i++) {

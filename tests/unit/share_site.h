@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * share_site.h - a share in a temporary folder; with SITE_HAS_SCRATCH a scratch beside it
+ * share_site.h - makes a share in a temporary folder; with SITE_HAS_SCRATCH also a scratch
  *
- * SITE_EITHER_WAY runs a program's tests twice: with the share mounted, and over SFTP.
+ * SITE_EITHER_WAY runs a program's tests twice: with the share mounted, and over SFTP.  Errors fail
+ * the test.
  */
 #ifndef LUDWIG_TESTS_UNIT_SHARE_SITE_H
 #define LUDWIG_TESTS_UNIT_SHARE_SITE_H
@@ -23,15 +24,15 @@
 #include "worker/base/scratch.h"
 #endif
 
-/* What scratch_open makes: all that is left when nothing runs. */
+/* How many folders scratch_open makes; scratch holds no others while nothing runs. */
 enum { SITE_FOLDERS = 7 };
 
-/* How sites reach their share from now on. */
+/* Whether sites that are opened from now on reach their share over SFTP. */
 static bool site_is_over_sftp;
 
 struct site {
-    char *top;
-    char *share; /* its name */
+    char *top;   /* the temporary folder */
+    char *share; /* the share's name, see share_sftp_name */
     char *share_path;
     int top_fd;
 #ifdef SITE_HAS_SCRATCH
@@ -40,9 +41,9 @@ struct site {
     struct sftp_server server;
     struct shares *access;
     struct share_dir *root; /* the share */
-    struct share_dir *dir;  /* top, as if it were a share */
+    struct share_dir *dir;  /* top, reached in the same way as the share */
     struct arena *arena;
-    struct buf params;
+    struct buf params; /* of the order that site_order made last */
 };
 
 static inline void site_open_share(struct site *s)
@@ -54,12 +55,13 @@ static inline void site_open_share(struct site *s)
     s->root = share_open(s->access, s->share, &e);
     if (s->root == NULL)
         fail_msg("%s", e.text);
-    /* A share's paths do not lead out of it. */
+    /* A path must not lead out of a mounted share: top is opened as a share of its own. */
     s->dir =
         site_is_over_sftp ? share_open_dir(s->root, "..", &e) : share_open(s->access, s->top, &e);
     assert_non_null(s->dir);
 }
 
+/* Makes the share's folder with the project demo and with ludwigd's own folder and its id. */
 static inline void site_make_share(struct site *s)
 {
     static const char id[] = "{\"v\":1,\"server\":\"server\",\"host\":\"h\"}\n";
@@ -91,7 +93,8 @@ static inline void site_open_scratch(struct site *s, const char *scratch_base)
 }
 #endif
 
-/* scratch_base: where scratch lies, NULL beside the share. */
+/* Opens the site; free it with site_close.  scratch_base: the folder for scratch; NULL: the site's
+ * own. */
 static inline void site_open(struct site *s, const char *scratch_base)
 {
     char template[] = "/tmp/ludwig.XXXXXX";
@@ -141,7 +144,7 @@ static inline void site_write(int dir_fd, const char *path, const char *text)
         fail_msg("%s", e.text);
 }
 
-/* The file's text, in the site's arena; path is below the top folder. */
+/* Returns the text of the file top/PATH, which lives in the site's arena. */
 static inline const char *site_read(struct site *s, const char *path)
 {
     struct buf text = { 0 };
@@ -155,6 +158,7 @@ static inline const char *site_read(struct site *s, const char *path)
     return copy;
 }
 
+/* Whether there is a file, folder or link top/PATH. */
 static inline bool site_has(const struct site *s, const char *path)
 {
     struct stat st;
@@ -162,7 +166,8 @@ static inline bool site_has(const struct site *s, const char *path)
     return fstatat(s->top_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Until site_become_root the test is not root, so that root's folders are somebody else's. */
+/* Makes the test run as nobody until site_become_root, so that folders can belong to another user:
+ * root.  Skips the test if it does not run as root. */
 static inline void site_become_nobody(void)
 {
     if (geteuid() != 0)
@@ -175,7 +180,8 @@ static inline void site_become_root(void)
     assert_int_equal(seteuid(0), 0);
 }
 
-/* What a container leaves: root's folder, with a file in it. */
+/* Makes a folder of root's with a file in it, as a container leaves them; then the test runs as
+ * nobody. */
 static inline void site_add_foreign(int dir_fd, const char *folder, mode_t mode, const char *file)
 {
     char *path = mem_printf("%s/%s", folder, file);
@@ -188,6 +194,8 @@ static inline void site_add_foreign(int dir_fd, const char *folder, mode_t mode,
     free(path);
 }
 
+/* Returns how many entries lie below the folder, whose path may be followed by options of
+ * find(1). */
 static inline int site_count(const char *folder)
 {
     char *command = mem_printf("find %s -mindepth 1 | wc -l", folder);
@@ -201,6 +209,7 @@ static inline int site_count(const char *folder)
     return n;
 }
 
+/* The setup of a group of tests. */
 static inline int site_goes_over_sftp(void **state)
 {
     (void)state;
@@ -208,7 +217,8 @@ static inline int site_goes_over_sftp(void **state)
     return 0;
 }
 
-/* Both are the exit code. */
+/* Both run a table of tests and give the number of failed ones.  SITE_OVER_SFTP runs none where
+ * this machine has no sftp-server. */
 #define SITE_OVER_SFTP(tests)      \
     (sftp_server_program() == NULL \
          ? 0                       \

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * skip.h - for tests: one that cannot be run here says why
+ * skip.h - skips a test that cannot run here, with a reason
  */
 #ifndef LUDWIG_TESTS_SKIP_H
 #define LUDWIG_TESTS_SKIP_H
 
 #include <stdio.h>
 
-/* Ends the test, which counts as skipped; tests/run shows the reason. */
+/* Ends the test and counts it as skipped.  why: a string literal, which tests/run shows. */
 #define skip_because(why)                            \
     do {                                             \
         (void)fputs("# skipped: " why "\n", stdout); \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slurm_records.h - what the commands of a Slurm have printed
+ * slurm_records.h - reads recorded output of Slurm's commands
  *
- * tests/functional/slurm_records.sh recorded it, in tests/slurm/VERSION or, while it runs, in
- * $LUDWIG_SLURM_RECORDS.  Include after cmocka.h.
+ * tests/functional/slurm_records.sh records it in tests/slurm/VERSION; while that test runs it has
+ * the unit tests read its new records, in $LUDWIG_SLURM_RECORDS.  Include after cmocka.h.
  */
 #ifndef LUDWIG_TESTS_UNIT_SLURM_RECORDS_H
 #define LUDWIG_TESTS_UNIT_SLURM_RECORDS_H
@@ -15,6 +15,7 @@
 #include "common/base/mem.h"
 #include "common/base/path.h"
 
+/* Reads folder/name into out, over what out held. */
 static inline void records_read(const char *folder, const char *name, struct buf *out)
 {
     struct err e = { 0 };
@@ -26,7 +27,7 @@ static inline void records_read(const char *folder, const char *name, struct buf
     free(path);
 }
 
-/* With each version's folder. */
+/* Calls check with the folder of each recorded version. */
 static inline void records_each(void (*check)(const char *folder))
 {
     const char *own = getenv("LUDWIG_SLURM_RECORDS");

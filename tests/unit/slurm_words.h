@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slurm_words.h - the words of server/slurm/slurmstate.h's tables
+ * slurm_words.h - the names in the tables of server/slurm/slurmstate.h, to print them
  */
 #ifndef LUDWIG_TESTS_UNIT_SLURM_WORDS_H
 #define LUDWIG_TESTS_UNIT_SLURM_WORDS_H

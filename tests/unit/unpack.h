@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unpack.h - a tree that was packed is made again, for tests: all parts are held in memory
+ * unpack.h - makes the files of a packed tree again, plainly: it keeps every part in memory
  */
 #ifndef LUDWIG_TESTS_UNPACK_H
 #define LUDWIG_TESTS_UNPACK_H
@@ -18,10 +18,10 @@
 #include "common/pack/pack_read.h"
 
 struct unpacking {
-    const char *packs; /* the folder */
-    const char *to;
+    const char *packs; /* the packs folder */
+    const char *to;    /* the folder to make */
     struct pack_reader *reader;
-    struct buf *pieces[1024]; /* of each part, once it is needed */
+    struct buf *pieces[1024]; /* of each part that was read; else NULL */
 };
 
 static inline int unpack_fetch(void *context, enum pack_object kind, const struct digest *name,
@@ -47,6 +47,7 @@ static inline ssize_t unpack_read(void *context, void *bytes, size_t n, struct e
     return got < 0 ? err_sys(e, "read") : got;
 }
 
+/* Reads a part and keeps its pieces. */
 static inline int unpack_part(struct unpacking *u, uint32_t part, struct err *e)
 {
     const struct pack_list *list = pack_list_of(u->reader, part, e);
@@ -73,6 +74,7 @@ static inline int unpack_part(struct unpacking *u, uint32_t part, struct err *e)
     return rc;
 }
 
+/* Writes the content of a file. */
 static inline int unpack_runs(struct unpacking *u, const struct pack_entry *entry, int fd,
                               struct err *e)
 {
@@ -119,7 +121,8 @@ static inline int unpack_entry(struct unpacking *u, const struct pack_entry *ent
     return result;
 }
 
-/* to is made. */
+/* Unpacks the dataset with this id from the packs folder into `to`, which must not exist.  Returns
+ * -1 with e set. */
 static inline int unpack(const char *packs, const struct digest *id, const char *to, struct err *e)
 {
     struct unpacking u = { .packs = packs, .to = to };

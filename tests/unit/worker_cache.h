@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worker_cache.h - trees that are packed, and staged into the cache of a site
+ * worker_cache.h - packs trees to a site's share and stages them into the cache of its scratch
  *
  * Include after cmocka.h.
  */
@@ -17,11 +17,12 @@ struct bench {
     struct store store;
     struct cache cache;
     struct pack_source_at at;
-    struct digest kept[4]; /* trees that are in use */
+    struct digest kept[4]; /* trees that let_go refuses */
     size_t n_kept;
-    struct err e;
+    struct err e; /* of the last stage */
 };
 
+/* The let_go of struct cache: whether the tree may be removed. */
 static inline bool let_go(void *context, const struct digest *tree)
 {
     struct bench *b = context;
@@ -55,6 +56,7 @@ static inline void stage(struct bench *b, const struct dataset *set)
         fail_msg("%s", b->e.text);
 }
 
+/* Stages a dataset, which must fail with this kind of error. */
 static inline void stage_fails(struct bench *b, const struct dataset *set, enum err_kind kind)
 {
     err_clear(&b->e);
@@ -63,6 +65,7 @@ static inline void stage_fails(struct bench *b, const struct dataset *set, enum 
         fail_msg("%s: %s", err_kind_name(b->e.kind), b->e.text);
 }
 
+/* Opens the tree as for a job, and closes it again; returns its state. */
 static inline enum cache_state look(struct bench *b, const struct dataset *set, bool is_doubted)
 {
     struct cache_use use = { .tree = set->tree, .guard_fd = -1, .is_doubted = is_doubted };
@@ -73,6 +76,8 @@ static inline enum cache_state look(struct bench *b, const struct dataset *set, 
     return state;
 }
 
+/* Returns the path of a file of the staged tree, below the site's top; path "": of the tree
+ * itself. */
 static inline const char *in_cache(struct bench *b, const struct dataset *set, const char *path)
 {
     char hex[DIGEST_HEX];
@@ -82,6 +87,7 @@ static inline const char *in_cache(struct bench *b, const struct dataset *set, c
                         path);
 }
 
+/* Returns LARGE_BYTES that differ with the seed; the caller frees them. */
 static inline uint8_t *large_bytes(uint32_t seed)
 {
     uint8_t *bytes = mem_alloc(LARGE_BYTES);
@@ -93,7 +99,7 @@ static inline uint8_t *large_bytes(uint32_t seed)
     return bytes;
 }
 
-/* One of each. */
+/* Packs a tree that has an entry of each kind. */
 static inline struct dataset pack_small(struct bench *b)
 {
     struct packing p;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worker_child.h - plays the agent towards one of its children
+ * worker_child.h - plays the agent that starts a child process and talks to it
+ *
+ * Errors fail the test.
  */
 #ifndef LUDWIG_TESTS_UNIT_WORKER_CHILD_H
 #define LUDWIG_TESTS_UNIT_WORKER_CHILD_H
@@ -19,9 +21,10 @@ struct agent {
     pid_t pid;
 };
 
-enum { CHILD_LONGEST_MS = 60 * 1000 };
+enum { CHILD_LONGEST_MS = 60 * 1000 }; /* longest wait for the child */
 
-/* Gives the child what it finds at these descriptors, and nothing else. */
+/* In the child: moves these descriptors (-1: none) to where a child expects them, and closes all
+ * others from 3 to 99. */
 static inline void agent_hand_over(int channel_fd, int lock_fd, int listen_fd)
 {
     const int from[] = { channel_fd, lock_fd, listen_fd };
@@ -39,7 +42,7 @@ static inline void agent_hand_over(int channel_fd, int lock_fd, int listen_fd)
         close(fd);
 }
 
-/* The child runs main with these arguments; a descriptor of -1: none. */
+/* Starts a child that calls main_of with these arguments.  lock_fd, listen_fd: -1 for none. */
 static inline struct agent agent_start(int (*main_of)(int, char **), int argc, char **argv,
                                        int lock_fd, int listen_fd)
 {
@@ -66,7 +69,7 @@ static inline void agent_tell(struct agent *ag, int type, const void *body)
         fail_msg("%s", e.text);
 }
 
-/* Waits for this note; its strings last until the next. */
+/* Waits for the next note, which must have this type.  Its strings are valid until the next one. */
 static inline void wire_hear(struct wire *w, int type, void *body)
 {
     struct pollfd p = { w->fd, POLLIN, 0 };
@@ -91,7 +94,7 @@ static inline void agent_hear(struct agent *ag, int type, void *body)
     wire_hear(&ag->wire, type, body);
 }
 
-/* The child must end of itself; returns its wait status. */
+/* Waits until the child has ended by itself; returns its wait status. */
 static inline int agent_wait(struct agent *ag)
 {
     int64_t until_ms = units_monotonic_ms() + CHILD_LONGEST_MS;
@@ -104,6 +107,7 @@ static inline int agent_wait(struct agent *ag)
     return status;
 }
 
+/* Closes the channel, upon which the child must end; returns its wait status. */
 static inline int agent_leave(struct agent *ag)
 {
     wire_close(&ag->wire);

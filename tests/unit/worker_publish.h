@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worker_publish.h - attempts as their runners leave them, published
+ * worker_publish.h - makes attempts that have ended, as a runner leaves them, and publishes them
  *
  * Include after cmocka.h.
  */
@@ -17,7 +17,9 @@
 #define HEX_B   "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 #define METRICS "{\"accuracy\": 0.5}\n{\"accuracy\": 0.9, \"step\": 4}\n"
 
-/* An attempt as its runner leaves it. */
+/* Makes an attempt that has ended, as its runner leaves it: its folder in ended/ with order,
+ * outcome, metrics and saved files, and its log.  Its token is the digit 32 times; event: how it
+ * ended (EV_FAIL: with exit code 3). */
 static inline void end_attempt_number(struct site *s, char digit, int64_t attempt, int event)
 {
     struct order o = site_order(s, digit, "train {lr}");
@@ -59,6 +61,7 @@ static inline void end_attempt(struct site *s, char digit, int event)
     end_attempt_number(s, digit, 1, event);
 }
 
+/* Publishes the attempt whose token is this digit 32 times. */
 static inline struct publish_item publish(struct site *s, char digit)
 {
     struct order o = site_order(s, digit, "");
@@ -77,6 +80,7 @@ static inline struct publish_item must_publish(struct site *s, char digit)
     return item;
 }
 
+/* Checks that the attempt's folder has moved from ended/ to published/. */
 static inline void must_have_moved(struct site *s, const char *hex)
 {
     assert_false(faccessat(s->scratch.ended_fd, hex, F_OK, 0) == 0);
@@ -84,7 +88,7 @@ static inline void must_have_moved(struct site *s, const char *hex)
         faccessat(s->scratch.published_fd, arena_printf(s->arena, "%s/report", hex), F_OK, 0) == 0);
 }
 
-/* ---- states a publisher may be killed in ---- */
+/* ---- states in which a publisher may have been killed ---- */
 
 static inline void nothing_yet(struct site *s)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worker_run.h - real jobs, run as a runner does
+ * worker_run.h - runs real jobs in the test's process, as a runner does
  *
- * Include after cmocka.h; main begins with run_begin.
+ * Include after cmocka.h.  main must call run_begin first.
  */
 #ifndef LUDWIG_TESTS_UNIT_WORKER_RUN_H
 #define LUDWIG_TESTS_UNIT_WORKER_RUN_H
@@ -18,7 +18,7 @@
 #include "worker/base/process_tree.h"
 #include "worker/runner/job.h"
 
-enum { LONGEST_MS = 60 * 1000 };
+enum { LONGEST_MS = 60 * 1000 }; /* longest wait for a job */
 
 struct run {
     struct site site;
@@ -27,7 +27,7 @@ struct run {
     struct oom oom;
     struct job_site job_site;
     struct job job;
-    sigset_t before;
+    sigset_t before; /* the signal mask before open_run */
 };
 
 static inline void open_run(struct run *r)
@@ -62,6 +62,7 @@ static inline void start_order(struct run *r, const struct order *o)
     job_start(&r->job, &r->job_site, o, r->site.arena);
 }
 
+/* Starts a job with this command. */
 static inline void start(struct run *r, const char *command)
 {
     struct order o = site_order(&r->site, 'a', command);
@@ -69,7 +70,7 @@ static inline void start(struct run *r, const char *command)
     start_order(r, &o);
 }
 
-/* One turn of what the runner does all the time. */
+/* Does one turn of a runner's loop, which waits for 5 ms at most. */
 static inline void turn(struct run *r)
 {
     int wait_ms = job_wait_ms(&r->job);
@@ -79,6 +80,7 @@ static inline void turn(struct run *r)
     job_tick(&r->job);
 }
 
+/* Waits until the job is over and saves its outcome; no process of it may be left. */
 static inline void end(struct run *r)
 {
     int64_t until_ms = units_monotonic_ms() + LONGEST_MS;
@@ -100,7 +102,7 @@ static inline void run_command(struct run *r, const char *command)
     end(r);
 }
 
-/* What a runner's process has. */
+/* Gives the test's process a runner's umask, signals and role as reaper; -1 on failure. */
 static inline int run_begin(void)
 {
     umask(027);

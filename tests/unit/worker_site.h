@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worker_site.h - a share and a scratch in a temporary folder, and an order to go with them
+ * worker_site.h - makes a share and a scratch in a temporary folder, and orders for jobs there
  */
 #ifndef LUDWIG_TESTS_UNIT_WORKER_SITE_H
 #define LUDWIG_TESTS_UNIT_WORKER_SITE_H
@@ -10,7 +10,8 @@
 #include "common/data/msgpack.h"
 #include "tests/unit/share_site.h"
 
-/* Attempt of the first job, {lr: 0.1}; token: 32 times this digit. */
+/* Returns the order for attempt 1 of job 7.13, with {lr: 0.1}; its token is the digit 32 times.
+ * The order is valid until the next call, which reuses s->params. */
 static inline struct order site_order(struct site *s, char digit, const char *command)
 {
     struct order o = { .server_id = "server", .share = s->share };

@@ -78,6 +78,7 @@ static bool read_request(int fd, uint32_t *id)
     return is_whole;
 }
 
+/* Says an answer, which may be several with `|` between them, in one piece. */
 static bool say(int fd, const char *answer, uint32_t id)
 {
     struct buf out = { 0 };
