@@ -8,7 +8,8 @@
 # has staged the environment's packs over the same mount; then a second job does so on each.
 # STAGE and PACKS: see stage.c and packs.c.
 here=$(realpath "$(dirname "$0")")
-stage=$(realpath "$1") packs=$(realpath "$2") modules=${3:-3000} machines=${4:-8} ms=${5:-1}
+stage=$(realpath "$1") packs=$(realpath "$2") modules=${3:-3000} ms=${4:-1} machines=("${@:5}")
+[ ${#machines[@]} != 0 ] || machines=(1 2 4 8)
 . "$(dirname "$0")/../functional/lib.sh"
 . "$TEST_ROOT/tests/functional/lab.sh"
 
@@ -42,8 +43,8 @@ by_mount() { # MACHINE
 }
 by_ludwig() { # MACHINE
     # shellcheck disable=SC2016 # for the inner shell
-    on "$(node_of "$1")" sh -c 'mkdir -p -m 0700 "$2" && "$1" "/mnt/$4" demo "$2" "$3" >/dev/null' \
-        sh "$TEST_TMP/stage" "/processing/out.$1" "$id" "$1" && by_ludwig_again "$1"
+    on "$(node_of "$1")" sh -c 'mkdir -p -m 0700 "$2" && "$1" "/mnt/$4" demo "$2" "$3"' \
+        sh "$TEST_TMP/stage" "/processing/out.$1" "$id" "$1" >"$TEST_TMP/staged.$1" && by_ludwig_again "$1"
 }
 by_ludwig_again() { # MACHINE
     # shellcheck disable=SC2016 # for the inner shell
@@ -80,7 +81,7 @@ round() { # N
 
 for node in node1 node2 node3; do delay $node "$ms"; done
 echo "load before: $(cut -d' ' -f1-3 /proc/loadavg)"
-for n in 1 "$machines"; do
+for n in "${machines[@]}"; do
     round "$n"
     for again in '' ' again'; do
         python3 -c 'import sys
@@ -89,5 +90,7 @@ print("%2s machine%s, %-10s from the mount %7.2f s   staged by ludwig %6.2f s   
     n, " " if n == "1" else "s", "second job" if again else "first job", mount / 1e3, staged / 1e3, mount / staged))' \
             "$n" "$again" "${took[$n by_mount$again]}" "${took[$n by_ludwig$again]}"
     done
+    for ((i = 0; i < n; i++)); do cat "$TEST_TMP/staged.$i"; done | awk '$1 == "stage" { wall += $2; cpu += $3; n++ }
+        END { printf "    staging alone, each: %.2f s, of them %.2f s of a processor\n", wall / n / 1e3, cpu / n / 1e3 }'
 done
 echo "load after: $(cut -d' ' -f1-3 /proc/loadavg)"

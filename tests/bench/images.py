@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""images.py FOLDER FILES - files of 2 to 14 KiB, a thousand to a folder, half of each compressible"""
+"""images.py FOLDER FILES - makes files of 2 to 14 KiB, a thousand per folder, half of each compressible"""
 import os, random, sys
 
 random.seed(1)

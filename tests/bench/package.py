@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""package.py FOLDER MODULES - an environment with a large package, `large`, whose modules `large.all` imports
+"""package.py FOLDER MODULES - makes an environment with a package `large`, whose module `large.all` imports all others
 
-Thirty modules of some 4 KiB to a folder, compiled as pip leaves them.
+Thirty modules of some 4 KiB per folder, compiled, as after pip.
 """
 import compileall
 import sys

@@ -75,7 +75,7 @@ other_agent() {
     once other 'sh job.sh {a}' 1
     wait_until 10 '[ "$(recorded "^start ")" = 1 ]'
     sed "s#^state:.*#state: $TEST_TMP/elsewhere#" "$XDG_STATE_HOME/ludwig/worker.yaml" >"$TEST_TMP/w2.yaml"
-    not timeout 100 ludwig-worker --config "$TEST_TMP/w2.yaml" 2>"$TEST_TMP/refused"
+    not timeout 300 ludwig-worker --config "$TEST_TMP/w2.yaml" 2>"$TEST_TMP/refused"
     grep -q "another ludwig-worker .* scratch folder" "$TEST_TMP/refused"
     open go
     wait_until 10 '[ "$(sweep_state '"$id"')" = done ]'

@@ -218,7 +218,7 @@ fi
 
 narrow() {
     status=0
-    python3 "$TEST_ROOT/tests/functional/terminal.py" 24x50 env NO_COLOR=1 ludwig doctor >out || status=$?
+    python3 -S "$TEST_ROOT/tests/functional/terminal.py" 24x50 env NO_COLOR=1 ludwig doctor >out || status=$?
     [ $status -le 1 ]
     grep -q '^ok ' out
     # Lines of several words fit; a path is not broken.

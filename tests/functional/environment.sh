@@ -96,8 +96,8 @@ it 'it reaches setup: and the processes of batches, too' '
         "    subprocess.run([\"ludwig\", \"report\", \"--job\", j[\"job\"], \"--done\"], check=True)" >batch.py
     sweep "command: python3 batch.py" "source: batch.py" "params: {x: [1, 2]}" "batch: 2"
     submit_in b
-    [ "$(log)" = "$TEST_TMP/b" ]
-    [ "$(ludwig logs "$(cat number).2")" = "$TEST_TMP/b" ]
+    # Which log a line gets into that is printed right after a report is a matter of luck.
+    [ "$({ log && ludwig logs "$(cat number).2"; } | grep -cx "$TEST_TMP/b")" = 2 ]
 '
 
 missing() {

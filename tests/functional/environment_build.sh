@@ -13,7 +13,7 @@ cat >"$TEST_TMP/bin/python3.test" <<END
 #!/bin/sh
 case "\$*" in *'-m venv'*)
     echo built >>$TEST_TMP/built
-    [ ! -e $TEST_TMP/slow ] || { touch $TEST_TMP/begun; until [ -e $TEST_TMP/gates/build ]; do sleep 0.1; done; } ;;
+    [ ! -e $TEST_TMP/slow ] || { touch $TEST_TMP/begun; until [ -e $TEST_TMP/gates/build ]; do sleep 0.3; done; } ;;
 esac
 exec $python "\$@"
 END
@@ -22,7 +22,7 @@ touch "$TEST_TMP/built"
 builds() { wc -l <"$TEST_TMP/built"; }
 
 configure 'resources: {cpus: 2, gpus: 0}'
-wheel() { python3 "$TEST_ROOT/tests/functional/wheel.py" "$@"; }
+wheel() { python3 -S "$TEST_ROOT/tests/functional/wheel.py" "$@"; }
 wheel wheels brought 1.0
 wheel wheels brought 2.0
 printf '%s\n' '--no-index' '--find-links wheels' '-r base.txt' >requirements.txt

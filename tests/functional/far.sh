@@ -1,4 +1,4 @@
-# far.sh - ludwigd, and a worker that does not mount its share; sourced after lib.sh
+# far.sh - ludwigd, and workers that do not mount the share; sourced after lib.sh
 #
 #     far_possible               the machine has what this needs; if not, $far_lacks says what is missing
 #     far_up                     start ludwigd with the share $SHARE, and an sshd `srv` before it
@@ -83,7 +83,7 @@ start_server() {
 }
 
 mend_link() {
-    python3 "$TEST_ROOT/tests/functional/proxy.py" "$TEST_TMP/far.sock" "$TEST_TMP/server.sock" "$TEST_TMP/far.reports" &
+    python3 -S "$TEST_ROOT/tests/functional/proxy.py" "$TEST_TMP/far.sock" "$TEST_TMP/server.sock" "$TEST_TMP/far.reports" &
     disown
     wait_until 10 test -S "$TEST_TMP/far.sock"
 }
@@ -99,9 +99,6 @@ start_agent() { # NAME
     *) hidden ludwig-worker --config "$TEST_TMP/$1.yaml" 2>>"$TEST_TMP/$1.log" & ;;
     esac
     disown
-}
-is_up() { # NAME
-    ludwig nodes --json | json - "any(n['node'] == '$1' and n['state'] == 'up' for n in d['nodes'])" >/dev/null
 }
 start_worker() { # NAME
     start_agent "$1"

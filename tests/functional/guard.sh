@@ -133,7 +133,7 @@ off() {
     not ludwig submit wrong.yaml 2>err
     sed -i 's/^guard:.*/guard: none/' wrong.yaml
     not ludwig submit wrong.yaml 2>err
-    grep -q 'guard: expected {failures: N} or off' err
+    grep -q 'guard: expected {failures: N, nan: stop} or off' err
 }
 it 'guard: off holds nothing, and another number is taken' off
 

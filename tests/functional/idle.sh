@@ -65,7 +65,7 @@ rests() { # PID...
     [ "$(ticks "$@")" = "$before" ]
 }
 waiting_client() {
-    timeout 200 ludwig logs -f 1.1 >out &
+    timeout 300 ludwig logs -f 1.1 >out &
     wait_until 10 '[ -n "$(pids_of ludwig)" ]'
     # The look is repeated, as a heartbeat may fall on a tick.
     wait_until 20 rests $(pids_of ludwig) $(pids_of ludwigd)

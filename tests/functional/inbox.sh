@@ -25,10 +25,10 @@ there() { # ARGUMENT...: ludwig, by the socket
     on fileserver as lab1 ludwig --server unix:/srv/research_data/.ludwig/server.sock "$@"
 }
 as() { # USER SCENARIO ARGUMENT...: on the file server itself, with a shell there
-    on fileserver as "$1" timeout 200 python3 "$TEST_TMP/file_requests.py" /srv/research_data "${@:2}"
+    on fileserver as "$1" timeout 300 python3 "$TEST_TMP/file_requests.py" /srv/research_data "${@:2}"
 }
 laptop() { # COMMAND...
-    on laptop as lab1 timeout 200 env LUDWIG_SERVER=$server "$@"
+    on laptop as lab1 timeout 300 env LUDWIG_SERVER=$server "$@"
 }
 start_ludwigd
 
@@ -66,7 +66,7 @@ it 'a sweep is submitted and listed' prepare
 it 'a long message comes in several requests, in whatever order' 'as lab1 large'
 
 followed() {
-    on laptop as lab1 env LUDWIG_SERVER=$server timeout 100 ludwig watch 1 >watched 2>&1 &
+    on laptop as lab1 env LUDWIG_SERVER=$server timeout 300 ludwig watch 1 >watched 2>&1 &
     wait_until 10 '[ -n "$(on laptop pgrep ludwig-courier)" ]'
     on laptop sh -c 'kill -KILL "$(pgrep -o -x ludwig)"' # and not what keeps its SSH session
     wait_until 10 '[ -z "$(ls -A "$inbox/2001")" ]'

@@ -97,7 +97,7 @@ waiting_client() {
     rm "$TEST_TMP/records"
     write_job 'gate client'
     printf 'project: client\ncommand: sh job.sh\nsource: job.sh\n' >client.yaml
-    timeout 100 ludwig submit client.yaml --wait >id 2>err &
+    timeout 300 ludwig submit client.yaml --wait >id 2>err &
     waiter=$!
     wait_until 10 '[ "$(recorded "^start ")" = 1 ]'
     kill_hard ludwigd

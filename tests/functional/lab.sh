@@ -1,4 +1,4 @@
-# lab.sh - a laboratory in namespaces; sourced after lib.sh
+# lab.sh - a laboratory: five hosts in namespaces of this machine; sourced after lib.sh
 #
 #     . "$(dirname "$0")/lib.sh"
 #     . "$TEST_ROOT/tests/functional/lab.sh"
@@ -122,7 +122,7 @@ lab_index() { # HOST
     done
 }
 
-switch() { # COMMAND...: run where the cables end
+switch() { # COMMAND...: run it in the switch's network namespace, where the cables end
     nsenter -t "$(lab_pid hub)" -n "$@"
 }
 
@@ -344,7 +344,7 @@ lab_names() {
     done
 }
 
-lab_etc() { # the rest of it
+lab_etc() { # the other files of /etc, in the current folder
     echo 'passwd: files
 group: files
 shadow: files
@@ -372,12 +372,13 @@ lab_keys() {
     chmod 0644 "$LAB/keys/known_hosts"
 }
 
-lab_settle() { # HOST: what an administrator does once
+lab_settle() { # HOST: set up a new host's disk
     local host=$1
     on "$host" bash -ec '
         lab=$1 host=$2
         cd /etc
-        rm -rf ssh ludwig hosts resolv.conf hostname machine-id ld.so.preload
+        # A message of the day takes five processes for each login.
+        rm -rf ssh ludwig hosts resolv.conf hostname machine-id ld.so.preload update-motd.d
         mkdir -p ssh/ssh_config.d ssh/sshd_config.d ludwig
         cp "$lab"/etc/{passwd,group,shadow,nsswitch.conf,hosts,resolv.conf} .
         cp "$lab/etc/ssh_config" ssh/ssh_config
@@ -546,6 +547,8 @@ lab_worker() { # HOST [LINE...]
     {
         printf '%s\n' 'server: ssh://ludwig@fileserver' 'share: /media/research_data' \
             'scratch: /processing/{user}' 'state: /var/lib/ludwig'
+        # The tests' jobs use $TEST_TMP, which lies in /tmp.
+        case "$*" in *private_tmp*) ;; *) echo 'private_tmp: no' ;; esac
         printf '%s\n' "$@"
     } | write_on "$host" /etc/ludwig/worker.yaml &&
         service "$host" worker ludwig-worker --config /etc/ludwig/worker.yaml

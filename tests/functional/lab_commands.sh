@@ -57,7 +57,8 @@ YAML
         echo "server: ssh://ludwig@fileserver
 share: /media/research_data
 scratch: $seen/scratch/{user}
-state: /var/lib/ludwig"
+state: /var/lib/ludwig
+private_tmp: no" # jobs look into $seen, which lies in /tmp
         cat "$seen/worker_lines"
     } | write_on node1 /etc/ludwig/worker.yaml
     do_up

@@ -22,7 +22,7 @@ chmod 0666 "$TEST_TMP/records"
 write_on laptop as lab1 /home/lab1/job.sh <<END_OF_JOB
 say() { echo "\$* \$LUDWIG_JOB \$(hostname) \$LUDWIG_ATTEMPT" >>$TEST_TMP/records; }
 say start
-until [ -e "$TEST_TMP/gates/\$1" ] || [ -e "$TEST_TMP/gates/\$1.\$(hostname)" ]; do sleep 0.1; done
+until [ -e "$TEST_TMP/gates/\$1" ] || [ -e "$TEST_TMP/gates/\$1.\$(hostname)" ]; do sleep 0.3; done
 echo "\$2" >"\$LUDWIG_SAVE_PATH/value"
 ludwig report value=\$2
 say end

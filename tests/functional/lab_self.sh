@@ -72,7 +72,7 @@ sftp_as() { # USER COMMAND...: prints what sftp says
     on laptop as "$1" sftp -q -b - fileserver <<<"$(printf '%s\n' "${@:2}")"
 }
 forwards() { # through a tunnel to sshd itself: prints its greeting
-    on laptop as lab1 timeout 100 ssh -o BatchMode=yes -W 127.0.0.1:22 fileserver </dev/null
+    on laptop as lab1 timeout 300 ssh -o BatchMode=yes -W 127.0.0.1:22 fileserver </dev/null
 }
 
 stock() {
@@ -147,7 +147,7 @@ it 'sshd stopped cuts sessions, started again it takes new ones' restarted
 pulled() {
     cable out node1
     not on node1 timeout 1 bash -c ': <>/dev/tcp/fileserver/22'
-    on node2 timeout 100 bash -c ': <>/dev/tcp/fileserver/22'
+    on node2 timeout 300 bash -c ': <>/dev/tcp/fileserver/22'
     cable in node1
     # The kernel asked for the server's address while the cable was out; connections fail until that
     # question has timed out.

@@ -21,7 +21,7 @@ mkdir -m 1777 "$TEST_TMP/met"
 for user in lab1 lab2; do
     write_on laptop as $user /home/$user/work/job.sh <<END_OF_JOB
 touch $TEST_TMP/met/\$1-\$(hostname)
-until [ "\$(ls $TEST_TMP/met | grep -c "^\$1-node")" = 3 ]; do sleep 0.1; done
+until [ "\$(ls $TEST_TMP/met | grep -c "^\$1-node")" = 3 ]; do sleep 0.3; done
 echo "\$(id -un) \$(id -G) \$(umask) \$HOME" >"\$LUDWIG_SAVE_PATH/who"
 cat "\$LUDWIG_DATA/corpora/words"
 ludwig report score=\$2
@@ -119,7 +119,7 @@ it "a project whose name another user has is one's own, and another's is refused
 following() {
     write_on laptop as lab1 /home/lab1/work/slow.sh <<END_OF_JOB
 echo begins
-until [ -e $TEST_TMP/gates/go ]; do sleep 0.1; done
+until [ -e $TEST_TMP/gates/go ]; do sleep 0.3; done
 echo ends
 END_OF_JOB
     printf '%s\n' 'project: slow' 'command: sh slow.sh' 'source: slow.sh' |

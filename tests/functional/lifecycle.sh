@@ -181,7 +181,7 @@ follows() {
     write_job 'echo line one; echo err two >&2; gate follow; echo line three'
     sweep follow 'sh job.sh'
     id=$(submit follow.yaml)
-    timeout 100 ludwig logs -f "$id.1" >follow.out &
+    timeout 300 ludwig logs -f "$id.1" >follow.out &
     follower=$!
     # Lines come while the job runs, also on the share, within a second or so.
     wait_until 5 'grep -q two follow.out'
@@ -276,7 +276,7 @@ second_server() {
     [ -s "$config" ]
     server=$(pids_of ludwigd)
     status=0
-    timeout 100 ludwigd --config "$config" >out 2>err || status=$?
+    timeout 300 ludwigd --config "$config" >out 2>err || status=$?
     [ $status != 0 ]
     [ $status != 124 ]
     grep -qiE 'already|another|in use' err || { cat err && return 1; }

@@ -31,7 +31,7 @@ write_on fileserver as lab1 /home/lab1/work/run.sh <<'END'
 echo "begins $LUDWIG_RESTART"
 n=1
 while :; do
-    until [ -e /tmp/gates/$n ] || [ -e /tmp/gates/end$LUDWIG_RESTART ]; do sleep 0.1; done
+    until [ -e /tmp/gates/$n ] || [ -e /tmp/gates/end$LUDWIG_RESTART ]; do sleep 0.3; done
     [ ! -e /tmp/gates/end$LUDWIG_RESTART ] || break
     echo "line $n"
     n=$((n + 1))

@@ -2,7 +2,7 @@
 # measure.py - runs a command and measures its time and memory
 """usage: measure.py FILE COMMAND...
 
-Into FILE goes "SECONDS PEAK_KB CPU_SECONDS".  PEAK_KB is no less than what this takes itself."""
+Writes "SECONDS PEAK_KB CPU_SECONDS" to FILE.  PEAK_KB is never less than what measure.py itself uses."""
 
 import os
 import sys

@@ -18,5 +18,5 @@ for tool in smbd mount.cifs rpc.nfsd mount.nfs4; do
     [ -x "$guest_tools/usr/sbin/$tool" ] || PATH=$PATH:/usr/sbin:/sbin command -v $tool >/dev/null ||
         lacks "takes $tool (packages samba, cifs-utils, nfs-kernel-server, nfs-common)"
 done
-guest_run tests/lab/netshare.sh 768M 1500 || lacks "$guest_lacks"
+guest_run tests/lab/netshare.sh 768M || lacks "$guest_lacks"
 guest_report

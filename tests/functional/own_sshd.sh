@@ -10,8 +10,8 @@ sshd_stop
 
 home=$LAB/fileserver/disk/home/lab1
 state=$home/.local/state/ludwig
-there() { on fileserver as lab1 timeout 200 "$@"; } # the login node
-laptop() { on laptop as lab1 timeout 200 "$@"; }
+there() { on fileserver as lab1 timeout 300 "$@"; } # the login node
+laptop() { on laptop as lab1 timeout 300 "$@"; }
 key=$(cat "$LAB/keys/lab1.pub")
 
 port() { head -n 1 "$state/server/sshd/address"; }
@@ -168,9 +168,9 @@ second_home() {
     on laptop as lab2 mkdir -p .config/ludwig
     sed -n 1p invitation | write_on laptop as lab2 /home/lab2/.config/ludwig/config.yaml
     sed -n 2p invitation | write_on laptop as lab2 /home/lab2/.ssh/known_hosts
-    on laptop as lab2 timeout 200 ludwig status
+    on laptop as lab2 timeout 300 ludwig status
     there ludwig invite --revoke laptop2
-    not on laptop as lab2 timeout 200 ludwig status 2>err
+    not on laptop as lab2 timeout 300 ludwig status 2>err
     cat err
     not there ludwig invite --revoke laptop2 2>err
     grep 'no key is called laptop2' err
@@ -273,7 +273,7 @@ taken() {
     port=$(port)
     there ludwig down
     wait_until 10 'not listens'
-    on fileserver timeout 100 python3 -c '
+    on fileserver timeout 300 python3 -c '
 import os, socket, sys, time
 s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 s.bind(("0.0.0.0", int(sys.argv[1]))); s.listen()
@@ -342,7 +342,7 @@ it 'a folder that others may write is named, as sshd would refuse all keys' open
 
 as_root() {
     printf 'share: /srv/x\nstate: /var/lib/x\nsshd: {listen: "*"}\n' | write_on fileserver /etc/ludwigd.yaml
-    not on fileserver timeout 100 ludwigd --config /etc/ludwigd.yaml 2>err
+    not on fileserver timeout 300 ludwigd --config /etc/ludwigd.yaml 2>err
     grep 'without root' err
 }
 it 'root is told to use the machine'\''s own' as_root

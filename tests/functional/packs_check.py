@@ -1,4 +1,4 @@
-# packs_check.py <PATHS - which manifests, blocks, lists and parts are not what their names say
+# packs_check.py <PATHS - prints the manifests, blocks, lists and parts whose content does not fit their names
 #
 # A manifest, block or list is named by its SHA-256; a part must hold the pieces that its list names, as
 # docs/internals/packs.md says.
@@ -22,7 +22,7 @@ def unpacked(path):
 
 
 def column(stored, name, width):
-    """Of a list, whose columns are msgpack's bytes."""
+    """The values, each `width` bytes, of a column of a list; a column is a msgpack bin."""
     at = stored.index(bytes([0xA0 + len(name)]) + name) + 1 + len(name)
     length_bytes = {0xC4: 1, 0xC5: 2, 0xC6: 4}[stored[at]]
     begin = at + 1 + length_bytes
@@ -51,7 +51,7 @@ def is_right(path):
             return sha256(f.read()) == name
     path_of_list = os.path.join(os.path.dirname(path), name + ".list")
     if not os.path.exists(path_of_list):
-        return True  # whoever sent it was killed before it was told of: nobody reads it
+        return True  # its sender was killed before it sent the list: nothing refers to the part
     with open(path_of_list, "rb") as f:
         stored = f.read()
     sizes = [int.from_bytes(size, "little") for size in column(stored, b"sizes", 4)]

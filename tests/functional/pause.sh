@@ -31,7 +31,7 @@ pauses() {
     grep -qx "sweep $id is over: nothing to pause" err
     ludwig resume "$id" --json >out 2>err
     grep -qx "sweep $id is over: nothing to resume" err
-    json out 'd == {"v": 1, "jobs": 0}'
+    json out 'd["v"] == 1 and d["jobs"] == 0'
 }
 it 'a paused sweep starts nothing more, what runs goes on, and resume lets it finish' pauses
 
@@ -52,7 +52,7 @@ pauses_jobs() {
     wait_until 10 '[ "$(jobs_in done '"$id"')" = 3 ]'
     [ "$(ludwig jobs "$id" --state queued --quiet | tr '\n' ' ')" = "$id.3 $id.5 $id.6 " ]
     # One of them, and then what is left with the whole sweep.
-    ludwig resume "$id.5" --json | json - 'd == {"v": 1, "jobs": 1}'
+    ludwig resume "$id.5" --json | json - 'd["v"] == 1 and d["jobs"] == 1'
     wait_until 10 '[ "$(jobs_in done '"$id"')" = 4 ]'
     ludwig resume "$id.1" 2>err
     grep -qx "sweep $id: none of these jobs is paused or held: nothing to resume" err

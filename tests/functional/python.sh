@@ -80,7 +80,7 @@ held.cancel()
 assert held.wait()["state"] == "cancelled"
 END
 it 'a sweep is submitted, waited for and looked at from Python' '
-    timeout 120 python3 desk.py
+    timeout 300 python3 desk.py
 '
 
 documented() {
@@ -88,7 +88,7 @@ documented() {
     cd documented
     cp "$PYTHON/ludwig.py" .
     awk '/^```$/ { file = "" } file { print >file } /^```python$/ { getline; file = $2 }' "$TEST_ROOT/docs/python.md"
-    timeout 100 python3 desk.py >out
+    timeout 300 python3 desk.py >out
     [ "$(wc -l <out)" = 4 ] && grep -qF "{'lr': 0.1, 'hidden': 16} 0.98" out
     [ "$(find results -name model.txt | wc -l)" = 8 ]
     python3 train.py && [ "$(cat results/model.txt)" = '16 weights' ]
@@ -156,7 +156,7 @@ assert squares == {i: None if i == 5 else i * i for i in range(8)}, squares
 (failed,) = sweep.jobs("failed")
 assert failed["reason"] == "five", failed
 END
-    timeout 100 python3 chunks.py 2>&1
+    timeout 300 python3 chunks.py 2>&1
 }
 it 'batches report each of their jobs' batched
 
@@ -182,7 +182,7 @@ fi
 
 cluster() {
     cd FitLine
-    timeout 100 python3 -m ludwigcluster -r 2 -e data "${extra[@]}" --wait >../number 2>../err || { cat ../err && return 1; }
+    timeout 300 python3 -m ludwigcluster -r 2 -e data "${extra[@]}" --wait >../number 2>../err || { cat ../err && return 1; }
     cd ..
     number=$(cat number)
     ludwig jobs "$number" --json >jobs
@@ -207,7 +207,7 @@ again() {
     grep -q '(8 reused, 0 queued)' err
     python3 -m ludwigcluster -r 2 -e data "${extra[@]}" -n --reuse all >configs 2>err
     [ "$(wc -l <configs)" = 4 ]
-    timeout 100 python3 -m ludwigcluster --minimal -e data "${extra[@]}" --wait >number 2>err
+    timeout 300 python3 -m ludwigcluster --minimal -e data "${extra[@]}" --wait >number 2>err
     ludwig jobs last --json | json - '[(j["params"]["num_epochs"], j["params"]["learning_rate"]) for j in d["jobs"]] == [(2, 0.1)]'
 }
 it 'configurations that ran so often do not run again; --minimal takes param2debug' again
@@ -248,7 +248,7 @@ def main(param2val):
     raise RuntimeError("no line fits")
 END
     status=0
-    timeout 100 python3 -m ludwigcluster --minimal --wait --reuse none 2>../err || status=$?
+    timeout 300 python3 -m ludwigcluster --minimal --wait --reuse none 2>../err || status=$?
     [ $status = 1 ]
     ludwig logs last.1 | grep -q '^RuntimeError: no line fits$'
     [ "$(cat "$SHARE"/FitLine/failed/param_*/*/saves/half)" = done ]

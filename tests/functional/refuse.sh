@@ -279,7 +279,7 @@ it 'a mistake in config.yaml is told with its place' bad_config
 
 daemons() {
     for daemon in ludwigd ludwig-worker; do
-        not timeout 100 $daemon --config nowhere.yaml 2>err
+        not timeout 300 $daemon --config nowhere.yaml 2>err
         grep -q nowhere.yaml err
     done
     echo 'shar: /x' >d.yaml

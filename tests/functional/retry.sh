@@ -54,13 +54,13 @@ by_state() {
     status=0
     ludwig retry "$id" --state "done" 2>err || status=$?
     [ $status = 2 ]
-    grep -qx "ludwig: --state: retry takes no jobs that are 'done' (there are failed, cancelled)" err
+    grep -qx "ludwig: --state: retry takes no jobs that are 'done' (there are failed, cancelled, stopped)" err
     status=0
     ludwig retry "$id" --state canceled 2>err || status=$?
     [ $status = 2 ]
     grep -q "(did you mean 'cancelled'?)" err
     open gate
-    ludwig retry "$id.1-7" --state cancelled,failed --json | json - 'd == {"v": 1, "jobs": 1}'
+    ludwig retry "$id.1-7" --state cancelled,failed --json | json - 'd["v"] == 1 and d["jobs"] == 1'
     wait_until 15 ended "$id"
     [ "$(states "$id")" = 'done done done done done done done cancelled' ]
     ludwig retry "$id" --quiet >out 2>&1

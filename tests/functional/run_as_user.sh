@@ -36,7 +36,7 @@ END
 chown -R $uid:$uid "$user_home"
 
 submits() {
-    as_user "$user_home" sh -c 'cd && cd project && exec timeout 100 ludwig submit sweep.yaml --reps 2 --wait' >id
+    as_user "$user_home" sh -c 'cd && cd project && exec timeout 300 ludwig submit sweep.yaml --reps 2 --wait' >id
     [ "$(cat id)" = 1 ]
     as_user "$user_home" ludwig results 1 --json >r
     json r '[x["n"] for x in d["results"]] == [2, 2, 2]'

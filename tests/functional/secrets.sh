@@ -79,7 +79,8 @@ it 'no reply, log or file of the sweep has its value' told
 
 gone() {
     # The worker forgets it with its last attempt of the sweep, ludwigd with the sweep.
-    wait_until 20 '! state_with_it | grep -v "ludwig\.db"'
+    wait_until 20 '[ -z "$(state_with_it)" ]'
+    pids_of ludwigd
     ludwig down
     wait_until 10 '[ -z "$(pids_of ludwigd)$(pids_of ludwig-worker)" ]'
     [ -z "$(state_with_it)" ]
@@ -167,8 +168,9 @@ for_oneself() {
 it 'a server of one'\''s own keeps all to itself' for_oneself
 
 seen() { # FILE...: a submit that has them is refused and names the last of them
+    project=secret$RANDOM$RANDOM
     rm -rf secret && mkdir secret
-    printf 'command: ls\n' >secret/s.yaml
+    printf '%s\n' "project: $project" 'command: ls' >secret/s.yaml
     for path; do
         mkdir -p "secret/$(dirname "$path")"
         cp "$TEST_TMP/aside/content" "secret/$path"
@@ -178,6 +180,8 @@ seen() { # FILE...: a submit that has them is refused and names the last of them
     [ $status = 2 ]
     grep -qF "${*: -1}" err || grep -qF "$(dirname "${*: -1}")" err
     grep -q -e --allow-secrets err
+    # Refused before anything has changed.
+    [ ! -e "$SHARE/$project" ]
 }
 sources() {
     with=()

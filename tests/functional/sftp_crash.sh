@@ -54,7 +54,7 @@ starts() { # POINT
 run_each() { # KIND
     local point
     for point in $(points_of "$1"); do
-        (cd "$point" && timeout 200 ludwig submit sweep.yaml --wait >"../$point.id") 2>"$point.err" &
+        (cd "$point" && timeout 300 ludwig submit sweep.yaml --wait >"../$point.id") 2>"$point.err" &
     done
     wait
 }

@@ -7,12 +7,12 @@
 """usage: sftp_server.py LOG [--cut-in BYTES] [--cut-out BYTES] [--stall-in BYTES [--until FILE]]
                       [--stall-at-list] [--cut-at-list FILE [--for-good]] [--rate BYTES] [--umask MODE] [--uid UID]
 
---cut-in, --cut-out: the connection ends after so many bytes; --stall-in: no more than those are
-taken, and it stands; --until: until FILE is there.
---stall-at-list: nothing is taken behind the request that gives a part's list its name.
---cut-at-list: the connection ends when a part's list has its name, no request behind that is obeyed, and
-FILE is made; while FILE is there it does not.  --for-good: while FILE is there none lasts.
---rate: no more than so many bytes come in within a second."""
+--cut-in, --cut-out: end the connection after so many bytes to the server, or from it.
+--stall-in: stop reading after so many bytes; --until: go on when FILE exists.
+--stall-at-list: stop reading after the request that gives a part's list its name.
+--cut-at-list: when the client has renamed a part's list to its name, make FILE and end the connection; later
+requests are not executed.  If FILE exists already the connection is not ended; with --for-good it ends at once.
+--rate: read no more than so many bytes per second."""
 
 import argparse
 import json
@@ -31,16 +31,16 @@ PLACES = ["/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server",
 
 
 class Requests:
-    """Counts what passes by."""
+    """Counts the client's requests."""
 
     def __init__(self):
         self.counts = {}
         self.written = 0
         self.rest = b""
-        self.list = None  # the first one that is given its name
+        self.list = None  # the first list that is renamed to its name
 
     def feed(self, data):
-        """How many of these bytes there are up to the request that names the first list."""
+        """Counts these bytes; returns how many of them to pass on: up to the renaming of the first list."""
         self.rest += data
         at, wanted = 0, len(data)
         while len(self.rest) - at >= 5:
@@ -75,7 +75,7 @@ def write_all(fd, data):
 
 
 def pump(child, options, requests):
-    """Until somebody is gone, or the connection is cut; how many bytes came back."""
+    """Passes bytes on until one side has ended or the connection is cut; returns how many bytes came back."""
     came = went = 0
     began = time.monotonic()
     ends = {0: child.stdin.fileno(), child.stdout.fileno(): 1}

@@ -1,40 +1,49 @@
-# slurm.sh - a real Slurm; sourced after lib.sh by the tests called slurm_*
+# slurm.sh - a real Slurm cluster; sourced after lib.sh by the tests called slurm_*
 #
 #     . "$(dirname "$0")/lib.sh"
 #     . "$TEST_ROOT/tests/functional/slurm.sh"
 #     slurm_possible || { skip 'pilots' "$slurm_lacks" && done_testing; }
 #     slurm_up
 #
-# What it is made of, tests/lab/slurm.sh says.  tests/run brings one up for all of these tests and
-# gives it to one after the other; a test that runs by itself has its own.  Each finds all nodes
-# idle, no job, and the configuration as it is at first.
+# tests/lab/slurm.sh describes the cluster.  tests/run starts clusters for these tests and gives each
+# cluster to one test after the other; a test that is run by itself starts its own.  Each test finds
+# all nodes idle, no job, and the original configuration.
 #
-# Then sbatch and the others are in the PATH and know where it is; $SLURM is its folder, with its
-# logs in $SLURM/log.  Jobs that run as the one who runs the test may see $TEST_TMP, which others may not.
+# After slurm_up, sbatch and the other commands are in the PATH and use the cluster.  $SLURM is the
+# cluster's folder, with its logs in $SLURM/log.  Slurm jobs of the user who runs the test can read
+# $TEST_TMP; jobs of other users cannot.
 #
-#     slurm_possible             what it takes is here; if not, $slurm_lacks says what
-#     slurm_up                   not in `it`; ends the test when it does not come up
+#     slurm_possible             the machine has what a cluster needs; if not, $slurm_lacks says what
+#                                is missing
+#     slurm_up                   start or reset the cluster; ends the test if that fails.  Not to be
+#                                called in `it`
 #     slurm_node off|crash|on NODE...    power off; kill -9 of slurmd alone; power on
-#     slurm_ctld stop|kill|start         slurmctld: cleanly, kill -9, start
+#     slurm_ctld stop|kill|start         slurmctld: stop cleanly, kill -9, start
+#     slurm_dbd kill|start       slurmdbd: kill -9, start
 #     slurm_conf KEY=VALUE...    change slurm.conf and have Slurm read it
-#     slurm_partition NAME KEY=VALUE...  as `scontrol update`: GraceTime=15, State=DOWN, ...
-#     slurm_manage ARGUMENT...   sacctmgr, which changes accounts and limits
-#     slurm_as USER COMMAND...   as alice or bob, in their home and with a clean environment;
-#                                takes root
-#     slurm_inside COMMAND...    as oneself, where alice and bob are known: a ludwigd of root's
-#     slurm_rpcs [TYPE]          calls of slurmctld since slurm_rpcs_anew, all or of one type
-#                                (REQUEST_SUBMIT_BATCH_JOB), without those that ask for it
-#     slurm_rpcs_anew            count from here
-#     slurm_state JOB            its state, also when it has ended (PENDING, RUNNING, ...)
-#     slurm_reason JOB           why it waits, as squeue has it
-#     slurm_numbered JOB         slurmdbd has told its number: its state may be kept
-#     slurm_begin JOB            one that is to begin later may begin now
-#     slurm_wait SECONDS JOB STATE       wait until it has that state, an extended regular expression
-#     serves LOG COMMAND...      wait for the test's ludwigd: until the command succeeds.  Not in `it`: the
-#                                test ends if it never does, and shows what ludwigd has written to LOG
-#     start_node NAME            a worker on a machine that is no part of the cluster
-#     why_says JOB PATTERN       `ludwig why JOB` has it now; JOB is one of ludwig's
-#     shown_by_why SECONDS JOB PATTERN   wait until it has
+#     slurm_partition NAME KEY=VALUE...  `scontrol update`: GraceTime=15, State=DOWN, ...
+#     slurm_manage ARGUMENT...   run sacctmgr, to change accounts and limits
+#     slurm_as USER COMMAND...   run the command as alice or bob, or as carol, dave or erin, who have no
+#                                account in Slurm, with a clean environment; needs root
+#     slurm_inside COMMAND...    run the command as the test's user where these users exist, such as a
+#                                ludwigd of root's
+#     slurm_rpcs [TYPE]          print how many calls slurmctld had since slurm_rpcs_anew, of all types or
+#                                of one (REQUEST_SUBMIT_BATCH_JOB), without the calls for this count
+#     slurm_rpcs_anew            set the counts to 0
+#     slurm_state JOB            print the Slurm job's state, also after its end (PENDING, RUNNING, ...)
+#     slurm_reason JOB           print why the Slurm job waits, as squeue says
+#     slurm_numbered JOB         wait until slurmdbd has told slurmctld its number of the pending job,
+#                                so that a slurmctld that is stopped may save the job's state
+#     slurm_begin JOB            let a Slurm job with a later start time start now
+#     slurm_wait SECONDS JOB STATE       wait until the Slurm job's state matches an extended regular
+#                                expression
+#     pilot_logs SWEEP           list the log files of the sweep's pilots
+#     serves LOG COMMAND...      wait for the test's ludwigd: until the command succeeds.  If it never does,
+#                                the test ends and shows what ludwigd has written to LOG.  Not to be
+#                                called in `it`
+#     start_node NAME            start a worker on a machine that is not part of the cluster
+#     why_says JOB PATTERN       `ludwig why JOB` prints a line that matches; JOB is one of ludwig's
+#     shown_by_why SECONDS JOB PATTERN   wait until it does
 set -u
 
 slurm_lacks=''
@@ -51,7 +60,7 @@ slurm_possible() {
     }
 }
 
-# It ends with this shell, however that ends, and cleans up by itself.
+# Starts a cluster for this test alone, which ends with this shell and removes its own folder.
 slurm_own() {
     SLURM=$(mktemp -d "$(dirname "$TEST_TMP")/ls.XXXXXX") || exit 1
     mkfifo "$TEST_TMP/slurm.never"
@@ -88,7 +97,7 @@ slurm_as_at_first() {
     fi
 }
 
-# The next test gets another one.
+# Notes that this test changes the cluster, so that slurm_up starts it anew for the next test.
 slurm_changes() {
     touch "$SLURM/changed"
 }
@@ -102,6 +111,11 @@ slurm_ctld() { # stop|kill|start
     slurm_do ctld "$1" "$SLURM"
 }
 
+slurm_dbd() { # kill|start
+    [ "$1" != kill ] || slurm_changes
+    slurm_do dbd "$1" "$SLURM"
+}
+
 slurm_conf() { # KEY=VALUE...
     slurm_changes
     slurm_do conf "$SLURM" "$@"
@@ -112,8 +126,8 @@ slurm_partition() { # NAME KEY=VALUE...
     scontrol update "PartitionName=$1" "${@:2}"
 }
 
-# While slurmctld waits for slurmdbd to tell a job's number, it changes none of it ("try again in a
-# bit"); one that is stopped then waits for it for good, as its state says so.
+# While slurmctld waits for slurmdbd's number of a job, it refuses to change the job ("try again in a
+# bit").  If slurmctld is stopped meanwhile, its saved state has it wait for that number for ever.
 slurm_numbered() { # JOB, which is waiting
     wait_until 60 '[ "$(sacct -n -P -X -j '"$1"' -o state)" = PENDING ]' &&
         wait_until 60 scontrol update JobId="$1" Comment=numbered
@@ -175,6 +189,10 @@ serves() { # LOG COMMAND...
     exit 1
 }
 
+pilot_logs() { # SWEEP
+    ls "$SHARE"/.ludwig/pilots/*/ludwig-"$1"-*.log
+}
+
 start_node() { # NAME
     local server=${LUDWIG_SERVER-}
     mkdir -p -m 0700 "$SCRATCH"
@@ -184,7 +202,7 @@ start_node() { # NAME
         'resources: {cpus: 2, gpus: 0, memory: 1GiB}' >"$1.yaml"
     ludwig-worker --config "$1.yaml" >"$TEST_TMP/$1.log" 2>&1 &
     disown
-    wait_until 30 'ludwig nodes --json | json - "any(n[\"node\"] == \"'"$1"'\" and n[\"state\"] == \"up\" for n in d[\"nodes\"])"'
+    wait_until 30 is_up "$1"
 }
 
 why_says() { # JOB PATTERN

@@ -8,7 +8,7 @@ slurm_up
 # Ends when $TEST_TMP/gates/NAME is there.
 cat >wait.sh <<END
 #!/bin/sh
-until [ -e "$TEST_TMP/gates/\$1" ]; do sleep 0.1; done
+until [ -e "$TEST_TMP/gates/\$1" ]; do sleep 0.3; done
 END
 
 run() { # ARGUMENT...: submit, and print the job

@@ -20,7 +20,7 @@ ludwig up 2>/dev/null
 socket=$(sed -n 's/^unix://p' "$XDG_STATE_HOME/ludwig/address")
 
 sshd_up srv
-sshd_up closed 'DisableForwarding yes' 'SetEnv PATH=/usr/bin:/bin'
+sshd_up closed 'DisableForwarding yes' 'SetEnv PATH=/usr/bin:/bin HOME=/nowhere'
 sshd_up plain 'AllowTcpForwarding no'
 sshd_up files 'ForceCommand internal-sftp' 'AllowTcpForwarding no'
 
@@ -37,7 +37,7 @@ fails() { # CODE WORDS... -- COMMAND...
         shift
     done
     shift
-    timeout 200 "$@" >out 2>err </dev/null || status=$?
+    timeout 300 "$@" >out 2>err </dev/null || status=$?
     cat out err
     [ "$status" = "$code" ]
     [ "$(wc -l <err)" = 1 ]
@@ -143,7 +143,7 @@ messages_alone() {
     # whoever asks names no program
     printf "#!/bin/sh\ntouch $PWD/started\n" >sftp-server
     chmod 755 sftp-server
-    timeout 100 ssh -F "$HOME/.ssh/config" only "$PWD/sftp-server" </dev/null || true
+    timeout 300 ssh -F "$HOME/.ssh/config" only "$PWD/sftp-server" </dev/null || true
     [ ! -e started ]
 }
 it 'that key is for SFTP too, unless it says --no-sftp' messages_alone
@@ -316,7 +316,7 @@ END
     ssh_config 'Host broken' '    HostName 127.0.0.1' '    ProxyCommand sh -c "exit 7"'
     fails 3 'ProxyCommand ended' 'exit status 7' -- ludwig --server "ssh://broken$socket" status
     ssh_config 'Host talker' '    HostName 127.0.0.1' '    ProxyCommand sh -c "echo hello; exec sleep 1000"'
-    fails 3 "not an SSH server: it says 'hello'" -- timeout 200 ludwig --server "ssh://talker$socket" status
+    fails 3 "not an SSH server: it says 'hello'" -- timeout 300 ludwig --server "ssh://talker$socket" status
 }
 it 'through a ProxyCommand' by_command
 
@@ -338,7 +338,7 @@ crowd() {
     local pids=() pid
     sshd_up narrow 'MaxStartups 2'
     for _ in 1 2 3 4 5 6 7 8 9 10; do
-        timeout 200 ludwig --server "ssh://narrow$socket" status --json >/dev/null &
+        timeout 300 ludwig --server "ssh://narrow$socket" status --json >/dev/null &
         pids+=($!)
     done
     for pid in "${pids[@]}"; do
@@ -388,7 +388,7 @@ cut_asked() {
     local before after
     before=$(ludwig status --json | json - 'len(d["sweeps"])')
     rm -f cut.sock
-    python3 "$TEST_ROOT/tests/functional/cut.py" "$PWD/cut.sock" "$socket" down 2 &
+    python3 -S "$TEST_ROOT/tests/functional/cut.py" "$PWD/cut.sock" "$socket" down 2 &
     local pid=$!
     wait_until 10 '[ -S cut.sock ]'
     ludwig_wait --server "ssh://srv$PWD/cut.sock" submit sweep.yaml --reuse none --json >out

@@ -29,7 +29,7 @@ denied() { # WORDS... -- COMMAND...
         shift
     done
     shift
-    timeout 200 "$@" >out 2>err </dev/null || status=$?
+    timeout 300 "$@" >out 2>err </dev/null || status=$?
     cat out err
     [ "$status" = 4 ]
     [ "$(wc -l <err)" = 1 ]
@@ -81,7 +81,7 @@ accepted() {
     denied 'accept it' -- ludwig --server "ssh://srv$socket" status
     command=$(sed 's/.*once, with: //' err)
     # what the user does: run it, compare, say yes
-    python3 "$terminal" 24x200 --type 'continue connecting' 'yes\r' \
+    python3 -S "$terminal" 24x200 --type 'continue connecting' 'yes\r' \
         ${command/#ssh/ssh -F "$HOME/.ssh/config"} true || true # which key it takes is another matter
     far status
 }
@@ -287,7 +287,7 @@ ssh_config 'Host locked' '    HostName 127.0.0.1' "    Port $(sshd_port srv)" " 
 cp "$HOME/.ssh/config" config
 
 asked() {
-    python3 "$terminal" 24x200 --type "Passphrase for the key $PWD/locked:" 'open sesame\r' \
+    python3 -S "$terminal" 24x200 --type "Passphrase for the key $PWD/locked:" 'open sesame\r' \
         ludwig --server "ssh://locked$socket" status >shown
     cat shown
     not grep -q sesame shown
@@ -295,7 +295,7 @@ asked() {
 it 'the passphrase of a key is asked for on the terminal, and not shown' asked
 
 asked_once() {
-    python3 "$terminal" 24x200 --type "Passphrase for the key $PWD/locked:" 'open sesame\r' \
+    python3 -S "$terminal" 24x200 --type "Passphrase for the key $PWD/locked:" 'open sesame\r' \
         ludwig --server "ssh://locked$socket" submit large.yaml >shown
     cat shown
     [ "$(grep -o Passphrase shown | wc -l)" = 1 ]
@@ -304,7 +304,7 @@ asked_once() {
 it 'once, however many connections are wanted' asked_once
 
 not_asked() {
-    python3 "$terminal" 24x200 timeout 100 \
+    python3 -S "$terminal" 24x200 timeout 300 \
         bash -c "ludwig --server ssh://locked$socket status 2>err </dev/null" >shown || [ $? = 4 ]
     not grep -q Passphrase shown
     grep -q 'it needs a passphrase: ssh-add' err
@@ -312,9 +312,9 @@ not_asked() {
 it 'not of a command whose input and errors go elsewhere, as in the completion of a word' not_asked
 
 asked_again() {
-    python3 "$terminal" 24x200 --type 'Passphrase' 'wrong\r' --type 'Passphrase' 'open sesame\r' \
+    python3 -S "$terminal" 24x200 --type 'Passphrase' 'wrong\r' --type 'Passphrase' 'open sesame\r' \
         ludwig --server "ssh://locked$socket" status
-    not python3 "$terminal" 24x200 --type 'Passphrase' 'a\r' --type 'Passphrase' 'b\r' --type 'Passphrase' 'c\r' \
+    not python3 -S "$terminal" 24x200 --type 'Passphrase' 'a\r' --type 'Passphrase' 'b\r' --type 'Passphrase' 'c\r' \
         ludwig --server "ssh://locked$socket" status >shown
     cat shown
     grep -q 'wrong passphrase' shown
@@ -322,7 +322,7 @@ asked_again() {
 it 'three times at most' asked_again
 
 given_up() {
-    python3 "$terminal" 24x200 --type 'Passphrase' '\x03' \
+    python3 -S "$terminal" 24x200 --type 'Passphrase' '\x03' \
         bash -c "trap : INT; ludwig --server ssh://locked$socket status; echo status \$?; stty -a | grep -o ' -*echo '" >shown 2>&1 || true
     cat shown
     grep -q ' echo' shown
@@ -331,7 +331,7 @@ given_up() {
 it 'Ctrl-C gives up, and the terminal is as before' given_up
 
 unasked() {
-    setsid -w timeout 200 ludwig --server "ssh://locked$socket" status >out 2>err </dev/null || status=$?
+    setsid -w timeout 300 ludwig --server "ssh://locked$socket" status >out 2>err </dev/null || status=$?
     cat err
     [ "$status" = 4 ]
     grep -q "key $PWD/locked (the server takes it, but it needs a passphrase: ssh-add)" err
@@ -343,8 +343,8 @@ with_agent() {
     printf '#!/bin/sh\necho open sesame\n' >askpass
     chmod 700 askpass
     DISPLAY=x SSH_ASKPASS=$PWD/askpass SSH_ASKPASS_REQUIRE=force ssh-add locked
-    setsid -w timeout 200 ludwig --server "ssh://locked$socket" status
-    setsid -w timeout 200 ludwig --server "ssh://locked$socket" doctor >shown
+    setsid -w timeout 300 ludwig --server "ssh://locked$socket" status
+    setsid -w timeout 300 ludwig --server "ssh://locked$socket" doctor >shown
     cat shown
     grep -q 'by agent with locked' shown
     ssh-add -D
@@ -368,7 +368,7 @@ named_agent() {
     local pid=$SSH_AGENT_PID
     unset SSH_AUTH_SOCK SSH_AGENT_PID
     ssh_config 'Host locked' "    IdentityAgent $PWD/agent.sock"
-    setsid -w timeout 200 ludwig --server "ssh://locked$socket" status || status=$?
+    setsid -w timeout 300 ludwig --server "ssh://locked$socket" status || status=$?
     kill "$pid"
     cp config "$HOME/.ssh/config"
     [ -z "${status-}" ]
@@ -419,7 +419,7 @@ sshd_up few 'UsePAM no' 'PasswordAuthentication yes' 'PubkeyAuthentication no' '
 typed() { # HOST WORDS --type ...
     local host=$1 words=$2
     shift 2
-    python3 "$terminal" 24x300 "$@" ludwig --server "ssh://lw1@$host/nowhere/server.sock" status >shown || [ $? = 3 ]
+    python3 -S "$terminal" 24x300 "$@" ludwig --server "ssh://lw1@$host/nowhere/server.sock" status >shown || [ $? = 3 ]
     cat shown
     not grep -q 'horse' shown
     grep -q "$words" shown
@@ -455,7 +455,7 @@ it 'nor do those in an agent' keys_in_agent
 
 used_up() {
     local status=0
-    python3 "$terminal" 24x300 --type 'password:' 'battery\r' ludwig --server ssh://lw1@few/nowhere status >shown || status=$?
+    python3 -S "$terminal" 24x300 --type 'password:' 'battery\r' ludwig --server ssh://lw1@few/nowhere status >shown || status=$?
     cat shown
     [ "$status" = 4 ]
     grep -q 'Too many authentication failures.*; tried: .*password (refused)' shown
@@ -463,7 +463,7 @@ used_up() {
 it 'who has used up the tries is told what was tried' used_up
 
 no_terminal() {
-    setsid -w timeout 200 ludwig --server ssh://lw1@pw/nowhere status >out 2>err </dev/null || status=$?
+    setsid -w timeout 300 ludwig --server ssh://lw1@pw/nowhere status >out 2>err </dev/null || status=$?
     cat err
     [ "$status" = 4 ]
     grep -q 'password (nobody can be asked)' err

@@ -1,4 +1,4 @@
-# sshd.sh - real sshd instances of a test's own, on loopback; sourced after lib.sh
+# sshd.sh - real sshd processes of a test's own, on loopback; sourced after lib.sh
 #
 #     sshd_possible              the machine has what this needs; if not, $sshd_lacks says what is missing
 #     sshd_up NAME [LINE...]     start an sshd with these lines of sshd_config before the usual ones.
@@ -25,10 +25,10 @@ sshd_possible() {
     [ "$(id -u)" != 0 ] || mkdir -p /run/sshd
 }
 
-# Nobody else gets it before the test ends, also while its sshd is down.  With SO_REUSEADDR on both,
-# sshd may listen there.
-hold_port() { # FILE: where it is written
-    python3 -c '
+# Reserves a free port until the test ends, also while its sshd is down: a process binds the port with
+# SO_REUSEADDR, so that sshd, which sets it too, can still listen there.
+hold_port() { # FILE, which gets the port's number
+    python3 -S -c '
 import os, signal, socket, sys
 s = socket.socket()
 s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -42,7 +42,7 @@ signal.pause()' "$1" >/dev/null 2>&1 &
 }
 
 sshd_port() { # NAME
-    cat "$SSHD/$1/port"
+    echo "$(<"$SSHD/$1/port")"
 }
 
 sshd_log() { # NAME
@@ -138,7 +138,7 @@ sshd_start() { # NAME
     }
 }
 
-sshd_family() { # PID: it and all below it
+sshd_family() { # PID: print it and the pids of all its descendants
     local child
     echo "$1"
     for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do

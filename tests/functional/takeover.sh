@@ -68,7 +68,7 @@ cancelled() {
     sweep q 5
     first=$(submit sweep.yaml)
     wait_until 60 '[ "$(jobs_in running "$first")" = 1 ]'
-    timeout 100 ludwig submit sweep.yaml --wait >s 2>said &
+    timeout 300 ludwig submit sweep.yaml --wait >s 2>said &
     wait_until 60 'grep -q . s'
     ludwig cancel "$first"
     open 5

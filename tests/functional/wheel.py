@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""wheel.py FOLDER NAME VERSION [MODULES] - makes a wheel of a package, as pip installs it
+"""wheel.py FOLDER NAME VERSION [MODULES] - makes a wheel of a small package, which pip can install
 
-The package has `value`, its version, and MODULES (0) modules m0, m1, ... beside it.
+The package has the attribute `value`, its version, a script NAME-tool, and MODULES (0) modules m0, m1, ...
 """
 import base64
 import hashlib

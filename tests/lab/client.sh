@@ -1,4 +1,4 @@
-# client.sh - sourced by lib.sh when tests/functional/lab_commands.sh runs a test in the laboratory
+# client.sh - redefines functions of lib.sh for a test that lab_commands.sh runs in the laboratory
 #
 # lib.sh sources this file if LUDWIG_TEST_LAB is set.  The test then is a user's shell on the laptop,
 # and ludwig connects to a ludwigd on the file server.  $LUDWIG_TEST_LAB holds what the test may see
@@ -9,7 +9,7 @@ SCRATCH=$LUDWIG_TEST_LAB/scratch
 # The share is not mounted on the laptop, so ludwig prints paths relative to the share.
 SHOWN=''
 
-ask_lab() { # WORD...: prints the answer
+ask_lab() { # WORD...: ask lab_commands.sh for something; prints the answer, returns its status
     local status
     printf '%s\n' "$*" >"$LUDWIG_TEST_LAB/asked" &&
         read -r status <"$LUDWIG_TEST_LAB/answered" &&

@@ -19,7 +19,7 @@ off() {
     sleep 10
 }
 
-modules() { # NAME...: a tool of that name may have been unpacked only
+modules() { # NAME...: load kernel modules, by a kmod that may only have been unpacked
     local tool
     tool=$(PATH=$PATH:$GUEST_TOOLS/usr/bin command -v kmod) || return
     for name; do
@@ -65,7 +65,7 @@ modules=$GUEST_TOOLS/usr/lib/uml/modules
 [ -d "$modules" ] || modules=/usr/lib/uml/modules
 if build_root; then
     modules nfsd nfs nfsv4 cifs cmac hmac ctr ghash-generic gcm ccm sha512_generic
-    chroot $root env -i PATH="/opt/ludwig:$PATH" LC_ALL=C HOME=/root LUDWIG_BIN=/opt/ludwig \
+    chroot $root env -i PATH="/opt/ludwig:$PATH" LC_ALL=C HOME=/root LUDWIG_BIN=/opt/ludwig GUEST_LIMIT_S="$GUEST_LIMIT_S" \
         /bin/bash "/repo/$GUEST_SCRIPT" >$root/out/log 2>&1 </dev/null
     echo $? >$root/out/status
 fi

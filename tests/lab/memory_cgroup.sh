@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2016,SC2034 # bodies are evaluated later
 # memory_cgroup.sh - runs in the guest of tests/functional/memory_cgroup.sh: jobs in cgroups with limits
 #
-# A worker is started as systemd starts one whose unit says Delegate=yes and DelegateSubgroup=agent, and
-# a pilot as a site would that leaves a Slurm job its group.
-. /repo/tests/functional/lib.sh
+# A worker is started as by systemd with Delegate=yes and DelegateSubgroup=agent in its unit, and a pilot
+# as at a site where the user owns the cgroup of a Slurm job.
+. /repo/tests/lab/guest_lib.sh
 
 groups=/sys/fs/cgroup/lab
 export LUDWIG_SERVER=unix:/run/ludwig/server.sock
@@ -40,7 +40,7 @@ start_in() { # GROUP NAME COMMAND...
     setsid sh -c 'echo 0 >"$0/cgroup.procs" && exec "$@"' "$groups/$group" "$@" >>"/var/log/$name" 2>&1 </dev/null &
     echo $! >"/run/$name.pid"
 }
-as_lab1() { # COMMAND...: at home
+as_lab1() { # COMMAND...: run it as lab1, in lab1's home
     setpriv --reuid=lab1 --regid=lab1 --init-groups env -i -C /home/lab1 HOME=/home/lab1 USER=lab1 \
         PATH="$PATH" LC_ALL=C LUDWIG_TEST_MARK="$LUDWIG_TEST_MARK" LUDWIG_SERVER="$LUDWIG_SERVER" "$@"
 }
@@ -74,7 +74,7 @@ up() {
         'worker_users: [root]' >/etc/ludwig/ludwigd.yaml
     printf '%s\n' 'server: unix:/run/ludwig/server.sock' 'name: node1' 'share: /srv/share' \
         'scratch: /processing/{user}' 'state: /var/lib/worker' 'resources: {cpus: 4, gpus: 0, memory: 1GiB}' \
-        >/etc/ludwig/worker.yaml
+        'private_tmp: no' >/etc/ludwig/worker.yaml
     setsid ludwigd --config /etc/ludwig/ludwigd.yaml >>/var/log/ludwigd 2>&1 </dev/null &
     echo $! >/run/ludwigd.pid
     wait_until 20 test -S /run/ludwig/server.sock
@@ -82,7 +82,7 @@ up() {
     write_job_of
 }
 
-sweep() { # PROJECT HOW MIB MEMORY [OPTION...]: submits it
+sweep() { # PROJECT HOW MIB MEMORY [OPTION...]: submit a sweep of one job that asks for MEMORY
     as_lab1 tee sweep.yaml >/dev/null <<END
 project: $1
 command: python3 take.py $2 $3
@@ -124,7 +124,7 @@ it 'a job that takes more memory than it asked for is ended by the kernel, and n
 
 # The kernel has room for 1600 processes, of which one job gets a quarter.
 many_processes() {
-    local pid_max
+    local pid_max runners
     pid_max=$(cat /proc/sys/kernel/pid_max)
     as_lab1 tee fork.py >/dev/null <<'END'
 import os, signal, time
@@ -141,7 +141,9 @@ while not os.path.exists("/tmp/let_go"):
     time.sleep(0.05)
 os.killpg(0, signal.SIGKILL) if n >= 1500 else os._exit(0)
 END
-    kill_hard $(pgrep -f -- --runner)
+    # An idle runner ends after ten seconds, so there may be none.
+    # shellcheck disable=SC2086 # pids are words
+    ! runners=$(pgrep -f -- --runner) || kill_hard $runners
     echo 1600 >/proc/sys/kernel/pid_max
     rm -f /tmp/let_go
     as_lab1 tee fork.yaml >/dev/null <<'END'

@@ -1,32 +1,22 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154 # bodies are evaluated later
-# netshare.sh - what tests/functional/netshare.sh runs in the guest: NFS and SMB, served and mounted there
+# netshare.sh - runs in the guest of tests/functional/netshare.sh: shares over NFS and SMB
 #
-# One folder, /srv/research_data, is what ludwigd sees.  The guest is its own clients:
+# ludwigd sees the share at /srv/research_data.  The guest serves it and mounts it several times:
 #
 #     /media/node1, /media/node2    NFS 4.2, root_squash, each a client of its own
-#     /media/patient                NFS, a client that remembers what a folder had for an hour
-#     /media/service                NFS, all_squash: whoever writes is the server's `ludwig`
+#     /media/patient                NFS, a client that caches the content of a folder for an hour
+#     /media/service                NFS, all_squash: every file is written as the server's `ludwig`
 #     /media/smb                    SMB, as the server's `ludwig`: every file belongs to one account
 #     /media/lab1                   SMB, as lab1
 #     /media/careless               SMB, as lab1, mounted without uid=: every file seems to be root's
 #
-# A node is a mount namespace with a host name, and an /etc/passwd where one is needed.
-. /repo/tests/functional/lib.sh
+# A node is a worker with one of these mounts as its share.
+. /repo/tests/lab/guest_lib.sh
 
 mark=${EPOCHREALTIME/./}
-lap() { # WORDS: what took how long, for who looks at the guest's log
+lap() { # WORDS: write the time since the last lap to /out/laps, which the test's log shows
     echo "# $(((${EPOCHREALTIME/./} - mark) / 1000)) ms: $*" >>/out/laps
     mark=${EPOCHREALTIME/./}
-}
-
-# The guest is killed after a while: on a machine that is too busy the last ones are left out.
-eval "lib_$(declare -f it)"
-it() { # SENTENCE BODY
-    if [ $SECONDS -lt 900 ]; then
-        lib_it "$@"
-    else
-        skip "$1" 'this machine is too busy: there was no time left'
-    fi
 }
 
 share=/srv/research_data SHARE=/srv/research_data
@@ -77,8 +67,8 @@ serve_smb() {
     smbd -D
 }
 
-# By a client of its own, as an address and a host name make it: one client's writes call no
-# delegations of its own back, and another of its mounts would never see them.
+# Mounts an export as an NFS client of its own, which an address and a host name make.  Two mounts of
+# one client would not see each other's writes, which do not recall the client's own delegations.
 mount_nfs() { # NUMBER EXPORT NODE [OPTION]
     unshare --uts sh -ec 'hostname "$3"; mount.nfs4 "127.0.0.$1:/$2" "/media/$3" -o "vers=4.2,nosharecache${4+,$4}"' - "$@"
 }
@@ -103,7 +93,7 @@ set_up() { accounts && lap accounts && serve_nfs && lap nfs && serve_smb && lap 
 echo 7 >/proc/fs/cifs/cifsFYI
 it 'a kernel serves NFS and SMB, and mounts them' set_up
 
-as() { # USER COMMAND...: in the user's home
+as() { # USER COMMAND...: run it as the user, in the user's home
     local user=$1 home=/home/$1
     shift
     [ "$user" != root ] || home=/root
@@ -123,9 +113,8 @@ worker() { # NAME ACCOUNT SHARE [LINE...]
     install -d -o "$account" -m 0711 "/processing/$name/scratch" "/processing/$name/state"
     printf '%s\n' 'server: unix:/run/ludwig/server.sock' "share: $mount" "name: $name" \
         "scratch: /processing/$name/scratch/{user}" "state: /processing/$name/state" \
-        'resources: {cpus: 2, gpus: 0, memory: 1GiB}' "$@" >"/processing/$name/worker.yaml"
+        'resources: {cpus: 2, gpus: 0, memory: 1GiB}' 'private_tmp: no' "$@" >"/processing/$name/worker.yaml"
     chmod 0644 "/processing/$name/worker.yaml"
-    [ "$account" = root ] || install -d -o "$account" -m 0700 "/processing/$name/state" 
     if [ "$account" = root ]; then
         start "$name" env ludwig-worker --config "/processing/$name/worker.yaml"
     else
@@ -136,7 +125,8 @@ worker() { # NAME ACCOUNT SHARE [LINE...]
 ready() { # N
     wait_until 40 '[ "$(ludwig nodes --json | grep -o "\"state\": *\"up\"" | wc -l)" = '"$1"' ]'
 }
-# Many small files and what else there is, in the user's home; with a list by which jobs tell whether they see all.
+# Makes a dataset of many small files and of each other kind of entry in the user's home; its file sums has
+# their checksums, by which a job checks what was staged.
 dataset() { # USER NAME
     as "$1" mkdir -p "$2/deep" "$2/empty"
     as "$1" sh -ec 'cd "$1"; for i in $(seq 150); do echo "$1 $i" >deep/$i; done; yes "$1" | head -c 3000000 >large
@@ -144,12 +134,13 @@ dataset() { # USER NAME
         find . -type f ! -name sums -print0 | sort -z | xargs -0 sha256sum >sums' - "$2"
 }
 verify='(cd $LUDWIG_DATA/* && sha256sum --quiet -c sums && [ -d empty ] && [ -x deep/3 ] && [ "$(readlink link)" = deep/2 ]) || exit 9'
-cached() { # NODE: such lists in its caches
+cached() { # NODE: list the files sums in its caches
     find "/processing/$1/scratch" -path '*/cache/*/sums'
 }
 
-# A job with data looks at them first.
-sweep() { # USER PROJECT NODES VALUES [LINE...]: its number in $id; the job is run.sh, from standard input
+# Submits a sweep whose job run.sh comes from standard input, and sets $id to its number.  A job with data
+# checks the data first.
+sweep() { # USER PROJECT NODES VALUES [LINE...]
     local user=$1 project=$2 nodes=$3 values=$4
     shift 4
     {
@@ -165,7 +156,7 @@ sweep() { # USER PROJECT NODES VALUES [LINE...]: its number in $id; the job is r
 running() { # N SWEEP
     ludwig status "$2" --json | tr -d ' \n' | grep -q "\"running\":$1[,}]"
 }
-is_done() { # SWEEP, within a minute
+is_done() { # SWEEP: wait up to 300 s for its end; all its jobs must be done
     wait_until 60 ended "$1"
     [ "$(sweep_state "$1")" = 'done' ] || { ludwig jobs "$1" && ludwig logs "$1.1" && return 1; }
 }
@@ -211,7 +202,7 @@ ssh_up() {
     /usr/sbin/sshd -f /etc/ssh/sshd_config -E /var/log/sshd
 }
 
-# lab2 may transfer files, and nothing else.
+# Runs ludwig as lab2, whom sshd allows to transfer files and nothing else.
 by_files() { # PATH OF A SHARE COMMAND...
     local path=$1
     shift
@@ -255,7 +246,7 @@ lap published
 
 # ---- data ----
 
-flip() { # PROJECT: one bit in its largest part; a job may end before a second one is found
+flip() { # PROJECT: flip one bit in its largest part (a job may end before a second one is found)
     python3 - "$share/$1/.ludwig/packs/parts" <<'END'
 import os, sys
 parts = [f"{sys.argv[1]}/{name}" for name in os.listdir(sys.argv[1]) if not name.endswith(".list")]
@@ -302,7 +293,7 @@ rests() { # PID
     [ "$(cat /proc/"$1"/task/*/status | grep ^voluntary)" = "$before" ]
 }
 
-# Its log is not there when the first look is taken, which NFS remembers: for 30 s usually, here for an hour.
+# The log does not exist when `logs -f` first looks for it, and NFS caches that: for 30 s usually, here for an hour.
 follows() {
     as lab1 mkdir -p patient/ludwig
     printf '%s\n' 'server: unix:/run/ludwig/server.sock' 'share: /media/patient' |
@@ -312,12 +303,12 @@ gate first; echo "the first line"
 gate second; echo "the second line"
 gate third
 END
-    trap 'touch /tmp/gates/{first,second,third}' EXIT # whatever becomes of this test, the job ends
+    trap 'touch /tmp/gates/{first,second,third}' EXIT # the job ends even if this test fails
     wait_until 40 running 1 "$id"
     as lab1 env XDG_CONFIG_HOME=/home/lab1/patient ludwig logs -f "$id.1" >follow 2>&1 &
     pid=$!
     wait_until 20 '[ -n "$(pids_of logs)" ]'
-    wait_until 20 rests "$pid" # it has looked
+    wait_until 20 rests "$pid" # it has looked for the log
     touch /tmp/gates/first
     wait_until 25 'grep -q "first line" follow'
     touch /tmp/gates/second
@@ -345,7 +336,7 @@ END
     touch /tmp/gates/carried{0,1}
     is_done "$id"
     [ "$(job "$id.1" 'j["node"]')" != "$node" ]
-    ludwig drain --undo "$node" || ludwig undrain "$node"
+    ludwig undrain "$node"
     printf 'attempt 0\nattempt 1\n' | diff - $share/carried/runs/*/*/out
 }
 it 'a checkpoint follows its job to another node' carried
@@ -363,7 +354,7 @@ END
     touch /tmp/gates/race
     is_done "$id"
     kill -CONT "$(cat "/run/$first.pid")"
-    # Had it to wait for what NFS remembers, that took 30 s.
+    # If the worker saw only what NFS has cached, this would take 30 s more.
     wait_until 40 '[ -z "$(find /processing/*/scratch -regextype posix-extended -regex ".*/(run|ended|published)/[0-9a-f]{32}")" ]' ||
         { find /processing/*/scratch -path '*/????????????????????????????????' && return 1; }
     published race
@@ -385,7 +376,7 @@ echo "$1" >>/tmp/away
 END
     wait_until 40 '[ -n "$(find $share/away/runs/*_002 -name job.json)" ]'
     wait_until 40 running 2 "$id"
-    # Of what has ended nothing is left to be done.
+    # Wait until the worker has removed all that ended.
     wait_until 20 '[ -z "$(find /processing/node1 -regextype posix-extended -regex ".*/(ended|published)/[0-9a-f]{32}")" ]'
     trap 'ip link set lo up' EXIT
     ip link set lo down
@@ -401,7 +392,7 @@ END
 it 'while the share is away jobs go on, and their results wait' away
 lap away
 
-# ---- all are one account there ----
+# ---- a share on which all users are one account ----
 
 service_account() {
     install -d -o lab1 -g lab -m 2770 $share/service
@@ -446,7 +437,7 @@ it 'over SMB, names it has none for are changed and links left out' smb
 lap smb
 
 
-# As an indexer does: what lies in a result that is not published yet is opened, and held until /tmp/let_go.
+# Opens a file of a result that is not published yet, as an indexer does, until /tmp/let_go exists.
 hold() {
     setpriv --reuid=lab1 --regid=lab --clear-groups python3 - $share/held/runs /media/lab1/held/runs >held <<'END' &
 import glob, os, sys, time
@@ -494,7 +485,7 @@ lap uploads
 
 # ---- doctor ----
 
-doctor() { # MOUNT [USER]: what it says of owners there to that user, who is lab1 on the server; in ./owners
+doctor() { # MOUNT [USER]: write what doctor tells the user (lab1 on the server) about owners to ./owners
     local conf=/tmp/doctor-$1
     mkdir -p "$conf/ludwig"
     echo "share: /media/$1" >"$conf/ludwig/config.yaml"
@@ -505,7 +496,7 @@ doctor() { # MOUNT [USER]: what it says of owners there to that user, who is lab
 }
 
 owners() {
-    # The first that it finds, as here the newest comes first.
+    # doctor tries the first project of the listing, which here is the newest.
     install -d -o lab1 -g lab -m 2770 $share/open
     doctor node1
     grep '^ok: files made through the mount are yours' owners
@@ -535,7 +526,7 @@ inbox_nfs() {
 it 'where sshd has the share over NFS, answers are seen at once' inbox_nfs
 lap inbox
 
-# Nothing tells ludwigd of requests there, so that it lists the folder: after a while, every 30 s.
+# On NFS ludwigd is not notified of new requests, so it lists the inbox, after a while every 30 s.
 inbox_on_nfs() {
     wait_until 90 test -s hpc
     json hpc 'd["v"] == 1'

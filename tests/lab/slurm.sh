@@ -1,31 +1,34 @@
 #!/usr/bin/env bash
-# slurm.sh COMMAND DIR ... - a real Slurm on one machine, private and thrown away
+# slurm.sh COMMAND DIR ... - a real, private and temporary Slurm cluster on one machine
 #
-#     slurm.sh possible                 all that it takes is here; if not, says what is missing
-#     slurm.sh keep DIR                 bring it up in the new folder DIR and, when standard input
-#                                       ends or SIGTERM comes, take it down and remove DIR
-#     slurm.sh anew DIR                 take it down and bring it up again, as it was at first
-#     slurm.sh reset DIR                cancel every job, and have all there and idle again
+#     slurm.sh possible                 the machine has all that a cluster needs; if not, print what is
+#                                       missing
+#     slurm.sh keep DIR                 start the cluster in the new folder DIR; when standard input
+#                                       ends or SIGTERM comes, stop it and remove DIR
+#     slurm.sh anew DIR                 stop the cluster and start it again in its original state
+#     slurm.sh reset DIR                cancel all jobs, start all that is down, wait for idle nodes
 #     slurm.sh node off|crash|on DIR NODE...
 #                                       power off, kill -9 of slurmd alone, power on
 #     slurm.sh ctld stop|kill|start DIR
-#                                       slurmctld: cleanly, kill -9, start
-#     slurm.sh conf DIR KEY=VALUE...    replace these in slurm.conf, and have Slurm read it; KEY= takes one out
-#     slurm.sh as USER DIR COMMAND...   run it as alice or bob, in a clean environment (root alone)
-#     slurm.sh inside DIR COMMAND...    run it as oneself where alice and bob are known
+#                                       slurmctld: stop cleanly, kill -9, start
+#     slurm.sh dbd kill|start DIR       slurmdbd: kill -9, start
+#     slurm.sh conf DIR KEY=VALUE...    replace these keys in slurm.conf and have Slurm read it; KEY=
+#                                       removes the key
+#     slurm.sh as USER DIR COMMAND...   run the command as one of `users`, in a clean environment; needs root
+#     slurm.sh inside DIR COMMAND...    run the command as the calling user, where `users` exist
 #
-# `keep` makes DIR/up when it is up, or DIR/failed; logs lie in DIR/log.  $DIR/bin is for PATH and
-# $DIR/etc/slurm.conf for SLURM_CONF.  Keep DIR short: a unix socket's path has 107 bytes.
+# `keep` makes the file DIR/up when the cluster runs, or DIR/failed.  Logs are in DIR/log.  Add DIR/bin to
+# PATH and set SLURM_CONF to DIR/etc/slurm.conf.  Keep DIR short: a unix socket's path has 107 bytes.
 #
-# node1, node2 (feature and GPUs a40) and node3 (rtx_6000), each with 16 CPUs, 64000 MB and 8 GPUs
-# that it only claims to have; the partitions debug, short (the default), long, overcap, which all
-# others preempt, and closed, which is for the account overcap.  Accounts kira-lab (the default) and
-# hoffman-lab, which may use every QOS, and overcap, which has a QOS of that name alone.
+# The nodes are node1, node2 (feature and GPUs a40) and node3 (rtx_6000), each with 16 CPUs, 64000 MB and
+# 8 GPUs that it only claims to have.  The partitions are debug, short (the default), long, overcap, whose
+# jobs all of these preempt, and closed, which only the account overcap may use.  The accounts are kira-lab
+# (the default) and hoffman-lab, which may use every QOS, and overcap, which may use only the QOS overcap.
 #
-# All of it is on 127.0.0.1, without cgroups: nothing is enforced.  Root gets a cluster in a PID
-# namespace of its own, with the users alice and bob, and nodes that have host names, boot ids, /run
-# and processes of their own.  For others it is a Slurm of and for that user.
-# Slurm is installed, or unpacked below ~/.cache by .ci/deps.
+# All daemons listen on 127.0.0.1.  There are no cgroups, so no limit of a job is enforced.  For root the
+# cluster has a PID namespace of its own, with `users`, of whom alice and bob may submit, and each node
+# has its own host name, boot id, /run and processes.  For another user the cluster runs as that user
+# and for that user alone.  Slurm must be installed, or unpacked below ~/.cache by .ci/deps.
 set -u
 export LC_ALL=C PATH=$PATH:/usr/sbin:/sbin
 umask 022
@@ -34,7 +37,7 @@ me=$(id -un)
 self=$(realpath "${BASH_SOURCE[0]}")
 nodes=(node1 node2 node3)
 declare -A features=([node1]=a40 [node2]=a40 [node3]=rtx_6000)
-declare -A users=([alice]=2001 [bob]=2002)
+declare -A users=([alice]=2001 [bob]=2002 [carol]=2003 [dave]=2004 [erin]=2005)
 cpus=16 memory_mb=64000 gpus=8
 unpacked=${LUDWIG_TEST_CACHE:-${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/ludwig-tests}/slurm
 
@@ -43,7 +46,7 @@ die() {
     exit 1
 }
 
-# One argument is shell text.
+# Runs the command again and again until it succeeds; dies after SECONDS.
 wait_for() { # SECONDS WHAT COMMAND...
     local deadline=$((${EPOCHREALTIME/./} + $1 * 1000000)) what=$2
     shift 2
@@ -78,8 +81,8 @@ loader() {
     die 'no dynamic loader is known here'
 }
 
-# What was unpacked runs by the loader's own option, so that no environment tells of it.  By the
-# name they are called the daemons know what they are.
+# Makes $dir/bin/NAME for an unpacked program.  An option of the loader gives it its libraries, so that
+# no environment variable is passed on.  The link keeps NAME, by which the daemons know what they are.
 wrap() { # PROGRAM NAME
     ln -s "$1" "$dir/real/$2"
     cat >"$dir/bin/$2" <<END
@@ -89,8 +92,8 @@ END
     chmod 755 "$dir/bin/$2"
 }
 
-# Sets base, plugins and stepd; $dir/bin gets what is not in the PATH already.  A copy, as others
-# may not look into the cache.
+# Sets base, plugins and stepd.  Without an installed Slurm, copies the unpacked one to $dir, as other
+# users may not read the cache, and puts its programs into $dir/bin.
 find_slurm() {
     local program name
     base=/usr plugins='' stepd=''
@@ -136,7 +139,7 @@ signal.pause()' "$dir/port" $((2 + ${#nodes[@]})) $((20000 + $$ % 1000 * 10)) </
     (wait_for 60 'ports' test -s "$dir/port")
 }
 
-# A device must be one, but a link to one will do, which nobody needs rights for.
+# Slurm wants device files; links to /dev/null can be made without root.
 make_devices() {
     local i
     for ((i = 0; i < gpus; i++)); do
@@ -213,7 +216,8 @@ PartitionName=closed Nodes=ALL MaxTime=2-00:00:00 PriorityTier=1 PreemptMode=REQ
 END
 }
 
-# Pilots that ludwigd submits know of no test: what they leave behind goes with the cluster.
+# Pilots that ludwigd submits lack the test's variables: their files go to a folder of the cluster, which is
+# removed with it.
 write_prolog() {
     cat >"$dir/etc/prolog" <<END
 #!/bin/sh
@@ -256,12 +260,12 @@ make_dir() {
     cp "$dir/etc/slurm.conf" "$dir/etc/slurm.conf.first"
 }
 
-# ---- daemons; all of this runs in the hub, if there is one ----
+# ---- daemons; these functions run in the hub, if there is one ----
 
 begin() { # NAME COMMAND...
     local name=$1
     shift
-    # Nothing of who has started it.
+    # The daemon inherits no variable of its starter.
     setsid env -i PATH="$dir/bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C SLURM_CONF="$SLURM_CONF" \
         MYSQL_UNIX_PORT="$dir/run/mysql.sock" "$@" </dev/null >>"$dir/log/$name.out" 2>&1 &
     echo $! >"$dir/run/$name.pid"
@@ -271,7 +275,7 @@ alive() { # PID
     [ -n "$1" ] && [ -d "/proc/$1" ] && ! grep -q '^State:.[ZX]' "/proc/$1/status" 2>/dev/null
 }
 
-# No later process is taken for it: pids come round again.
+# Whether the pid is still a process of this cluster, and not a later one with the same pid.
 is_ours() { # PID
     alive "$1" && tr '\0' '\n' <"/proc/$1/environ" 2>/dev/null | grep -qxF "SLURM_CONF=$SLURM_CONF"
 }
@@ -309,8 +313,8 @@ manage() {
         die "failed: sacctmgr $*; see $dir/log/sacctmgr.out"
 }
 
-# One after the other, as they deadlock; and before slurmctld starts, as updates for one that does
-# not listen yet are lost.
+# The commands run one after the other, as concurrent ones deadlock, and before slurmctld starts, as
+# updates for a slurmctld that does not listen yet are lost.
 fill_accounts() {
     local everybody=$me
     [ "$(id -u)" != 0 ] || everybody=$me,alice,bob
@@ -322,6 +326,11 @@ fill_accounts() {
     manage add user "$everybody" DefaultAccount=kira-lab Account=kira-lab,hoffman-lab,overcap
 }
 
+begin_dbd() {
+    begin slurmdbd slurmdbd -D
+    wait_for 60 slurmdbd listening $(($(sed -n 's/^SlurmctldPort=//p' "$SLURM_CONF") + 1))
+}
+
 begin_ctld() {
     begin slurmctld slurmctld -D -f "$SLURM_CONF"
 }
@@ -330,7 +339,7 @@ slurmd_command() { # NODE
     echo "slurmd -D -N $1 -f $SLURM_CONF $stepd"
 }
 
-# A node's first process only reaps: with it ends everything that runs there.
+# The first process of a node's PID namespace only reaps; all processes of the node end with it.
 begin_node() { # NODE
     mkdir -p "$dir/spool/$1"
     if [ "$(id -u)" != 0 ]; then
@@ -351,7 +360,7 @@ begin_node() { # NODE
         done' node "$1" "$dir" "$(slurmd_command "$1")"
 }
 
-# slurmd and slurmstepd hold that node's log; a job's processes have its name in their environment.
+# slurmd and slurmstepd have the node's log open; a job's processes have the node's name in their environment.
 node_pids() { # NODE
     {
         find /proc/[0-9]*/fd -lname "$dir/log/slurmd-$1.log"
@@ -386,7 +395,7 @@ node_crash() { # NODE
     kill -KILL $pid && wait_for 10 'its end' not_there $pid
 }
 
-# What ran on while slurmd was dead still does.
+# Starts slurmd again; if only slurmd had died, in the node's namespaces, where its jobs still run.
 node_on() { # NODE
     local pid
     [ -z "$(slurmd_pid "$1")" ] || return 0
@@ -410,8 +419,7 @@ up() {
         --seed-file="$dir/munge/seed"
     begin_database
     wait_for 30 munged munge -n --socket="$dir/run/munge.socket"
-    begin slurmdbd slurmdbd -D
-    wait_for 60 slurmdbd listening $(($(sed -n 's/^SlurmctldPort=//p' "$SLURM_CONF") + 1))
+    begin_dbd
     fill_accounts
     begin_ctld
     for node in "${nodes[@]}"; do
@@ -448,7 +456,7 @@ reset() {
         node_on "$node"
     done
     squeue -h -o %A | sort -u | xargs -r scancel
-    # A node that came back would wait for the next look at it.
+    # Otherwise a node that came back would stay down until slurmctld looks at it again.
     scontrol update NodeName="$(IFS=, && echo "${nodes[*]}")" State=RESUME >/dev/null 2>&1
     wait_for 60 'idle nodes' all_idle
 }
@@ -469,9 +477,9 @@ conf() { # KEY=VALUE...
     scontrol reconfigure && wait_for 30 'slurmctld to read its configuration' says_conf "$@"
 }
 
-# ---- the hub: what all of it runs in ----
+# ---- the hub: the namespaces of a cluster of root's ----
 
-# Host users stay what they are; alice and bob are known inside alone.
+# The hub has the machine's users and, beside them, `users`, which do not exist outside.
 begin_hub() {
     local name
     cp /etc/passwd /etc/group "$dir/etc/"
@@ -480,7 +488,7 @@ begin_hub() {
         echo "$name:x:${users[$name]}:" >>"$dir/etc/group"
         install -d -m 0700 -o "${users[$name]}" -g "${users[$name]}" "$dir/home/$name"
     done
-    echo "lab:x:2000:alice,bob" >>"$dir/etc/group"
+    echo "lab:x:2000:$(IFS=, && echo "${!users[*]}")" >>"$dir/etc/group"
     # shellcheck disable=SC2016 # expanded inside
     setsid setpriv --pdeathsig KILL unshare -m -p -f --kill-child --mount-proc --propagation private bash -c '
         mount --bind "$1/etc/passwd" /etc/passwd && mount --bind "$1/etc/group" /etc/group || exit
@@ -526,7 +534,7 @@ end_all() {
     rm -rf "$dir"
 }
 
-# The hub is this shell's child, and ends with it.
+# Runs the cluster until standard input ends; the hub is a child of this shell and ends with it.
 keep() {
     [ ! -e "$dir/etc" ] || die "$dir is in use"
     mkdir -p "$dir" || exit 1
@@ -574,6 +582,13 @@ ctld)
     stop) do_inside end slurmctld TERM ;;
     kill) do_inside end slurmctld KILL ;;
     start) do_inside begin_ctld && wait_for 60 slurmctld scontrol ping ;;
+    esac
+    ;;
+dbd)
+    use "$3"
+    case $2 in
+    kill) do_inside end slurmdbd KILL ;;
+    start) do_inside begin_dbd ;;
     esac
     ;;
 conf)
