@@ -341,11 +341,59 @@ int io_copy_some(int in_fd, int out_fd, uint64_t max_bytes, uint64_t *copied_byt
     return result;
 }
 
+void io_find_data(int fd, int64_t from, int64_t *begin, int64_t *end)
+{
+    *begin = from;
+    *end = INT64_MAX;
+#ifdef SEEK_DATA
+    *begin = lseek(fd, (off_t)from, SEEK_DATA);
+    if (*begin < 0)
+        *begin = errno == ENXIO ? INT64_MAX : from;
+    else if ((*end = lseek(fd, (off_t)*begin, SEEK_HOLE)) <= *begin)
+        *end = INT64_MAX;
+#endif
+}
+
+/* Whether in has holes, and they can be left in out as well, which gets longer by what is copied. */
+static bool has_holes(int in_fd, int out_fd, struct stat *in, int64_t *at, int64_t *out_at)
+{
+    struct stat out;
+
+    if (fstat(in_fd, in) < 0 || !S_ISREG(in->st_mode) || in->st_blocks >= in->st_size / 512 ||
+        fstat(out_fd, &out) < 0 || !S_ISREG(out.st_mode))
+        return false;
+    *at = lseek(in_fd, 0, SEEK_CUR);
+    *out_at = lseek(out_fd, 0, SEEK_CUR);
+    return *at >= 0 && *out_at == out.st_size && *at < in->st_size;
+}
+
+/* A file of some blocks may say that it has many terabytes: they would fill the other disk. */
 int io_copy_fd(int in_fd, int out_fd, uint64_t *copied_bytes, struct err *e)
 {
-    uint64_t ignored;
+    uint64_t ignored = 0, n = 0, *n_bytes = copied_bytes ? copied_bytes : &ignored;
+    int64_t at, out_at, begin, end;
+    int result = 0;
+    struct stat st;
 
-    return io_copy_some(in_fd, out_fd, UINT64_MAX, copied_bytes ? copied_bytes : &ignored, e);
+    if (!has_holes(in_fd, out_fd, &st, &at, &out_at))
+        return io_copy_some(in_fd, out_fd, UINT64_MAX, n_bytes, e);
+    *n_bytes = 0;
+    if (clone_file(in_fd, out_fd, n_bytes))
+        return 0;
+    for (int64_t base = out_at - at; result == 0 && at < st.st_size; at = begin + (int64_t)n) {
+        io_find_data(in_fd, at, &begin, &end);
+        begin = begin < st.st_size ? begin : st.st_size;
+        if (begin == st.st_size && ftruncate(out_fd, base + begin) < 0)
+            result = err_sys(e, "leave a hole");
+        else if (lseek(in_fd, begin, SEEK_SET) < 0 || lseek(out_fd, base + begin, SEEK_SET) < 0)
+            result = err_sys(e, "seek");
+        else
+            result = io_copy_some(in_fd, out_fd, (uint64_t)(end - begin), &n, e);
+        *n_bytes += result == 0 ? (uint64_t)(begin - at) + n : 0;
+        if (n == 0 && begin == at)
+            break; /* it became shorter meanwhile */
+    }
+    return result;
 }
 
 int io_set_nonblocking(int fd, struct err *e)

@@ -52,7 +52,10 @@ int io_open_own(int dir_fd, const char *name, int flags, mode_t bits);
 /* The target of a symlink, however long it is; the caller frees it.  NULL with e set. */
 char *io_read_link_at(int dir_fd, const char *path, struct err *e);
 
-/* Copies the rest of in to out: reflink, copy_file_range, read/write, whichever works. */
+/* The first bytes from there on that lie in no hole; INT64_MAX: none do, or it is not known. */
+void io_find_data(int fd, int64_t from, int64_t *begin, int64_t *end);
+/* Copies the rest of in to out: reflink, copy_file_range, read/write, whichever works.  Holes stay
+ * holes where the end of out grows. */
 int io_copy_fd(int in_fd, int out_fd, uint64_t *copied_bytes, struct err *e);
 /* The same piece by piece: copies max_bytes of the rest or, where a reflink costs nothing, all of
  * it.  *copied_bytes is 0 at the end. */

@@ -706,6 +706,38 @@ static void only_whole_files_are_cloned_into_empty_ones(void **state)
 }
 #endif
 
+static void a_copy_has_no_more_blocks_than_the_file(void **state)
+{
+    const off_t far = (off_t)1 << 26; /* a mebibyte is little beside it */
+    int in = open("in", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int out = open("out", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    uint64_t copied = 0;
+    char got[8] = "";
+    struct err e = { 0 };
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(io_write_all(in, "begin", 5), 0);
+    assert_int_equal(lseek(in, far, SEEK_SET), far);
+    assert_int_equal(io_write_all(in, "mid", 3), 0);
+    assert_int_equal(ftruncate(in, 2 * far), 0);
+    assert_int_equal(io_write_all(out, "0123456789", 10), 0);
+    assert_int_equal(lseek(in, 2, SEEK_SET), 2);
+    if (io_copy_fd(in, out, &copied, &e) < 0)
+        fail_msg("%s", e.text);
+    assert_int_equal(copied, 2 * far - 2);
+    assert_int_equal(fstat(out, &st), 0);
+    assert_int_equal(st.st_size, 10 + 2 * far - 2);
+    assert_int_equal(lseek(out, 0, SEEK_CUR), st.st_size);
+    assert_true(st.st_blocks < 2048);
+    assert_int_equal(io_read_all_at(out, got, 4, 9), 4);
+    assert_memory_equal(got, "9gin", 4);
+    assert_int_equal(io_read_all_at(out, got, 5, (uint64_t)(10 + far - 3)), 5);
+    assert_memory_equal(got, "\0mid\0", 5);
+    close(in);
+    close(out);
+}
+
 static void what_comes_through_a_pipe_is_copied_too(void **state)
 {
     int in[2], out[2];
@@ -952,6 +984,7 @@ int main(void)
         IN_FOLDER(a_cloned_copy_leaves_both_files_at_their_ends),
         IN_FOLDER(only_whole_files_are_cloned_into_empty_ones),
 #endif
+        IN_FOLDER(a_copy_has_no_more_blocks_than_the_file),
         IN_FOLDER(what_comes_through_a_pipe_is_copied_too),
         IN_FOLDER(a_copy_that_fails_says_on_which_side),
         IN_FOLDER(a_tree_is_copied_with_its_folders_links_and_execute_bits),
