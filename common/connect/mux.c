@@ -139,7 +139,8 @@ static int next_message(struct mux *m, struct envelope *got, struct err *e)
         }
         if (got->type != MUX_READY && got->type != MUX_DIALED)
             return 1;
-        m->is_ready = got->type == MUX_READY;
+        /* A server that ended the first session is dialed again behind MUX_READY. */
+        m->is_ready = m->is_ready || got->type == MUX_READY;
         if (message_body(&mux_protocol, got, m->arena, &ready, NULL) < 0)
             continue;
         m->round_trip_ms = ready.round_trip_ms;

@@ -31,6 +31,7 @@ struct mux_server {
     struct mux_link control;
     const struct endpoint *to;
     const struct mux_options *options;
+    struct ssh_plan plan;
     struct arena *arena; /* of one message */
     struct ssh *ssh;
     struct routes *ways;
@@ -40,6 +41,7 @@ struct mux_server {
     size_t n_asks, asks_capacity;
     struct pollfd *fds;
     size_t fds_capacity;
+    bool has_given; /* a descriptor, whose session must not change any more */
     bool is_leaving;
     int64_t leave_ms;
     struct err end;
@@ -180,6 +182,7 @@ static void work_at_asks(struct mux_server *m)
     while (m->n_asks > 0 && m->asks[0].is_done) {
         struct mux_given given = { .way = (int)m->asks[0].way };
 
+        m->has_given |= m->asks[0].fd >= 0;
         if (m->asks[0].fd >= 0)
             send_message(m, MUX_GIVEN, &given, m->asks[0].fd);
         else
@@ -264,6 +267,8 @@ static int do_turn(struct mux_server *m, struct err *e)
     for (size_t i = 0; i < n_polled; i++)
         ssh_pump_pump(m->lanes[i], m->fds[FIXED_FDS + i].revents);
     work_at_asks(m);
+    if (!ssh_is_alive(m->ssh) && ssh_turn(m->ssh, e) < 0)
+        return -1;
     for (size_t i = 0; i < m->n_lanes; i++)
         if (ssh_pump_is_over(m->lanes[i]))
             ssh_pump_close(m->lanes[i]);
@@ -279,6 +284,34 @@ static int do_turn(struct mux_server *m, struct err *e)
     return 0;
 }
 
+/* Goes on in a new session if another way may lead to ludwigd; otherwise -1 with the reason in
+ * e. */
+static int begin_anew(struct mux_server *m, struct err *e)
+{
+    if (m->has_given || m->is_leaving || !routes_leave(m->ways))
+        return -1;
+    for (size_t i = 0; i < m->n_asks; i++) {
+        struct ask *ask = &m->asks[i];
+
+        drop_ask(ask);
+        *ask = (struct ask){ .what = ask->what,
+                             .is_begun = ask->what == MUX_SERVER && ask->is_begun,
+                             .fd = -1,
+                             .way = WAY_UNIX };
+    }
+    for (size_t i = 0; i < m->n_lanes; i++)
+        ssh_pump_close(m->lanes[i]);
+    m->n_lanes = 0;
+    ssh_stop(m->ssh);
+    (void)signal(SIGCHLD, SIG_DFL);
+    m->ssh = ssh_start(&m->plan, e);
+    (void)signal(SIGCHLD, SIG_IGN);
+    if (m->ssh == NULL)
+        return -1;
+    routes_resume(m->ways, m->ssh);
+    return 0;
+}
+
 static void serve(struct mux_server *m)
 {
     struct mux_ready ready = ready_of(m->ssh);
@@ -289,8 +322,11 @@ static void serve(struct mux_server *m)
     m->ways = routes_create(m->ssh, m->to->path, m->options->ways, adopt, m);
     send_message(m, MUX_READY, &ready, -1);
     while (!m->is_leaving || (m->n_lanes > 0 && units_monotonic_ms() < m->leave_ms))
-        if (do_turn(m, &e) < 0)
-            break;
+        if (do_turn(m, &e) < 0) {
+            if (begin_anew(m, &e) < 0)
+                break;
+            e = (struct err){ 0 };
+        }
     if (e.kind != ERR_NONE)
         say_error(m, MUX_ENDED, &e);
 }
@@ -298,13 +334,14 @@ static void serve(struct mux_server *m)
 void mux_run(int control_fd, const struct endpoint *to, const struct mux_options *o)
 {
     struct mux_server m = { .to = to, .options = o, .arena = arena_create() };
-    struct ssh_plan plan = { .to = to,
-                             .watch_fd = control_fd,
-                             .ask = ask_caller,
-                             .dialed = tell_dialed,
-                             .conf_said = o->conf_said,
-                             .context = &m };
     struct err e = { 0 };
+
+    m.plan = (struct ssh_plan){ .to = to,
+                                .watch_fd = control_fd,
+                                .ask = ask_caller,
+                                .dialed = tell_dialed,
+                                .conf_said = o->conf_said,
+                                .context = &m };
 
     /* Ctrl-C is for the caller, which shares the terminal and ends the mux by closing the control
      * socket.  A ProxyCommand inherits this. */
@@ -314,7 +351,7 @@ void mux_run(int control_fd, const struct endpoint *to, const struct mux_options
     (void)signal(SIGCHLD, SIG_DFL);
     (void)signal(SIGTERM, SIG_DFL);
     mux_link_init(&m.control, control_fd);
-    m.ssh = ssh_start(&plan, &e);
+    m.ssh = ssh_start(&m.plan, &e);
     if (m.ssh != NULL)
         serve(&m);
     else

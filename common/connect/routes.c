@@ -15,6 +15,7 @@ enum {
     TRIES_MAX = 8,
     REFUSALS_MAX = 16,
     BRIDGE_MAX_MS = 30 * 1000, /* a login shell on a busy machine may take long */
+    CLOSE_MAX_MS = 2 * 1000,
     CHILD_MAX_MS = 60 * 1000
 };
 
@@ -31,7 +32,7 @@ static const char *const usual_paths[] = { "/.ludwig/server.sock", LAYOUT_SYSTEM
 /* A port that no program uses: a channel to it shows whether sshd forwards at all. */
 #define UNUSED_PORT "1"
 
-enum phase { IDLE, OPENING, GREETING, PROBING, OPENING_SFTP, CHILD };
+enum phase { IDLE, OPENING, GREETING, BRIDGE_ENDED, PROBING, OPENING_SFTP, CHILD };
 
 struct candidate {
     enum way way;
@@ -174,6 +175,14 @@ static int fail_search(struct routes *w, struct err *e)
 
 static int give_up_on(struct routes *w, const char *why, struct err *e);
 
+/* Whether the search goes on in a new session if this one ends. */
+static bool may_leave(const struct routes *w)
+{
+    bool is_last = w->at >= w->n || w->tries[w->at].way == WAY_INBOX;
+
+    return w->phase != IDLE && w->good < 0 && !w->is_explaining && !is_last;
+}
+
 static void move_to(struct routes *w, enum phase phase)
 {
     w->phase = phase;
@@ -226,6 +235,9 @@ static int give_up_on(struct routes *w, const char *why, struct err *e)
     const struct candidate *t = &w->tries[w->at];
     bool is_path = t->way == WAY_STREAM_LOCAL, is_second_bridge;
 
+    /* Some servers end the connection at such a request, which does not refuse the later ways. */
+    if (!ssh_is_alive(w->s) && may_leave(w))
+        return 0;
     why = arena_strdup(w->arena, why);
     drop_phase(w);
     if (w->is_explaining)
@@ -322,11 +334,25 @@ static int await_bridge(struct routes *w, int *fd, enum way *way, struct err *e)
         ssh_pump_forget(w->lane, (size_t)(hello - heard.data) + strlen(ROUTES_BRIDGE));
         return found(w, fd, way, e);
     }
-    if (is_sftp(heard) || ssh_pump_has_ended(w->lane))
+    if (is_sftp(heard))
         return give_up_on(w, why_no_bridge(w), e);
+    if (ssh_pump_has_ended(w->lane)) {
+        move_to(w, BRIDGE_ENDED);
+        w->deadline_ms = units_monotonic_ms() + CLOSE_MAX_MS;
+        return 0;
+    }
     if (units_monotonic_ms() >= w->deadline_ms)
         return give_up_on(w, "`ludwig bridge` does not answer", e);
     return 0;
+}
+
+/* The exit status comes behind the output's end, and the next channel is opened behind the close:
+ * Dropbear 2022.83 closes a session that is opened while another one's command ends. */
+static int await_close(struct routes *w, struct err *e)
+{
+    if (!ssh_pump_is_closed(w->lane) && units_monotonic_ms() < w->deadline_ms)
+        return 0;
+    return give_up_on(w, why_no_bridge(w), e);
 }
 
 /* ---- phases ---- */
@@ -424,6 +450,35 @@ static int child_step(struct routes *w, int *fd, enum way *way, struct err *e)
     return 1;
 }
 
+/* ---- a session that ends ---- */
+
+bool routes_leave(struct routes *w)
+{
+    enum way way;
+    size_t n = 0;
+
+    if (!may_leave(w))
+        return false;
+    way = w->tries[w->at].way;
+    drop_phase(w);
+    drop_ahead(w);
+    refuse_way(w, way, "the server ends the connection when it is asked for that",
+               "some that serve files alone do");
+    for (size_t i = 0; i < w->n; i++)
+        if (i > w->at && w->tries[i].way != way)
+            w->tries[n++] = w->tries[i];
+    w->n = n;
+    w->at = 0;
+    return n > 0;
+}
+
+void routes_resume(struct routes *w, struct ssh *s)
+{
+    w->s = s;
+    w->phase = OPENING; /* routes_step begins it at once: the server need not send anything */
+    w->deadline_ms = units_monotonic_ms();
+}
+
 /* ---- for the mux ---- */
 
 void routes_begin(struct routes *w)
@@ -465,6 +520,7 @@ int routes_step(struct routes *w, int *fd, enum way *way, struct err *e)
         case IDLE: return err_set(e, ERR_INTERNAL, "no way is looked for");
         case OPENING: rc = open_step(w, fd, way, e); break;
         case GREETING: rc = await_bridge(w, fd, way, e); break;
+        case BRIDGE_ENDED: rc = await_close(w, e); break;
         case PROBING: rc = probe_step(w, e); break;
         case OPENING_SFTP: rc = sftp_step(w, e); break;
         case CHILD: rc = child_step(w, fd, way, e); break;

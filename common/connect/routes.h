@@ -38,6 +38,13 @@ void routes_begin(struct routes *w);
  * routes_deadline_ms has come.  Returns 1 with a connected descriptor, 0 while the search goes on,
  * -1 with e set. */
 int routes_step(struct routes *w, int *fd, enum way *way, struct err *e);
+/*
+ * Some servers end the session when they are asked for a kind of channel that they do not know.  If
+ * the session ended during a search and other ways are left, routes_leave gives up that way and all
+ * that it has of the session; routes_resume goes on in a new one.  False: no way is left to try.
+ */
+bool routes_leave(struct routes *w);
+void routes_resume(struct routes *w, struct ssh *s);
 struct pollfd routes_poll(const struct routes *w); /* fd -1: none */
 int64_t routes_deadline_ms(const struct routes *w);
 

@@ -143,6 +143,34 @@ void sftp_ask_mode(struct sftp *s, const struct sftp_handle *h, mode_t mode,
     sftp_end(s);
 }
 
+bool sftp_is_mode_refused(struct sftp *s, const struct sftp_reply *r)
+{
+    if (r->type != FXP_STATUS || (r->status != FX_UNSUPPORTED && r->status != FX_PERMISSION_DENIED))
+        return false;
+    s->keeps_modes = true;
+    return true;
+}
+
+void sftp_ask_made_mode(struct sftp *s, const char *path, struct sftp_waiter waiter)
+{
+    packet_add_str(sftp_begin(s, FXP_LSTAT, waiter), path);
+    sftp_end(s);
+}
+
+struct sftp_reply sftp_judge_made_mode(const struct sftp_reply *r, mode_t wanted)
+{
+    struct packet body = r->body;
+    struct sftp_attrs is = { 0 };
+
+    if (r->type == FXP_ATTRS)
+        is = packet_attrs(&body);
+    if (r->type == 0 || !(is.has & SFTP_MODE) || (is.mode & 0777 & ~wanted) == 0)
+        return (struct sftp_reply){ .type = r->type == 0 ? 0 : FXP_STATUS, .status = FX_OK };
+    return (struct sftp_reply){ .type = FXP_STATUS,
+                                .status = FX_PERMISSION_DENIED,
+                                .verb = "set (by setstat, or the server's umask) the mode of" };
+}
+
 void sftp_ask_sync(struct sftp *s, const struct sftp_handle *h, struct sftp_waiter waiter)
 {
     add_handle(sftp_begin_extended(s, "fsync@openssh.com", waiter), h);
@@ -173,6 +201,14 @@ static void call_waiter(struct sftp *s, uint32_t slot, struct sftp_reply *reply)
     s->depth--;
 }
 
+/* Tells every request that waits that no reply comes. */
+static void lose_requests(struct sftp *s)
+{
+    for (uint32_t i = 0; i < s->n_requests; i++)
+        if (s->requests[i].is_waiting)
+            call_waiter(s, i, &(struct sftp_reply){ 0 });
+}
+
 void sftp_break(struct sftp *s, enum err_kind kind, const char *format, ...)
 {
     va_list ap;
@@ -186,9 +222,7 @@ void sftp_break(struct sftp *s, enum err_kind kind, const char *format, ...)
     s->is_broken = true;
     err_set(&s->why, kind, "%s", text);
     free(text);
-    for (uint32_t i = 0; i < s->n_requests; i++)
-        if (s->requests[i].is_waiting)
-            call_waiter(s, i, &(struct sftp_reply){ 0 });
+    lose_requests(s);
 }
 
 /* --- replies ------------------------------------------------------------------- */
@@ -422,8 +456,11 @@ int sftp_wait_beside(struct sftp *const *all, size_t n, const struct pollfd *oth
         assert(s->depth == 0);
         if (!s->is_broken)
             transmit(s);
-        if (s->is_broken)
+        if (s->is_broken) {
+            /* Requests may have been begun after the connection broke. */
+            lose_requests(s);
             return sftp_check(s, e);
+        }
         fds[i] = (struct pollfd){ .fd = s->fd,
                                   .events = s->out_at < s->out.n ? POLLIN | POLLOUT : POLLIN };
     }

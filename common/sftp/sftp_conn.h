@@ -65,7 +65,9 @@ struct sftp {
     uint32_t first_free;                  /* UINT32_MAX: none */
     size_t n_ops, n_handles;
     size_t content_bytes; /* of operations in flight */
-    int depth;            /* of calls of on_reply */
+    int depth;            /* how deep calls of on_reply are nested */
+    bool sets_modes;      /* the server was seen to set the mode of a folder */
+    bool keeps_modes;     /* the server refuses to set modes: a new file keeps its first one */
     bool is_greeted, is_broken;
     struct err why;
 };
@@ -93,6 +95,15 @@ void sftp_ask_write(struct sftp *s, const struct sftp_handle *h, uint64_t offset
                     struct sftp_waiter waiter);
 void sftp_ask_mode(struct sftp *s, const struct sftp_handle *h, mode_t mode,
                    struct sftp_waiter waiter);
+/*
+ * Some servers set no modes (setstat is not implemented, or forbidden).  A new file or folder then
+ * keeps the mode that it was made with, which is fine unless others may do more with it than they
+ * should.  sftp_is_mode_refused says whether a reply refuses to set a mode; then the caller asks
+ * for the mode (FXP_LSTAT), and sftp_judge_made_mode turns the reply into failure or success.
+ */
+bool sftp_is_mode_refused(struct sftp *s, const struct sftp_reply *r);
+void sftp_ask_made_mode(struct sftp *s, const char *path, struct sftp_waiter waiter);
+struct sftp_reply sftp_judge_made_mode(const struct sftp_reply *r, mode_t wanted);
 /* Only for a server with SFTP_CAN_SYNC. */
 void sftp_ask_sync(struct sftp *s, const struct sftp_handle *h, struct sftp_waiter waiter);
 

@@ -53,6 +53,7 @@ struct once {
     struct sftp_file *file;
     bool is_done, is_lost;
     struct sftp_attrs attrs;
+    mode_t wanted_mode;
     struct sftp_failure failure;
 };
 
@@ -68,6 +69,24 @@ static void on_once(void *context, const struct sftp_reply *r)
     else if (r->type == FXP_ATTRS)
         o->attrs = packet_attrs(&body);
     sftp_failure_keep(&o->failure, r);
+}
+
+static void on_set_mode(void *context, const struct sftp_reply *r)
+{
+    struct once *o = context;
+
+    if (!sftp_is_mode_refused(o->file->s, r))
+        on_once(o, r);
+    else
+        o->is_done = true;
+}
+
+static void on_made_mode(void *context, const struct sftp_reply *r)
+{
+    struct once *o = context;
+    struct sftp_reply judged = sftp_judge_made_mode(r, o->wanted_mode);
+
+    on_once(o, &judged);
 }
 
 static int await_reply(struct once *o, unsigned deed_flags, struct err *e)
@@ -108,9 +127,17 @@ struct sftp_file *sftp_file_open(struct sftp *s, const char *path, unsigned flag
     }
     if (!(flags & SFTP_CREATE))
         return f;
-    /* The server's umask may have taken bits off. */
-    sftp_ask_mode(s, &f->handle, mode,
-                  sftp_waiter(FXP_STATUS, on_once, &setting, "set mode or times of"));
+    /* The server's umask may have cleared bits of the mode. */
+    setting.wanted_mode = mode;
+    if (!s->keeps_modes)
+        sftp_ask_mode(s, &f->handle, mode,
+                      sftp_waiter(FXP_STATUS, on_set_mode, &setting, "set mode or times of"));
+    while (!s->keeps_modes && !setting.is_done)
+        (void)sftp_wait(s, NULL);
+    if (s->keeps_modes) {
+        setting = (struct once){ .file = f, .wanted_mode = mode };
+        sftp_ask_made_mode(s, path, sftp_waiter(FXP_ATTRS, on_made_mode, &setting, "look at"));
+    }
     if (await_reply(&setting, 0, e) == 0)
         return f;
     (void)sftp_file_close(f, NULL);

@@ -278,6 +278,30 @@ static void begin_read_link(struct op *op)
     ask_about(op, FXP_READLINK, wait_for(op, FXP_NAME, on_text), op->path, NULL, NULL);
 }
 
+/* --- modes ---------------------------------------------------------------------------------- */
+
+static void on_made_mode(void *context, const struct sftp_reply *r)
+{
+    struct op *op = context;
+    struct sftp_reply judged = sftp_judge_made_mode(r, op->what.mode);
+
+    on_reply(op, &judged);
+}
+
+static void on_mode(void *context, const struct sftp_reply *r)
+{
+    struct op *op = context;
+    struct sftp_reply failure = *r;
+
+    if (!sftp_is_mode_refused(op->s, r)) {
+        failure.verb = "set the mode of";
+        on_reply(op, &failure);
+        return;
+    }
+    sftp_ask_made_mode(op->s, op->path, wait_for(op, FXP_ATTRS, on_made_mode));
+    on_reply(op, &no_reply);
+}
+
 /* --- a folder with exactly this mode ------------------------------------------------------- */
 
 /* Asks for the folder's mode at once, too; that answer is ignored if mkdir fails. */
@@ -297,10 +321,17 @@ static void next_mkdir(struct op *op)
     struct sftp_attrs attrs = { .has = SFTP_MODE, .mode = op->what.mode };
     const struct sftp_attrs *is = &op->answer.attrs;
 
+    /* rclone answers that it has set the mode, but has not. */
+    if (op->round == 1 && !op->s->sets_modes && !op->s->keeps_modes) {
+        op->round++;
+        sftp_ask_made_mode(op->s, op->path, wait_for(op, FXP_ATTRS, on_made_mode));
+        return;
+    }
+    op->s->sets_modes |= op->round == 2;
     if (op->round++ > 0 || ((is->has & SFTP_MODE) && (is->mode & 07777) == (attrs.mode & 07777)))
         finish_op(op, NULL);
     else
-        ask_about(op, FXP_SETSTAT, wait_to(op, "set the mode of"), op->path, NULL, &attrs);
+        ask_about(op, FXP_SETSTAT, wait_for(op, FXP_STATUS, on_mode), op->path, NULL, &attrs);
 }
 
 /* --- writing a whole file -------------------------------------------------------------------- */
@@ -329,7 +360,10 @@ static void next_put(struct op *op)
                        (struct bytes){ content.data + at, left < most ? left : most },
                        wait_for(op, FXP_STATUS, on_reply));
     }
-    sftp_ask_mode(op->s, &op->handle, op->what.mode, wait_to(op, "set the mode of"));
+    if (op->s->keeps_modes)
+        sftp_ask_made_mode(op->s, op->path, wait_for(op, FXP_ATTRS, on_made_mode));
+    else
+        sftp_ask_mode(op->s, &op->handle, op->what.mode, wait_for(op, FXP_STATUS, on_mode));
     if (op->what.sync && sftp_can(op->s, SFTP_CAN_SYNC))
         sftp_ask_sync(op->s, &op->handle, wait_to(op, "sync"));
     close_handle(op);

@@ -102,6 +102,28 @@ static int ask_candidates(const struct search *search, const char *name, struct 
     return sftp_finish(search->s, result == 0 ? e : NULL) < 0 ? -1 : result;
 }
 
+static bool is_inside(const char *path, const char *folder)
+{
+    size_t n = strlen(folder);
+
+    return strncmp(path, folder, n) == 0 && path[n] == '/';
+}
+
+/* The longest candidate that is right, but not one inside another: a user of the outer drive may
+ * have made and marked that, in a project. */
+static const struct candidate *find_right(const struct search *search)
+{
+    const struct candidate *right = NULL;
+
+    for (size_t i = 0; i < search->n; i++) {
+        const struct candidate *c = &search->candidates[i];
+
+        if (c->finding == RIGHT && (right == NULL || is_inside(right->path, c->path)))
+            right = c;
+    }
+    return right;
+}
+
 static const struct candidate *find_by_finding(const struct search *search, int finding)
 {
     for (size_t i = 0; i < search->n; i++)
@@ -114,8 +136,7 @@ static const struct candidate *find_by_id(const struct search *search, struct er
 {
     const struct sftp_op op = { .kind = SFTP_OP_GET, .max_bytes = SHAREID_MAX_BYTES };
 
-    return ask_candidates(search, SHAREID_NAME, op, on_id, e) < 0 ? NULL
-                                                                  : find_by_finding(search, RIGHT);
+    return ask_candidates(search, SHAREID_NAME, op, on_id, e) < 0 ? NULL : find_right(search);
 }
 
 static void say_not_found(const struct search *search, const char *share, struct err *e)
@@ -149,7 +170,7 @@ const char *sftp_root_find(struct sftp *s, const char *share, const char *server
 
     add_ends(&usual, share);
     if (ask_candidates(&usual, mark, (struct sftp_op){ .kind = SFTP_OP_LSTAT }, on_mark, e) == 0)
-        right = find_by_finding(&usual, RIGHT);
+        right = find_right(&usual);
     if (right == NULL)
         right = find_by_id(&usual, e);
     if (right == NULL && add_top(&top) == 0)

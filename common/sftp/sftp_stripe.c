@@ -34,7 +34,8 @@ struct sftp_stripe {
     size_t n_piece, piece_bytes;
     uint64_t offset;  /* of the next piece */
     size_t n_waiting; /* requests without answer */
-    bool has_ended, is_closing, is_dropped;
+    bool has_ended, is_closing, each_syncs, is_dropped;
+    bool is_late; /* the file has ended before a lane has it open; piece holds all of it */
     struct sftp_failure failure;
     sftp_stripe_done *done;
     void *context;
@@ -129,10 +130,72 @@ static struct sftp_waiter wait_to(struct part *p, int type, sftp_on_reply *on_re
     return sftp_waiter(type, on_reply, p, verb);
 }
 
+static void on_written(void *context, const struct sftp_reply *r)
+{
+    struct part *p = context;
+
+    p->stripe->lanes->unanswered_bytes[p->lane] -= (size_t)r->tag;
+    on_answer(p, r);
+}
+
+/* Writes the next piece on that lane. */
+static void ask_write(struct part *p)
+{
+    struct sftp_stripe *st = p->stripe;
+    struct sftp_waiter waiter = wait_to(p, FXP_STATUS, on_written, "write");
+
+    waiter.tag = st->n_piece;
+    sftp_ask_write(lane_of(p), &p->handle, st->offset, (struct bytes){ st->piece, st->n_piece },
+                   waiter);
+    p->has_written = true;
+    st->lanes->unanswered_bytes[p->lane] += st->n_piece;
+    st->offset += st->n_piece;
+    st->n_piece = 0;
+}
+
+/* Syncs the lane's writes to the file, if need be, and closes the file on that lane. */
 static void ask_close(struct part *p)
 {
+    struct sftp_stripe *st = p->stripe;
+    bool syncs = (st->each_syncs && p->has_written) || (p->lane == 0 && st->offset > 0);
+
+    if (syncs && st->failure.verb == NULL && sftp_can(lane_of(p), SFTP_CAN_SYNC))
+        sftp_ask_sync(lane_of(p), &p->handle, wait_to(p, FXP_STATUS, on_answer, "sync"));
     p->state = CLOSED;
     sftp_ask_of(lane_of(p), FXP_CLOSE, &p->handle, wait_to(p, FXP_STATUS, on_answer, "close"));
+}
+
+static void on_made_mode(void *context, const struct sftp_reply *r)
+{
+    struct part *p = context;
+    struct sftp_reply judged = sftp_judge_made_mode(r, p->stripe->mode);
+
+    on_answer(p, &judged);
+}
+
+static void on_mode(void *context, const struct sftp_reply *r)
+{
+    static const struct sftp_reply none;
+    struct part *p = context;
+
+    if (!sftp_is_mode_refused(lane_of(p), r)) {
+        on_answer(p, r);
+        return;
+    }
+    sftp_ask_made_mode(lane_of(p), p->stripe->path, wait_to(p, FXP_ATTRS, on_made_mode, "look at"));
+    on_answer(p, &none);
+}
+
+static void close_all(struct sftp_stripe *st, bool each_syncs);
+
+/* Writes and closes a file that ended before it was open, without waiting in between. */
+static void write_late(struct part *p)
+{
+    ask_write(p);
+    if (p->stripe->is_closing)
+        ask_close(p);
+    else
+        close_all(p->stripe, true);
 }
 
 static void on_opened(void *context, const struct sftp_reply *r)
@@ -140,19 +203,29 @@ static void on_opened(void *context, const struct sftp_reply *r)
     static const struct sftp_reply none;
     struct part *p = context;
     struct sftp_stripe *st = p->stripe;
+    bool is_late = st->is_late && p->lane == 0;
 
-    /* Earlier requests of the first lane, such as for the file's folder, were not done yet. */
+    if (is_late) {
+        st->is_late = false;
+        st->lanes->unanswered_bytes[0] -= st->n_piece;
+    }
+    /* The first lane's earlier requests, such as to make the file's folder, were not done yet. */
     if (p->lane > 0 && !p->follows && r->type == FXP_STATUS && r->status == FX_NO_SUCH_FILE) {
         p->state = EARLY;
         r = &none;
     } else if (r->type == FXP_HANDLE) {
         p->state = OPEN;
         sftp_take_handle(&p->handle, r);
-        /* The server's umask may have taken bits off. */
-        if (p->lane == 0)
+        /* The server's umask may have cleared bits of the mode. */
+        if (p->lane == 0 && lane_of(p)->keeps_modes)
+            sftp_ask_made_mode(lane_of(p), st->path,
+                               wait_to(p, FXP_ATTRS, on_made_mode, "look at"));
+        else if (p->lane == 0)
             sftp_ask_mode(lane_of(p), &p->handle, st->mode,
-                          wait_to(p, FXP_STATUS, on_answer, "set the mode of"));
-        if (st->is_closing)
+                          wait_to(p, FXP_STATUS, on_mode, "set the mode of"));
+        if (is_late)
+            write_late(p);
+        else if (st->is_closing)
             ask_close(p);
     } else {
         p->state = CLOSED;
@@ -169,14 +242,6 @@ static void ask_open(struct sftp_stripe *st, size_t lane)
     };
     sftp_ask_open(lane_of(p), st->path, SFTP_WRITE | SFTP_CREATE, st->mode,
                   wait_to(p, FXP_HANDLE, on_opened, "write"));
-}
-
-static void on_written(void *context, const struct sftp_reply *r)
-{
-    struct part *p = context;
-
-    p->stripe->lanes->unanswered_bytes[p->lane] -= (size_t)r->tag;
-    on_answer(p, r);
 }
 
 /* ---- closing ---- */
@@ -211,16 +276,10 @@ static struct sftp_deed deed_of(const struct sftp_stripe *st)
 static void close_all(struct sftp_stripe *st, bool each_syncs)
 {
     st->is_closing = true;
-    for (size_t i = 0; i < SFTP_LANES_MAX; i++) {
-        struct part *p = &st->parts[i];
-        bool syncs = (each_syncs && p->has_written) || (i == 0 && st->offset > 0);
-
-        if (p->state != OPEN)
-            continue;
-        if (syncs && st->failure.verb == NULL && sftp_can(lane_of(p), SFTP_CAN_SYNC))
-            sftp_ask_sync(lane_of(p), &p->handle, wait_to(p, FXP_STATUS, on_answer, "sync"));
-        ask_close(p);
-    }
+    st->each_syncs = each_syncs;
+    for (size_t i = 0; i < SFTP_LANES_MAX; i++)
+        if (st->parts[i].state == OPEN)
+            ask_close(&st->parts[i]);
 }
 
 /* Begins the next step when all requests are answered. */
@@ -302,7 +361,6 @@ static int wait_for_room(struct sftp_lanes *lanes, struct err *e)
 
 static int flush_piece(struct sftp_stripe *st, struct err *e)
 {
-    struct sftp_waiter waiter;
     struct part *p;
 
     if (st->n_piece == 0)
@@ -312,15 +370,8 @@ static int flush_piece(struct sftp_stripe *st, struct err *e)
     while ((p = find_lane(st)) == NULL)
         if (wait_for_room(st->lanes, e) < 0 || check_stripe(st, e) < 0)
             return -1;
-    waiter = wait_to(p, FXP_STATUS, on_written, "write");
-    waiter.tag = st->n_piece;
-    sftp_ask_write(lane_of(p), &p->handle, st->offset, (struct bytes){ st->piece, st->n_piece },
-                   waiter);
+    ask_write(p);
     sftp_push(lane_of(p));
-    p->has_written = true;
-    st->lanes->unanswered_bytes[p->lane] += st->n_piece;
-    st->offset += st->n_piece;
-    st->n_piece = 0;
     return 0;
 }
 
@@ -342,11 +393,21 @@ int sftp_stripe_write(struct sftp_stripe *st, struct bytes bytes, struct err *e)
     return 0;
 }
 
+/* Whether the file is one piece, which can wait in memory until the first lane has it open. */
+static bool can_be_late(const struct sftp_stripe *st)
+{
+    return st->offset == 0 && st->n_piece > 0 && st->parts[0].state == ASKED &&
+           st->lanes->unanswered_bytes[0] + st->n_piece <= WINDOW_BYTES;
+}
+
 int sftp_stripe_end(struct sftp_stripe *st, sftp_stripe_done *done, void *context, struct err *e)
 {
-    if (flush_piece(st, e) < 0)
+    st->is_late = can_be_late(st);
+    if (st->is_late)
+        st->lanes->unanswered_bytes[0] += st->n_piece;
+    else if (flush_piece(st, e) < 0)
         return -1;
-    while (st->parts[0].state == ASKED)
+    while (!st->is_late && st->parts[0].state == ASKED)
         if (sftp_lanes_wait(st->lanes, e) < 0)
             return -1;
     if (check_stripe(st, e) < 0)

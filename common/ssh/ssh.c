@@ -249,6 +249,11 @@ int64_t ssh_next_turn_ms(const struct ssh *s)
     return s->keepalive_ms + silence_ms_of(s);
 }
 
+bool ssh_is_alive(const struct ssh *s)
+{
+    return ssh_is_connected(s->session) != 0;
+}
+
 int ssh_turn(struct ssh *s, struct err *e)
 {
     int64_t now_ms;

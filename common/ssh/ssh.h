@@ -78,7 +78,9 @@ int ssh_fd(const struct ssh *s);
 short ssh_poll_events(const struct ssh *s);
 int64_t ssh_next_turn_ms(const struct ssh *s); /* units_monotonic_ms */
 int ssh_turn(struct ssh *s, struct err *e);
-/* Whether more may be written, as earlier bytes are on their way. */
+/* False when the connection was lost; the next ssh_turn gives the reason. */
+bool ssh_is_alive(const struct ssh *s);
+/* Whether libssh has written all earlier bytes to the socket, so that it may be given more. */
 bool ssh_may_write(const struct ssh *s);
 
 #endif

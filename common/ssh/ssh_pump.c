@@ -201,6 +201,13 @@ static int refuse_open(const struct ssh_pump *l, struct err *e)
 
     if (!ssh_is_connected(l->s->session))
         return err_set(e, ERR_UNREACHABLE, "the connection was lost: %s", words);
+    /* OpenSSH answers so when a connection has MaxSessions sessions already. */
+    if (!is_forbidden && (l->target == SSH_TO_COMMAND || l->target == SSH_TO_SUBSYSTEM))
+        return err_set(
+            e, ERR_UNREACHABLE,
+            "sshd opens no further session (%s); is MaxSessions in its sshd_config too few (3 "
+            "are enough)?",
+            words);
     return err_set(e, is_forbidden ? ERR_DENIED : ERR_UNREACHABLE, "%s",
                    number != NULL && strchr(number, ')') != NULL ? strchr(number, ')') + 2 : words);
 }
@@ -304,6 +311,11 @@ const char *ssh_pump_complaints(const struct ssh_pump *l)
 bool ssh_pump_has_ended(const struct ssh_pump *l)
 {
     return l->has_remote_ended || l->is_broken;
+}
+
+bool ssh_pump_is_closed(const struct ssh_pump *l)
+{
+    return l->is_closed || l->is_broken;
 }
 
 int ssh_pump_exit_status(const struct ssh_pump *l)

@@ -38,6 +38,7 @@ void ssh_pump_forget(struct ssh_pump *l,
 /* The last few lines of the other side's standard error. */
 const char *ssh_pump_complaints(const struct ssh_pump *l);
 bool ssh_pump_has_ended(const struct ssh_pump *l);  /* the other side sends nothing more */
+bool ssh_pump_is_closed(const struct ssh_pump *l);  /* the other side has closed the channel */
 int ssh_pump_exit_status(const struct ssh_pump *l); /* -1: not known */
 
 /* Begins to pump; returns the descriptor for the pump's user, or -1 with e set.  May be called as

@@ -21,7 +21,7 @@ upload() { # PROJECT MIB
     sshd_mode jail
     on fileserver truncate -s 0 /var/log/sshd.log
     ludwig submit sweep.yaml
-    find "$SHARE/$1/.ludwig/packs" -type f ! -name '.*' | python3 "$TEST_ROOT/tests/functional/packs_check.py"
+    find "$SHARE/$1/.ludwig/packs" -type f ! -name '.*' | python3 -S "$TEST_ROOT/tests/functional/packs_check.py"
 }
 
 logins() {

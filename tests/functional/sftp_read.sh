@@ -2,8 +2,8 @@
 # sftp_read.sh - logs, results and files of jobs, over SFTP as on a share that is mounted
 . "$(dirname "$0")/lib.sh"
 
-sftp="python3 $TEST_ROOT/tests/functional/sftp_server.py $TEST_TMP/asked"
-if ! timeout 100 $sftp </dev/null >/dev/null 2>&1; then
+sftp="python3 -S $TEST_ROOT/tests/functional/sftp_server.py $TEST_TMP/asked"
+if ! timeout 300 $sftp </dev/null >/dev/null 2>&1; then
     skip 'reads the share over SFTP' 'there is no sftp-server here'
     done_testing
 fi
@@ -14,7 +14,7 @@ configure 'resources: {cpus: 2, gpus: 0, memory: 1GiB}'
 over_sftp() { # COMMAND...
     local before result=0
     before=$(wc -l <"$TEST_TMP/asked")
-    LUDWIG_TEST_SFTP=$sftp timeout 200 "$LUDWIG_HOOKS_BIN/ludwig" "$@" || result=$?
+    LUDWIG_TEST_SFTP=$sftp timeout 300 "$LUDWIG_HOOKS_BIN/ludwig" "$@" || result=$?
     wait_until 5 '[ "$(wc -l <"$TEST_TMP/asked")" -gt '"$before ]" || return 99
     return $result
 }
@@ -59,7 +59,7 @@ places() {
     ludwig results 1 >out
     grep -qx "results  $SHARE/demo/runs/" out
     not grep -q 'ludwig fetch' out
-    LUDWIG_TEST_SFTP=$sftp timeout 200 "$LUDWIG_HOOKS_BIN/ludwig" results 1 >out
+    LUDWIG_TEST_SFTP=$sftp timeout 300 "$LUDWIG_HOOKS_BIN/ludwig" results 1 >out
     grep -qx 'results  demo/runs/' out
     not grep -qF "$SHARE" out
     grep -q '`ludwig fetch 1` copies them here' out
@@ -96,9 +96,9 @@ it 'logs and why show what jobs printed' printed
 following() {
     cat >slow.sh <<END_OF_JOB
 echo begins
-until [ -e $TEST_TMP/gates/go ]; do sleep 0.1; done
+until [ -e $TEST_TMP/gates/go ]; do sleep 0.3; done
 seq 50000
-until [ -e $TEST_TMP/gates/end ]; do sleep 0.1; done
+until [ -e $TEST_TMP/gates/end ]; do sleep 0.3; done
 printf 'no newline'
 END_OF_JOB
     printf '%s\n' 'project: demo' 'command: sh slow.sh' 'source: slow.sh' >slow.yaml
@@ -119,6 +119,9 @@ odd() {
     mkfifo "$folder/fifo"
     ln -s /etc/passwd "$folder/passwd"
     over_sftp fetch 1 odd >out
+    grep -q '1 link out of it left out (--all-links copies it), 1 that are no files left out' out
+    [ -z "$(find odd -name passwd)" ]
+    over_sftp fetch 1 --all-links odd >out
     grep -q '1 that are no files left out' out
     [ "$(readlink "$(find odd -name passwd)")" = /etc/passwd ]
     log=$(find "$SHARE/demo/logs/1" -name '*.log' | sort | head -n 1)

@@ -44,7 +44,7 @@ new_content() {
 printf '%s\n' 'project: demo' 'command: "true"' 'source: [many]' >m.yaml
 
 arrived() {
-    find "$packs" -type f ! -name '.*' | python3 "$TEST_ROOT/tests/functional/packs_check.py"
+    find "$packs" -type f ! -name '.*' | python3 -S "$TEST_ROOT/tests/functional/packs_check.py"
     far submit m.yaml --dry-run --json | json - 'd["upload_files"] == 0'
     rm -r "$packs"
 }
@@ -128,9 +128,9 @@ followed() {
     far cancel 1 2 3
     cat >slow.sh <<END_OF_JOB
 echo begins
-until [ -e $TEST_TMP/gates/go ]; do sleep 0.1; done
+until [ -e $TEST_TMP/gates/go ]; do sleep 0.3; done
 seq 30000
-until [ -e $TEST_TMP/gates/end ]; do sleep 0.1; done
+until [ -e $TEST_TMP/gates/end ]; do sleep 0.3; done
 seq 30000
 END_OF_JOB
     printf '%s\n' 'project: demo' 'command: sh slow.sh' 'source: slow.sh' >slow.yaml

@@ -3,13 +3,13 @@
 . "$(dirname "$0")/lib.sh"
 
 # Each command's servers write what they were asked into a file of its own: $asked.
-sftp="python3 $TEST_ROOT/tests/functional/sftp_server.py"
+sftp="python3 -S $TEST_ROOT/tests/functional/sftp_server.py"
 new_log() {
     asked=$(mktemp "$TEST_TMP/asked.XXXXXX")
     chmod 666 "$asked"
 }
 new_log
-if ! timeout 100 $sftp "$asked" </dev/null >/dev/null 2>&1; then
+if ! timeout 300 $sftp "$asked" </dev/null >/dev/null 2>&1; then
     skip 'uploads over SFTP' 'there is no sftp-server here'
     done_testing
 fi
@@ -38,7 +38,7 @@ packs=$SHARE/demo/.ludwig/packs
 # nothing is missing.
 arrived() { # FILE
     [ -e "$TEST_TMP/looked" ] || touch -d '1 day ago' "$TEST_TMP/looked"
-    find "$packs" -type f ! -name '.*' -newer "$TEST_TMP/looked" | python3 "$TEST_ROOT/tests/functional/packs_check.py"
+    find "$packs" -type f ! -name '.*' -newer "$TEST_TMP/looked" | python3 -S "$TEST_ROOT/tests/functional/packs_check.py"
     touch -d '2 seconds ago' "$TEST_TMP/looked"
     [ "$(find "$packs" -name '*.zst' -o -name '*.raw' | wc -l)" = "$(find "$packs" -name '*.list' | wc -l)" ]
     over_sftp submit "$1" --dry-run --json | json - 'd["upload_files"] == 0 and d["upload_bytes"] == 0'
@@ -87,7 +87,7 @@ shown() {
     echo 2 >slow/two
     sweep w.yaml slow
     new_log
-    LUDWIG_TEST_SFTP="$sftp $asked --rate 5000000" python3 "$TEST_ROOT/tests/functional/terminal.py" 24x120 "$LUDWIG_HOOKS_BIN/ludwig" submit w.yaml >out
+    LUDWIG_TEST_SFTP="$sftp $asked --rate 5000000" python3 -S "$TEST_ROOT/tests/functional/terminal.py" 24x120 "$LUDWIG_HOOKS_BIN/ludwig" submit w.yaml >out
     tr '\r' '\n' <out | grep -oE '^upload \[[#.]{24}\] [0-9.]+ (B|[KM]iB) of 57\.2 MiB.*' | sort -u >lines
     # It moves while a single part is on its way.
     [ "$(wc -l <lines)" -ge 8 ]

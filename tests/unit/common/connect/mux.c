@@ -316,6 +316,24 @@ static void a_descriptor_that_comes_right_behind_ready_is_not_waited_for(void **
     mux_close(m);
 }
 
+/* The mux dials again behind MUX_READY where the server ended the first session. */
+static void a_server_that_is_dialed_again_is_not_waited_for_again(void **state)
+{
+    struct pair *p = *state;
+    struct mux *m = mux_attach(p->caller.fd);
+    int fd = -1;
+
+    p->caller.fd = -1;
+    assert_int_equal(mux_link_send(&p->mux, MUX_READY, &ready, -1, NULL), 0);
+    assert_int_equal(mux_wait(m, NULL), 0);
+    assert_int_equal(mux_link_send(&p->mux, MUX_DIALED, &ready, -1, NULL), 0);
+    assert_int_equal(mux_take(m, &fd, NULL, NULL), 0);
+    alarm(60); /* rather than for ever */
+    assert_int_equal(mux_wait(m, NULL), 0);
+    alarm(0);
+    mux_close(m);
+}
+
 static void the_page_describes_every_message(void **state)
 {
     (void)state;
@@ -344,6 +362,7 @@ int main(void)
         TEST(nothing_is_sent_in_the_place_of_a_body),
         TEST(a_descriptor_that_was_asked_for_is_taken_without_waiting),
         TEST(a_descriptor_that_comes_right_behind_ready_is_not_waited_for),
+        TEST(a_server_that_is_dialed_again_is_not_waited_for_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

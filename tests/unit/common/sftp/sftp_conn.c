@@ -82,9 +82,12 @@ static bool read_request(int fd, uint32_t *id)
 static bool say(int fd, const char *answer, uint32_t id)
 {
     struct buf out = { 0 };
+    char *copy = mem_strdup(answer), *rest = NULL;
     bool is_said;
 
-    encode(&out, answer, id);
+    for (const char *a = strtok_r(copy, "|", &rest); a != NULL; a = strtok_r(NULL, "|", &rest))
+        encode(&out, a, id);
+    free(copy);
     is_said = send(fd, out.bytes, out.n, MSG_NOSIGNAL) == (ssize_t)out.n;
     buf_free(&out);
     return is_said;
@@ -225,6 +228,13 @@ static int ask_file(struct sftp *s, struct err *e)
     return (int)n;
 }
 
+static int ask_new_file(struct sftp *s, struct err *e)
+{
+    struct sftp_file *f = sftp_file_open(s, "path", SFTP_WRITE | SFTP_CREATE, 0640, e);
+
+    return f == NULL ? -1 : sftp_file_close(f, NULL);
+}
+
 static int ask_write(struct sftp *s, struct err *e)
 {
     struct sftp_file *f = sftp_file_open(s, "path", SFTP_WRITE, 0, e);
@@ -250,6 +260,12 @@ static const struct {
     { "another id", ask_lstat, { "105 i77 u0" }, ERR_PROTOCOL, "not asked", true },
     { "an id far out", ask_lstat, { "105 i65535 u0" }, ERR_PROTOCOL, "not asked", true },
     { "another type", ask_lstat, { "102 shandle" }, ERR_PROTOCOL, "message 102", true },
+    { "a new file's handle twice",
+      ask_new_file,
+      { "102 sh|102 sh" },
+      ERR_PROTOCOL,
+      "not asked",
+      true },
     { "an unknown type", ask_lstat, { "99 u0" }, ERR_PROTOCOL, "message 99", true },
     { "success without what was asked for",
       ask_lstat,

@@ -163,6 +163,20 @@ static void a_mark_is_enough_and_anothers_is_none(void **state)
     assert_string_equal(find(p, arena_printf(p->a, "%s/x%s", p->folder, drive), NULL), drive);
 }
 
+/* A user whose project is called like the drive could mark a folder in it. */
+static void what_lies_in_the_drive_is_not_the_drive(void **state)
+{
+    struct place *p = here(state);
+    const char *drive = p->folder, *inside = arena_printf(p->a, "%s%s", drive, drive);
+
+    write_id(p, "", "\"abc\"");
+    write_id(p, drive, "\"abc\"");
+    assert_string_equal(find(p, inside, NULL), drive);
+    write_mark(p, "", "abc");
+    write_mark(p, drive, "abc");
+    assert_string_equal(find(p, inside, NULL), drive);
+}
+
 static void what_is_wrong_is_said(void **state)
 {
     struct place *p = here(state);
@@ -204,6 +218,7 @@ int main(void)
         HERE(a_jail_above_the_drive_is_seen_through),
         HERE(of_several_the_right_server_counts),
         HERE(a_mark_is_enough_and_anothers_is_none),
+        HERE(what_lies_in_the_drive_is_not_the_drive),
         HERE(what_is_wrong_is_said),
         HERE(an_id_of_nonsense_is_nobodys),
     };

@@ -38,9 +38,13 @@ struct late_server {
     struct buf held[SFTP_LANES_MAX]; /* answers */
     size_t refused_at;               /* a write behind this offset fails; 0: none */
     size_t wanted_syncs, syncs;      /* before that it answers no write either; asked for */
-    bool is_shy[SFTP_LANES_MAX];     /* it greets once it is asked for a file */
-    bool hangs_up, is_gone;          /* on the last lane: instead of greeting; from the start */
-    bool is_lazy;                    /* it answers writes in every pause */
+    size_t wanted_opens;             /* on a lane, before it opens one there */
+    size_t opens[SFTP_LANES_MAX];
+    struct buf opened[SFTP_LANES_MAX]; /* answers to these */
+    bool is_shy[SFTP_LANES_MAX];       /* it greets once it is asked for a file */
+    bool hangs_up, is_gone;            /* on the last lane: instead of greeting; from the start */
+    bool is_lazy;                      /* it answers writes in every pause */
+    bool is_closed;                    /* it opens no file */
     size_t answered, most_unanswered, pauses;
     struct buf greetings[SFTP_LANES_MAX];
     pthread_t thread;
@@ -117,10 +121,16 @@ static void answer(struct late_server *s, size_t lane, struct packet *p, struct 
         hang_up(s, lane);
     } else if (type == FXP_INIT) {
         greet(s->is_shy[lane] ? &s->greetings[lane] : out);
+    } else if (type == FXP_OPEN && s->is_closed) {
+        add_status(out, id, FX_PERMISSION_DENIED);
     } else if (type == FXP_OPEN) {
         buf_add(out, s->greetings[lane].bytes, s->greetings[lane].n);
         buf_clear(&s->greetings[lane]);
-        add_handle(out, id);
+        add_handle(&s->opened[lane], id);
+        if (++s->opens[lane] >= s->wanted_opens) {
+            buf_add(out, s->opened[lane].bytes, s->opened[lane].n);
+            buf_clear(&s->opened[lane]);
+        }
     } else if (type == FXP_WRITE) {
         take_write(s, lane, id, p);
     } else {
@@ -201,6 +211,7 @@ static void *serve(void *context)
         close(s->fds[i]);
         buf_free(&s->held[i]);
         buf_free(&s->greetings[i]);
+        buf_free(&s->opened[i]);
     }
     return NULL;
 }
@@ -363,6 +374,59 @@ static void a_write_that_fails_on_any_lane_is_told(void **state)
     }
 }
 
+/* Of both the last request comes before the first one is answered, but for being opened. */
+static void small_files_end_before_they_are_open(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 4; round++) {
+        size_t n = round < 2 ? 1 : LANES;
+        struct late_server s = { .n = n, .wanted = 2000, .wanted_syncs = 2, .wanted_opens = 2 };
+        struct sftp_lanes lanes;
+        struct sftp_stripe *files[2];
+        struct ending ends[2] = { 0 };
+        struct err e = { 0 };
+        uint8_t *content = make_noise(1000);
+
+        open_lanes(&s, &lanes);
+        for (int i = 0; i < 2; i++) {
+            files[i] = sftp_stripe_open(&lanes, "path", 0644);
+            if (sftp_stripe_write(files[i], (struct bytes){ content, 1000 }, &e) < 0 ||
+                sftp_stripe_end(files[i], note_end, &ends[i], &e) < 0)
+                fail_msg("%s", e.text);
+            if (round % 2 == 1)
+                sftp_stripe_hurry(files[i]);
+        }
+        assert_int_equal(lanes.unanswered_bytes[0], 2000);
+        while (!ends[0].is_there || !ends[1].is_there)
+            if (sftp_lanes_wait(&lanes, &e) < 0)
+                fail_msg("%s", e.text);
+        assert_string_equal(ends[0].why.text, "");
+        assert_string_equal(ends[1].why.text, "");
+        assert_int_equal(lanes.unanswered_bytes[0], 0);
+        assert_int_equal(s.syncs, 2);
+        assert_memory_equal(s.content, content, 1000);
+        close_lanes(&s, &lanes);
+        free(content);
+    }
+}
+
+static void a_small_file_that_cannot_be_opened_is_told(void **state)
+{
+    struct late_server s = { .n = 1, .wanted = 1000, .is_closed = true };
+    struct sftp_lanes lanes;
+    struct ending end;
+    uint8_t *content = make_noise(1000);
+
+    (void)state;
+    open_lanes(&s, &lanes);
+    end = write_file(&lanes, false, (struct bytes){ content, 1000 });
+    assert_int_equal(end.why.kind, ERR_DENIED);
+    assert_non_null(strstr(end.why.text, "write path"));
+    assert_int_equal(lanes.unanswered_bytes[0], 0);
+    close_lanes(&s, &lanes);
+    free(content);
+}
+
 static void a_lane_is_asked_for_the_file_before_it_is_greeted(void **state)
 {
     struct late_server s = { .n = LANES, .wanted = FULL_BYTES, .is_shy = { false, true, true } };
@@ -413,6 +477,8 @@ int main(void)
         cmocka_unit_test(many_lanes_have_less_on_their_way_each),
         cmocka_unit_test(each_lane_can_sync_before_a_write_is_answered),
         cmocka_unit_test(a_write_that_fails_on_any_lane_is_told),
+        cmocka_unit_test(small_files_end_before_they_are_open),
+        cmocka_unit_test(a_small_file_that_cannot_be_opened_is_told),
         cmocka_unit_test(a_lane_is_asked_for_the_file_before_it_is_greeted),
         cmocka_unit_test(a_lane_that_is_never_greeted_is_left_out),
     };
