@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor_machine.c - checks of this machine */
+/* doctor_machine.c - checks of this machine: state folder, scratch, programs; and doctor_clean */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,7 @@
 #include "common/base/mem.h"
 #include "common/base/path.h"
 #include "common/base/units.h"
+#include "common/proto/scratch_place.h"
 
 enum { SLOW_SYNC_MS = 100, VERSION_MAX_BYTES = 4096 };
 
@@ -40,7 +41,7 @@ void check_state(struct doctor *d)
         doctor_say(d, CHECK_PROBLEM, "move it away", "%s is no folder of yours", state);
     else if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         doctor_say(d, CHECK_PROBLEM, "chmod 700 it", "others may write into %s", state);
-    /* ludwigd syncs before it acknowledges, once for all requests that come together. */
+    /* The time for a sync matters: ludwigd syncs its database before it acknowledges requests. */
     else if (doctor_try_file(state, &tried) < 0)
         doctor_say(d, CHECK_PROBLEM, "see its owner, and whether the disk is full",
                    "%s: a file cannot be written there: %s", state, strerror(errno));
@@ -60,20 +61,8 @@ void check_state(struct doctor *d)
 
 /* ---- scratch ---- */
 
-/* The folder that a worker takes without scratch:, by the same order of places. */
-static const char *usual_scratch(void)
-{
-    const char *const places[] = { getenv("SLURM_TMPDIR"), getenv("SCRATCH"), getenv("TMPDIR"),
-                                   "/tmp" };
-
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-        if (places[i] != NULL && places[i][0] == '/' && access(places[i], W_OK) == 0 &&
-            !fs_is_memory(places[i]) && !fs_is_network(places[i]))
-            return places[i];
-    return NULL;
-}
-
-/* there: the folder, or the existing one in which it will be made. */
+/* Adds a finding about the scratch folder path.  there: path, or the existing folder above path in
+ * which the worker will make it. */
 static void say_folder(struct doctor *d, const char *path, const char *there)
 {
     const char *kind = fs_is_memory(there)    ? ", in memory"
@@ -115,21 +104,24 @@ static void say_folder(struct doctor *d, const char *path, const char *there)
     buf_free(&size);
 }
 
-/* scratch: may contain {user}, for folders that the worker makes. */
+/* A path with {user} is not checked, because the worker makes a folder for each user. */
 void check_scratch(struct doctor *d)
 {
-    const char *path = d->conf.scratch != NULL ? d->conf.scratch : usual_scratch();
+    char *user = scratch_place_user();
+    const char *path = d->conf.scratch != NULL ? d->conf.scratch : scratch_place_choose(user);
     struct stat st;
     char *there;
 
+    free(user);
     if (!d->has_choice || !d->choice.embedded)
         return;
     if (path == NULL)
         doctor_say(d, CHECK_PROBLEM, "name a folder (scratch: in config.yaml)",
-                   "neither $TMPDIR nor /tmp is a folder on a disk that you can write into");
+                   "none of $TMPDIR, /tmp and /var/tmp is a folder that you can write into and "
+                   "others cannot take away");
     if (path == NULL || strchr(path, '{') != NULL)
         return;
-    /* For a folder that is missing, the nearest existing folder above it. */
+    /* Of a missing folder check the nearest existing folder above it. */
     there = mem_strdup(path);
     while (lstat(there, &st) < 0 && errno == ENOENT && strcmp(there, "/") != 0 &&
            strcmp(there, ".") != 0) {
@@ -142,7 +134,7 @@ void check_scratch(struct doctor *d)
     free(there);
 }
 
-/* ---- what killed pilots have left ---- */
+/* ---- files of killed pilots ---- */
 
 void doctor_clean(struct doctor *d)
 {
@@ -181,8 +173,8 @@ static void say_slurm(struct doctor *d)
 {
     static const char *const others[] = { "scancel", "squeue", "scontrol", "sinfo" };
     const char *const argv[] = { "sbatch", "--version", NULL };
-    struct buf version = { 0 }, missing = { 0 }; /* "slurm 22.05.8" */
-    int n;                                       /* bytes of the version */
+    struct buf version = { 0 }, missing = { 0 }; /* version: "slurm 22.05.8" */
+    int n;                                       /* bytes in the first line of version */
     bool answers = login_node_is_here(LOGIN_NODE_PING_MAX_MS);
 
     if (!child_is_in_path("sbatch")) {

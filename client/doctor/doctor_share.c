@@ -337,7 +337,7 @@ static void try_mount(struct doctor *d, const char *folder, const char *name)
     uid = owner_there(d, name, &e);
     if (uid >= 0)
         say_owner(d, "through the mount", folder, uid);
-    else
+    else if (e.kind != ERR_NONE)
         doctor_say(d, CHECK_PROBLEM, "see that both are the same folder",
                    "a file made through the mount at %s is not seen on the server: %s", d->share,
                    e.text);

@@ -16,6 +16,7 @@
 #include "common/base/io.h"
 #include "common/base/nfs_lookup.h"
 #include "common/base/path.h"
+#include "common/base/taken_name.h"
 #include "common/proto/unixsocket.h"
 
 enum {
@@ -75,12 +76,15 @@ static char *socket_in(const char *dir, const char *name, struct err *e)
     return NULL;
 }
 
-static char *socket_below(const char *parent, const char *name, struct err *e)
+static char *socket_below(const char *parent, const char *state, const char *name, struct err *e)
 {
-    char *dir = mem_printf("%s/ludwig-%ju", parent, (uintmax_t)geteuid());
+    char *boot = unixsocket_machine();
+    char *dir =
+        taken_name_avoid(mem_printf("%s/ludwig-%ju", parent, (uintmax_t)geteuid()), state, boot);
     char *path = socket_in(dir, name, e);
 
     free(dir);
+    free(boot);
     return path;
 }
 
@@ -107,9 +111,9 @@ char *address_choose_socket(const char *state, struct err *e)
         free(dir);
     }
     if (path == NULL && geteuid() == 0)
-        path = socket_below("/run", name, NULL);
+        path = socket_below("/run", state, name, NULL);
     if (path == NULL)
-        path = socket_below("/tmp", name, e);
+        path = socket_below("/tmp", state, name, e);
     free(name);
     return path;
 }

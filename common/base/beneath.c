@@ -154,6 +154,23 @@ static int leave(int fd, int dir_fd, int result)
     return result;
 }
 
+int beneath_open_here(int dir_fd, const char *name, int flags)
+{
+    const int all = flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+    int fd = -1;
+
+#if HAS_OPENAT2
+    struct open_how how = { .flags = (unsigned)all,
+                            .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH };
+
+    fd = (int)syscall(SYS_openat2, dir_fd, name, &how, sizeof how);
+    if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) /* before Linux 5.6, or filtered out */
+        return fd;
+#endif
+    fd = openat(dir_fd, name, all);
+    return fd;
+}
+
 int beneath_open_own(int dir_fd, const char *path, int flags, mode_t bits)
 {
     int fd = beneath_open(dir_fd, path, flags, 0), folder;

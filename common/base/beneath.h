@@ -21,6 +21,9 @@
 int beneath_open(int dir_fd, const char *path, int flags, mode_t mode);
 /* The same; what is ours and has a mode that keeps us out gets these mode bits before. */
 int beneath_open_own(int dir_fd, const char *path, int flags, mode_t bits);
+/* Opens one name, on the same file system as dir_fd (from Linux 5.6 on): a user may have mounted another
+ * (FUSE), which lies and waits.  EXDEV: there is one. */
+int beneath_open_here(int dir_fd, const char *name, int flags);
 /* Makes a file and opens it for writing.  A file or symlink of that name is removed before. */
 int beneath_create(int dir_fd, const char *path, mode_t mode);
 

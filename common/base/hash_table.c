@@ -18,6 +18,20 @@ struct hash_table {
     size_t n_slots, n, max;
 };
 
+/* The finish of splitmix64, which maps no two numbers to one (Steele, Lea, Flood, "Fast splittable
+ * pseudorandom number generators", 2014). */
+struct digest hash_table_key(int64_t number)
+{
+    uint64_t z = (uint64_t)number;
+    struct digest d = { 0 };
+
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    z ^= z >> 31;
+    memcpy(d.bytes, &z, sizeof z);
+    return d;
+}
+
 struct hash_table *hash_table_create(size_t max)
 {
     struct hash_table *t = mem_alloc(sizeof *t);

@@ -17,6 +17,9 @@
 
 struct hash_table;
 
+/* A key for a number: another one for each, and random. */
+struct digest hash_table_key(int64_t number);
+
 /* A full table, of max entries, takes no more. */
 struct hash_table *hash_table_create(size_t max);
 void hash_table_destroy(struct hash_table *t); /* NULL is fine */

@@ -21,6 +21,7 @@
 #include "common/base/units.h"
 #include "common/connect/file_request.h"
 #include "common/proto/layout.h"
+#include "common/proto/proto.h"
 #include "common/proto/shareid.h"
 #include "common/proto/unixsocket.h"
 #include "common/sftp/sftp.h"
@@ -128,14 +129,18 @@ static int find_uid_by_trying(struct courier *c, const char *user, struct err *e
     struct list entries = { 0 };
     int found = 0, rc = share_list(c->share, FILE_REQUEST_INBOX, SHARE_NAMES, a, &entries, e);
     const struct share_entry *items = entries.items;
+    bool is_root = false;
 
     for (size_t i = 0; rc == 0 && i < entries.n; i++) {
-        char *inside = mem_printf(FILE_REQUEST_INBOX "/%s/.", items[i].name);
+        char *inside = mem_printf(FILE_REQUEST_INBOX "/%s", items[i].name);
+        struct list requests = { 0 };
         uid_t uid;
 
-        if (parse_uid(items[i].name, &uid) == 0 && share_exists(c->share, inside)) {
+        if (parse_uid(items[i].name, &uid) == 0 && !is_root &&
+            share_list(c->share, inside, SHARE_NAMES, a, &requests, NULL) == 0) {
+            is_root = uid == 0;
             c->uid = uid;
-            found++;
+            found = is_root ? 1 : found + 1;
         }
         free(inside);
     }
@@ -227,8 +232,8 @@ struct courier *courier_over_folder(const char *share, struct err *e)
 
 /* ---- the process ---- */
 
-/* Forks once more, so that the program need not wait for the courier. */
-_Noreturn static void live(struct courier *c, int fd)
+/* Becomes the courier, in a child of its own, so that the program need not wait for it. */
+_Noreturn static void become_courier(struct courier *c, int fd)
 {
     static const int passed_over[] = { SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM };
     pid_t pid = fork();
@@ -266,7 +271,7 @@ int courier_start(struct courier *c, struct err *e)
     }
     pid = fork();
     if (pid == 0)
-        live(c, ends[1]);
+        become_courier(c, ends[1]);
     if (pid < 0)
         err_sys(e, "fork");
     /* waitpid fails where a handler of SIGCHLD has waited for the child already. */
@@ -529,8 +534,13 @@ static int do_turn(struct stream *s, struct err *e)
     /* The first request is not held: it has bytes, and ludwigd has an answer to them. */
     most_ms = s->c->patience_ms + (s->n_replied > 0 ? FILE_REQUEST_HOLD_MS : 0);
     if (s->n_put > s->n_replied && units_monotonic_ms() - s->put_ms >= most_ms)
-        return err_set(e, ERR_UNREACHABLE, "ludwigd on %s takes nothing from its inbox",
-                       s->c->host);
+        return err_set(e, ERR_UNREACHABLE, "ludwigd on %s takes nothing from its inbox%s",
+                       s->c->host,
+                       s->c->sftp == NULL || s->n_replied > 0
+                           ? ""
+                           : ", or the SFTP server does not show its answer: one that keeps what "
+                             "it has listed, as rclone does, has to be told not to "
+                             "(--dir-cache-time 1s --vfs-write-back 0)");
     if (n_taken > 0)
         crash_point(s);
     give_down(s);
@@ -600,6 +610,18 @@ static void sweep_once(struct stream *s, bool has_time)
     arena_destroy(a);
 }
 
+/* Tells the program why the stream ends, as ludwigd would, if nothing of a reply was passed on. */
+static void tell_why(const struct stream *s, const struct err *why)
+{
+    struct msg_error refusal = { (int)why->kind, why->text };
+    struct buf out = { 0 };
+
+    if (s->n_replied == 0 && why->kind != ERR_NONE &&
+        message_add(&out, &proto, MSG_ERROR, 1, 0, NULL, &refusal, NULL) == 0)
+        (void)!send(s->fd, out.bytes, out.n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    buf_free(&out);
+}
+
 int courier_run(struct courier *c, int stream_fd, struct err *e)
 {
     struct stream s = { .c = c,
@@ -607,6 +629,7 @@ int courier_run(struct courier *c, int stream_fd, struct err *e)
                         .arena = arena_create(),
                         .pause_ms = PAUSE_MIN_MS,
                         .id_ms = units_monotonic_ms() };
+    struct err why = { 0 };
     int rc = 0;
 
     token_make(&s.conn);
@@ -616,7 +639,11 @@ int courier_run(struct courier *c, int stream_fd, struct err *e)
     while (rc == 0 && !is_done(&s)) {
         wait_until_due(&s);
         sweep_once(&s, s.pause_ms >= PAUSE_MAX_MS);
-        rc = do_turn(&s, e);
+        rc = do_turn(&s, &why);
+    }
+    if (rc < 0) {
+        tell_why(&s, &why);
+        err_set(e, why.kind, "%s", why.text);
     }
     close(stream_fd);
     (void)remove_requests(&s, s.n_put, NULL);

@@ -103,7 +103,7 @@ static int scan_number(struct scan *s, struct err *e)
     const char *text = s->text + s->at;
     bool is_negative = *text == '-';
     size_t n = strspn(text, "-+.eE0123456789");
-    bool is_whole = strcspn(text, ".eE") >= n, is_too_large;
+    bool is_whole = strspn(text, "-+0123456789") == n, is_too_large;
 
     errno = 0;
     is_too_large = is_whole && strtoll(text, NULL, 10) != 0 && errno == ERANGE;

@@ -135,6 +135,17 @@ static bool is_plain(const char *text, size_t n)
     return n > 0 && strspn(text, plain) == n;
 }
 
+bool template_is_plain(const struct value *v)
+{
+    struct buf text = { 0 };
+    bool is_so;
+
+    json_add_text(&text, v);
+    is_so = is_plain(buf_text(&text), text.n);
+    buf_free(&text);
+    return is_so;
+}
+
 void template_add_word(struct buf *out, const char *text, size_t n)
 {
     if (is_plain(text, n))

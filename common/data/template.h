@@ -42,6 +42,8 @@ bool template_is_name(const char *text);
 /* Whether v can be put there; otherwise *why says in words why not; the caller frees it. */
 bool template_takes(const struct placeholder *p, const struct value *v, char **why);
 
+/* Whether the value's text means the same wherever a shell reads it, quoted or not. */
+bool template_is_plain(const struct value *v);
 /* Appends text as one word of /bin/sh, with quotes where it needs them. */
 void template_add_word(struct buf *out, const char *text, size_t n);
 /* The same with quotes in any case. */

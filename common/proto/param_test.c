@@ -11,9 +11,25 @@
 #include "common/data/json.h"
 #include "common/data/param_digest.h"
 
-const char *const param_test_fields[] = { "job",       "param_name", "job_name", "rep",
-                                          "state",     "attempt",    "node",     "partition",
-                                          "exit_code", "signal",     "cause",    "reason",
+const char *const param_test_fields[] = { "job",
+                                          "param_name",
+                                          "job_name",
+                                          "rep",
+                                          "state",
+                                          "attempt",
+                                          "node",
+                                          "partition",
+                                          "exit_code",
+                                          "signal",
+                                          "cause",
+                                          "reason",
+                                          "max_rss_bytes",
+                                          "cpu_seconds",
+                                          "memory_bytes",
+                                          "time_ms",
+                                          "gpu_memory_bytes",
+                                          "gpu_percent",
+                                          "gpu_ids",
                                           NULL };
 
 /* ---- applying a test ---- */

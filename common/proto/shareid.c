@@ -17,6 +17,7 @@ static const struct field fields[] = {
     FIELD(struct shareid, incarnation, FIELD_STR, 0, 64),
     FIELD_NAMED(struct shareid, inbox, 0, inbox_names, INBOX_KIND_COUNT),
     FIELD(struct shareid, why, FIELD_STR, 0, 1024),
+    FIELD(struct shareid, projects, FIELD_STR, 0, 4096),
 };
 
 static const struct schema schema = SCHEMA(struct shareid, "id", fields);

@@ -30,6 +30,7 @@ struct shareid {
     const char *incarnation; /* a token in hex, new with each start; NULL: ludwigd was stopped */
     int inbox;               /* enum inbox_kind */
     const char *why;         /* with INBOX_NONE: the reason, or NULL */
+    const char *projects;    /* where projects lie below the share; NULL: in it */
 };
 
 void shareid_encode(const struct shareid *id, struct buf *out);

@@ -654,16 +654,91 @@ static int set_mount_folder(const struct share_dir *at, const char *path, int64_
         err_sys(e, "%s", path);
         result = say_not_given(group, e);
     } else {
-        result = fchmod(fd, mode) < 0 ? err_sys(e, "set the mode of %s", path) : 0;
+        result = share_set_mode(fd, mode) < 0 ? err_sys(e, "set the mode of %s", path) : 0;
     }
     close(fd);
     return result;
 }
 
+/* The outcome of setting a mode over SFTP: the attributes then, and the errors of both requests. */
+struct setting {
+    struct sftp_attrs is;
+    struct err set_why, look_why;
+};
+
+static void on_set(void *context, const struct sftp_answer *a)
+{
+    if (a->error != NULL)
+        ((struct setting *)context)->set_why = *a->error;
+}
+
+static void on_set_look(void *context, const struct sftp_answer *a)
+{
+    struct setting *x = context;
+
+    if (a->error != NULL)
+        x->look_why = *a->error;
+    else
+        x->is = a->attrs;
+}
+
+/* Sends a request that sets the mode, and right behind it one that reads the attributes.  -1: the
+ * connection is broken. */
+static int set_and_look(struct sftp *s, const char *full, mode_t mode, struct setting *x,
+                        struct err *e)
+{
+    const struct sftp_op set = { .kind = SFTP_OP_SETSTAT,
+                                 .path = full,
+                                 .attrs = { .has = SFTP_MODE, .mode = mode } };
+    const struct sftp_op look = { .kind = SFTP_OP_LSTAT, .path = full };
+    int result = sftp_start(s, &set, on_set, x, e);
+
+    if (result == 0)
+        result = sftp_start(s, &look, on_set_look, x, e);
+    /* The callbacks use x, so they must run before this function returns. */
+    return sftp_finish(s, result == 0 ? e : NULL) < 0 ? -1 : result;
+}
+
+/* Whether the folder's permissions, as far as the server tells them, allow more than mode does. */
+static bool is_more_open(const struct sftp_attrs *is, mode_t mode)
+{
+    return (is->has & SFTP_MODE) && (is->mode & 0777 & ~mode) != 0;
+}
+
+static int set_sftp_mode(struct sftp *s, const char *full, mode_t mode, struct err *e)
+{
+    struct setting x = { 0 };
+
+    if (set_and_look(s, full, mode, &x, e) < 0)
+        return -1;
+    if (x.look_why.kind != ERR_NONE)
+        return err_set(e, x.look_why.kind, "%s", x.look_why.text);
+    /* The server may have read the attributes before it set the mode. */
+    if (x.set_why.kind == ERR_NONE && is_more_open(&x.is, mode) &&
+        sftp_lstat(s, full, &x.is, e) < 0)
+        return -1;
+    if ((x.is.has & SFTP_MODE) && !S_ISDIR(x.is.mode))
+        return err_set(e, ERR_DENIED, "%s is no folder", full);
+    if (x.set_why.kind == ERR_NONE && !is_more_open(&x.is, mode))
+        return 0;
+    /* Some servers report success without setting the mode. */
+    if (x.set_why.kind == ERR_NONE)
+        return err_set(
+            e, ERR_DENIED,
+            "the SFTP server does not set modes, and others could read %s (its mode stays "
+            "%03o instead of %03o): see its umask",
+            full, x.is.mode & 0777u, mode & 0777u);
+    /* A server that refuses to set modes keeps the old one, which will do if it allows no more. */
+    if ((x.set_why.kind == ERR_DENIED || x.set_why.kind == ERR_FAILED) && (x.is.has & SFTP_MODE) &&
+        !is_more_open(&x.is, mode))
+        return 0;
+    return err_set(e, x.set_why.kind, "%s", x.set_why.text);
+}
+
 static int set_sftp_folder(struct sftp *s, const char *full, int64_t group, mode_t mode,
                            struct err *e)
 {
-    struct sftp_attrs attrs, wanted = { .has = SFTP_MODE, .mode = mode };
+    struct sftp_attrs attrs;
 
     if (sftp_lstat(s, full, &attrs, e) < 0)
         return -1;
@@ -675,7 +750,7 @@ static int set_sftp_folder(struct sftp *s, const char *full, int64_t group, mode
         if (sftp_setstat(s, full, &attrs, e) < 0)
             return say_not_given(group, e);
     }
-    return sftp_setstat(s, full, &wanted, e);
+    return set_sftp_mode(s, full, mode, e);
 }
 
 int share_set_folder(const struct share_dir *at, const char *path, int64_t group, mode_t mode,
@@ -690,6 +765,21 @@ int share_set_folder(const struct share_dir *at, const char *path, int64_t group
         return set_mount_folder(at, path, group, mode, e);
     full = share_sftp_path(at, path);
     result = set_sftp_folder(at->line->sftp, full, group, mode, e);
+    free(full);
+    return result;
+}
+
+int share_set_folder_mode(const struct share_dir *at, const char *path, mode_t mode, struct err *e)
+{
+    char *full;
+    int result;
+
+    if (share_check_path(at, path, e) < 0)
+        return -1;
+    if (at->fd >= 0)
+        return set_mount_folder(at, path, -1, mode, e);
+    full = share_sftp_path(at, path);
+    result = set_sftp_mode(at->line->sftp, full, mode, e);
     free(full);
     return result;
 }

@@ -124,6 +124,9 @@ int share_make_dir(const struct share_dir *at, const char *path, mode_t mode, st
  * symlink as the last name of path is refused. */
 int share_set_folder(const struct share_dir *at, const char *path, int64_t group, mode_t mode,
                      struct err *e);
+/* Sets only the mode, of a path that share_stat or share_look has just shown to be a folder: over
+ * SFTP that takes one round trip.  -1 when the path is no folder any more. */
+int share_set_folder_mode(const struct share_dir *at, const char *path, mode_t mode, struct err *e);
 int share_remove_file(const struct share_dir *at, const char *path, struct err *e);
 int share_remove_dir(const struct share_dir *at, const char *path, struct err *e); /* empty */
 /* Removes a folder with all its content, or a file; a missing name is no error. */

@@ -282,6 +282,26 @@ int share_sftp_pour(struct sftp_file *to, uint64_t offset, int in_fd, uint64_t m
 
 /* ---- logs ---- */
 
+/* Sends a file's bytes from offset `at` on, except holes, which may exceed the server's disk. */
+static int pour_data(struct sftp_file *to, int64_t at, int from_fd, struct err *e)
+{
+    int64_t begin, end;
+    uint64_t n = 0;
+    int result = 0;
+
+    do {
+        io_find_data(from_fd, at, &begin, &end);
+        if (begin == INT64_MAX)
+            break;
+        if (lseek(from_fd, (off_t)begin, SEEK_SET) < 0)
+            return err_sys(e, "seek");
+        result =
+            share_sftp_pour(to, (uint64_t)begin, from_fd, (uint64_t)(end - begin), NULL, &n, e);
+        at = begin + (int64_t)n;
+    } while (result == 0 && n > 0);
+    return result;
+}
+
 static int ship_here(const struct share_dir *at, const char *path, mode_t mode, int from,
                      struct err *e)
 {
@@ -310,7 +330,6 @@ static int ship_over_sftp(struct sftp *s, const char *full, mode_t mode, int fro
     struct sftp_attrs attrs = { 0 };
     struct stat have = { .st_size = 0 };
     struct sftp_file *to;
-    uint64_t n_bytes;
     bool is_new = sftp_lstat(s, full, &attrs, why) < 0;
     int result = 0;
 
@@ -325,10 +344,8 @@ static int ship_over_sftp(struct sftp *s, const char *full, mode_t mode, int fro
     to = sftp_file_open(s, full, SFTP_WRITE | (is_new ? SFTP_CREATE : 0), mode, why);
     if (to == NULL)
         return -1;
-    if (from_fd >= 0 && lseek(from_fd, (off_t)attrs.size_bytes, SEEK_SET) < 0)
-        result = err_sys(why, "seek");
-    else if (from_fd >= 0)
-        result = share_sftp_pour(to, attrs.size_bytes, from_fd, UINT64_MAX, NULL, &n_bytes, why);
+    if (from_fd >= 0)
+        result = pour_data(to, (int64_t)attrs.size_bytes, from_fd, why);
     if (sftp_file_close(to, result == 0 ? why : NULL) < 0)
         result = -1;
     return result;

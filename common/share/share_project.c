@@ -26,7 +26,8 @@ struct share_modes share_modes_of(const struct share_stat *project)
     return (struct share_modes){ .dir = bits | 0700 | (project->mode & S_ISGID),
                                  .file = (bits & 0666) | 0600,
                                  .group =
-                                     (project->mode & S_ISGID) != 0 ? project->group : (gid_t)-1 };
+                                     (project->mode & S_ISGID) != 0 ? project->group : (gid_t)-1,
+                                 .owner = project->uid };
 }
 
 struct share_dir *share_project_open_project(const struct share_dir *share, const char *path,

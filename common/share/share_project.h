@@ -10,14 +10,16 @@
 #define LUDWIG_COMMON_SHARE_SHARE_PROJECT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "common/share/share.h"
 
 struct share_modes {
-    mode_t dir;  /* 0755, 02750, 0700, ... */
-    mode_t file; /* the same without its execute bits */
-    gid_t group; /* (gid_t)-1: the process's own */
+    mode_t dir;    /* 0755, 02750, 0700, ... */
+    mode_t file;   /* dir without its execute bits */
+    gid_t group;   /* (gid_t)-1: the process's own group */
+    int64_t owner; /* uid of the project's folder */
 };
 
 /* The modes of files and folders below a project whose folder has this stat. */

@@ -204,11 +204,13 @@ static int mount_put(struct share_upload *u, unsigned folder, const char *name, 
     it = mount_begin(u, folder, e);
     if (it == NULL)
         return -1;
+    if (mount_write(it, bytes, e) < 0) {
+        drop_item(it);
+        return -1;
+    }
     it->final = mem_strdup(name);
     it->kind = kind;
     u->pending[u->n_pending++] = it;
-    if (mount_write(it, bytes, e) < 0)
-        return -1;
     return u->n_pending < PENDING_MAX ? 0 : mount_name_pending(u, e);
 }
 

@@ -2,7 +2,7 @@
 # file_requests.py - clients that reach ludwigd through files alone: honest ones and attackers
 """usage: file_requests.py SHARE SCENARIO [ARGUMENT]...
 
-Runs as the user whose inbox it uses, or attacks.
+Runs as the user whose inbox it uses, or as an attacker.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ ALLOWED_S = 60
 
 
 class GivenUp(Ended):
-    """ludwigd says why it ended this connection."""
+    """ludwigd has ended this connection, with a reason."""
 
 
 def inbox(uid=None):
@@ -34,7 +34,7 @@ def server_id():
 
 
 def write(path, data, mode=0o600):
-    """As a client should: under another name first."""
+    """Writes a file as a client should: under another name first."""
     temporary = os.path.dirname(path) + "/." + os.path.basename(path)
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     os.write(fd, data)
@@ -44,7 +44,7 @@ def write(path, data, mode=0o600):
 
 
 class FilePeer(raw.Peer):
-    """A connection made of requests and replies; speaks as raw.Peer does."""
+    """A connection made of request and reply files, with the methods of raw.Peer."""
 
     def __init__(self, uid=None, conn=None):
         self.seq = 0
@@ -67,7 +67,7 @@ class FilePeer(raw.Peer):
                      "no": self.put_n, "data": data, **other})
 
     def send_bytes(self, data, **other):
-        """In as many requests as it takes, of which two may wait for their replies."""
+        """Sends data in as many requests as needed; at most two of them are without a reply at a time."""
         while True:
             while self.put_n - self.got_n >= 2:
                 self.take_reply()
@@ -78,7 +78,7 @@ class FilePeer(raw.Peer):
                 return
 
     def get(self):
-        """The next reply."""
+        """Waits for the next reply."""
         deadline = time.monotonic() + ALLOWED_S
         while time.monotonic() < deadline:
             try:
@@ -145,7 +145,7 @@ def count():
 
 
 def large():
-    """A message of 3.5 MB, and two requests that are put in the wrong order."""
+    """Sends a message of 3.5 MB, and two requests in the wrong order."""
     peer = client()
     configs = [{"text": "x" * 3500, "n": n} for n in range(1000)]
     body = {"project": "large", "reps": 1, "no_nodes": True, "work": WORK}
@@ -175,7 +175,7 @@ def large():
 # ---- executed once ----
 
 def submit_step(peer, project, ids):
-    """All of a submit, with request ids that are the same each time."""
+    """Submits, with the given request ids."""
     body = {"project": project, "reps": 1, "no_nodes": True, "work": WORK}
     opened = peer.ask("submit_begin", body, ids[0])
     assert opened["type"] == "submit_open", opened
@@ -186,7 +186,7 @@ def submit_step(peer, project, ids):
 
 
 def persistent(seed):
-    """Submits, whatever happens to ludwigd meanwhile."""
+    """Submits, again with the same request ids whenever ludwigd does not answer."""
     ids = [hashlib.sha256(f"{seed}{n}".encode()).digest()[:16] for n in range(2)]
     deadline = time.monotonic() + 180
     while True:
@@ -202,7 +202,7 @@ def persistent(seed):
 
 
 def leave_request(state):
-    """Puts the end of a submit into the inbox, and does not look for an answer."""
+    """Puts the end of a submit into the inbox, and does not wait for the reply."""
     ids = [random_id(), random_id()]
     peer = client()
     body = {"project": "left", "reps": 1, "no_nodes": True, "work": WORK}
@@ -223,7 +223,7 @@ def left(state):
 
 
 def answered(state):
-    """The answer to it has come."""
+    """The reply to what leave_request sent has come."""
     was = left(state)
     peer = FilePeer(conn=bytes.fromhex(was["conn"]))
     peer.got_n, peer.put_n = was["got"], was["put"]
@@ -231,7 +231,7 @@ def answered(state):
 
 
 def is_ignored(state):
-    """Its connection is not known any more, whatever it says next."""
+    """ludwigd does not know the connection of leave_request any more, and ignores further requests on it."""
     was = left(state)
     peer = FilePeer(conn=bytes.fromhex(was["conn"]))
     peer.got_n = peer.put_n = was["put"]
@@ -260,7 +260,7 @@ def must_fail(what, *arguments):
 
 
 def spare(path):
-    """lab1: a request in the own name, lying where others can get at it."""
+    """lab1: writes a request of its own to a place that others can reach."""
     peer = FilePeer()
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     os.write(fd, peer.request(hello_bytes()))
@@ -270,7 +270,7 @@ def spare(path):
 
 
 def take_it(how, path, conn):
-    """lab2: into the own inbox with it."""
+    """lab2: puts lab1's request into its own inbox."""
     peer = FilePeer(conn=bytes.fromhex(conn))
     target = peer.in_path(0)
     if how == "link":
@@ -289,7 +289,7 @@ def take_it(how, path, conn):
 
 
 def into_anothers(victim, conn):
-    """lab2: lab1's folder, answers and requests."""
+    """lab2: cannot reach lab1's inbox, requests and replies."""
     peer = FilePeer(uid=int(victim), conn=bytes.fromhex(conn))
     must_fail(os.listdir, inbox(victim))
     must_fail(peer.send_bytes, hello_bytes())
@@ -308,7 +308,7 @@ def into_anothers(victim, conn):
 
 
 def hold(state):
-    """lab1: an open connection; its name goes to a file, and it ends when that is gone."""
+    """lab1: opens a connection and writes its name to a file; ends it when the file is removed."""
     peer = client()
     with open(state + ".new", "w") as file:
         file.write(f"{peer.conn.hex()} {peer.put_n}\n")
@@ -320,7 +320,7 @@ def hold(state):
 
 
 def guess(state):
-    """lab2: the next requests of lab1's connection, and all of it again."""
+    """lab2: sends the next requests of lab1's connection, and all its requests from the first on."""
     conn, put_n = open(state).read().split()
     for first in (int(put_n), 0):
         peer = FilePeer(conn=bytes.fromhex(conn))
@@ -330,7 +330,7 @@ def guess(state):
 
 
 def strange():
-    """Files that are none."""
+    """Puts files that are no requests into the inbox."""
     box = inbox()
 
     def name():
@@ -351,7 +351,7 @@ def strange():
 
 
 def fill(n):
-    """lab2: very many files, each of which could begin a connection."""
+    """lab2: writes very many files, each of which could begin a connection."""
     box = inbox()
     for i in range(int(n)):
         path = f"{box}/{os.urandom(16).hex()}.{i % 2}"
@@ -362,7 +362,7 @@ def fill(n):
 
 
 def stir(gate):
-    """lab2: as many changes there as one can make, until the gate is open."""
+    """lab2: changes its inbox as often as it can, until the gate is open."""
     box = inbox()
     names = [f"{box}/{os.urandom(16).hex()}.0" for _ in range(2)]
     os.close(os.open(names[0], os.O_WRONLY | os.O_CREAT, 0o600))
@@ -375,14 +375,14 @@ def stir(gate):
 
 
 def asks(n):
-    """So many requests, one after the other, are answered."""
+    """Waits for the answers to n requests, one after the other."""
     peer = client()
     for _ in range(int(n)):
         sweeps(peer)
 
 
 def old_request(state):
-    """A request as it was for an earlier ludwigd, once more."""
+    """Repeats a request that was meant for an earlier ludwigd."""
     was = left(state)
     peer = FilePeer()
     peer.id = was["id"]

@@ -38,8 +38,9 @@ while True:
         heard = c.recv(4096)
     except OSError:
         heard = b""
-    with open(sys.argv[2], "ab") as f:
-        f.write(heard)
+    if heard != b"settled?":
+        with open(sys.argv[2], "ab") as f:
+            f.write(heard)
     c.close()
 END
 listen() { # UID SOCKET: what it hears is in the file $TEST_TMP/heard
@@ -48,9 +49,21 @@ listen() { # UID SOCKET: what it hears is in the file $TEST_TMP/heard
     as "$1" python3 "$TEST_TMP/bin/listen" "$2" "$TEST_TMP/heard" &
     disown
     wait_until 10 [ -S "$2" ]
+    listens_at=$2
 }
 hears() {
     [ -s "$TEST_TMP/heard" ]
+}
+# It takes one after the other: when it has closed this one, it has heard all before.
+silent() {
+    python3 -c '
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(60)
+s.connect(sys.argv[1])
+s.sendall(b"settled?")
+sys.exit(s.recv(1) != b"")' "$listens_at"
+    not hears
 }
 
 # Says why, and has told nothing.
@@ -60,7 +73,7 @@ refused() { # WORDS COMMAND...
     cat err
     [ $status = 4 ]
     grep -qF -e "$1" err
-    not hears
+    silent
 }
 
 stale() {
@@ -69,19 +82,19 @@ stale() {
     printf 'unix:%s\n%s\n' "$TEST_TMP/shared/ludwig-$user/x.sock" "$(hostname)" |
         as $user tee "$user_home/.local/state/ludwig/address" >/dev/null
     for command in status doctor; do
-        as $user timeout 60 ludwig $command >out 2>&1 || true
+        as $user timeout 300 ludwig $command >out 2>&1 || true
         grep -F "$TEST_TMP/shared/ludwig-$user belongs to uid $other" out
-        not hears
+        silent
     done
-    refused "belongs to uid $other" as $user timeout 60 ludwig --server "unix:$TEST_TMP/shared/ludwig-$user/x.sock" status
-    refused "belongs to uid $other" as $user timeout 60 ludwig bridge "$TEST_TMP/shared/ludwig-$user/x.sock"
+    refused "belongs to uid $other" as $user timeout 300 ludwig --server "unix:$TEST_TMP/shared/ludwig-$user/x.sock" status
+    refused "belongs to uid $other" as $user timeout 300 ludwig bridge "$TEST_TMP/shared/ludwig-$user/x.sock"
     # root, too
-    refused "belongs to uid $other" timeout 60 ludwig --server "unix:$TEST_TMP/shared/ludwig-$user/x.sock" status
+    refused "belongs to uid $other" timeout 300 ludwig --server "unix:$TEST_TMP/shared/ludwig-$user/x.sock" status
     # A server of one's own begins where nobody else had a say.
     as $user ludwig up
     grep -qx "unix:$user_home/.*" "$user_home/.local/state/ludwig/address"
     as $user ludwig down
-    not hears
+    silent
 }
 it 'an old address, where another user has put a socket' stale
 
@@ -89,20 +102,21 @@ it 'an old address, where another user has put a socket' stale
 moved() {
     listen $other "$TEST_TMP/shared/moved.sock"
     mv "$TEST_TMP/shared/moved.sock" "$TEST_TMP/fixed/x.sock"
+    listens_at=$TEST_TMP/fixed/x.sock
     chown 0:0 "$TEST_TMP/fixed/x.sock"
     address=unix:$TEST_TMP/fixed/x.sock
-    refused "a process of uid $other listens there" as $user timeout 60 ludwig --server "$address" status
-    refused "server_user:" timeout 60 ludwig --server "$address" status
+    refused "a process of uid $other listens there" as $user timeout 300 ludwig --server "$address" status
+    refused "server_user:" timeout 300 ludwig --server "$address" status
     echo "server_user: '#$other'" | as $user tee "$user_home/.config/ludwig/config.yaml" >/dev/null
-    as $user timeout 60 ludwig --server "$address" status >out 2>&1 || true
+    as $user timeout 300 ludwig --server "$address" status >out 2>&1 || true
     hears
     : >"$TEST_TMP/heard"
     echo "server_user: no-such-account" | as $user tee "$user_home/.config/ludwig/config.yaml" >/dev/null
     status=0
-    as $user timeout 60 ludwig --server "$address" status 2>err || status=$?
+    as $user timeout 300 ludwig --server "$address" status 2>err || status=$?
     [ $status = 2 ]
     grep -q 'config.yaml:1:.*server_user: there is no user no-such-account' err
-    not hears
+    silent
     rm "$user_home/.config/ludwig/config.yaml"
 }
 it 'the process that listens is another user'\''s, unless server_user: names it' moved
@@ -112,7 +126,7 @@ folders() {
     chmod 0755 "$user_home"
     listen $user "$user_home/a/b/x.sock"
     address=unix:$user_home/a/b/x.sock
-    try() { as $user timeout 60 ludwig --server "$address" status; }
+    try() { as $user timeout 300 ludwig --server "$address" status; }
     for mode in 0777 1777 0757; do
         chmod $mode "$user_home/a/b"
         refused "others may write into $user_home/a/b (mode $mode)" try
@@ -140,12 +154,12 @@ it 'a folder that others may write into' folders
 links() {
     as $other ln -s "$TEST_TMP/shared/ludwig-$user" "$TEST_TMP/shared/link"
     listen $other "$TEST_TMP/shared/ludwig-$user/y.sock"
-    refused "belongs to uid $other" as $user timeout 60 ludwig --server "unix:$TEST_TMP/shared/link/y.sock" status
+    refused "belongs to uid $other" as $user timeout 300 ludwig --server "unix:$TEST_TMP/shared/link/y.sock" status
     as $user ln -s "$TEST_TMP/shared/ludwig-$user" "$user_home/link"
-    refused "belongs to uid $other" as $user timeout 60 ludwig --server "unix:$user_home/link/y.sock" status
+    refused "belongs to uid $other" as $user timeout 300 ludwig --server "unix:$user_home/link/y.sock" status
     as $user ln -s a "$user_home/c"
     listen $user "$user_home/a/b/z.sock"
-    as $user timeout 60 ludwig --server "unix:$user_home/c/b/z.sock" status >out 2>&1 || true
+    as $user timeout 300 ludwig --server "unix:$user_home/c/b/z.sock" status >out 2>&1 || true
     hears
 }
 it 'a link stands for the folder that it leads to' links
@@ -163,7 +177,7 @@ worker() {
         as $user ludwig-worker --config "$user_home/worker.yaml" 2>worker.log &
         wait_until 30 'grep -q "disconnected.*belongs to uid $other" worker.log' || { cat worker.log && false; }
         kill_hard ludwig-worker
-        not hears
+        silent
     done
     printf '%s\n' "server: unix:$long/w.sock" "server_user: '#$other'" "scratch: $user_home/scratch" \
         "state: $user_home/worker" 'kind: local' | as $user tee "$user_home/worker.yaml" >/dev/null
@@ -175,16 +189,16 @@ it 'a worker does not register with it' worker
 
 elsewhere() {
     listen $user "$user_home/h.sock"
-    as $user timeout 60 ludwig-worker pilot --server "unix:$user_home/h.sock?boot=elsewhere" --idle 100 \
+    as $user timeout 300 ludwig-worker pilot --server "unix:$user_home/h.sock?boot=elsewhere" --idle 100 \
         >pilot.log 2>&1 &
     wait_until 30 'grep -q "it is a socket of another machine" pilot.log' || { cat pilot.log && false; }
-    not hears
+    silent
     kill_hard ludwig-worker
     status=0
-    as $user timeout 60 ludwig --server "unix:$user_home/h.sock?boot=elsewhere" status 2>err || status=$?
+    as $user timeout 300 ludwig --server "unix:$user_home/h.sock?boot=elsewhere" status 2>err || status=$?
     [ $status = 3 ]
-    not hears
-    as $user timeout 60 ludwig --server "unix:$user_home/h.sock?boot=$(cat /proc/sys/kernel/random/boot_id)" status >out 2>&1 || true
+    silent
+    as $user timeout 300 ludwig --server "unix:$user_home/h.sock?boot=$(cat /proc/sys/kernel/random/boot_id)" status >out 2>&1 || true
     hears
 }
 it 'an address that is of another host is not tried' elsewhere

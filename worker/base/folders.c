@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,9 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
+#include "common/base/taken_name.h"
+#include "common/proto/scratch_place.h"
+#include "common/proto/unixsocket.h"
 #include "worker/base/cache_locks.h"
 #include "worker/base/child_protocol.h"
 
@@ -40,28 +42,6 @@ int folders_own(const char *path, struct err *e)
         rc = 0;
     close(fd);
     return rc;
-}
-
-/* ---- scratch ---- */
-
-/* The first folder on a local disk; if there is none, the first at all. */
-static const char *choose_scratch(void)
-{
-    const char *const candidates[] = { getenv("SLURM_TMPDIR"), getenv("SCRATCH"), getenv("TMPDIR"),
-                                       "/tmp", "/var/tmp" };
-    const char *last_resort = NULL;
-
-    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
-        const char *folder = candidates[i];
-
-        if (folder == NULL || folder[0] != '/' || access(folder, W_OK | X_OK) < 0)
-            continue;
-        if (!fs_is_network(folder) && !fs_is_memory(folder))
-            return folder;
-        if (last_resort == NULL)
-            last_resort = folder;
-    }
-    return last_resort;
 }
 
 char *folders_replace_user(const char *pattern, const char *user)
@@ -96,24 +76,47 @@ static char *try_runtime(char *path)
     return NULL;
 }
 
-static char *find_runtime(const struct conf *c, struct err *e)
+/* Returns the user's state folder, which may be on a network file system; NULL: there is none. */
+static char *find_state(void)
 {
     const char *state_home = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    const char *runtime_dir = getenv("XDG_RUNTIME_DIR");
-    char *path = NULL, *above;
 
-    if (c->state != NULL)
-        path = mem_strdup(c->state);
-    else if (state_home != NULL && state_home[0] == '/')
-        path = mem_printf("%s/ludwig/worker", state_home);
-    else if (home != NULL && home[0] == '/')
-        path = mem_printf("%s/.local/state/ludwig/worker", home);
+    if (state_home != NULL && state_home[0] == '/')
+        return mem_printf("%s/ludwig", state_home);
+    return home != NULL && home[0] == '/' ? mem_printf("%s/.local/state/ludwig", home) : NULL;
+}
+
+/* Returns path, or another one if a stranger has taken its name; job: its Slurm job, or NULL. */
+static char *avoid_taken(char *path, const char *job)
+{
+    char *state = find_state(), *boot = unixsocket_machine();
+    char *salt = mem_printf("%s %s", boot, job == NULL ? "" : job), *was = mem_strdup(path);
+
+    path = taken_name_avoid(path, state, salt);
+    if (strcmp(path, was) != 0)
+        log_event(LOG_WARN, "name-taken", "folder", "%s", was, "instead", "%s", path, NULL);
+    free(was);
+    free(salt);
+    free(boot);
+    free(state);
+    return path;
+}
+
+static char *find_runtime(const struct conf *c, struct err *e)
+{
+    const char *runtime_dir = getenv("XDG_RUNTIME_DIR");
+    char *state = find_state(), *path, *above;
+
+    path = c->state != NULL ? mem_strdup(c->state)
+           : state != NULL  ? path_join(state, "worker")
+                            : NULL;
+    free(state);
     path = try_runtime(path);
     if (path == NULL && runtime_dir != NULL && runtime_dir[0] == '/')
         path = try_runtime(path_join(runtime_dir, "ludwig-worker"));
     if (path != NULL)
         return path;
-    above = mem_printf("/tmp/ludwig-%u", (unsigned)geteuid());
+    above = avoid_taken(mem_printf("/tmp/ludwig-%u", (unsigned)geteuid()), NULL);
     path = path_join(above, "worker");
     if (folders_own(above, e) < 0 || folders_own(path, e) < 0) {
         free(path);
@@ -123,32 +126,42 @@ static char *find_runtime(const struct conf *c, struct err *e)
     return path;
 }
 
+/* Names scratch, common and pilots_scratch, for a worker all of whose jobs have one user. */
+static int name_scratch(const char *user, const char *host, const char *job, struct folders *p,
+                        struct err *e)
+{
+    char *base = folders_replace_user(p->pattern, user);
+    int rc = io_make_dirs(base, 0755, e);
+
+    if (rc == 0)
+        rc = scratch_place_check(base, user, e);
+    if (rc == 0) {
+        p->common = avoid_taken(mem_printf("%s/" FOLDERS_PREFIX "%s-%s", base, user, host), NULL);
+        p->pilots_scratch = mem_printf("%s-slurm-", p->common);
+        p->scratch = job == NULL ? mem_strdup(p->common)
+                                 : avoid_taken(mem_printf("%s%s", p->pilots_scratch, job), job);
+    }
+    free(base);
+    return rc;
+}
+
 int folders_name(const struct conf *c, const char *host, const char *job, bool is_for_many,
                  struct folders *p, struct err *e)
 {
-    const char *chosen = c->scratch == NULL ? choose_scratch() : c->scratch;
-    const struct passwd *account = getpwuid(geteuid());
-    char *user, *base;
+    char *user = scratch_place_user();
+    const char *chosen = c->scratch == NULL ? scratch_place_choose(user) : c->scratch;
     int rc = 0;
 
     *p = (struct folders){ .scratch = NULL };
-    if (chosen == NULL)
+    if (chosen == NULL) {
+        free(user);
         return err_set(e, ERR_FAILED,
                        "no folder for scratch can be written: name one in worker.yaml");
-    p->pattern = mem_strdup(chosen);
-    if (!is_for_many) {
-        user = account != NULL && path_is_portable_name(account->pw_name)
-                   ? mem_strdup(account->pw_name)
-                   : mem_printf("%u", (unsigned)geteuid());
-        base = folders_replace_user(p->pattern, user);
-        rc = io_make_dirs(base, 0755, e);
-        p->common = mem_printf("%s/" FOLDERS_PREFIX "%s-%s", base, user, host);
-        p->pilots_scratch = mem_printf("%s-slurm-", p->common);
-        p->scratch =
-            job == NULL ? mem_strdup(p->common) : mem_printf("%s%s", p->pilots_scratch, job);
-        free(base);
-        free(user);
     }
+    p->pattern = mem_strdup(chosen);
+    if (!is_for_many)
+        rc = name_scratch(user, host, job, p, e);
+    free(user);
     if (rc == 0)
         p->runtime = find_runtime(c, e);
     if (p->runtime == NULL) {

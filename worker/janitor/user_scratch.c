@@ -5,14 +5,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/io.h"
+#include "common/base/log.h"
 #include "common/base/path.h"
 #include "common/base/account.h"
+#include "common/proto/scratch_place.h"
 #include "worker/base/child_start.h"
 #include "worker/base/child_protocol.h"
 #include "worker/base/folders.h"
@@ -20,9 +23,29 @@
 
 /* ---- the folder ---- */
 
-/* folder: root's part of the path; name: the user's folder in it.  A name keeps meaning what root
- * made only where none but root may rename: elsewhere a user might put a folder that root owns in
- * its place, and have it given away. */
+/* Renames a stranger's folder that has the name of the user's: only root can, and without that the
+ * user's jobs would never get a scratch folder. */
+static void set_aside(int dir_fd, const char *name, const struct account *a)
+{
+    char hex[TOKEN_HEX], *aside;
+    struct token token;
+    struct stat st;
+
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_uid == 0 ||
+        st.st_uid == a->uid)
+        return;
+    token_make(&token);
+    token_hex(&token, hex);
+    aside = mem_printf(".%s.%.8s", name, hex);
+    log_event(LOG_WARN, "name-taken", "name", "%s", name, "uid", "%lld", (long long)st.st_uid,
+              "now", "%s", aside, NULL);
+    (void)renameat(dir_fd, name, dir_fd, aside);
+    free(aside);
+}
+
+/* Makes the user's folder name in folder, root's part of the path, and gives it to the user.  Does
+ * so only where nobody but root may rename: elsewhere a user might put a folder of root's in its
+ * place, and root would give that away. */
 static int make_in(const char *folder, const char *name, const struct account *a, struct err *e)
 {
     struct stat st;
@@ -35,8 +58,12 @@ static int make_in(const char *folder, const char *name, const struct account *a
         return -1;
     if (fstat(dir_fd, &st) < 0 || st.st_uid != 0 ||
         ((st.st_mode & 022) != 0 && (st.st_mode & S_ISVTX) == 0)) {
-        rc = 0;
-    } else if (mkdirat(dir_fd, name, 0700) < 0) {
+        close(dir_fd);
+        return 0;
+    }
+    if ((st.st_mode & S_IWOTH) != 0)
+        set_aside(dir_fd, name, a);
+    if (mkdirat(dir_fd, name, 0700) < 0) {
         rc = errno == EEXIST ? 0 : err_sys(e, "create %s", name);
     } else if (fchownat(dir_fd, name, a->uid, a->gid, AT_SYMLINK_NOFOLLOW) < 0) {
         rc = err_sys(e, "give %s to %s", name, a->name);
@@ -78,38 +105,15 @@ char *user_scratch_prepare(const char *pattern, const struct account *a, const c
     return NULL;
 }
 
-/* A user that may rename the entries of a folder could put anything in their place. */
-static int check_folder(const char *path, struct err *e)
-{
-    struct stat st;
-
-    if (stat(path, &st) < 0)
-        return err_sys(e, "scratch: %s", path);
-    if (st.st_uid != 0 && st.st_uid != geteuid())
-        return err_set(e, ERR_DENIED, "%s belongs to uid %u: it must be root's or the user's", path,
-                       (unsigned)st.st_uid);
-    if ((st.st_mode & 022) != 0 && (st.st_mode & S_ISVTX) == 0)
-        return err_set(e, ERR_DENIED,
-                       "others may rename what lies in %s: close it with chmod +t %s", path, path);
-    return 0;
-}
-
 int user_scratch_enter(const char *path, struct err *e)
 {
-    char *base = path_dirname(path), *above;
+    char *base = path_dirname(path);
     struct scratch s;
     int rc = io_make_dirs(base, 0700, e);
 
-    above = rc < 0 ? NULL : path_real(base, e);
-    rc = above == NULL ? -1 : check_folder(above, e);
+    if (rc == 0)
+        rc = scratch_place_check(base, NULL, e);
     free(base);
-    while (rc == 0 && strcmp(above, "/") != 0) { /* all the way up */
-        base = above;
-        above = path_dirname(base);
-        free(base);
-        rc = check_folder(above, e);
-    }
-    free(above);
     if (rc < 0 || folders_own(path, e) < 0 || scratch_open(&s, path, e) < 0)
         return -1;
     scratch_close(&s);

@@ -278,13 +278,25 @@ static void must_hear(const struct desk *d, const char *text)
     assert_string_equal(got, text);
 }
 
-static void must_end(const struct desk *d)
+/* The stream ends; the last thing in it is a refusal with these words, or nothing. */
+static void must_end_with(const struct desk *d, const char *words)
 {
     struct pollfd fd = { .fd = d->fd, .events = POLLIN };
-    char byte;
+    char got[1024];
+    size_t n = 0;
+    ssize_t more = 1;
 
-    assert_int_equal(poll(&fd, 1, WAIT_MS), 1);
-    assert_int_equal(read(d->fd, &byte, 1), 0);
+    while (more > 0) {
+        assert_int_equal(poll(&fd, 1, WAIT_MS), 1);
+        more = read(d->fd, got + n, sizeof got - n);
+        assert_true(more >= 0);
+        n += (size_t)more;
+        assert_true(n < sizeof got);
+    }
+    if (words == NULL)
+        assert_int_equal(n, 0);
+    else if (memmem(got, n, words, strlen(words)) == NULL)
+        fail_msg("'%s' is not in the last %zu bytes", words, n);
 }
 
 static void wait_until_empty(const struct desk *d)
@@ -598,7 +610,7 @@ static void replies_are_read_after_the_own_end(void **state)
     assert_int_equal(take(&d).data.n, 0); /* it asks for more */
     reply(&d, d.put++, (struct bytes){ (const uint8_t *)"wer", 3 }, true, NULL);
     must_hear(&d, "answer");
-    must_end(&d);
+    must_end_with(&d, NULL);
     wait_until_empty(&d);
     desk_close(&d);
 }
@@ -660,14 +672,17 @@ static void end_by_losing_the_share(struct desk *d)
 
 static void whatever_ends_it_ends_the_stream_and_leaves_nothing(void **state)
 {
-    static void (*const ends[])(struct desk *) = {
-        end_by_end,
-        end_by_giving_up,
-        end_by_restart,
-        end_by_stop,
-        end_by_another_connections_reply,
-        end_by_garbage,
-        end_by_losing_the_share,
+    static const struct {
+        void (*end)(struct desk *d);
+        const char *words;
+    } ends[] = {
+        { end_by_end, NULL },
+        { end_by_giving_up, "it was silent" },
+        { end_by_restart, "was started anew" },
+        { end_by_stop, "was stopped" },
+        { end_by_another_connections_reply, "reply 0 says what its name does not" },
+        { end_by_garbage, "reply" },
+        { end_by_losing_the_share, "takes nothing from its inbox" },
     };
 
     (void)state;
@@ -678,8 +693,8 @@ static void whatever_ends_it_ends_the_stream_and_leaves_nothing(void **state)
         begin(&d);
         say(&d, "hello");
         (void)take(&d);
-        ends[i](&d);
-        must_end(&d);
+        ends[i].end(&d);
+        must_end_with(&d, ends[i].words);
         wait_until_empty(&d);
         desk_close(&d);
     }
@@ -712,7 +727,7 @@ static void a_ludwigd_that_takes_nothing_is_given_up(void **state)
     speed = SPEED;
     begin(&d);
     say(&d, "hello");
-    must_end(&d);
+    must_end_with(&d, "takes nothing from its inbox");
     wait_until_empty(&d);
     desk_close(&d);
 }

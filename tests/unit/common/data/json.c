@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/base/quote.h"
 #include "common/data/json.h"
@@ -304,6 +305,27 @@ static void bytes_are_written_in_hex(void **state)
     buf_free(&b);
 }
 
+/* A message of a stranger's may have so many. */
+static void a_list_of_many_numbers_is_read_in_a_moment(void **state)
+{
+    enum { N = 1000 * 1000 };
+    struct arena *a = arena_create();
+    struct buf text = { 0 };
+    struct value v;
+    clock_t began;
+
+    (void)state;
+    for (int i = 0; i < N; i++)
+        buf_add_str(&text, i == 0 ? "[0" : ",0");
+    buf_add_char(&text, ']');
+    began = clock();
+    assert_int_equal(json_read(buf_text(&text), text.n, a, &v, NULL), 0);
+    assert_true(clock() - began < 10 * CLOCKS_PER_SEC);
+    assert_int_equal(v.list.n, N);
+    buf_free(&text);
+    arena_destroy(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +340,7 @@ int main(void)
         cmocka_unit_test(strings_are_one_line_of_utf8_whatever_they_held),
         cmocka_unit_test(pretty_text_is_indented_and_means_the_same),
         cmocka_unit_test(bytes_are_written_in_hex),
+        cmocka_unit_test(a_list_of_many_numbers_is_read_in_a_moment),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,9 +6,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sys/stat.h>
 
 #include "common/base/units.h"
+#include "common/sftp/sftp_packet.h"
 #include "tests/unit/share_site.h"
 #include "common/share/share.h"
 
@@ -763,6 +766,129 @@ static void no_link_on_the_way_is_followed(void **state)
     site_close(&s);
 }
 
+/* ---- the mode of a folder, in one round trip ---- */
+
+enum { PATIENCE_MS = 20 * 1000 };
+
+/* A server that says what came of a mode only when it is also asked what the mode is. */
+struct mode_server {
+    enum sftp_status status;
+    mode_t looks[2]; /* what it says the first time and later */
+    int n_looks;
+    int fd;
+    pthread_t thread;
+};
+
+static void say_status(struct buf *out, uint32_t id, enum sftp_status status)
+{
+    packet_add_u32(out, 1 + 4 + 4 + 4 + 4);
+    buf_add_char(out, (char)FXP_STATUS);
+    packet_add_u32(out, id);
+    packet_add_u32(out, status);
+    packet_add_str(out, "");
+    packet_add_str(out, "");
+}
+
+static void say_mode(struct buf *out, uint32_t id, mode_t mode)
+{
+    packet_add_u32(out, 1 + 4 + 4 + 4);
+    buf_add_char(out, (char)FXP_ATTRS);
+    packet_add_u32(out, id);
+    packet_add_u32(out, SFTP_MODE);
+    packet_add_u32(out, mode); /* with the type, which clients do not send */
+}
+
+/* The type of the next request, which comes without an answer to the one before; 0: none came. */
+static int next_request(int fd, uint32_t *id)
+{
+    struct pollfd polled = { .fd = fd, .events = POLLIN };
+    uint8_t head[4], body[1024];
+    struct packet p = { head, sizeof head, false };
+    uint32_t n;
+    int type;
+
+    if (poll(&polled, 1, PATIENCE_MS) != 1 || io_read_all(fd, head, sizeof head) != sizeof head)
+        return 0;
+    n = packet_u32(&p);
+    if (n > sizeof body || io_read_all(fd, body, n) != (ssize_t)n)
+        return 0;
+    p = (struct packet){ body, n, false };
+    type = packet_u8(&p);
+    *id = packet_u32(&p);
+    return type;
+}
+
+static void *serve_modes(void *context)
+{
+    struct mode_server *s = context;
+    struct buf out = { 0 }, held = { 0 };
+    uint32_t id;
+    int type;
+
+    while ((type = next_request(s->fd, &id)) != 0) {
+        if (type == FXP_INIT) {
+            packet_add_u32(&out, 5);
+            buf_add_char(&out, FXP_VERSION);
+            packet_add_u32(&out, SFTP_VERSION);
+        } else if (type == FXP_SETSTAT) {
+            say_status(&held, id, s->status);
+        } else if (type == FXP_LSTAT) {
+            buf_add(&out, held.bytes, held.n);
+            buf_clear(&held);
+            say_mode(&out, id, s->looks[s->n_looks++ > 0]);
+        }
+        if (out.n > 0 && send(s->fd, out.bytes, out.n, MSG_NOSIGNAL) != (ssize_t)out.n)
+            break;
+        buf_clear(&out);
+    }
+    buf_free(&out);
+    buf_free(&held);
+    close(s->fd);
+    return NULL;
+}
+
+static void a_mode_takes_one_round_trip_and_is_looked_at(void **state)
+{
+    static const struct {
+        enum sftp_status status;
+        mode_t looks[2];
+        enum err_kind kind;
+        int n_looks;
+    } cases[] = {
+        { FX_OK, { S_IFDIR | 0750 }, ERR_NONE, 1 },
+        { FX_OK, { S_IFDIR | 0755, S_IFDIR | 0750 }, ERR_NONE, 2 }, /* it looked before it set */
+        { FX_OK, { S_IFDIR | 0755, S_IFDIR | 0755 }, ERR_DENIED, 2 },
+        { FX_OK, { S_IFLNK | 0750 }, ERR_DENIED, 1 },
+        { FX_PERMISSION_DENIED, { S_IFDIR | 0700 }, ERR_NONE, 1 },
+        { FX_PERMISSION_DENIED, { S_IFDIR | 0755 }, ERR_DENIED, 1 },
+        { FX_NO_SUCH_FILE, { S_IFDIR | 0700 }, ERR_NOT_FOUND, 1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct mode_server s = { .status = cases[i].status,
+                                 .looks = { cases[i].looks[0], cases[i].looks[1] } };
+        struct share_dir *root;
+        struct sftp *sftp;
+        struct err e = { 0 };
+        int ends[2], result;
+
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        s.fd = ends[1];
+        assert_int_equal(pthread_create(&s.thread, NULL, serve_modes, &s), 0);
+        sftp = sftp_open(ends[0], &e);
+        assert_non_null(sftp);
+        root = share_open_sftp(sftp, "/srv");
+        result = share_set_folder_mode(root, "project", 0750, &e);
+        if (result != (cases[i].kind == ERR_NONE ? 0 : -1) || e.kind != cases[i].kind)
+            fail_msg("case %zu: %d, %s: %s", i, result, err_kind_name(e.kind), e.text);
+        share_close(root);
+        sftp_close(sftp);
+        pthread_join(s.thread, NULL);
+        assert_int_equal(s.n_looks, cases[i].n_looks);
+    }
+}
+
 /* ---- what one may not ---- */
 
 static void missing_rights_are_told(void **state)
@@ -996,6 +1122,7 @@ int main(void)
         cmocka_unit_test(a_connection_that_died_unnoticed_is_made_again),
         cmocka_unit_test(a_connection_that_rests_is_ended),
         cmocka_unit_test(a_share_is_found_by_its_id),
+        cmocka_unit_test(a_mode_takes_one_round_trip_and_is_looked_at),
     };
 
     int failed = SITE_EITHER_WAY(tests);

@@ -325,18 +325,31 @@ static void a_sticky_folder_is_good_enough(void **state)
     free(path);
 }
 
-static void what_another_put_in_its_place_is_refused(void **state)
+static void what_a_stranger_put_in_its_place_is_set_aside(void **state)
 {
-    char *path;
+    char *path, *link;
 
     (void)state;
     must_be_root();
     make("/tmp", 0, 01777);
     make("/tmp/ludwig-lab1-node9", UID + 1, 0777);
     path = prepare("/tmp");
-    assert_int_not_equal(enter_as_user(path), 0);
-    assert_folder("/tmp/ludwig-lab1-node9", UID + 1, 0777);
+    assert_int_equal(enter_as_user(path), 0);
+    assert_folder("/tmp/ludwig-lab1-node9", UID, 0700);
     free(path);
+    /* A link of theirs, too; root's is refused. */
+    make("/links", 0, 01777);
+    link = mem_printf("%s/links/ludwig-lab1-node9", base);
+    assert_int_equal(symlink("/etc", link), 0);
+    path = prepare("/links");
+    assert_int_not_equal(enter_as_user(path), 0);
+    free(path);
+    assert_int_equal(lchown(link, UID + 1, UID + 1), 0);
+    path = prepare("/links");
+    assert_int_equal(enter_as_user(path), 0);
+    assert_folder("/links/ludwig-lab1-node9", UID, 0700);
+    free(path);
+    free(link);
 }
 
 #define WITH_BASE(f) cmocka_unit_test_setup_teardown(f, make_base, remove_base)
@@ -352,7 +365,7 @@ int main(void)
         WITH_BASE(each_user_gets_a_folder_of_their_own),
         WITH_BASE(root_makes_nothing_where_others_may_write),
         WITH_BASE(a_sticky_folder_is_good_enough),
-        WITH_BASE(what_another_put_in_its_place_is_refused),
+        WITH_BASE(what_a_stranger_put_in_its_place_is_set_aside),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
