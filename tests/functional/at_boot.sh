@@ -22,7 +22,7 @@ says_nothing_runs() {
     submit sweep.yaml
     wait_until 20 '[ "$(jobs_in running 1)" = 1 ]'
     ludwig down
-    not ludwig results 1 2>err
+    not ludwig jobs 1 2>err
     grep -q 'no server of yours is running here; when it stopped, 1 sweep was not over: `ludwig up` goes on with it' err
     grep -q "$SHARE" err
     not ludwig status --json 2>err
@@ -34,7 +34,39 @@ says_nothing_runs() {
     not ludwig status 2>err
     grep -q 'no server of yours is running here, and no sweep is unfinished' err
 }
+
+# What is over is read all the same, and what is not as far as it has come.  Nothing goes on meanwhile.
+reads_without() {
+    printf '%s\n' 'project: read' 'command: ludwig report loss={a}' 'source: []' 'params: {a: [3, 1, 2]}' >read.yaml
+    ludwig_wait submit read.yaml --wait
+    rm -f "$TEST_TMP/gates/x"
+    id=$(submit sweep.yaml --reuse none)
+    wait_until 20 '[ "$(jobs_in running '"$id"')" = 1 ]'
+    ludwig results "$((id - 1))" --json >before
+    ludwig best "$((id - 1))" >best
+    ludwig down
+    ludwig results "$((id - 1))" --json >after 2>err
+    cmp before after
+    grep -q "note: no server of yours is running here; when it stopped, 1 sweep was not over" err
+    ludwig best "$((id - 1))" 2>/dev/null | cmp best -
+    ludwig fetch "$((id - 1))" fetched 2>/dev/null
+    [ "$(find fetched/runs -name job.json | wc -l)" = 3 ]
+    for n in 1 2 3; do # one after the other, as the database is one
+        ludwig best "$((id - 1))" >"best$n" 2>/dev/null &
+    done
+    wait
+    for n in 1 2 3; do
+        cmp best best$n
+    done
+    [ -z "$(pids_of ludwigd)" ]
+    not ludwig jobs 1 2>/dev/null
+    ludwig up
+    open x
+    wait_until 20 ended "$id"
+}
+
 it 'while it is away, it is said whether something waits for it' says_nothing_runs
+it 'results are read nevertheless' reads_without
 
 # ---- crontab, with nothing of the machine's own ----
 

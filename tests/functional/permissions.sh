@@ -37,7 +37,7 @@ sweep() { # USER PROJECT [LINE...]: write sweep.yaml
         write_on fileserver as "$user" "/home/$user/work/run.sh"
 }
 submits() { # USER [ARGUMENT...]: prints the sweep's number
-    on fileserver as "$1" timeout 100 ludwig submit work/sweep.yaml "${@:2}" 2>&1
+    on fileserver as "$1" timeout 300 ludwig submit work/sweep.yaml "${@:2}" 2>&1
 }
 refused() { # STATUS WORDS COMMAND...
     local status=0
@@ -74,7 +74,7 @@ it 'ludwigd makes the folder of a project and gives it to the submitter and the 
 
 lab1_runs() {
     service fileserver worker1 as lab1 ludwig-worker --config worker.yaml
-    wait_until 30 '[ "$(as1 ludwig status 1 --json | json - "d[\"state\"]")" = done ]'
+    wait_until 30 '[ "$(sweep_state 1 as1)" = done ]'
     [ "$(find "$projects/demo/runs" -name out | wc -l)" = 2 ]
     [ -z "$(find "$projects/demo" -not -uid 2001)" ]
     [ -z "$(find "$projects/demo" -perm /007 -not -type l)" ]
@@ -268,5 +268,15 @@ service_runs() {
     as1 sh -c 'cd /srv/research_data/lab/demo && echo y >made.1/file && rm -r made.2'
 }
 it 'a service account leaves to the group what jobs of others make' service_runs
+
+one_account() {
+    grep -q one-account <(service_log fileserver worker2)
+    as1 ludwig nodes --json >nodes
+    json nodes '{n["node"]: n["is_one_account"] for n in d["nodes"]}["service"]'
+    as1 ludwig doctor --json >found || [ $? = 1 ]
+    cat found
+    json found 'any("can read its worker'"'"'s key and each other'"'"'s files there: service" in c["found"] for c in d["checks"])'
+}
+it 'its log and doctor say that these jobs can read its key' one_account
 
 done_testing

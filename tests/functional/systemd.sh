@@ -27,6 +27,22 @@ else
     skip 'systemd knows every line of the units' 'takes systemd-analyze'
 fi
 
+# A number from 0 to 10: how much of the system is open to it.
+exposed() {
+    units
+    for most in ludwigd:4.0 ludwig-worker:7.5; do
+        systemd-analyze security --offline=true --threshold=100 "$PWD/units/${most%:*}.service" >said
+        tail -n 1 said
+        level=$(tail -n 1 said | grep -oE '[0-9]+[.][0-9]+')
+        awk "BEGIN { exit !($level <= ${most#*:}) }"
+    done
+}
+if systemd-analyze security --help 2>/dev/null | grep -q offline; then
+    it 'little of the system is open to ludwigd, and no kernel module, clock or raw device to a worker' exposed
+else
+    skip 'little of the system is open to ludwigd' 'takes systemd-analyze of systemd 251'
+fi
+
 line() { # UNIT LINE
     grep -qx -e "$2" "$TEST_ROOT/examples/systemd/$1.service"
 }

@@ -102,6 +102,19 @@ static int read_amount(struct yaml_keys_reader *r, const struct key *key,
     return is_right ? 0 : yaml_keys_error(r, node, "%s: expected auto, or %s", key->name, wanted);
 }
 
+/* Reads yes or no as 1 or 0; where the key is missing, confine_fill chooses. */
+static int read_switch(struct yaml_keys_reader *r, const struct key *key,
+                       const struct yaml_node *node, void *to)
+{
+    const char *text = text_of(node);
+    bool is_yes = strcmp(text, "yes") == 0 || strcmp(text, "true") == 0;
+
+    if (!is_yes && strcmp(text, "no") != 0 && strcmp(text, "false") != 0)
+        return yaml_keys_error(r, node, "%s: expected yes or no", key->name);
+    *(int64_t *)to = is_yes;
+    return 0;
+}
+
 #define ROW(member, reader, words)                               \
     {                                                            \
         .name = #member, .type = KEY_CUSTOM, .read = (reader),   \
@@ -117,6 +130,26 @@ static const struct key resource_keys[] = {
     AMOUNT("cpus", cpus_milli, "processors to use at once, or auto"),
     AMOUNT("gpus", gpus, "GPUs to use at once, or auto"),
     AMOUNT("memory", memory_bytes, "memory for all jobs together, or auto"),
+    { 0 },
+};
+
+static const struct key rlimit_keys[] = {
+    { .name = "core",
+      .type = KEY_SIZE,
+      .offset = offsetof(struct confine, core_bytes),
+      .help = "of a core dump; default: of a worker that runs as root 0" },
+    { .name = "open_files",
+      .type = KEY_INT,
+      .min = 64,
+      .max = INT32_MAX,
+      .offset = offsetof(struct confine, open_files),
+      .help = "of each process; default: the worker's" },
+    { .name = "processes",
+      .type = KEY_INT,
+      .min = 64,
+      .max = INT32_MAX,
+      .offset = offsetof(struct confine, processes),
+      .help = "of each user; default: of a worker that runs as root a quarter of the machine's" },
     { 0 },
 };
 
@@ -141,6 +174,22 @@ const struct key conf_keys[] = {
       .type = KEY_SIZE,
       .offset = offsetof(struct conf, disk_per_job_bytes),
       .help = "what a job's files may take on scratch at most; default: what the job asks for" },
+    { .name = "no_new_privs",
+      .type = KEY_CUSTOM,
+      .read = read_switch,
+      .offset = offsetof(struct conf, confine.no_new_privs),
+      .help = "programs of jobs get no rights by set-user-ID; default: yes if it runs as root" },
+    { .name = "private_tmp",
+      .type = KEY_CUSTOM,
+      .read = read_switch,
+      .offset = offsetof(struct conf, confine.private_tmp),
+      .help = "jobs have a /tmp, /var/tmp and /dev/shm of their own; default: yes if it runs as "
+              "root" },
+    { .name = "rlimits",
+      .type = KEY_MAP,
+      .offset = offsetof(struct conf, confine),
+      .of = rlimit_keys,
+      .help = "limits of processes of jobs, as setrlimit(2) has them" },
     { .name = "cache_size",
       .type = KEY_SIZE,
       .offset = offsetof(struct conf, settings.cache_size_bytes),
@@ -188,6 +237,8 @@ int conf_parse(const char *name, const char *text, size_t n, const char *servers
     *c = (struct conf){ .arena = arena_create(),
                         .kind = node_kind_names[NODE_PLAIN],
                         .min_uid = MIN_UID,
+                        .confine = { CONFINE_UNSET, CONFINE_UNSET, CONFINE_UNSET, CONFINE_UNSET,
+                                     CONFINE_UNSET },
                         .resources = { CONF_AUTO, CONF_AUTO, CONF_AUTO } };
     r.arena = c->arena;
     root = yaml_parse(name, text, n, c->arena, e);

@@ -8,6 +8,7 @@
 #include "common/data/yaml_keys.h"
 #include "common/proto/endpoint.h"
 #include "worker/base/child_protocol.h"
+#include "worker/base/confine.h"
 
 enum { CONF_AUTO = -1 };
 
@@ -30,6 +31,7 @@ struct conf {
     const char *state;          /* the runtime folder; NULL: chosen by XDG's variables */
     int64_t min_uid;            /* a worker of root runs no jobs of users with a lower uid */
     int64_t disk_per_job_bytes; /* what a job's files may take at most; 0: what it asks for */
+    struct confine confine;     /* what jobs may not do */
     struct settings settings;
     struct conf_resources resources;
 };

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "worker/base/child_protocol.h"
+#include "worker/base/confine.h"
 
 enum { STACK_BYTES = 64 * 1024, CPU_MAX = 4096, CPU_WORD_BITS = 8 * sizeof(unsigned long) };
 
@@ -39,20 +40,7 @@ static int fail_child(struct child *c, const char *what)
     return 127;
 }
 
-/* When the machine runs out of memory, the kernel ends a job, and neither ludwig nor what else a user or
- * the machine needs.  Where that cannot be said, it decides as it does without us. */
-static void give_way(void)
-{
-    static const char score[] = "500"; /* of 1000: as if it took half of the memory more */
-    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-    if (fd < 0)
-        return;
-    (void)!write(fd, score, sizeof score - 1);
-    close(fd);
-}
-
-/* From here to execve only system calls: the parent's memory is not ours. */
+/* Makes only system calls until execve, as the memory may be the parent's. */
 static int child_main(void *context)
 {
     struct child *c = context;
@@ -65,7 +53,8 @@ static int child_main(void *context)
         return fail_child(c, "die with the runner");
     if (s->shares_with_group)
         (void)umask(007);
-    give_way();
+    confine_give_way();
+    confine_no_helper();
     if (s->file_max_bytes > 0) {
         const struct rlimit most = { (rlim_t)s->file_max_bytes, (rlim_t)s->file_max_bytes };
 
@@ -74,7 +63,8 @@ static int child_main(void *context)
     /* The job runs even if its processors have gone away. */
     if (c->is_pinned)
         (void)syscall(SYS_sched_setaffinity, 0, sizeof c->cpus, c->cpus);
-    if (dup2(s->in_fd, 0) < 0 || dup2(s->log_fd, 1) < 0 || dup2(s->log_fd, 2) < 0)
+    if (dup2(s->in_fd, 0) < 0 || dup2(s->out_fd > 0 ? s->out_fd : s->log_fd, 1) < 0 ||
+        dup2(s->log_fd, 2) < 0)
         return fail_child(c, "open stdin, stdout, stderr");
     if (fchdir(s->work_fd) < 0)
         return fail_child(c, "enter the work folder");

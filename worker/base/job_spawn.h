@@ -23,8 +23,9 @@ struct job_spawn {
     bool shares_with_group; /* umask 007: new files are for its group as for itself */
     int in_fd;
     int log_fd;              /* stdout and stderr */
-    const struct list *cpus; /* struct number; empty: any */
-    bool has_group;          /* it starts in this control group: the folder of one of version 2 */
+    int out_fd;              /* stdout instead of log_fd; 0: stdout goes to log_fd */
+    const struct list *cpus; /* struct number: its processors; empty: any */
+    bool has_group;          /* it starts in the control group (version 2) with folder group_fd */
     int group_fd;
     int64_t file_max_bytes; /* the largest size of a file that it writes; 0: no limit */
 };

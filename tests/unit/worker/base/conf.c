@@ -32,6 +32,9 @@ static void every_key_is_read(void **state)
                                "name: hawkins\n"
                                "kind: slurm\n"
                                "state: /var/lib/ludwig-worker\n"
+                               "no_new_privs: no\n"
+                               "private_tmp: yes\n"
+                               "rlimits: {core: 1MiB, open_files: 500, processes: 4000}\n"
                                "resources: {cpus: 7.5, gpus: 2, memory: 16GiB}\n";
     struct conf c;
     struct err e = { 0 };
@@ -46,10 +49,43 @@ static void every_key_is_read(void **state)
     assert_string_equal(c.name, "hawkins");
     assert_string_equal(c.kind, "slurm");
     assert_string_equal(c.state, "/var/lib/ludwig-worker");
+    assert_int_equal(c.confine.no_new_privs, 0);
+    assert_int_equal(c.confine.private_tmp, 1);
+    assert_int_equal(c.confine.core_bytes, 1 << 20);
+    assert_int_equal(c.confine.open_files, 500);
+    assert_int_equal(c.confine.processes, 4000);
     assert_int_equal(c.resources.cpus_milli, 7500);
     assert_int_equal(c.resources.gpus, 2);
     assert_int_equal(c.resources.memory_bytes, 16LL << 30);
     conf_free(&c);
+}
+
+static void jobs_of_several_users_are_confined_by_default(void **state)
+{
+    static const char *const bad[] = { "", "1:0:0:0", "1:0:0:0:0:0", "1:0:x:0:0", "1:0::0:0" };
+    struct confine one = { -1, -1, -1, -1, -1 }, many = one, read, said = { 0, 1, 5, -1, 7 };
+    struct err e = { 0 };
+    char *text;
+
+    (void)state;
+    confine_fill(&one, false);
+    text = confine_text(&one);
+    assert_string_equal(text, "0:0:-1:-1:-1");
+    free(text);
+    confine_fill(&many, true);
+    assert_int_equal(many.no_new_privs, 1);
+    assert_int_equal(many.private_tmp, 1);
+    assert_int_equal(many.core_bytes, 0);
+    assert_int_equal(many.open_files, CONFINE_UNSET);
+    assert_true(many.processes > 0);
+    confine_fill(&said, true);
+    text = confine_text(&said);
+    assert_string_equal(text, "0:1:5:-1:7");
+    assert_int_equal(confine_read(text, &read, &e), 0);
+    assert_memory_equal(&read, &said, sizeof read);
+    free(text);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(confine_read(bad[i], &read, &e), -1);
 }
 
 static void what_is_not_said_is_found_out(void **state)
@@ -219,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_is_read),
         cmocka_unit_test(what_is_not_said_is_found_out),
+        cmocka_unit_test(jobs_of_several_users_are_confined_by_default),
         cmocka_unit_test(mistakes_are_named_with_their_place),
         cmocka_unit_test(a_folder_of_ours_is_made_and_closed_to_others),
         cmocka_unit_test(scratch_is_named_after_user_and_host),
