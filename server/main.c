@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <linux/capability.h>
 
+#include "common/base/capabilities.h"
 #include "common/base/log.h"
 #include "common/base/path.h"
 #include "server/conn/conn.h"
@@ -22,7 +25,7 @@
 enum { SIGNALS = 3 };
 
 struct options {
-    bool counts_unfinished;
+    bool counts_unfinished, is_reading;
     const char *config;
     const char *log_level;
 };
@@ -35,6 +38,7 @@ static const char help[] =
     "  --config FILE      read FILE (ludwigd.yaml)\n"
     "  --log-level LEVEL  debug, info (the default), warn or error\n"
     "  --unfinished       print how many sweeps are not over, of a ludwigd that does not run\n"
+    "  --reading          answer what is asked, hand out nothing, end with the parent process\n"
     "  --version          print the version\n"
     "  --help             print this\n"
     "\n"
@@ -65,11 +69,13 @@ static int wrong_usage(const char *what)
 /* Returns the exit code, or -1: the program goes on. */
 static int read_options(int argc, char **argv, struct options *o)
 {
-    static const struct option long_options[] = {
-        { "config", required_argument, NULL, 'c' }, { "log-level", required_argument, NULL, 'l' },
-        { "unfinished", no_argument, NULL, 'u' },   { "version", no_argument, NULL, 'V' },
-        { "help", no_argument, NULL, 'h' },         { 0 }
-    };
+    static const struct option long_options[] = { { "config", required_argument, NULL, 'c' },
+                                                  { "log-level", required_argument, NULL, 'l' },
+                                                  { "unfinished", no_argument, NULL, 'u' },
+                                                  { "reading", no_argument, NULL, 'r' },
+                                                  { "version", no_argument, NULL, 'V' },
+                                                  { "help", no_argument, NULL, 'h' },
+                                                  { 0 } };
     int letter;
 
     while ((letter = getopt_long(argc, argv, "c:h", long_options, NULL)) != -1)
@@ -77,6 +83,7 @@ static int read_options(int argc, char **argv, struct options *o)
         case 'c': o->config = optarg; break;
         case 'l': o->log_level = optarg; break;
         case 'u': o->counts_unfinished = true; break;
+        case 'r': o->is_reading = true; break;
         case 'V': return print_version();
         case 'h': return print_help();
         default: return wrong_usage("wrong option");
@@ -102,6 +109,23 @@ static void raise_limits(void)
     limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
     if (setrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < wanted)
         log_event(LOG_WARN, "few-descriptors", "limit", "%lld", (long long)limit.rlim_cur, NULL);
+}
+
+/* As examples/systemd/ludwigd.service says; a test compares them. */
+static const int kept_capabilities[] = { CAP_CHOWN,  CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID,
+                                         CAP_SETUID, CAP_SETGID,       CAP_KILL };
+enum { N_KEPT = sizeof kept_capabilities / sizeof kept_capabilities[0] };
+
+/* Gives up rights of root that ludwigd, which reads what strangers send, never needs. */
+static int give_up_rights(struct err *e)
+{
+    if (geteuid() != 0)
+        return 0;
+    if (capabilities_keep(kept_capabilities, N_KEPT, true, e) < 0)
+        return -1;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return err_sys(e, "let no program get new rights");
+    return 0;
 }
 
 struct signals {
@@ -213,10 +237,13 @@ int main(int argc, char **argv)
     code = read_options(argc, argv, &options);
     if (code >= 0)
         return code;
+    sv.is_reading = options.is_reading;
+    if (options.is_reading && prctl(PR_SET_PDEATHSIG, SIGTERM) < 0)
+        return wrong_usage("--reading: it could not be told when its parent ends");
     umask(022);
     raise_limits();
     log_set_level((enum log_level)log_parse_level(options.log_level));
-    if (conf_read(options.config, &sv.conf, &e) < 0 ||
+    if (conf_read(options.config, &sv.conf, &e) < 0 || give_up_rights(&e) < 0 ||
         (options.counts_unfinished ? print_unfinished(&sv, &e) : serve(&sv, &e)) < 0) {
         fprintf(stderr, "ludwigd: %s\n", e.text);
         return (int)err_exit_code(e.kind);

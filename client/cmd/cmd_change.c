@@ -252,7 +252,7 @@ static int explain_unchanged(const struct changing *c, bool was_changed, struct 
 
 static int say_changes(const struct changing *c, int64_t jobs, struct err *e)
 {
-    const struct msg_changed changed = { jobs };
+    const struct msg_changed changed = { .jobs = jobs };
     bool is_none = c->filter.where != NULL && c->matched == 0;
 
     if (!c->options->quiet && jobs > 0)

@@ -94,20 +94,20 @@ static int pack_on_share(struct rpc *rpc, const char *project, const char *path,
 {
     struct msg_pack_share request = { .project = project, .path = path };
     struct msg_share_packed packed;
-    int noted = PASS_DONE;
+    int noted = PACKING_DONE;
 
     for (;;) {
         if (rpc_call(rpc, MSG_PACK_SHARE, &request, &packed, e) < 0)
             return safe_text_make_harmless(e);
-        if (packed.state == PASS_DONE)
+        if (packed.state == PACKING_DONE)
             break;
-        if (packed.state != noted && (packed.state == PASS_RUNNING || packed.reason != NULL)) {
+        if (packed.state != noted && (packed.state == PACKING_RUNNING || packed.reason != NULL)) {
             struct buf name = { 0 };
 
             safe_text_add_harmless(&name, path, strlen(path), "");
-            if (packed.state == PASS_WAITING)
+            if (packed.state == PACKING_WAITING)
                 output_note("%s waits to be packed: %s", buf_text(&name), packed.reason);
-            else if (packed.state == PASS_RUNNING)
+            else if (packed.state == PACKING_RUNNING)
                 output_note("%s is being packed on %s", buf_text(&name),
                             packed.node == NULL ? "?" : packed.node);
             buf_free(&name);

@@ -148,7 +148,7 @@ static struct list take_early(struct canaries *c, int64_t first, int64_t n,
     struct list taken = { early, 0 };
 
     for (; c->passed < c->n && c->points[c->passed] < first + n; c->passed++)
-        early[taken.n++] = (struct early_config){ c->points[c->passed] - first };
+        early[taken.n++] = (struct early_config){ .at = c->points[c->passed] - first };
     return taken;
 }
 

@@ -22,7 +22,20 @@
     X(ENV_CHECKPOINT, "LUDWIG_CHECKPOINT", "folder that follows the job to its next attempt")     \
     X(ENV_CHUNK, "LUDWIG_CHUNK", "with batch: path of chunk.msgpack; chunk.json beside it")
 
-/* variables for the programs: constant, name, meaning */
+/* variables for a notification's command, besides those of jobs: constant, name, meaning */
+#define NOTIFY_ENVVARS(X)                                                                     \
+    X(ENV_EVENT, "LUDWIG_EVENT", "ended, failed or stalled")                                  \
+    X(ENV_STATE, "LUDWIG_STATE", "the sweep's state then: running, done, failed, ...")        \
+    X(ENV_N_JOBS, "LUDWIG_N_JOBS", "how many jobs it had then")                               \
+    X(ENV_N_DONE, "LUDWIG_N_DONE", "of these done")                                           \
+    X(ENV_N_FAILED, "LUDWIG_N_FAILED", "of these failed")                                     \
+    X(ENV_N_STOPPED, "LUDWIG_N_STOPPED", "of these stopped early")                            \
+    X(ENV_N_CANCELLED, "LUDWIG_N_CANCELLED", "of these cancelled")                            \
+    X(ENV_N_HELD, "LUDWIG_N_HELD", "of these held")                                           \
+    X(ENV_TEXT, "LUDWIG_TEXT", "what happened, a sentence; it is also on the standard input") \
+    X(ENV_NOTIFY, "LUDWIG_NOTIFY", "what is run, mailed or sent: not for the command")
+
+/* variables that ludwig's programs read: constant, name, meaning */
 #define USER_ENVVARS(X) \
     X(ENV_SERVER, "LUDWIG_SERVER", "the server's address, before the configuration's")
 
@@ -40,6 +53,13 @@ enum user_envvar {
         USER_ENVVAR_COUNT
 };
 
+enum notify_envvar {
+#define X(constant, name, meaning) constant,
+    NOTIFY_ENVVARS(X)
+#undef X
+        NOTIFY_ENVVAR_COUNT
+};
+
 struct envvar {
     const char *name;
     const char *meaning;
@@ -47,5 +67,6 @@ struct envvar {
 
 extern const struct envvar job_envvars[JOB_ENVVAR_COUNT];
 extern const struct envvar user_envvars[USER_ENVVAR_COUNT];
+extern const struct envvar notify_envvars[NOTIFY_ENVVAR_COUNT];
 
 #endif

@@ -20,7 +20,8 @@ bool failure_is_own(enum cause cause)
     case CAUSE_FAILED:
     case CAUSE_SIGNAL:
     case CAUSE_OOM:
-    case CAUSE_TIMEOUT: return true;
+    case CAUSE_TIMEOUT:
+    case CAUSE_NAN: return true;
     default: return false;
     }
 }
@@ -197,6 +198,7 @@ static void add_cause(struct buf *out, const struct failure *f, bool is_normalis
     switch (f->cause) {
     case CAUSE_OOM: buf_add_str(out, "out of memory"); return;
     case CAUSE_TIMEOUT: buf_add_str(out, "time limit reached"); return;
+    case CAUSE_NAN: buf_add_str(out, "its metric was nan or infinite"); return;
     case CAUSE_SIGNAL:
         words = signal_words(f);
         buf_printf(out, "signal %" PRId64, f->signal != SCHEMA_NONE ? f->signal : 0);

@@ -44,6 +44,7 @@ static const struct field checkpoint_fields[] = {
     FIELD(struct checkpoint, signal, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct checkpoint, grace_ms, FIELD_INT, 0, INT64_C(1) << 53),
     FIELD(struct checkpoint, every_ms, FIELD_INT, 0, INT64_C(1) << 53),
+    FIELD(struct checkpoint, keep, FIELD_BOOL, 0, 0),
 };
 const struct schema checkpoint_schema = SCHEMA(struct checkpoint, "checkpoint", checkpoint_fields);
 
@@ -101,17 +102,61 @@ static const struct field metric_fields[] = {
 };
 const struct schema metric_schema = SCHEMA(struct metric, "metric", metric_fields);
 
+static const struct field retry_grow_fields[] = {
+    FIELD(struct retry_grow, memory_milli, FIELD_INT, 0, GROW_MAX_MILLI),
+    FIELD(struct retry_grow, time_milli, FIELD_INT, 0, GROW_MAX_MILLI),
+};
+const struct schema retry_grow_schema = SCHEMA(struct retry_grow, "retry_grow", retry_grow_fields);
+
+static const struct field retry_up_to_fields[] = {
+    FIELD(struct retry_up_to, memory_bytes, FIELD_INT, 0, INT64_C(1) << 53),
+    FIELD(struct retry_up_to, time_ms, FIELD_INT, 0, INT64_C(1) << 53),
+};
+const struct schema retry_up_to_schema =
+    SCHEMA(struct retry_up_to, "retry_up_to", retry_up_to_fields);
+
 static const struct field retry_fields[] = {
     FIELD(struct retry, max, FIELD_INT, 0, RETRIES_MAX),
     FIELD(struct retry, on, FIELD_STRS, 0, 300),
+    /* The "!" makes an older ludwigd refuse the field: it would try a job again without growth. */
+    { "!grow", offsetof(struct retry, grow), FIELD_STRUCT, 0, 0, &retry_grow_schema, NULL },
+    FIELD_OF(struct retry, up_to, FIELD_STRUCT, 0, 0, &retry_up_to_schema),
 };
 const struct schema retry_schema = SCHEMA(struct retry, "retry", retry_fields);
 
 static const struct field guard_fields[] = {
     FIELD(struct guard_policy, off, FIELD_BOOL, 0, 0),
     FIELD(struct guard_policy, failures, FIELD_INT, 0, GUARD_FAILURES_MAX),
+    FIELD(struct guard_policy, nan, FIELD_BOOL, 0, 0),
 };
 const struct schema guard_schema = SCHEMA(struct guard_policy, "guard", guard_fields);
+
+const char *const stop_words[STOP_WORDS] = { "asha", "median", "patience", "threshold" };
+
+static const struct field stop_fields[] = {
+    FIELD(struct stop_policy, rule, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct stop_policy, step, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct stop_policy, first, FIELD_INT, 0, STEP_MAX),
+    FIELD(struct stop_policy, eta, FIELD_FLOAT, 0, 0),
+    FIELD(struct stop_policy, max_step, FIELD_INT, 0, STEP_MAX),
+    FIELD(struct stop_policy, patience, FIELD_INT, 0, STEP_MAX),
+    FIELD(struct stop_policy, min_delta, FIELD_FLOAT, 0, 0),
+    FIELD(struct stop_policy, has_threshold, FIELD_BOOL, 0, 0),
+    FIELD(struct stop_policy, threshold, FIELD_FLOAT, 0, 0),
+    /* The "!" makes an older ludwigd refuse the field: it would run all replications. */
+    { "!race", offsetof(struct stop_policy, race), FIELD_INT, 0, RACE_REPS_MAX, NULL, NULL },
+    FIELD(struct stop_policy, best, FIELD_INT, 0, RACE_REPS_MAX),
+    FIELD(struct stop_policy, resume, FIELD_BOOL, 0, 0),
+};
+const struct schema stop_policy_schema = SCHEMA(struct stop_policy, "stop_policy", stop_fields);
+
+static const struct field live_fields[] = {
+    FIELD(struct live_policy, metric, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct live_policy, step, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct live_policy, tells, FIELD_BOOL, 0, 0),
+    FIELD(struct live_policy, ends_nan, FIELD_BOOL, 0, 0),
+};
+const struct schema live_schema = SCHEMA(struct live_policy, "live_policy", live_fields);
 
 static const struct field slurm_pool_fields[] = {
     FIELD(struct slurm_pool, partition, FIELD_STR, 0, NAME_MAX_BYTES),
@@ -178,6 +223,11 @@ bool retry_names(const struct retry *r, enum cause cause)
         if (strcmp(on[i], cause_names[cause]) == 0)
             return true;
     return false;
+}
+
+bool retry_grows(const struct retry *r)
+{
+    return r->grow.memory_milli > 0 || r->grow.time_milli > 0;
 }
 
 bool retry_lists(const struct retry *r, enum cause cause, int64_t exit_code, int64_t signal)

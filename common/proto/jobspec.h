@@ -22,6 +22,7 @@ enum {
     PASSED_MAX = 100,
     RETRIES_MAX = 1000,
     GUARD_FAILURES_MAX = 1000,
+    STEP_MAX = 1000 * 1000 * 1000, /* the largest step in stop: */
     POOLS_MAX = 64,
     MODULES_MAX = 200,
     PARAM2VAL_MAX_BYTES = 1024 * 1024,
@@ -62,9 +63,15 @@ struct checkpoint {
     const char *signal; /* name of the signal: "SIGUSR1"; NULL: the job is not asked */
     int64_t grace_ms;   /* time between the signal and the job's end */
     int64_t every_ms; /* how often $LUDWIG_CHECKPOINT is copied to the share; 0: only at the end */
+    bool keep; /* checkpoints of done jobs stay on the share, for jobs that go on from them */
 };
 
-/* Of what a job prints. */
+/* With checkpoint.keep, a parameter of this name makes a job go on from another job's checkpoint.
+ * Its value, as "param_003", names the other job's configuration; project and replication are the
+ * same for both jobs. */
+#define PARAM_FROM_CHECKPOINT "from_checkpoint"
+
+/* The limit of a job's log. */
 struct log_limit {
     int64_t max_bytes; /* output beyond this size is left out; 0: all output is kept */
 };
@@ -120,20 +127,66 @@ const char *jobspec_missing(const struct list *passed, const struct list *entrie
  * LUDWIG_. */
 int jobspec_check_variable(const char *name, struct err *e);
 
+/* The factors, in thousandths, by which a job's memory or time grows after the job ran out of it;
+ * 0: it does not grow. */
+struct retry_grow {
+    int64_t memory_milli; /* after oom */
+    int64_t time_milli;   /* after timeout */
+};
+enum { GROW_MAX_MILLI = 100 * 1000 };
+
+/* The bounds up to which a job's memory and time grow; 0: no bound. */
+struct retry_up_to {
+    int64_t memory_bytes;
+    int64_t time_ms;
+};
+
 /* The failures after which a job is tried again, and how often altogether. */
 struct retry {
     int64_t max;
     struct list
         on; /* const char *: names of causes (common/proto/states.h) and exit codes as "137" */
+    struct retry_grow grow;
+    struct retry_up_to up_to;
 };
 
 /* When the guard holds jobs because all jobs like them failed (server/queue/guard.h). */
 struct guard_policy {
     bool off;
-    int64_t failures; /* so many of one kind; 0: as usual */
+    int64_t failures; /* number of failures of one kind that makes a hold; 0: the usual number */
+    bool nan;         /* a job whose metric is nan or infinite ends as failed */
 };
 
-/* One kind of pilots: options of sbatch.  NULL: not set. */
+/* When jobs are stopped early (server/search/stop_rule.h tells the members' meanings and defaults),
+ * and when the race does not begin replications, as other configurations are surely better
+ * (server/search/race.h). */
+struct stop_policy {
+    const char *rule; /* one of stop_words; NULL: no job is stopped */
+    const char *step; /* the counter that jobs report beside the metric; NULL: "step" */
+    int64_t first;
+    double eta;
+    int64_t max_step;
+    int64_t patience;
+    double min_delta;
+    bool has_threshold;
+    double threshold;
+    int64_t race; /* replications that each configuration gets in any case; 0: all */
+    int64_t best; /* number of best configurations that the race looks for; 0: one */
+    bool resume;  /* for asha and median: a stopped job may go on from its checkpoint */
+};
+enum { RACE_REPS_MAX = 1000 };
+enum { STOP_WORDS = 4 };
+extern const char *const stop_words[STOP_WORDS];
+
+/* What the worker does with values that jobs of the sweep report while they run. */
+struct live_policy {
+    const char *metric; /* the metric that the worker reads; NULL: it reads none */
+    const char *step;   /* the counter reported beside the metric; NULL: "step" */
+    bool tells;         /* the worker sends the metric's values to ludwigd (msg_measured) */
+    bool ends_nan;      /* the worker ends a job whose value is nan or infinite; it has failed */
+};
+
+/* The options of sbatch for one kind of pilots; NULL: not set. */
 struct slurm_pool {
     const char *partition;
     const char *account;
@@ -173,8 +226,12 @@ extern const struct schema log_limit_schema;
 extern const struct schema environment_schema;
 extern const struct schema work_schema;
 extern const struct schema metric_schema;
+extern const struct schema retry_grow_schema;
+extern const struct schema retry_up_to_schema;
 extern const struct schema retry_schema;
 extern const struct schema guard_schema;
+extern const struct schema stop_policy_schema;
+extern const struct schema live_schema;
 extern const struct schema slurm_pool_schema;
 extern const struct schema ranking_schema;
 
@@ -183,6 +240,8 @@ extern const struct schema ranking_schema;
 bool retry_lists(const struct retry *r, enum cause cause, int64_t exit_code, int64_t signal);
 /* Whether r->on has the cause's own name, and not only "preempted" for several causes. */
 bool retry_names(const struct retry *r, enum cause cause);
+/* Whether jobs grow after they ran out of memory or time. */
+bool retry_grows(const struct retry *r);
 
 /*
  * Computes a digest of everything that must be equal, besides the configuration, for two jobs to be

@@ -57,6 +57,12 @@ void layout_failed(struct buf *out, const char *project, const char *param_name,
     buf_printf(out, "%s/failed/%s/%s.a%" PRId64, project, param_name, job_name, attempt);
 }
 
+void layout_stopped(struct buf *out, const char *project, const char *param_name,
+                    const char *job_name, int64_t attempt)
+{
+    buf_printf(out, "%s/stopped/%s/%s.a%" PRId64, project, param_name, job_name, attempt);
+}
+
 void layout_checkpoints(struct buf *out, const char *project, const char *param_name)
 {
     buf_printf(out, "%s/.ludwig/checkpoints/%s", project, param_name);

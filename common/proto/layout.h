@@ -25,6 +25,7 @@
 #include "common/base/digest.h"
 
 #define LAYOUT_SERVER_DIR ".ludwig"
+#define LAYOUT_PILOTS     "pilots" /* has UID/, a folder of the user with the logs of pilots */
 #define LAYOUT_JOB_JSON   "job.json"
 #define LAYOUT_PARAM2VAL  "param2val.yaml"
 #define LAYOUT_METRICS    "metrics.jsonl" /* in a run's folder: all reported metrics */
@@ -49,7 +50,9 @@ void layout_live_metrics(struct buf *out, const char *log_path);
 void layout_run(struct buf *out, const char *project, const char *param_name, const char *job_name);
 void layout_failed(struct buf *out, const char *project, const char *param_name,
                    const char *job_name, int64_t attempt);
-/* The folder of all checkpoints of a configuration. */
+void layout_stopped(struct buf *out, const char *project, const char *param_name,
+                    const char *job_name, int64_t attempt);
+/* The folder with all checkpoints of a configuration. */
 void layout_checkpoints(struct buf *out, const char *project, const char *param_name);
 /* The temporary path of a folder until it gets its final path: ".JOBNAME.TOKEN" beside that. */
 void layout_temporary(struct buf *out, const char *final_path, const struct token *token);

@@ -15,6 +15,8 @@ const char *const reuse_names[REUSE_COUNT] = { "all", "params", "none" };
 
 const char *const node_kind_names[NODE_KIND_COUNT] = { "local", "node", "slurm" };
 
+const char *const peek_type_names[PEEK_TYPE_COUNT] = { "file", "folder", "link", "other" };
+
 int node_kind_parse(const char *name)
 {
     for (int kind = 0; kind < NODE_KIND_COUNT; kind++)
@@ -58,6 +60,9 @@ static const struct field sweep_info_fields[] = {
     FIELD(struct sweep_info, note, FIELD_STR, 0, NOTE_MAX_BYTES),
     FIELD(struct sweep_info, tags, FIELD_STR, 0, NOTE_MAX_BYTES),
     FIELD(struct sweep_info, held, FIELD_STR, 0, REASON_MAX_BYTES),
+    FIELD(struct sweep_info, slots, FIELD_INT, 0, JOBS_MAX),
+    FIELD(struct sweep_info, advisor, FIELD_STR, 0, REASON_MAX_BYTES),
+    FIELD(struct sweep_info, notice, FIELD_STR, 0, REASON_MAX_BYTES),
 };
 PART(sweep_info);
 
@@ -82,6 +87,14 @@ static const struct field job_info_fields[] = {
     FIELD(struct job_info, log_path, FIELD_STR, 0, 4096),
     FIELD(struct job_info, follows, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct job_info, metrics_path, FIELD_STR, 0, 4096),
+    FIELD(struct job_info, max_rss_bytes, FIELD_INT, FIELD_NULLABLE, COUNT_MAX),
+    FIELD(struct job_info, cpu_seconds, FIELD_FLOAT, FIELD_NULLABLE, 0),
+    FIELD(struct job_info, memory_bytes, FIELD_INT, FIELD_NULLABLE, COUNT_MAX),
+    FIELD(struct job_info, time_ms, FIELD_INT, FIELD_NULLABLE, COUNT_MAX),
+    FIELD(struct job_info, gpu_memory_bytes, FIELD_INT, FIELD_NULLABLE, COUNT_MAX),
+    FIELD(struct job_info, gpu_percent, FIELD_FLOAT, FIELD_NULLABLE, 0),
+    FIELD(struct job_info, resumed, FIELD_STR, 0, REASON_MAX_BYTES),
+    FIELD(struct job_info, gpu_ids, FIELD_STR, 0, GPU_IDS_MAX_BYTES),
 };
 PART(job_info);
 
@@ -95,6 +108,10 @@ static const struct field job_result_fields[] = {
     FIELD(struct job_result, run_path, FIELD_STR, 0, 4096),
     FIELD(struct job_result, reason, FIELD_STR, 0, REASON_MAX_BYTES),
     FIELD(struct job_result, metrics_path, FIELD_STR, 0, 4096),
+    FIELD(struct job_result, max_rss_bytes, FIELD_INT, FIELD_NULLABLE, COUNT_MAX),
+    FIELD(struct job_result, cpu_seconds, FIELD_FLOAT, FIELD_NULLABLE, 0),
+    FIELD(struct job_result, gpu_memory_bytes, FIELD_INT, FIELD_NULLABLE, COUNT_MAX),
+    FIELD(struct job_result, gpu_percent, FIELD_FLOAT, FIELD_NULLABLE, 0),
 };
 PART(job_result);
 
@@ -111,6 +128,22 @@ static const struct field pool_trouble_fields[] = {
     FIELD(struct pool_trouble, why, FIELD_STR, FIELD_REQUIRED, REASON_MAX_BYTES),
 };
 PART(pool_trouble);
+
+static const struct field gpu_use_fields[] = {
+    FIELD(struct gpu_use, percent, FIELD_INT, FIELD_NULLABLE, COUNT_MAX),
+    FIELD(struct gpu_use, used_bytes, FIELD_INT, FIELD_NULLABLE, INT64_MAX),
+    FIELD(struct gpu_use, memory_bytes, FIELD_INT, FIELD_NULLABLE, INT64_MAX),
+};
+PART(gpu_use);
+
+static const struct field pilots_waiting_fields[] = {
+    FIELD(struct pilots_waiting, partition, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct pilots_waiting, user, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct pilots_waiting, slurm_job, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct pilots_waiting, pilots, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct pilots_waiting, why, FIELD_STR, 0, REASON_MAX_BYTES),
+};
+PART(pilots_waiting);
 
 static const struct field digest_entry_fields[] = {
     FIELD(struct digest_entry, digest, FIELD_DIGEST, FIELD_REQUIRED, 0),
@@ -149,6 +182,10 @@ static const struct field node_info_fields[] = {
     FIELD_OF(struct node_info, holds, FIELD_LIST, 0, HOLDS_MAX, &held_tree_schema),
     FIELD(struct node_info, refused, FIELD_STR, 0, ERR_TEXT_BYTES),
     FIELD(struct node_info, lacks_groups, FIELD_BOOL, 0, 0),
+    FIELD(struct node_info, is_one_account, FIELD_BOOL, 0, 0),
+    FIELD_OF(struct node_info, gpu_use, FIELD_LIST, 0, GPU_MODELS_MAX, &gpu_use_schema),
+    FIELD(struct node_info, gpus_unused, FIELD_STRS, 0, GPU_MODELS_MAX),
+    FIELD(struct node_info, disk, FIELD_INT, 0, INT64_MAX),
 };
 PART(node_info);
 
@@ -163,6 +200,17 @@ static const struct field usage_info_fields[] = {
     FIELD(struct usage_info, cpu_hours, FIELD_FLOAT, 0, 0),
     FIELD(struct usage_info, gpu_hours, FIELD_FLOAT, 0, 0),
     FIELD(struct usage_info, busy_cpu_hours, FIELD_FLOAT, 0, 0),
+    FIELD(struct usage_info, pilot_cpu_hours, FIELD_FLOAT, 0, 0),
+    FIELD(struct usage_info, pilot_gpu_hours, FIELD_FLOAT, 0, 0),
+    FIELD(struct usage_info, ended_hours, FIELD_FLOAT, 0, 0),
+    FIELD(struct usage_info, memory_gib_hours, FIELD_FLOAT, 0, 0),
+    FIELD(struct usage_info, used_memory_gib_hours, FIELD_FLOAT, 0, 0),
+    FIELD(struct usage_info, limit_hours, FIELD_FLOAT, 0, 0),
+    FIELD(struct usage_info, max_rss_bytes, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct usage_info, max_hours, FIELD_FLOAT, 0, 0),
+    FIELD(struct usage_info, gpu_memory_bytes, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct usage_info, seen_gpu_hours, FIELD_FLOAT, 0, 0),
+    FIELD(struct usage_info, busy_gpu_hours, FIELD_FLOAT, 0, 0),
 };
 PART(usage_info);
 
@@ -191,6 +239,14 @@ static const struct field token_entry_fields[] = {
 };
 PART(token_entry);
 
+static const struct field checkpoint_origin_fields[] = {
+    FIELD(struct checkpoint_origin, param_name, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct checkpoint_origin, job_name, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct checkpoint_origin, attempt, FIELD_INT, 0, COUNT_MAX),
+};
+const struct schema checkpoint_origin_schema =
+    SCHEMA(struct checkpoint_origin, "checkpoint_origin", checkpoint_origin_fields);
+
 static const struct field assignment_fields[] = {
     FIELD(struct assignment, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
     FIELD(struct assignment, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
@@ -203,6 +259,9 @@ static const struct field assignment_fields[] = {
     FIELD(struct assignment, restart, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct assignment, params, FIELD_BYTES, FIELD_REQUIRED, PARAM2VAL_MAX_BYTES),
     FIELD(struct assignment, batch, FIELD_TOKEN, 0, 0),
+    FIELD(struct assignment, advises, FIELD_BOOL, 0, 0),
+    FIELD(struct assignment, notifies, FIELD_BOOL, 0, 0),
+    FIELD_OF(struct assignment, from, FIELD_STRUCT, 0, 0, &checkpoint_origin_schema),
 };
 PART(assignment);
 
@@ -211,6 +270,7 @@ static const struct field sweep_work_fields[] = {
     FIELD(struct sweep_work, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct sweep_work, user, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD_OF(struct sweep_work, work, FIELD_STRUCT, FIELD_REQUIRED, 0, &work_schema),
+    FIELD_OF(struct sweep_work, live, FIELD_STRUCT, 0, 0, &live_schema),
 };
 PART(sweep_work);
 
@@ -230,6 +290,12 @@ static const struct field report_fields[] = {
     FIELD(struct report, run_path, FIELD_STR, 0, 4096),
     FIELD(struct report, winner, FIELD_TOKEN, 0, 0),
     FIELD_OF(struct report, metrics, FIELD_LIST, 0, METRICS_MAX, &metric_schema),
+    FIELD(struct report, has_checkpoint, FIELD_BOOL, 0, 0),
+    FIELD(struct report, gpu_looks, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct report, gpu_memory_bytes, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct report, gpu_busy_looks, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct report, gpu_percent, FIELD_FLOAT, 0, 0),
+    FIELD(struct report, gpu_ids, FIELD_STR, 0, GPU_IDS_MAX_BYTES),
 };
 PART(report);
 
@@ -239,6 +305,14 @@ static const struct field verdict_entry_fields[] = {
     FIELD_NAMED(struct verdict_entry, verdict, FIELD_REQUIRED, verdict_names, VERDICT_COUNT),
 };
 PART(verdict_entry);
+
+static const struct field measured_part_fields[] = {
+    FIELD(struct measured, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct measured, step, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct measured, value, FIELD_FLOAT, FIELD_REQUIRED, 0),
+};
+const struct schema measured_value_schema =
+    SCHEMA(struct measured, "measured_value", measured_part_fields);
 
 static const struct field folder_order_fields[] = {
     FIELD(struct folder_order, mode, FIELD_INT, 0, 07777),
@@ -259,8 +333,37 @@ PART(gone_job);
 
 static const struct field early_config_fields[] = {
     FIELD(struct early_config, at, FIELD_INT, 0, CONFIGS_PER_CHUNK_MAX),
+    FIELD(struct early_config, all_reps, FIELD_BOOL, 0, 0),
 };
 PART(early_config);
+
+static const struct field peek_at_fields[] = {
+    FIELD(struct peek_at, path, FIELD_STR, 0, 4095),
+    FIELD(struct peek_at, offset, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct peek_at, max_bytes, FIELD_INT, 0, PEEK_BYTES_MAX),
+    FIELD(struct peek_at, after, FIELD_STR, 0, 255),
+};
+PART(peek_at);
+
+static const struct field peek_entry_fields[] = {
+    FIELD(struct peek_entry, name, FIELD_STR, FIELD_REQUIRED, 255),
+    FIELD_NAMED(struct peek_entry, type, FIELD_REQUIRED, peek_type_names, PEEK_TYPE_COUNT),
+    FIELD(struct peek_entry, size_bytes, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct peek_entry, modified_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+};
+PART(peek_entry);
+
+static const struct field peek_found_fields[] = {
+    FIELD_NAMED(struct peek_found, error_kind, 0, error_names, ERR_KIND_COUNT),
+    FIELD(struct peek_found, error, FIELD_STR, 0, ERR_TEXT_BYTES),
+    FIELD_NAMED(struct peek_found, type, 0, peek_type_names, PEEK_TYPE_COUNT),
+    FIELD(struct peek_found, size_bytes, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct peek_found, modified_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+    FIELD(struct peek_found, content, FIELD_BYTES, 0, PEEK_BYTES_MAX),
+    FIELD_OF(struct peek_found, entries, FIELD_LIST, 0, PEEK_ENTRIES_MAX, &peek_entry_schema),
+    FIELD(struct peek_found, more, FIELD_BOOL, 0, 0),
+};
+PART(peek_found);
 
 /* ---- messages, in the order of MESSAGES ---- */
 
@@ -301,12 +404,6 @@ static const struct field welcome_fields[] = {
     FIELD(struct msg_welcome, is_open, FIELD_BOOL, 0, 0),
 };
 
-static const struct field open_project_fields[] = {
-    FIELD(struct msg_open_project, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
-    FIELD(struct msg_open_project, private_project, FIELD_BOOL, 0, 0),
-    FIELD(struct msg_open_project, wants_pilots, FIELD_BOOL, 0, 0),
-};
-
 static const struct field project_open_fields[] = {
     FIELD_OF(struct msg_project_open, folder, FIELD_STRUCT, 0, 0, &folder_order_schema),
     FIELD(struct msg_project_open, project, FIELD_STR, 0, NAME_MAX_BYTES),
@@ -324,11 +421,31 @@ static const struct field submit_begin_fields[] = {
     FIELD_OF(struct msg_submit_begin, pools, FIELD_LIST, 0, POOLS_MAX, &slurm_pool_schema),
     FIELD_OF(struct msg_submit_begin, retry, FIELD_STRUCT, 0, 0, &retry_schema),
     FIELD_OF(struct msg_submit_begin, guard, FIELD_STRUCT, 0, 0, &guard_schema),
+    /* The "!" makes an older ludwigd refuse the field: it would stop no job. */
+    { "!stop", offsetof(struct msg_submit_begin, stop), FIELD_STRUCT, 0, 0, &stop_policy_schema,
+      NULL },
     FIELD_OF(struct msg_submit_begin, ranking, FIELD_STRUCT, 0, 0, &ranking_schema),
+    /* The "!" makes an older ludwigd refuse the field: it would run the random points as the
+     * sweep. */
+    { "!search", offsetof(struct msg_submit_begin, search), FIELD_LIST, 0, 1, &search_schema,
+      NULL },
     FIELD_OF(struct msg_submit_begin, work, FIELD_STRUCT, FIELD_REQUIRED, 0, &work_schema),
     /* The "!" makes an older ludwigd refuse the field: its jobs would not get these variables. */
     { "!passed", offsetof(struct msg_submit_begin, passed), FIELD_LIST, 0, PASSED_MAX,
       &env_entry_schema, NULL },
+    /* The "!" makes an older ludwigd refuse the field: it would send no notifications. */
+    { "!notify", offsetof(struct msg_submit_begin, notify), FIELD_LIST, 0, 1, &notify_schema,
+      NULL },
+};
+
+static const struct schema begins_schema =
+    SCHEMA(struct msg_submit_begin, "submit_begin", submit_begin_fields);
+
+static const struct field open_project_fields[] = {
+    FIELD(struct msg_open_project, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_open_project, private_project, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_open_project, wants_pilots, FIELD_BOOL, 0, 0),
+    FIELD_OF(struct msg_open_project, begins, FIELD_LIST, 0, 1, &begins_schema),
 };
 
 static const struct field submit_open_fields[] = {
@@ -370,6 +487,9 @@ static const struct field submitted_fields[] = {
     FIELD(struct msg_submitted, followed, FIELD_INT, 0, JOBS_MAX),
     FIELD(struct msg_submitted, followed_first, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct msg_submitted, followed_last, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_submitted, ran_jobs, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_submitted, max_rss_bytes, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_submitted, longest_ms, FIELD_INT, 0, COUNT_MAX),
 };
 const struct schema submitted_schema = SCHEMA(struct msg_submitted, "submitted", submitted_fields);
 
@@ -393,8 +513,30 @@ static const struct field resume_fields[] = {
     FIELD_OF(struct msg_resume, targets, FIELD_LIST, FIELD_REQUIRED, TARGETS_MAX, &target_schema),
 };
 
+static const struct field order_fields[] = {
+    FIELD_OF(struct msg_order, targets, FIELD_LIST, FIELD_REQUIRED, TARGETS_MAX, &target_schema),
+    FIELD(struct msg_order, behind, FIELD_BOOL, 0, 0),
+};
+
+static const struct field shrink_fields[] = {
+    FIELD(struct msg_shrink, sweep, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
+    FIELD(struct msg_shrink, slots, FIELD_INT, 0, JOBS_MAX),
+};
+
 static const struct field changed_fields[] = {
     FIELD(struct msg_changed, jobs, FIELD_INT, FIELD_REQUIRED, JOBS_MAX),
+    FIELD(struct msg_changed, searches, FIELD_INT, 0, COUNT_MAX),
+};
+
+static const struct field reproduce_fields[] = {
+    FIELD(struct msg_reproduce, sweep, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
+    FIELD(struct msg_reproduce, job, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
+    { "!passed", offsetof(struct msg_reproduce, passed), FIELD_LIST, 0, PASSED_MAX,
+      &env_entry_schema, NULL },
+};
+
+static const struct field reproduced_fields[] = {
+    FIELD(struct msg_reproduced, sweep, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
 };
 
 const char *const remove_step_names[REMOVE_STEP_COUNT] = { "look", "begin", "end" };
@@ -432,6 +574,7 @@ static const struct field preview_fields[] = {
     FIELD_NAMED(struct msg_preview, reuse, 0, reuse_names, REUSE_COUNT),
     FIELD(struct msg_preview, work, FIELD_DIGEST, FIELD_REQUIRED, 0),
     FIELD(struct msg_preview, configs, FIELD_BYTES, FIELD_REQUIRED, FRAME_MAX_BYTES),
+    FIELD(struct msg_preview, tells_reused, FIELD_BOOL, 0, 0),
 };
 
 static const struct field previewed_fields[] = {
@@ -445,6 +588,9 @@ static const struct field previewed_fields[] = {
     FIELD(struct msg_previewed, followed_first, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct msg_previewed, followed_last, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct msg_previewed, unfinished, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_previewed, max_rss_bytes, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_previewed, longest_ms, FIELD_INT, 0, COUNT_MAX),
+    FIELD_OF(struct msg_previewed, jobs, FIELD_LIST, 0, REUSED_TOLD_MAX, &reused_job_schema),
 };
 
 static const struct field get_sweeps_fields[] = {
@@ -493,6 +639,7 @@ static const struct field node_page_fields[] = {
     FIELD_OF(struct msg_node_page, nodes, FIELD_LIST, 0, PAGE_MAX, &node_info_schema),
     FIELD(struct msg_node_page, asked, FIELD_INT, 0, COUNT_MAX),
     FIELD_OF(struct msg_node_page, pools, FIELD_LIST, 0, NODE_POOLS_MAX, &pool_trouble_schema),
+    FIELD_OF(struct msg_node_page, pilots, FIELD_LIST, 0, NODE_POOLS_MAX, &pilots_waiting_schema),
 };
 
 static const struct field get_data_fields[] = {
@@ -506,7 +653,7 @@ static const struct field data_page_fields[] = {
     FIELD(struct msg_data_page, next, FIELD_INT, 0, COUNT_MAX),
 };
 
-const char *const pass_state_names[PASS_STATE_COUNT] = { "waiting", "running", "done" };
+const char *const packing_state_names[PACKING_STATE_COUNT] = { "waiting", "running", "done" };
 
 static const struct field pack_share_fields[] = {
     FIELD(struct msg_pack_share, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
@@ -518,7 +665,8 @@ static const struct field pack_share_fields[] = {
 static const struct field share_packed_fields[] = {
     FIELD(struct msg_share_packed, pass, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
     FIELD(struct msg_share_packed, seen, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
-    FIELD_NAMED(struct msg_share_packed, state, FIELD_REQUIRED, pass_state_names, PASS_STATE_COUNT),
+    FIELD_NAMED(struct msg_share_packed, state, FIELD_REQUIRED, packing_state_names,
+                PACKING_STATE_COUNT),
     FIELD(struct msg_share_packed, node, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct msg_share_packed, reason, FIELD_STR, 0, REASON_MAX_BYTES),
     FIELD(struct msg_share_packed, files, FIELD_INT, 0, COUNT_MAX),
@@ -576,12 +724,16 @@ static const struct field register_fields[] = {
     FIELD(struct msg_register, cpus_milli, FIELD_INT, FIELD_REQUIRED, 1000000000),
     FIELD(struct msg_register, gpus, FIELD_INT, 0, 10000),
     FIELD(struct msg_register, gpu_models, FIELD_STRS, 0, GPU_MODELS_MAX),
+    FIELD(struct msg_register, gpus_unused, FIELD_STRS, 0, GPU_MODELS_MAX),
     FIELD(struct msg_register, memory_bytes, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct msg_register, own_jobs_only, FIELD_BOOL, 0, 0),
     FIELD(struct msg_register, lacks_groups, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_register, reads_saved, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_register, is_one_account, FIELD_BOOL, 0, 0),
     FIELD_OF(struct msg_register, attempts, FIELD_LIST, 0, 100000, &held_schema),
     FIELD_OF(struct msg_register, refused, FIELD_LIST, 0, REFUSED_MAX, &refusal_schema),
     FIELD(struct msg_register, said_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+    FIELD(struct msg_register, disk_bytes, FIELD_INT, 0, COUNT_MAX),
 };
 
 static const struct field registered_fields[] = {
@@ -635,6 +787,8 @@ static const struct field ask_load_fields[] = {
 
 static const struct field load_fields[] = {
     FIELD(struct msg_load, load_milli, FIELD_INT, FIELD_NULLABLE, COUNT_MAX),
+    FIELD_OF(struct msg_load, gpu_use, FIELD_LIST, 0, GPU_MODELS_MAX, &gpu_use_schema),
+    FIELD(struct msg_load, asks_gpus, FIELD_BOOL, 0, 0),
 };
 
 static const struct field holds_fields[] = {
@@ -667,6 +821,37 @@ static const struct field packed_fields[] = {
     FIELD(struct msg_packed, error, FIELD_STR, 0, ERR_TEXT_BYTES),
 };
 
+static const struct field advise_fields[] = {
+    FIELD(struct msg_advise, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct msg_advise, text, FIELD_STR, FIELD_REQUIRED, 2 * ADVICE_LINE_MAX_BYTES),
+};
+
+static const struct field advice_fields[] = {
+    FIELD(struct msg_advice, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct msg_advice, line, FIELD_STR, 0, ADVICE_LINE_MAX_BYTES),
+    FIELD(struct msg_advice, is_ready, FIELD_BOOL, 0, 0),
+};
+
+const char *const advice_dir_names[ADVICE_DIR_COUNT] = { "down", "up", "note" };
+
+static const struct field advice_line_fields[] = {
+    FIELD(struct advice_line, seq, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD_NAMED(struct advice_line, dir, FIELD_REQUIRED, advice_dir_names, ADVICE_DIR_COUNT),
+    FIELD(struct advice_line, body, FIELD_STR, FIELD_REQUIRED, ADVICE_LINE_MAX_BYTES),
+};
+PART(advice_line);
+
+static const struct field get_advice_fields[] = {
+    FIELD(struct msg_get_advice, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_get_advice, after, FIELD_INT, 0, COUNT_MAX),
+};
+
+static const struct field advice_page_fields[] = {
+    FIELD_OF(struct msg_advice_page, lines, FIELD_LIST, 0, PAGE_MAX, &advice_line_schema),
+    FIELD(struct msg_advice_page, next, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_advice_page, advisor, FIELD_STR, 0, COMMAND_MAX_BYTES),
+};
+
 static const struct field leave_fields[] = {
     FIELD(struct msg_leave, reason, FIELD_STR, 0, REASON_MAX_BYTES),
 };
@@ -683,6 +868,47 @@ static const struct field retiring_fields[] = {
 
 static const struct field alive_fields[] = {
     FIELD(struct msg_alive, well, FIELD_BOOL, FIELD_REQUIRED, 0),
+};
+
+static const struct field measured_fields[] = {
+    FIELD_OF(struct msg_measured, values, FIELD_LIST, FIELD_REQUIRED, MEASURED_MAX,
+             &measured_value_schema),
+};
+
+static const struct field stop_early_fields[] = {
+    FIELD(struct msg_stop_early, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct msg_stop_early, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+};
+
+static const struct field get_saved_fields[] = {
+    FIELD(struct msg_get_saved, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_get_saved, job, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD_OF(struct msg_get_saved, at, FIELD_STRUCT, 0, 0, &peek_at_schema),
+};
+
+static const struct field saved_fields[] = {
+    FIELD(struct msg_saved, node, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct msg_saved, attempt, FIELD_INT, 0, COUNT_MAX),
+    FIELD_OF(struct msg_saved, found, FIELD_STRUCT, FIELD_REQUIRED, 0, &peek_found_schema),
+};
+
+static const struct field read_saved_fields[] = {
+    FIELD(struct msg_read_saved, number, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_read_saved, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD_OF(struct msg_read_saved, at, FIELD_STRUCT, 0, 0, &peek_at_schema),
+};
+
+static const struct field saved_read_fields[] = {
+    FIELD(struct msg_saved_read, number, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD_OF(struct msg_saved_read, found, FIELD_STRUCT, FIELD_REQUIRED, 0, &peek_found_schema),
+};
+
+static const struct field get_work_fields[] = {
+    FIELD(struct msg_get_work, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+};
+
+static const struct field got_work_fields[] = {
+    FIELD_OF(struct msg_got_work, work, FIELD_STRUCT, FIELD_REQUIRED, 0, &sweep_work_schema),
 };
 
 #define report_fields report_message_fields

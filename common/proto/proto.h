@@ -11,6 +11,8 @@
 
 #include "common/proto/jobspec.h"
 #include "common/proto/message.h"
+#include "common/proto/notify.h"
+#include "common/proto/search.h"
 #include "common/proto/states.h"
 
 enum {
@@ -19,16 +21,20 @@ enum {
                                                 trusted accounts' workers: FRAME_MAX_BYTES */
     PAGE_MAX = 500,
     REPORTS_MAX = 512,
-    REPORTS_ABOUT_MAX_BYTES = 2 * 1024 * 1024, /* of a message: they fit into a small frame */
+    GPU_IDS_MAX_BYTES = 1000,                  /* names of the GPUs that one job has */
+    REPORTS_ABOUT_MAX_BYTES = 2 * 1024 * 1024, /* of one message's reports: fit a small frame */
     HAND_MAX = 512,
     TARGETS_MAX = 1000,
     REFUSED_MAX = 1000,
     NODE_POOLS_MAX = 100,
     HOLDS_MAX = 1000,
-    DONE_OTHERWISE_MAX = 100000, /* new jobs that are looked up for done_otherwise */
-    TAGS_MAX = 50,               /* of a sweep */
-    REUSED_TOLD_MAX = 20000,     /* of so many that are reused a submit looks at the results */
-    EXPECTED_MAX = 1001          /* a source and the data of a sweep */
+    DONE_OTHERWISE_MAX = 100000,  /* done_otherwise looks at this many new jobs of a submit */
+    TAGS_MAX = 50,                /* tags of a sweep */
+    MEASURED_MAX = 1000,          /* reported values in a message */
+    REUSED_TOLD_MAX = 20000,      /* reused jobs of a submit that the client is told of */
+    EXPECTED_MAX = 1001,          /* datasets of msg_expect: the source and the data of a sweep */
+    PEEK_BYTES_MAX = 1024 * 1024, /* bytes of a file, or of a folder's names, in one answer */
+    PEEK_ENTRIES_MAX = 4000       /* entries of a folder in one answer */
 };
 
 enum proto_flags {
@@ -74,7 +80,16 @@ enum proto_flags {
     X(MSG_RETIRING, 58, retiring, FROM_WORKER, -1)                               \
     X(MSG_ALIVE, 59, alive, FROM_WORKER, MSG_OK)                                 \
     X(MSG_REMOVE, 60, remove, FROM_CLIENT | CHANGES, MSG_REMOVED)                \
-    X(MSG_LABEL, 62, label, FROM_CLIENT | CHANGES, MSG_OK)
+    X(MSG_LABEL, 62, label, FROM_CLIENT | CHANGES, MSG_OK)                       \
+    X(MSG_REPRODUCE, 63, reproduce, FROM_CLIENT | CHANGES, MSG_REPRODUCED)       \
+    X(MSG_ORDER, 65, order, FROM_CLIENT | CHANGES, MSG_CHANGED)                  \
+    X(MSG_SHRINK, 66, shrink, FROM_CLIENT | CHANGES, MSG_OK)                     \
+    X(MSG_MEASURED, 67, measured, FROM_WORKER, MSG_OK)                           \
+    X(MSG_ADVICE, 70, advice, FROM_WORKER, -1)                                   \
+    X(MSG_GET_ADVICE, 71, get_advice, FROM_CLIENT, MSG_ADVICE_PAGE)              \
+    X(MSG_GET_SAVED, 73, get_saved, FROM_CLIENT, MSG_SAVED)                      \
+    X(MSG_SAVED_READ, 76, saved_read, FROM_WORKER, -1)                           \
+    X(MSG_GET_WORK, 77, get_work, FROM_CLIENT, MSG_GOT_WORK)
 
 /* Messages from ludwigd. */
 #define MESSAGES_FROM_SERVER(X)                              \
@@ -108,7 +123,14 @@ enum proto_flags {
     X(MSG_PACK, 54, pack, FROM_SERVER, -1)                   \
     X(MSG_LEAVE, 56, leave, FROM_SERVER, -1)                 \
     X(MSG_RETIRE, 57, retire, FROM_SERVER, -1)               \
-    X(MSG_REMOVED, 61, removed, FROM_SERVER, -1)
+    X(MSG_REMOVED, 61, removed, FROM_SERVER, -1)             \
+    X(MSG_REPRODUCED, 64, reproduced, FROM_SERVER, -1)       \
+    X(MSG_STOP_EARLY, 68, stop_early, FROM_SERVER, -1)       \
+    X(MSG_ADVISE, 69, advise, FROM_SERVER, -1)               \
+    X(MSG_ADVICE_PAGE, 72, advice_page, FROM_SERVER, -1)     \
+    X(MSG_SAVED, 74, saved, FROM_SERVER, -1)                 \
+    X(MSG_READ_SAVED, 75, read_saved, FROM_SERVER, -1)       \
+    X(MSG_GOT_WORK, 78, got_work, FROM_SERVER, -1)
 
 #define MESSAGES(X) MESSAGES_TO_SERVER(X) MESSAGES_FROM_SERVER(X)
 
@@ -170,7 +192,10 @@ extern const char *const reuse_names[REUSE_COUNT];
 struct msg_open_project {
     const char *project;
     bool private_project; /* only its owner may read it */
-    bool wants_pilots;    /* a sweep with partitions follows: ludwigd may ask Slurm for them */
+    bool wants_pilots;    /* a sweep with partitions follows: ludwigd may ask Slurm about them */
+    struct list
+        begins; /* struct msg_submit_begin: none, or the submit that will follow, as far as it
+                             is known; without the values of passed */
 };
 
 /* Orders the client to make a folder that ludwigd cannot make. */
@@ -196,7 +221,10 @@ struct msg_submit_begin {
     struct list pools; /* struct slurm_pool; empty: no Slurm */
     struct retry retry;
     struct guard_policy guard;
+    struct stop_policy stop;
     struct ranking ranking;
+    struct list search; /* struct search: one if an advisor searches, else none */
+    struct list notify; /* struct notify: one if the owner is notified of events, else none */
     struct jobspec work;
     struct list
         passed; /* struct env_entry: the values of work.passed, which ludwigd tells no client */
@@ -209,7 +237,8 @@ struct msg_submit_open {
 
 /* A configuration of a chunk whose first replication runs before other jobs. */
 struct early_config {
-    int64_t at; /* in the chunk, from 0 */
+    int64_t at;    /* index in the chunk, from 0 */
+    bool all_reps; /* all its replications run before other jobs */
 };
 
 /* Sends the next configurations of a sweep.  With each chunk the chain, which submit_end checks,
@@ -259,7 +288,10 @@ struct msg_submitted {
     const char *note;    /* NULL, or why no connected worker can run the new jobs */
     /* How many jobs wait for the result of the same job, queued or running in another sweep. */
     int64_t followed;
-    int64_t followed_first, followed_last; /* and the first and the last of these sweeps */
+    int64_t followed_first, followed_last; /* the first and the last of these other sweeps */
+    int64_t ran_jobs;                      /* jobs of this project that were done before */
+    int64_t max_rss_bytes; /* most memory that one of ran_jobs held, failed attempts included */
+    int64_t longest_ms;    /* the time that the longest of these jobs and attempts ran */
 };
 
 /* Jobs first to last of a sweep; first and last 0: the whole sweep. */
@@ -293,12 +325,37 @@ struct msg_resume {
     struct list targets;
 };
 
-struct msg_changed {
-    int64_t jobs; /* number of jobs changed */
+/* Puts jobs that are not over to the front of their sweep's queue, or to its end (behind). */
+struct msg_order {
+    struct list targets;
+    bool behind;
 };
 
-/* Whether jobs can go, which must be over (look); that they are about to, so that none is reused (begin);
- * and, when their files are gone, that they go (end).  A target that is a whole sweep goes with it. */
+/* Limits how many processes of a sweep run at once; running processes go on. */
+struct msg_shrink {
+    int64_t sweep;
+    int64_t slots; /* 0: as many as there is room for */
+};
+
+struct msg_changed {
+    int64_t jobs;     /* number of jobs changed */
+    int64_t searches; /* after cancel: number of advisors that are not asked any more */
+};
+
+/* Runs a job once more in a sweep of its own, with the same source, data, command, parameters,
+ * replication and thus seed, in whatever state the job is. */
+struct msg_reproduce {
+    int64_t sweep, job;
+    struct list passed; /* struct env_entry: replaces values that the submit passed */
+};
+
+struct msg_reproduced {
+    int64_t sweep; /* the new sweep; the job has number 1 in it */
+};
+
+/* The steps of removing jobs: ludwigd checks that they are over (look), no longer reuses them
+ * (begin) and, after the client has removed their files, deletes them (end).  A target that is a
+ * whole sweep is removed with its jobs. */
 enum remove_step { REMOVE_LOOK, REMOVE_BEGIN, REMOVE_END, REMOVE_STEP_COUNT };
 extern const char *const remove_step_names[REMOVE_STEP_COUNT];
 
@@ -339,6 +396,7 @@ struct msg_preview {
     int reuse;            /* enum reuse */
     struct digest work;   /* jobspec_digest */
     struct bytes configs; /* msgpack array of param2vals */
+    bool tells_reused;    /* the answer also lists the reused jobs */
 };
 
 struct msg_previewed {
@@ -347,10 +405,12 @@ struct msg_previewed {
     bool is_own;         /* the user who asks may submit to it */
     int64_t reused;      /* jobs of these configurations that are done already */
     int64_t ran_jobs;    /* jobs of this project, in all sweeps, that are done */
-    int64_t ran_ms;      /* the time they took altogether */
-    int64_t followed;    /* jobs that are queued or running in sweeps of the project, */
-    int64_t followed_first, followed_last; /* the first and the last of which these are */
-    int64_t unfinished; /* sweeps of the project: while there is none, nothing is followed */
+    int64_t ran_ms;      /* the time that ran_jobs took altogether */
+    int64_t followed;    /* jobs that would follow others of the project, queued or running */
+    int64_t followed_first, followed_last; /* the first and the last of these sweeps */
+    int64_t unfinished; /* sweeps of the project that are not over; 0: nothing can be followed */
+    int64_t max_rss_bytes, longest_ms; /* of ran_jobs, as in submitted */
+    struct list jobs; /* struct reused_job: the reused jobs, REUSED_TOLD_MAX at most */
 };
 
 struct sweep_info {
@@ -374,7 +434,11 @@ struct sweep_info {
     const char
         *note; /* what its owner wrote on it; NULL: nothing.  tags: "good,paper", or NULL: none */
     const char *tags;
-    const char *held; /* why jobs of it are held, and how they run; NULL: none are */
+    const char
+        *held; /* why jobs are held, or the advisor paused it, and what then; NULL: neither is so */
+    int64_t slots; /* most processes of it that run at once; 0: as many as there is room for */
+    const char *advisor; /* what its advisor is doing, in words; NULL: it has none */
+    const char *notice;  /* why a notification was not delivered; NULL: all were */
 };
 
 struct msg_get_sweeps {
@@ -410,7 +474,15 @@ struct job_info {
     const char *run_path; /* relative to the share */
     const char *log_path;
     const char *follows;      /* "6.2": the job of another sweep whose result it waits for */
-    const char *metrics_path; /* the file with what it reported, where it has no result */
+    const char *metrics_path; /* file of its reported metrics; NULL if it has a result */
+    int64_t max_rss_bytes;    /* the most memory that a process of it held; nullable */
+    double cpu_seconds;       /* processor time of all its processes; nullable */
+    int64_t memory_bytes;     /* memory that it asks for; nullable: it asks for none */
+    int64_t time_ms;          /* its time limit; nullable: it has none */
+    int64_t gpu_memory_bytes; /* the most memory of its GPUs that it used; nullable */
+    double gpu_percent;       /* how busy its GPUs were on average; nullable */
+    const char *resumed;      /* why it went on after it had been stopped early; NULL: it did not */
+    const char *gpu_ids; /* its node's GPUs that it has or had: "0,2"; NULL: none, or unknown */
 };
 
 struct msg_get_jobs {
@@ -435,7 +507,11 @@ struct job_result {
     struct list metrics;      /* struct metric */
     const char *run_path;     /* relative to the share; NULL: not done */
     const char *reason;       /* why it failed */
-    const char *metrics_path; /* the file with what it reported, where it has no result */
+    const char *metrics_path; /* this and the next four: as in struct job_info */
+    int64_t max_rss_bytes;    /* nullable */
+    double cpu_seconds;       /* nullable */
+    int64_t gpu_memory_bytes; /* nullable */
+    double gpu_percent;       /* nullable */
 };
 
 /* Asks for results of the sweep's jobs and of jobs of earlier sweeps that it reused. */
@@ -460,7 +536,13 @@ int node_kind_parse(const char *name);
 struct held_tree {
     struct digest tree;
     int64_t bytes;
-    const char *user; /* the only user whose jobs see the tree; NULL: all users' jobs there do */
+    const char *user; /* only this user's jobs can use the tree; NULL: all users' jobs can */
+};
+
+/* How a GPU is used; each member is nullable, as a driver may not tell it. */
+struct gpu_use {
+    int64_t percent; /* the part of the last moment in which the GPU was busy */
+    int64_t used_bytes, memory_bytes;
 };
 
 struct node_info {
@@ -482,7 +564,12 @@ struct node_info {
     struct list holds;  /* struct held_tree: the largest of these trees */
     /* Why the asker's jobs, or for an admin any user's, cannot start there now; NULL: they can. */
     const char *refused;
-    bool lacks_groups; /* as its worker said when it registered */
+    bool lacks_groups; /* its worker can make no control groups for jobs */
+    bool
+        is_one_account; /* all users' jobs run as the account of its worker, and can read its key */
+    struct list gpu_use;     /* struct gpu_use: one for each of gpu_models; none: not known */
+    struct list gpus_unused; /* const char *: "GPU 1: WHY", GPUs that jobs may not use now */
+    int64_t disk;            /* bytes of its scratch that jobs may ask for; 0: not known */
 };
 
 struct msg_get_nodes {
@@ -496,10 +583,20 @@ struct pool_trouble {
     const char *why;
 };
 
+/* Pilots that were submitted together and have not started. */
+struct pilots_waiting {
+    const char *partition;
+    const char *user;
+    int64_t slurm_job; /* 0: the Slurm job's number is not known yet */
+    int64_t pilots;    /* number of these pilots */
+    const char *why;   /* why they wait, with Slurm's reason; NULL: Slurm was not asked yet */
+};
+
 struct msg_node_page {
     struct list nodes;
-    int64_t asked;     /* workers whose load is on its way: ask again in a moment */
-    struct list pools; /* struct pool_trouble: the asker's, of admins everybody's */
+    int64_t asked;      /* number of workers that were asked for their load: ask again soon */
+    struct list pools;  /* struct pool_trouble: of the user, or for an admin of all users */
+    struct list pilots; /* struct pilots_waiting: of the same users */
 };
 
 /* A tree that sweeps of the project have named. */
@@ -537,8 +634,8 @@ struct msg_pack_share {
     int64_t seen;     /* seen of the last answer: wait for news after it; 0: answer at once */
 };
 
-enum pass_state { PASS_WAITING, PASS_RUNNING, PASS_DONE, PASS_STATE_COUNT };
-extern const char *const pass_state_names[PASS_STATE_COUNT];
+enum packing_state { PACKING_WAITING, PACKING_RUNNING, PACKING_DONE, PACKING_STATE_COUNT };
+extern const char *const packing_state_names[PACKING_STATE_COUNT];
 
 struct msg_share_packed {
     int64_t pass;
@@ -558,11 +655,23 @@ struct usage_info {
     const char *name;
     const char *user;
     int64_t submitted_at;
-    int64_t attempts; /* attempts that ran and have ended */
-    double hours;     /* that these attempts ran, added up */
-    double cpu_hours; /* hours x processors of the attempt, added up */
-    double gpu_hours;
-    double busy_cpu_hours; /* processor time really used */
+    int64_t attempts;      /* attempts that ran and have ended */
+    double hours;          /* time that the attempts ran, added up */
+    double cpu_hours;      /* hours x processors of the attempt, added up */
+    double gpu_hours;      /* hours x GPUs of the attempt, added up */
+    double busy_cpu_hours; /* processor time that the attempts used */
+    /* Hours x processors, or GPUs, of the sweep's pilots, also while they had no job. */
+    double pilot_cpu_hours;
+    double pilot_gpu_hours;
+    double ended_hours; /* the part of hours of ended attempts, which the members below are about */
+    double memory_gib_hours;      /* memory that an attempt asked for x its hours, added up */
+    double used_memory_gib_hours; /* the most memory that an attempt held x its hours, added up */
+    double limit_hours;           /* the attempts' time limits, added up; 0: they had none */
+    int64_t max_rss_bytes;        /* the most memory that an attempt held */
+    double max_hours;             /* time that the longest attempt ran */
+    int64_t gpu_memory_bytes; /* the most memory of its GPUs that one attempt used; 0: not known */
+    double seen_gpu_hours;    /* the part of gpu_hours for which the GPUs' use is known */
+    double busy_gpu_hours;    /* how busy the GPUs were then: an hour at 50 percent counts 0.5 */
 };
 
 struct msg_get_usage {
@@ -629,11 +738,15 @@ struct msg_register {
     const char *kind;
     int64_t cpus_milli;
     int64_t gpus;
-    struct list gpu_models; /* const char *: of each GPU, "" where it is not known */
+    struct list gpu_models;  /* const char *: of each GPU, "" where it is not known */
+    struct list gpus_unused; /* const char *: "GPU 1: WHY", GPUs that jobs may not use now */
     int64_t memory_bytes;
-    bool own_jobs_only; /* without a mounted share, the worker publishes only as its own account */
-    bool lacks_groups;  /* nothing ends for certain what a job leaves behind: no control groups */
-    struct list attempts; /* struct held: all that the worker holds */
+    bool own_jobs_only;   /* it has no mounted share, so it publishes only as its own account */
+    bool lacks_groups;    /* it has no control groups: processes of a job may outlive the job */
+    bool is_one_account;  /* all jobs run as the account that the worker runs as */
+    bool reads_saved;     /* the worker knows the message read_saved */
+    int64_t disk_bytes;   /* scratch that its jobs, all together, may ask for; 0: not known */
+    struct list attempts; /* struct held: all attempts that the worker holds */
     struct list refused;  /* struct refusal */
     int64_t said_at;      /* the time of sending, by the worker's clock like its other times */
 };
@@ -647,6 +760,13 @@ struct token_entry {
     struct token token;
 };
 
+/* A checkpoint of another job of the project, from which a job goes on. */
+struct checkpoint_origin {
+    const char *param_name; /* the other job's configuration; NULL: there is no other job */
+    const char *job_name;   /* NULL: that configuration left no checkpoint */
+    int64_t attempt;
+};
+
 struct assignment {
     struct token token;
     int64_t sweep;
@@ -658,7 +778,10 @@ struct assignment {
     int64_t seed;
     int64_t restart;     /* LUDWIG_RESTART */
     struct bytes params; /* msgpack map */
-    struct token batch;  /* the attempt whose process runs this one, too; zero: it has its own */
+    struct token batch;  /* the attempt whose process also runs this one; zero: it has its own */
+    bool advises;        /* this is no job but the sweep's advisor, which takes no slot */
+    bool notifies;       /* with advises: this is a notification; its failure is not published */
+    struct checkpoint_origin from; /* used if no earlier attempt of the job left a checkpoint */
 };
 
 struct sweep_work {
@@ -666,6 +789,7 @@ struct sweep_work {
     const char *project;
     const char *user; /* the owner of the jobs */
     struct jobspec work;
+    struct live_policy live;
 };
 
 /* Hands jobs to a worker. */
@@ -696,6 +820,13 @@ struct report {
     const char *run_path; /* folder of its files, relative to the share */
     struct token winner;  /* with supersede: the attempt that has published */
     struct list metrics;  /* struct metric */
+    bool has_checkpoint;  /* its checkpoint lies on the share */
+    /* gpu_memory_bytes: the most memory of its GPUs that it used, in gpu_looks samples.
+     * gpu_percent: how busy they were on average, in gpu_busy_looks samples.  0 samples: not
+     * known. */
+    int64_t gpu_looks, gpu_memory_bytes, gpu_busy_looks;
+    double gpu_percent;
+    const char *gpu_ids; /* its GPUs, as in CUDA_VISIBLE_DEVICES: "0,2"; NULL: none */
 };
 
 struct msg_report {
@@ -729,7 +860,9 @@ struct msg_ask_load {
 };
 
 struct msg_load {
-    int64_t load_milli; /* the load average of the last minute; nullable: not known */
+    int64_t load_milli;  /* the load average of the last minute; nullable: not known */
+    struct list gpu_use; /* struct gpu_use: of each GPU, in the order of registration */
+    bool asks_gpus;      /* the worker still asks the GPUs' drivers: another msg_load follows */
 };
 
 /* Tells whether a client follows this attempt's log.  While one does, the worker sends log_grew: at
@@ -742,6 +875,43 @@ struct msg_follow_log {
 struct msg_log_grew {
     struct token token;
     int64_t size_bytes;
+};
+
+/* Sends lines for the standard input of the sweep's advisor, which the worker runs as this attempt.
+ * ludwigd sends more lines when the advisor has got these (is_ready of msg_advice). */
+struct msg_advise {
+    struct token token;
+    const char *text; /* whole lines */
+};
+
+/* Tells that the advisor has written a line, or that it has got all lines that were sent. */
+struct msg_advice {
+    struct token token;
+    const char *line; /* without its line feed; NULL: none */
+    bool is_ready;    /* the advisor has got all lines that were sent */
+};
+
+/* The kind of a line in an advisor's record: from ludwigd to the advisor, from the advisor to
+ * ludwigd, or a note of ludwigd's.  The numbers are stored in databases (advice.dir). */
+enum advice_dir { ADVICE_DOWN, ADVICE_UP, ADVICE_NOTE, ADVICE_DIR_COUNT };
+extern const char *const advice_dir_names[ADVICE_DIR_COUNT];
+
+struct advice_line {
+    int64_t seq;
+    int dir; /* enum advice_dir */
+    const char *body;
+};
+
+/* Asks for the record of a sweep's advisor. */
+struct msg_get_advice {
+    int64_t sweep;
+    int64_t after; /* only lines with a higher seq; 0: from the first on */
+};
+
+struct msg_advice_page {
+    struct list lines;   /* struct advice_line */
+    int64_t next;        /* "after" for the next page; 0: this is the last page */
+    const char *advisor; /* the advisor's command */
 };
 
 struct digest_entry {
@@ -765,7 +935,71 @@ struct msg_expect {
     struct list sets; /* struct dataset */
 };
 
-/* Asks the worker to pack a tree for its owner; answered by packed, several times. */
+/* A request for a file or folder below a running job's save folder ($LUDWIG_SAVE_PATH). */
+struct peek_at {
+    const char *path;  /* relative to the save folder; NULL: that folder */
+    int64_t offset;    /* of a file: the first byte wanted */
+    int64_t max_bytes; /* of a file: how many bytes are wanted; 0: only its size */
+    const char *after; /* of a folder: only entries whose names sort after this one; NULL: all */
+};
+
+enum peek_type { PEEK_FILE, PEEK_FOLDER, PEEK_LINK, PEEK_OTHER, PEEK_TYPE_COUNT };
+extern const char *const peek_type_names[PEEK_TYPE_COUNT];
+
+struct peek_entry {
+    const char *name;
+    int type; /* enum peek_type */
+    int64_t size_bytes;
+    int64_t modified_at;
+};
+
+/* The answer to a peek_at.  With an error the other members are empty. */
+struct peek_found {
+    int error_kind;    /* enum err_kind; ERR_NONE: there is no error */
+    const char *error; /* what is wrong with the path, in one line */
+    int type;          /* PEEK_FILE or PEEK_FOLDER */
+    int64_t size_bytes;
+    int64_t modified_at;
+    struct bytes content; /* of a file, from the offset on; perhaps fewer bytes than wanted */
+    struct list entries;  /* struct peek_entry: of a folder, in the order of strcmp */
+    bool more;            /* entries follow that were not sent */
+};
+
+/* Asks for a file or folder that a running job has saved so far. */
+struct msg_get_saved {
+    int64_t sweep, job;
+    struct peek_at at;
+};
+
+struct msg_saved {
+    const char *node;
+    int64_t attempt;
+    struct peek_found found;
+};
+
+/* Passes msg_get_saved to the worker of the running attempt, which answers with saved_read and the
+ * same number. */
+struct msg_read_saved {
+    int64_t number;
+    struct token token; /* the attempt's token */
+    struct peek_at at;
+};
+
+struct msg_saved_read {
+    int64_t number;
+    struct peek_found found;
+};
+
+/* Asks for a sweep's work, as workers get it. */
+struct msg_get_work {
+    int64_t sweep;
+};
+
+struct msg_got_work {
+    struct sweep_work work; /* without the values that were passed from a shell */
+};
+
+/* Asks the worker to pack a tree for its owner.  The worker sends packed several times. */
 struct msg_pack {
     struct token token; /* the packing's token, which packed has, too */
     const char *project;
@@ -801,7 +1035,28 @@ struct msg_retiring {
     bool gives_back; /* the pilot ends its jobs, and gives back jobs that are not done */
 };
 
-/* Sent every proto_alive_every_ms, so that an unnoticed death is found. */
+/* A value of the sweep's metric that a job reported. */
+struct measured {
+    struct token token; /* the attempt's token */
+    int64_t step;
+    double value;
+};
+
+/* Sends the values that jobs of sweeps with live_policy.tells reported since the last such message,
+ * in the order of reporting, at most once a second.  Values may be sent again, also after the
+ * answer: a value that ludwigd has already changes nothing. */
+struct msg_measured {
+    struct list values; /* struct measured */
+};
+
+/* Orders the worker to stop a job early: the worker asks the job to save its state, ends it, and
+ * publishes what it saved. */
+struct msg_stop_early {
+    struct token token;
+    const char *reason;
+};
+
+/* A worker sends this every proto_alive_every_ms, so that ludwigd notices when it is gone. */
 struct msg_alive {
     bool well;
 };
@@ -812,11 +1067,13 @@ int64_t proto_alive_every_ms(int64_t lease_ms);
 /* The time without any message after which a worker may be gone: two msg_alive did not come. */
 int64_t proto_silent_after_ms(int64_t lease_ms);
 
+extern const struct schema checkpoint_origin_schema;
 extern const struct schema folder_order_schema, sweep_info_schema, job_info_schema,
     job_result_schema, node_info_schema, held_schema, token_entry_schema, assignment_schema,
     sweep_work_schema, report_schema, verdict_entry_schema, target_schema, job_counts_schema,
     submitted_schema, usage_info_schema, held_tree_schema, pool_trouble_schema, dataset_info_schema,
     digest_entry_schema, pilot_claim_schema, reused_job_schema, gone_job_schema,
-    early_config_schema;
+    early_config_schema, measured_value_schema, advice_line_schema, peek_at_schema,
+    peek_entry_schema, peek_found_schema, gpu_use_schema, pilots_waiting_schema;
 
 #endif

@@ -46,7 +46,7 @@ static const struct {
     [EV_DONE] = TO(ATTEMPT_DONE), [EV_FAIL] = TO(ATTEMPT_FAILED),                 \
     [EV_CANCEL] = TO(ATTEMPT_CANCELLED), [EV_SUPERSEDE] = TO(ATTEMPT_SUPERSEDED), \
     [EV_LOSE] = TO(ATTEMPT_LOST), [EV_RECALL] = TO(ATTEMPT_RECALLED),             \
-    [EV_WITHDRAW] = TO(ATTEMPT_WITHDRAWN)
+    [EV_WITHDRAW] = TO(ATTEMPT_WITHDRAWN), [EV_STOP] = TO(ATTEMPT_STOPPED)
 
 /* Reports may skip states: of a short job a worker often reports only the outcome. */
 static const unsigned char next[ATTEMPT_STATE_COUNT][ATTEMPT_EVENT_COUNT] = {
@@ -65,7 +65,9 @@ static const unsigned char next[ATTEMPT_STATE_COUNT][ATTEMPT_EVENT_COUNT] = {
     [ATTEMPT_CANCELLED] = { [EV_DONE] = TO(ATTEMPT_DONE), [EV_WITHDRAW] = TO(ATTEMPT_WITHDRAWN) },
     [ATTEMPT_RECALLED] = { [EV_DONE] = TO(ATTEMPT_DONE) },
     [ATTEMPT_DONE] = { [EV_WITHDRAW] = TO(ATTEMPT_WITHDRAWN) },
-    [ATTEMPT_LOST] = { [EV_RETURN] = TO(ATTEMPT_RUNNING), [EV_DONE] = TO(ATTEMPT_DONE) },
+    [ATTEMPT_LOST] = { [EV_RETURN] = TO(ATTEMPT_RUNNING),
+                       [EV_DONE] = TO(ATTEMPT_DONE),
+                       [EV_STOP] = TO(ATTEMPT_STOPPED) },
 };
 
 bool cause_is_preemption(enum cause cause)
@@ -115,6 +117,16 @@ bool job_runs_again(enum job_state state)
     return (jobs[state].flags & JOB_RUNS_AGAIN) != 0;
 }
 
+bool job_is_reused(enum job_state state)
+{
+    return (jobs[state].flags & JOB_IS_REUSED) != 0;
+}
+
+bool job_ended_early(enum job_state state)
+{
+    return (jobs[state].flags & JOB_ENDED_EARLY) != 0;
+}
+
 bool job_goes_on(enum job_state state)
 {
     return (jobs[state].flags & (JOB_IS_OVER | JOB_IS_KEPT_BACK)) == 0;
@@ -135,6 +147,8 @@ enum job_state job_state_of(const struct job_evidence *evidence)
         return attempts[evidence->live].job;
     if (evidence->failed)
         return JOB_FAILED;
+    if (evidence->stopped)
+        return JOB_STOPPED;
     if (evidence->drained)
         return JOB_CANCELLED;
     return evidence->held ? JOB_HELD : JOB_QUEUED;

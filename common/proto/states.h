@@ -37,29 +37,33 @@ enum attempt_flags {
     X(ATTEMPT_SUPERSEDED, 7, "superseded", 0, EV_SUPERSEDE, JOB_QUEUED)             \
     X(ATTEMPT_LOST, 8, "lost", 0, EV_LOSE, JOB_QUEUED)                              \
     X(ATTEMPT_RECALLED, 9, "recalled", 0, EV_RECALL, JOB_QUEUED)                    \
-    X(ATTEMPT_WITHDRAWN, 10, "withdrawn", 0, EV_WITHDRAW, JOB_QUEUED)
+    X(ATTEMPT_WITHDRAWN, 10, "withdrawn", 0, EV_WITHDRAW, JOB_QUEUED)               \
+    X(ATTEMPT_STOPPED, 11, "stopped", 0, EV_STOP, JOB_QUEUED)
 
 #define ATTEMPT_LAST_LIVE ATTEMPT_PUBLISHING
 
 /* event, its name on the wire, its meaning */
-#define ATTEMPT_EVENTS(X)                                                   \
-    X(EV_STAGE, "stage", "its data are being staged")                       \
-    X(EV_RUN, "run", "its process was started")                             \
-    X(EV_END, "end", "its process ended; results are being published")      \
-    X(EV_DONE, "done", "its results lie under runs/")                       \
-    X(EV_FAIL, "fail", "it failed; its files lie under failed/")            \
-    X(EV_CANCEL, "cancel", "it was cancelled and nothing of it is left")    \
-    X(EV_SUPERSEDE, "supersede", "another attempt had published before it") \
-    X(EV_LOSE, "lose", "its runner or its worker is gone")                  \
-    X(EV_RECALL, "recall", "it was given back before it started")           \
-    X(EV_RETURN, "return", "a worker thought lost still holds it")          \
-    X(EV_WITHDRAW, "withdraw", "its published result was taken out of runs/ again")
+#define ATTEMPT_EVENTS(X)                                                           \
+    X(EV_STAGE, "stage", "its data are being staged")                               \
+    X(EV_RUN, "run", "its process was started")                                     \
+    X(EV_END, "end", "its process ended; results are being published")              \
+    X(EV_DONE, "done", "its results lie under runs/")                               \
+    X(EV_FAIL, "fail", "it failed; its files lie under failed/")                    \
+    X(EV_CANCEL, "cancel", "it was cancelled and nothing of it is left")            \
+    X(EV_SUPERSEDE, "supersede", "another attempt had published before it")         \
+    X(EV_LOSE, "lose", "its runner or its worker is gone")                          \
+    X(EV_RECALL, "recall", "it was given back before it started")                   \
+    X(EV_RETURN, "return", "a worker thought lost still holds it")                  \
+    X(EV_WITHDRAW, "withdraw", "its published result was taken out of runs/ again") \
+    X(EV_STOP, "stop", "it was stopped early; its files lie under stopped/")
 
 enum job_flags {
     JOB_IS_OVER = 1,
     JOB_HAS_PUBLISHED = 2, /* its files lie under runs/ */
-    JOB_RUNS_AGAIN = 4,    /* after ludwig retry */
-    JOB_IS_KEPT_BACK = 8   /* it does not go on by itself; its sweep does not wait for it */
+    JOB_RUNS_AGAIN = 4,    /* ludwig retry can queue it again */
+    JOB_IS_KEPT_BACK = 8,  /* it does not go on by itself; its sweep does not wait for it */
+    JOB_IS_REUSED = 16,    /* a later sweep takes its result, and does not run it again */
+    JOB_ENDED_EARLY = 32   /* ludwig retry must name the state, and results count it apart */
 };
 
 /* The look of a state in listings. */
@@ -76,21 +80,33 @@ enum job_look { JOB_LOOKS_PLAIN, JOB_LOOKS_DIM, JOB_LOOKS_GOOD, JOB_LOOKS_BAD };
     X(JOB_RUNNING, 2, running, 0, JOB_LOOKS_PLAIN, "the furthest live attempt is running")     \
     X(JOB_PUBLISHING, 3, publishing, 0, JOB_LOOKS_PLAIN,                                       \
       "the furthest live attempt is publishing")                                               \
-    X(JOB_DONE, 4, done, JOB_IS_OVER | JOB_HAS_PUBLISHED, JOB_LOOKS_GOOD,                      \
+    X(JOB_DONE, 4, done, JOB_IS_OVER | JOB_HAS_PUBLISHED | JOB_IS_REUSED, JOB_LOOKS_GOOD,      \
       "an attempt has published")                                                              \
     X(JOB_FAILED, 5, failed, JOB_IS_OVER | JOB_RUNS_AGAIN, JOB_LOOKS_BAD,                      \
       "none has, none is live, and one failed or was lost as is not tried again (see causes)") \
     X(JOB_CANCELLED, 6, cancelled, JOB_IS_OVER | JOB_RUNS_AGAIN, JOB_LOOKS_DIM,                \
       "its owner said so, and has not retried it since")                                       \
     X(JOB_HELD, 7, held, JOB_IS_KEPT_BACK, JOB_LOOKS_BAD,                                      \
-      "it would be queued, but all that was like it failed, and nobody has resumed it")
+      "it would be queued, but all that was like it failed, and nobody has resumed it")        \
+    X(JOB_STOPPED, 8, stopped, JOB_IS_OVER | JOB_RUNS_AGAIN | JOB_IS_REUSED | JOB_ENDED_EARLY, \
+      JOB_LOOKS_DIM,                                                                           \
+      "the rule of its sweep's `stop:`, or the race of its `reps:`, decided that it does not go on")
 
 /* Column job.cancelled: the job is cancelled at once, or when its running attempts have ended; 0:
  * it is not cancelled. */
 enum job_cancelling { CANCEL_NOW = 1, CANCEL_DRAIN = 2 };
 
-/* The state of a sweep as people see it; open ones are invisible.  In the database a held one is
- * running: it is held as long as nothing of it goes on, and jobs of it are held. */
+/* Column job.stop, for stopping a job early; 0: nothing was decided.  A user who retries a stopped
+ * job overrules the decision, and the job is exempt once the rule has been told that.  STOP_RACED:
+ * other configurations are better than the job's, and it is not begun unless that changes. */
+enum job_stopping { STOP_DECIDED = 1, STOP_OVERRULED = 2, STOP_EXEMPT = 3, STOP_RACED = 4 };
+
+/* Column sweep.resumes, whether stopped jobs of the sweep may go on from their checkpoints: none
+ * may; some may, so that the sweep is not over; it is settled that none will. */
+enum sweep_resuming { RESUMES_NONE = 0, RESUMES_SOME = 1, RESUMES_SETTLED = 2 };
+
+/* The states of a sweep as users see them; an open sweep is not shown.  The database has no held
+ * sweeps: a running sweep is shown as held while it has held jobs and none of its jobs goes on. */
 #define SWEEP_STATES(X)                \
     X(SWEEP_OPEN, 0, "open")           \
     X(SWEEP_RUNNING, 1, "running")     \
@@ -110,7 +126,9 @@ enum job_cancelling { CANCEL_NOW = 1, CANCEL_DRAIN = 2 };
     X(CAUSE_NODE_LOST, 5, "node-lost", "its worker, or the machine, was gone too long")     \
     X(CAUSE_PREEMPTED, 6, "preempted", "its place was taken away, by Slurm or an admin")    \
     X(CAUSE_WALLTIME, 7, "walltime", "it was preempted, as the time of its pilot was over") \
-    X(CAUSE_ENVIRONMENT, 8, "environment", "its node lacks its environment or a module")
+    X(CAUSE_ENVIRONMENT, 8, "environment", "its node lacks its environment or a module")    \
+    X(CAUSE_NAN, 9, "nan", "its metric was nan or infinite, and guard: stops that")         \
+    X(CAUSE_GPU, 10, "gpu", "a GPU that it had does not work, as its driver says")
 
 /* ludwigd's answers to a report: constant, name, meaning */
 #define VERDICTS(X)                                                              \
@@ -162,8 +180,10 @@ bool attempt_has_published(enum attempt_state state);
 
 bool job_is_ended(enum job_state state);
 bool job_has_published(enum job_state state);
-bool job_runs_again(enum job_state state); /* after ludwig retry */
-/* Whether it is neither over nor kept back. */
+bool job_runs_again(enum job_state state); /* whether ludwig retry can queue it again */
+bool job_is_reused(enum job_state state);
+bool job_ended_early(enum job_state state);
+/* Whether the job is neither over nor kept back. */
 bool job_goes_on(enum job_state state);
 enum job_look job_look(enum job_state state);
 
@@ -174,8 +194,9 @@ struct job_evidence {
     bool any_done;  /* an attempt has published; done: this attempt's state */
     bool any_live;  /* an attempt is live; live: the furthest state of the live attempts */
     enum attempt_state done, live;
-    bool failed; /* the last ended attempt failed and no retry is due */
-    bool held;   /* the guard holds it */
+    bool failed;  /* the last ended attempt failed, and the job is not tried again */
+    bool held;    /* the guard holds it */
+    bool stopped; /* it was decided to stop the job early, or its last attempt was stopped */
 };
 enum job_state job_state_of(const struct job_evidence *evidence);
 /* The state of a sweep as users see it: SWEEP_HELD for a running sweep with held jobs of which no

@@ -10,8 +10,9 @@
 #include "server/base/sshdconf.h"
 
 /* Ten minutes: longer than a reboot, shorter than the patience of a user whose job is delayed. */
-#define LEASE_MS (INT64_C(10) * 60 * 1000)
-/* Far above what people do, and small enough that one user's mistake leaves room for others. */
+#define LEASE_MS     (INT64_C(10) * 60 * 1000)
+#define AVOID_FOR_MS (INT64_C(60) * 1000)
+/* Limits far above what people do, so small that one user's mistake leaves room for others. */
 enum {
     OPEN_SUBMITS = 64,
     QUEUED_JOBS = 1000000,
@@ -197,6 +198,11 @@ static const struct key limits_keys[] = {
       .type = KEY_INT,
       .offset = AT(configurations),
       .help = "different ones that one user's projects may have had (20000000)" },
+    { .name = "sweep_bytes",
+      .type = KEY_SIZE,
+      .offset = AT(sweep_bytes),
+      .help =
+          "bytes of ludwigd's database that descriptions of one user's sweeps may take (1GiB)" },
     { .name = "buffered",
       .type = KEY_SIZE,
       .offset = AT(buffered_bytes),
@@ -253,6 +259,11 @@ const struct key conf_keys[] = {
       .type = KEY_DURATION,
       .offset = AT(lease_ms),
       .help = "how long a worker may be silent before its jobs are given out again (10min)" },
+    { .name = "avoid_for",
+      .type = KEY_DURATION,
+      .offset = AT(avoid_for_ms),
+      .help = "how long a user's jobs first avoid a node on which they fail at once, and others do"
+              " not (1min); 0: no node is avoided" },
     { .name = "min_uid",
       .type = KEY_INT,
       .offset = AT(min_uid),
@@ -266,7 +277,8 @@ const struct key conf_keys[] = {
       .type = KEY_MAP,
       .of = limits_keys,
       .help = "of each user: gpus_per_user, cpus_per_user, jobs_per_user, open_submits,"
-              " queued_jobs, sweeps, projects, configurations, buffered, changes_per_second" },
+              " queued_jobs, sweeps, projects, configurations, sweep_bytes, buffered,"
+              " changes_per_second" },
     { .name = "slurm",
       .type = KEY_MAP,
       .of = slurm_keys,
@@ -379,12 +391,14 @@ int conf_read(const char *path, struct conf *c, struct err *e)
 {
     *c = (struct conf){ .arena = arena_create(),
                         .lease_ms = LEASE_MS,
+                        .avoid_for_ms = AVOID_FOR_MS,
                         .min_uid = MIN_UID,
                         .open_submits = OPEN_SUBMITS,
                         .queued_jobs = QUEUED_JOBS,
                         .sweeps = SWEEPS,
                         .user_projects = USER_PROJECTS,
                         .configurations = CONFIGURATIONS,
+                        .sweep_bytes = INT64_C(1) << 30,
                         .buffered_bytes = BUFFERED_BYTES,
                         .changes_per_second = CHANGES_PER_SECOND };
     c->slurm.idle_ms = PILOT_IDLE_MS;

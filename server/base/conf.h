@@ -50,9 +50,11 @@ struct conf {
     struct list worker_users; /* const char * */
     struct list groups;       /* struct node_group */
     int64_t lease_ms;
-    int64_t min_uid;
-    const char *sshd_listen;     /* an sshd of our own, see sshdconf.h; NULL: none */
-    int64_t gpus_per_user_milli; /* limits; 0: none */
+    int64_t avoid_for_ms;    /* how long a node is avoided at first; 0: never */
+    int64_t min_uid;         /* smallest uid whose jobs are taken */
+    const char *sshd_listen; /* where ludwigd's own sshd listens, see sshdconf.h; NULL: no sshd */
+    /* Limits of each user; 0: no limit.  The first three are of jobs that run at once. */
+    int64_t gpus_per_user_milli;
     int64_t cpus_per_user_milli;
     int64_t jobs_per_user;
     int64_t open_submits;
@@ -60,6 +62,7 @@ struct conf {
     int64_t sweeps; /* sweeps that were not removed */
     int64_t user_projects;
     int64_t configurations;
+    int64_t sweep_bytes;
     int64_t buffered_bytes;
     int64_t changes_per_second;
     struct slurm_conf slurm;

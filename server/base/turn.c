@@ -112,6 +112,8 @@ void turn_want_schedule_in(struct server *sv, int64_t ms)
     uv_timer_t *timer = &sv->turn->later;
     uint64_t in_ms = ms > 0 ? (uint64_t)ms : 0;
 
+    /* The loop's clock stands still while a turn runs; without this the timer would fire early. */
+    uv_update_time(timer->loop);
     if (!uv_is_active((const uv_handle_t *)timer) || uv_timer_get_due_in(timer) > in_ms)
         uv_timer_start(timer, on_later, in_ms, 0);
 }

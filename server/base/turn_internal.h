@@ -52,15 +52,15 @@ struct turn {
     size_t n_askers, askers_capacity;
     struct chore *chores;
     size_t n_chores, chores_capacity;
-    int64_t version, saved_version;
-    int64_t now_ms;
-    uint64_t began_ns;
-    uint64_t ns_max; /* a turn that has lasted so long is full */
-    int64_t changes_before;
-    int64_t turns, longest_ns; /* as in struct turn_stats */
-    bool is_awake;
-    bool is_running; /* effects wait for the commit */
-    bool is_lost;    /* the transaction was undone under a handler */
+    int64_t version, saved_version; /* the last one given out; the last one in the database */
+    int64_t now_ms;                 /* the wall clock when the turn began */
+    uint64_t began_ns;              /* the same by uv_hrtime() */
+    uint64_t ns_max;                /* a turn that has lasted so long is full */
+    int64_t changes_before;         /* db_changes() when the turn began */
+    int64_t turns, longest_ns;      /* as in struct turn_stats */
+    bool is_awake;                  /* a turn is wanted */
+    bool is_running;                /* inside a turn: effects wait for the commit */
+    bool is_lost;                   /* the transaction was undone under a handler */
     bool wants_schedule;
     bool had_schedule; /* in this turn */
     bool wants_pilots;

@@ -108,13 +108,6 @@ bool cached_trees_has(const struct cached_trees *h, const char *user, const stru
            (known != SIZE_MAX && find_holding(h, h->n, known, tree) != NULL);
 }
 
-bool cached_trees_has_any(const struct cached_trees *h, const struct digest *tree)
-{
-    const struct holding wanted = { .tree = *tree };
-
-    return h->n > 0 && bsearch(&wanted, h->items, h->n, sizeof wanted, compare_trees) != NULL;
-}
-
 static int compare_sizes(const void *x, const void *y)
 {
     const struct held_tree *tx = x, *ty = y;

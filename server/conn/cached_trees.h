@@ -31,10 +31,8 @@ void cached_trees_free(struct cached_trees *h); /* also empties it */
 void cached_trees_take(struct cached_trees *h, const struct msg_holds *m);
 /* Whether a job of this user can use the tree: it serves this user, or all users. */
 bool cached_trees_has(const struct cached_trees *h, const char *user, const struct digest *tree);
-/* Whether the worker holds the tree for any user. */
-bool cached_trees_has_any(const struct cached_trees *h, const struct digest *tree);
-/* Lists the largest trees, at most max; users' names belong to h.  viewer: the trees that serve this
- * user; NULL: all.  *bytes: of all trees, also of those that are not listed. */
+/* Lists at most max trees (struct held_tree, in a), the largest first; users' names belong to h.
+ * viewer: only trees that serve this user; NULL: all.  *bytes: size of all trees, listed or not. */
 struct list cached_trees_list(const struct cached_trees *h, const char *viewer, size_t max,
                               struct arena *a, int64_t *bytes);
 

@@ -250,6 +250,11 @@ static void on_clock(uv_timer_t *timer)
         any_left |= c->is_finished || !c->greeted;
         if (!is_silent(c, now))
             continue;
+        /* If ludwigd itself stood still, the peer's hello may lie in the socket. */
+        if (!c->is_overdue) {
+            c->is_overdue = true;
+            continue;
+        }
         if (log_may(&limit, "no-hello"))
             log_event(LOG_WARN, "no-hello", "uid", "%lld", (long long)c->uid, "after_s", "%d",
                       CONN_HELLO_MS / 1000, NULL);
@@ -435,6 +440,7 @@ void conns_bury(struct server *sv)
         free(c->groups.items);
         free(c->user);
         arena_destroy(c->claims);
+        free(c->gpu_use);
         cached_trees_free(&c->holdings);
         for (size_t i = 0; i < c->n_lacks; i++)
             free(c->lacks[i].what);
@@ -536,6 +542,16 @@ void conn_send(struct server *sv, int64_t conn, int type, const void *body)
     conn_answer(c, type, 0, &encoded);
 }
 
+void conn_retire(struct server *sv, struct conn *c, const char *reason)
+{
+    struct msg_retire m = { reason };
+
+    if (c->is_retiring)
+        return;
+    c->is_retiring = true;
+    conn_send(sv, c->number, MSG_RETIRE, &m);
+}
+
 /* ---- all connections ---- */
 
 struct conns *conns_create(struct server *sv, const struct conns_events *events)
@@ -575,22 +591,29 @@ void conns_destroy(struct conns *l)
 
 /* ---- a worker's registration ---- */
 
+static struct list copy_texts(const struct list *texts, struct arena *a)
+{
+    const char *const *items = texts->items;
+    const char **own = arena_alloc(a, texts->n * sizeof *own);
+
+    for (size_t i = 0; i < texts->n; i++)
+        own[i] = arena_strdup(a, items[i]);
+    return (struct list){ own, texts->n };
+}
+
 void conn_keep_claims(struct conn *c, const struct msg_register *r)
 {
-    const char *const *models = r->gpu_models.items;
     const struct refusal *refused = r->refused.items;
     struct arena *a = arena_create();
-    const char **own_models = arena_alloc(a, r->gpu_models.n * sizeof *own_models);
     struct refusal *own_refused = arena_alloc(a, r->refused.n * sizeof *own_refused);
 
-    for (size_t i = 0; i < r->gpu_models.n; i++)
-        own_models[i] = arena_strdup(a, models[i]);
     for (size_t i = 0; i < r->refused.n; i++)
         own_refused[i] = (struct refusal){ arena_strdup(a, refused[i].user),
                                            arena_strdup(a, refused[i].reason) };
     arena_destroy(c->claims);
     c->claims = a;
-    c->gpu_models = (struct list){ own_models, r->gpu_models.n };
+    c->gpu_models = copy_texts(&r->gpu_models, a);
+    c->gpus_unused = copy_texts(&r->gpus_unused, a);
     c->refused = (struct list){ own_refused, r->refused.n };
     c->boot_id = arena_strdup(a, r->boot_id);
 }

@@ -14,11 +14,13 @@ enum {
     CONN_PER_UID_MAX = 250, /* connections of one user */
     CONN_RESERVED = 100,    /* of CONN_MAX: for root, ludwigd's own user, admins and worker_users */
     CONN_UNNAMED_MAX = 50,  /* of these: for users whose names are still being looked up */
-    CONN_HELLO_MS = 10 * 1000,   /* for a peer to say hello */
-    CONN_HELLO_MAX = 64 * 1024,  /* a frame before hello */
-    CONN_PUSH_MARK = 256 * 1024, /* no more requests are taken, and nothing is pushed, while more
-                                    than this waits for the peer to read */
-    /* An answer begun below the mark still fits, whatever its size; beyond it a peer is cut off. */
+    CONN_HELLO_MS = 30 * 1000,   /* time for a peer to say hello: where a line loses packets, six
+                                    tries of TCP, each after twice the time */
+    CONN_HELLO_MAX = 64 * 1024,  /* bytes of a frame before hello */
+    CONN_PUSH_MARK = 256 * 1024, /* while more bytes wait for the peer to read, its requests are not
+                                    taken and nothing is pushed to it */
+    /* Bytes that may wait for the peer, which is cut off beyond them: an answer that was begun
+     * below the mark fits, whatever its size. */
     CONN_QUEUED_MAX = 4 * 1024 * 1024 + FRAME_MAX_BYTES,
     CONN_LINGER_MS = 5000 /* time for a peer to read why it is cut off */
 };
@@ -52,42 +54,52 @@ struct conn {
     int64_t registering;      /* the same until the turn that registers it is committed; 0: none */
     bool own_jobs_only;       /* the worker cannot publish other users' jobs */
     bool lacks_groups;        /* the worker can make no control groups for jobs */
-    bool is_retiring;         /* the worker gets no more jobs, */
-    bool gives_back;          /* and the jobs that it has are ended */
-    int64_t pilot;            /* row of the pilot that it is; 0: none */
-    int64_t pool;             /* the pilot's pool */
+    bool reads_saved;         /* the worker knows the message read_saved */
+    bool is_one_account;      /* the worker runs all users' jobs as its own account */
+    bool is_retiring;         /* the worker gets no more jobs */
+    bool gives_back;          /* the retiring worker ends its jobs, which return to the queue */
+    int64_t pilot;            /* row of the pilot that the worker is; 0: it is no pilot */
+    int64_t pool;             /* row of the pilot's pool */
     bool takes_one;           /* the pilot takes one job in its life */
-    int64_t pilot_job;        /* Slurm's job id if its row lacks it; else 0 */
-    int64_t pilot_time_ms;    /* time from the pilot's beginning; 0: not known */
-    int64_t pilot_ends_at_ms; /* by our clock; 0: not known */
-    int64_t hand_seq;
-    uint64_t heard_ms;            /* of the loop's clock: when its last message was taken */
-    struct arena *claims;         /* holds what a worker said when it registered; NULL: nothing */
-    struct list refused;          /* struct refusal: users whose jobs cannot run there */
-    struct list gpu_models;       /* const char * */
-    const char *boot_id;          /* of the machine it runs on */
-    struct cached_trees holdings; /* trees that the worker says it holds */
-    int64_t expected_sweep;       /* the worker was last told to expect its data; 0: none */
-    struct lack *lacks;           /* of a worker, in the order in which they were found */
+    int64_t pilot_job;        /* the pilot's Slurm job id if its row lacks it; else 0 */
+    int64_t pilot_time_ms;    /* the pilot's time limit, from its beginning; 0: not known */
+    int64_t pilot_ends_at_ms; /* when the pilot ends, by ludwigd's clock; 0: not known */
+    int64_t disk_bytes;       /* scratch of the worker that jobs may ask for; 0: not known */
+    int64_t hand_seq;         /* number of the last hand that the worker was sent */
+    uint64_t heard_ms;        /* by the loop's clock: when its last message was taken */
+    struct arena *claims;     /* memory of the next four, set by conn_keep_claims; NULL: none */
+    struct list refused;      /* struct refusal: users whose jobs the worker cannot run */
+    struct list gpu_models;   /* const char * */
+    struct list gpus_unused;  /* const char * */
+    const char *boot_id;      /* of the machine that the worker runs on */
+    struct cached_trees holdings; /* trees in the worker's cache, as it told */
+    int64_t expected_sweep;       /* whose data the worker was last told to expect; 0: none */
+    struct lack *lacks;           /* what the worker's node lacks, in the order of discovery */
     size_t n_lacks, lacks_capacity;
-    int64_t load_milli;      /* of its machine; SCHEMA_NONE: not known */
-    int64_t load_at_ms;      /* when the worker said so; 0: never */
-    int64_t load_asked_ms;   /* when the worker was asked last; 0: never */
-    bool has_submits;        /* it may have opened sweeps that it did not end */
-    int64_t awaited_pass;    /* pass whose news it waits for; 0: none */
-    bool is_preferred;       /* it may take a place that is reserved, and has no budget */
-    bool has_own_turn;       /* it serves all users, as a worker */
-    bool is_waiting;         /* its unfinished request waits for work done elsewhere */
-    bool is_ending;          /* no more messages are taken; closed once the peer has read all */
-    bool is_finished;        /* the channel was told so */
-    uint64_t ends_ms;        /* of the loop's clock: when a finished connection is closed anyway */
-    uint64_t hello_by_ms;    /* the same: when it is cut off unless it has said hello */
-    int64_t served;          /* number of the serving in which it was served last */
-    size_t pending_bytes;    /* answers of this turn, not yet given to the channel */
-    size_t unfinished_bytes; /* of its unfinished request */
-    size_t waiting_bytes;    /* as counted among those of its user */
-    struct unfinished *unfinished;      /* its request that goes on in later turns: dispatch.c */
-    struct subscription *subscriptions; /* list: subscribe.c */
+    int64_t load_milli;      /* load of the worker's machine; SCHEMA_NONE: not known */
+    int64_t load_at_ms;      /* when the worker told its load; 0: never */
+    int64_t load_asked_ms;   /* when the worker was asked for it last; 0: never */
+    struct gpu_use *gpu_use; /* use of each of the worker's GPUs, in the order of registration */
+    size_t n_gpu_use;
+    int64_t gpu_use_at_ms; /* when the worker told gpu_use; 0: never */
+    bool asks_gpus;        /* the worker is asking its GPUs, and will tell gpu_use */
+    bool has_submits;      /* the client may have opened sweeps that it did not end */
+    int64_t awaited_pass;  /* number of the packing pass whose news it waits for; 0: none */
+    int64_t awaited_peek;  /* number of its question that a worker has to answer; 0: none */
+    bool is_preferred;     /* may take a reserved place; no limit of changes or waiting bytes */
+    bool has_own_turn;     /* a worker that serves all users, and has turns besides its user's */
+    bool is_waiting;       /* its unfinished request waits for a task on a thread, or a peer */
+    bool is_ending;        /* no more messages are taken; closed once the peer has read all */
+    bool is_finished;      /* the channel was told that nothing more will be sent */
+    uint64_t ends_ms;      /* by the loop's clock: when a finished connection is closed anyway */
+    uint64_t hello_by_ms;  /* by the loop's clock: when it is cut off unless it has said hello */
+    bool is_overdue; /* hello_by_ms has passed; it is cut off if the next look finds no hello */
+    int64_t served;  /* number of the serving in which it was served last */
+    size_t pending_bytes;          /* answers of this turn, not yet given to the channel */
+    size_t unfinished_bytes;       /* memory of its unfinished request */
+    size_t waiting_bytes;          /* its part of shared->waiting_bytes */
+    struct unfinished *unfinished; /* the request that later turns go on with, see dispatch.c */
+    struct subscription *subscriptions; /* a list, see subscribe.c */
 };
 
 /* Callbacks for peers that come or go. */
@@ -124,7 +136,10 @@ const char *conn_refusal(const struct conn *c, const char *user);
 /* In a turn: sends a message once the turn is committed; nothing happens if the connection of that
  * number is closed by then.  The body is encoded at once and need not last. */
 void conn_send(struct server *sv, int64_t conn, int type, const void *body);
-/* The same, as the answer to a message; takes the encoded body over. */
+/* In a turn: has the pilot's worker take no more jobs, and leave when those that it has are over.
+ * */
+void conn_retire(struct server *sv, struct conn *c, const char *reason);
+/* As conn_send, for the answer to message re, already encoded; takes over what body holds. */
 void conn_answer(struct conn *c, int type, int64_t re, struct buf *body);
 
 /* Whether a request waits that may be handled now, and the peer has room for the answer. */

@@ -19,6 +19,8 @@
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/data/schema.h"
+#include "common/proto/notify.h"
+#include "common/proto/search.h"
 #include "common/proto/states.h"
 #include "server/db/migrations.h"
 
@@ -32,29 +34,42 @@ static const struct {
 #undef X
         { "ATTEMPT_LAST_LIVE", ATTEMPT_LAST_LIVE },
     { "CANCEL_NOW", CANCEL_NOW },
+    { "CANCEL_DRAIN", CANCEL_DRAIN },
+    { "STOP_DECIDED", STOP_DECIDED },
+    { "STOP_OVERRULED", STOP_OVERRULED },
+    { "STOP_EXEMPT", STOP_EXEMPT },
+    { "STOP_RACED", STOP_RACED },
+    { "SWEEP_ADVISED", SWEEP_ADVISED },
+    { "SWEEP_ADVICE_ENDED", SWEEP_ADVICE_ENDED },
+    { "SWEEP_ADVICE_FAILED", SWEEP_ADVICE_FAILED },
+    { "NOTIFY_WHEN_STALLED", 1 << NOTIFY_STALLED },
+    { "RESUMES_SOME", RESUMES_SOME },
+    { "RESUMES_SETTLED", RESUMES_SETTLED },
 };
 
 /* Appends the SQL for JOB_IS_OVER, JOB_IS_REUSED, JOB_COUNTERS or JOB_COUNTERS_SET; false: the word
  * is none of these. */
 static bool add_job_states(struct buf *out, const char *word, size_t n)
 {
-    static const char *const words[] = { "JOB_IS_OVER", "JOB_COUNTERS", "JOB_COUNTERS_SET" };
+    static const char *const words[] = { "JOB_IS_OVER", "JOB_IS_REUSED", "JOB_COUNTERS",
+                                         "JOB_COUNTERS_SET" };
     const char *between = "";
     size_t which = 0;
 
-    while (which < 3 && (strlen(words[which]) != n || memcmp(words[which], word, n) != 0))
+    while (which < 4 && (strlen(words[which]) != n || memcmp(words[which], word, n) != 0))
         which++;
-    for (int i = 0; which < 3 && i < JOB_STATE_COUNT; i++) {
-        if (which == 0 && !job_is_ended((enum job_state)i))
+    for (int i = 0; which < 4 && i < JOB_STATE_COUNT; i++) {
+        if ((which == 0 && !job_is_ended((enum job_state)i)) ||
+            (which == 1 && !job_is_reused((enum job_state)i)))
             continue;
         buf_add_str(out, between);
-        if (which == 0)
+        if (which < 2)
             buf_printf(out, "%d", i);
         else
-            buf_printf(out, "n_%s%s", job_state_names[i], which == 2 ? " = ?" : "");
+            buf_printf(out, "n_%s%s", job_state_names[i], which == 3 ? " = ?" : "");
         between = ", ";
     }
-    return which < 3;
+    return which < 4;
 }
 
 static void add_word(struct buf *out, const char *word, size_t n)
@@ -178,7 +193,8 @@ struct stmt {
 
 struct db {
     sqlite3 *handle;
-    struct err unknown; /* a number was read that no table has */
+    struct err unknown; /* set when stmt_int or stmt_enum read a number that they do not accept */
+    bool has_forgotten; /* a passed value was deleted, but is still in the write-ahead log */
     struct stmt stmts[SQL_COUNT];
 };
 
@@ -240,6 +256,35 @@ static void close_to_others(const char *path)
     free(log);
 }
 
+static void note_forgotten(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    struct db *db = sqlite3_user_data(context);
+
+    (void)n;
+    (void)values;
+    db->has_forgotten = true;
+}
+
+/* Makes SQLite set has_forgotten when any statement or trigger deletes a row of table passed. */
+static int watch_passed(struct db *db, struct err *e)
+{
+    return sqlite3_create_function(db->handle, "note_forgotten", 0, SQLITE_UTF8, db, note_forgotten,
+                                   NULL, NULL) != SQLITE_OK
+               ? db_error(db->handle, e, "create a function")
+               : run_sql(db->handle,
+                         "CREATE TEMP TRIGGER passed_gone AFTER DELETE ON main.passed"
+                         " BEGIN SELECT note_forgotten(); END",
+                         e);
+}
+
+/* Empties the write-ahead log, which may still have values deleted from the database. */
+static void forget(struct db *db)
+{
+    if (sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) ==
+        SQLITE_OK)
+        db->has_forgotten = false;
+}
+
 struct db *db_open(const char *path, struct err *e)
 {
     int flags =
@@ -263,7 +308,8 @@ struct db *db_open(const char *path, struct err *e)
     if (mode != NULL && strcmp(mode, "wal") != 0)
         err_set(e, ERR_FAILED, "database: write-ahead logging does not work here (%s)", mode);
     else if (mode != NULL && make_shrinkable(db->handle, e) == 0 &&
-             db_migrate(db->handle, e) == 0) {
+             db_migrate(db->handle, e) == 0 && watch_passed(db, e) == 0) {
+        forget(db); /* an earlier ludwigd may have been killed before it did so */
         free(mode);
         return db;
     }
@@ -462,7 +508,18 @@ bool stmt_is_null(struct stmt *s, int column)
 
 int64_t stmt_int(struct stmt *s, int column)
 {
-    return stmt_is_null(s, column) ? SCHEMA_NONE : sqlite3_column_int64(s->handle, column);
+    const int64_t bound = INT64_C(1) << 62;
+    int64_t number;
+
+    if (stmt_is_null(s, column))
+        return SCHEMA_NONE;
+    number = sqlite3_column_int64(s->handle, column);
+    if (number > -bound && number < bound)
+        return number;
+    err_set(&s->db->unknown, ERR_INTERNAL,
+            "database: %s, column %d: %lld is out of bounds: the database is damaged",
+            sql[s->name].name, column, (long long)number);
+    return 0;
 }
 
 int stmt_enum(struct stmt *s, int column, int count)
@@ -599,7 +656,11 @@ int db_begin(struct db *db, struct err *e)
 int db_commit(struct db *db, struct err *e)
 {
     end_all(db);
-    return db_run(db, e, SQL_COMMIT, "") < 0 ? -1 : 0;
+    if (db_run(db, e, SQL_COMMIT, "") < 0)
+        return -1;
+    if (db->has_forgotten)
+        forget(db);
+    return 0;
 }
 
 void db_rollback(struct db *db)

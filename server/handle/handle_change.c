@@ -16,11 +16,14 @@
 #include "server/queue/holds.h"
 #include "server/queue/passed_env.h"
 #include "server/queue/removal.h"
+#include "server/queue/rows.h"
+#include "server/queue/subscribe.h"
+#include "server/search/advice.h"
 
 /* ---- changes of the jobs of targets, a turn's worth at a time ---- */
 
 /* Indices into ask->progress: how far the request is. */
-enum { TARGET, LAST_NO, CHANGED };
+enum { TARGET, LAST_NO, CHANGED, RANK, HAS_RANK, SEARCHES };
 
 typedef int (*job_change_fn)(struct server *sv, int64_t job, unsigned how, struct tally *tally,
                              struct err *e);
@@ -34,9 +37,11 @@ struct change {
     enum sql_name next;    /* finds the jobs that may change */
     sweep_change_fn whole; /* called for a target that is a whole sweep, before its jobs; or NULL */
     bool is_whole_all;     /* `whole` changes its jobs, too */
-    /* For a whole sweep, after its jobs; 1 to be called again; NULL: nothing. */
+    bool ends_search;      /* `whole` ends the search of the sweep's advisor */
+    /* Called for a whole sweep, after its jobs; 1: to be called again; or NULL. */
     int (*last)(struct server *sv, int64_t sweep, struct err *e);
-    bool queues; /* it adds to the jobs that are queued, of which a user may have so many */
+    bool orders, behind; /* `how` is a rank, found for each target: before, or behind all others */
+    bool queues;         /* it queues jobs, so that the limit of queued jobs is checked */
     struct tally tally;
 };
 
@@ -52,8 +57,28 @@ static int check_target(struct server *sv, struct ask *ask, const struct target 
     return rc < 0 ? -1 : may_change(ask->conn, &owner, target->sweep, e);
 }
 
-/* 1 when the turn was over before the end: it is called again in a later turn, with the sweep
- * itself changed already. */
+/* Sets change->how to the rank before, or behind, all jobs that wait now; found once for a target.
+ * */
+static int find_rank(struct server *sv, struct ask *ask, struct change *change, int64_t sweep,
+                     struct err *e)
+{
+    int64_t *rank = &ask->progress[RANK], first, last;
+
+    if (ask->progress[HAS_RANK] == 0) {
+        if (db_get(sv->db, e, SQL_QUEUE_ENDS, "i>ii", sweep, &first, &last) < 0)
+            return -1;
+        if (change->behind)
+            *rank = last > 0 ? -(last / QUEUE_RANK) - 1 : -1;
+        else
+            *rank = first < 0 ? -first / QUEUE_RANK + 2 : 2; /* 1: the canaries' */
+        ask->progress[HAS_RANK] = 1;
+    }
+    change->how = (unsigned)(int)*rank;
+    return 0;
+}
+
+/* Changes the jobs of a target: 0 when done, -1 with e set, or 1 when the turn is full: then it is
+ * called again in a later turn, with the sweep itself changed already. */
 static int change_target(struct server *sv, struct ask *ask, struct change *change,
                          const struct target *target, struct err *e)
 {
@@ -66,11 +91,13 @@ static int change_target(struct server *sv, struct ask *ask, struct change *chan
             return -1;
         n = change->whole(sv, target->sweep, e);
         if (n < 0)
-            return -1;
-        ask->progress[CHANGED] += n;
+            return n == ADVICE_GOES_ON ? 1 : -1;
+        ask->progress[change->ends_search ? SEARCHES : CHANGED] += n;
     }
     if (is_whole && change->is_whole_all)
         return 0;
+    if (change->orders && find_rank(sv, ask, change, target->sweep, e) < 0)
+        return -1;
     while (!turn_is_full(sv)) {
         rc = db_get(sv->db, e, change->next, "iii>ii", target->sweep,
                     target->first > *last_no + 1 ? target->first : *last_no + 1,
@@ -120,7 +147,7 @@ static int change_jobs(struct server *sv, struct ask *ask, struct change change,
             rc = change_target(sv, ask, &change, &items[*at], e);
         if (rc != 0)
             break;
-        ask->progress[LAST_NO] = 0;
+        ask->progress[LAST_NO] = ask->progress[HAS_RANK] = 0;
     }
     if (rc >= 0 && tally_flush(sv, &change.tally, e) < 0)
         rc = -1;
@@ -129,6 +156,7 @@ static int change_jobs(struct server *sv, struct ask *ask, struct change change,
         rc = -1;
     if (rc == 0) {
         rep->jobs = ask->progress[CHANGED];
+        rep->searches = ask->progress[SEARCHES];
         log_event(LOG_INFO, change.event, "user", "%s", ask->conn->user, "targets", "%zu",
                   targets->n, "jobs", "%lld", (long long)rep->jobs, NULL);
     }
@@ -142,6 +170,8 @@ int handle_cancel(struct server *sv, struct ask *ask, const void *request, void 
     struct change change = { .event = req->drain ? "cancel-drain" : "cancel",
                              .change = job_cancel,
                              .how = req->drain ? CANCEL_DRAIN : CANCEL_NOW,
+                             .whole = advice_cancel,
+                             .ends_search = true,
                              .next = SQL_JOB_NEXT };
 
     int rc = change_jobs(sv, ask, change, &req->targets, reply, e);
@@ -180,7 +210,8 @@ int handle_retry(struct server *sv, struct ask *ask, const void *request, void *
     /* The states named, as bits; none named: all states of jobs that run again, but not of those
      * that were stopped early. */
     for (int s = 0; s < JOB_STATE_COUNT; s++)
-        if (req->states.n == 0 && job_runs_again((enum job_state)s))
+        if (req->states.n == 0 && job_runs_again((enum job_state)s) &&
+            !job_ended_early((enum job_state)s))
             change.how |= 1u << s;
     for (size_t i = 0; i < req->states.n; i++) {
         int s = JOB_STATE_COUNT - 1;
@@ -189,9 +220,10 @@ int handle_retry(struct server *sv, struct ask *ask, const void *request, void *
                (!job_runs_again((enum job_state)s) || strcmp(name[i], job_state_names[s]) != 0))
             s--;
         if (s < 0)
-            return err_set(e, ERR_USAGE,
-                           "jobs that are '%s' cannot be retried: only failed and cancelled ones",
-                           name[i]);
+            return err_set(
+                e, ERR_USAGE,
+                "jobs that are '%s' cannot be retried: only failed, cancelled and stopped ones",
+                name[i]);
         change.how |= 1u << s;
     }
     return retry_jobs(sv, ask, change, req, reply, e);
@@ -247,6 +279,39 @@ int handle_remove(struct server *sv, struct ask *ask, const void *request, void 
     if (rc == 0 && req->step == REMOVE_END)
         turn_add_work(sv->turn, removal_shrink, 0);
     return rc;
+}
+
+int handle_order(struct server *sv, struct ask *ask, const void *request, void *reply,
+                 struct err *e)
+{
+    const struct msg_order *req = request;
+    struct change change = { .event = "order",
+                             .change = job_order,
+                             .next = SQL_JOB_NEXT,
+                             .orders = true,
+                             .behind = req->behind };
+
+    return change_jobs(sv, ask, change, &req->targets, reply, e);
+}
+
+int handle_shrink(struct server *sv, struct ask *ask, const void *request, void *reply,
+                  struct err *e)
+{
+    const struct msg_shrink *req = request;
+    const struct target target = { .sweep = req->sweep };
+
+    (void)reply;
+    if (check_target(sv, ask, &target, e) < 0 ||
+        db_run(sv->db, e, SQL_SWEEP_SHRINK, "iii", req->sweep, req->slots, turn_next_version(sv)) <
+            0 ||
+        (req->slots > 0 && recall_of_sweep(sv, req->sweep, e) < 0))
+        return -1;
+    turn_want_schedule(sv);
+    turn_want_pilots(sv);
+    subscribe_touch(sv, req->sweep);
+    log_event(LOG_INFO, "shrink", "user", "%s", ask->conn->user, "sweep", "%lld",
+              (long long)req->sweep, "slots", "%lld", (long long)req->slots, NULL);
+    return 0;
 }
 
 /* ---- labels ---- */

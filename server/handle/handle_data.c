@@ -40,7 +40,8 @@ static size_t read_row(struct stmt *s, const struct holder *holders, size_t n_ho
 
         for (size_t k = 0; k < n; k++)
             is_listed |= strcmp(nodes[k], node) == 0;
-        if (is_listed || !cached_trees_has_any(&holders[i].conn->holdings, &info->set.tree))
+        if (is_listed ||
+            !cached_trees_has(&holders[i].conn->holdings, info->owner, &info->set.tree))
             continue;
         nodes[n++] = node;
         bytes += strlen(node) + 3;
@@ -104,11 +105,11 @@ int handle_get_data(struct server *sv, struct ask *ask, const void *request, voi
 
 /* ---- askers ---- */
 
-static struct pass *find_pass(struct server *sv, struct ask *ask, const struct msg_pack_share *req,
-                              struct err *e)
+static struct packing *find_packing(struct server *sv, struct ask *ask,
+                                    const struct msg_pack_share *req, struct err *e)
 {
     int64_t number = ask->progress[0] != 0 ? ask->progress[0] : req->pass;
-    struct pass *p = number == 0 ? NULL : share_packs_find(sv->passes, number);
+    struct packing *p = number == 0 ? NULL : share_packs_find(sv->packings, number);
 
     /* After a restart of ludwigd the number may be another packing's. */
     if (p != NULL && (p->uid != ask->conn->uid || strcmp(p->project, req->project) != 0 ||
@@ -124,7 +125,7 @@ int handle_pack_share(struct server *sv, struct ask *ask, const void *request, v
     const struct msg_pack_share *req = request;
     struct msg_share_packed *rep = reply;
     struct folder_order unused;
-    struct pass *p;
+    struct packing *p;
     int rc;
 
     if (!path_is_inside(req->path))
@@ -136,7 +137,7 @@ int handle_pack_share(struct server *sv, struct ask *ask, const void *request, v
         return rc;
     if (project_take(sv, ask->conn, req->project, e) < 0)
         return -1;
-    p = find_pass(sv, ask, req, e);
+    p = find_packing(sv, ask, req, e);
     if (p == NULL)
         return -1;
     if (p->has_failed)
@@ -153,7 +154,7 @@ int handle_pack_share(struct server *sv, struct ask *ask, const void *request, v
                                       .files = p->files,
                                       .bytes = p->bytes,
                                       .set = p->set };
-    if (p->state != PASS_WAITING && p->node != NULL)
+    if (p->state != PACKING_WAITING && p->node != NULL)
         rep->node = arena_strdup(ask->arena, p->node);
     if (p->is_stuck)
         rep->reason = arena_printf(

@@ -8,6 +8,7 @@
 
 #include "common/base/log.h"
 #include "common/base/suggest.h"
+#include "common/base/units.h"
 #include "server/base/identity.h"
 #include "server/base/nodes.h"
 #include "server/base/turn.h"
@@ -15,6 +16,8 @@
 #include "server/conn/handler.h"
 #include "server/pilot/pilots.h"
 #include "server/queue/attempts.h"
+#include "server/queue/fit.h"
+#include "server/queue/node_guard.h"
 #include "server/queue/pilot_rows.h"
 #include "server/queue/rows.h"
 #include "server/queue/worker_rows.h"
@@ -35,7 +38,7 @@ static bool ask_for_load(struct server *sv, struct conn *c, int64_t now_ms)
     struct msg_ask_load order = { .now = true };
 
     if (c->load_at_ms > 0 && now_ms - c->load_at_ms < LOAD_FRESH_MS)
-        return false;
+        return c->asks_gpus && now_ms - c->load_asked_ms < LOAD_ANSWER_MS;
     if (c->load_asked_ms > c->load_at_ms && now_ms - c->load_asked_ms < LOAD_FRESH_MS)
         return now_ms - c->load_asked_ms < LOAD_ANSWER_MS;
     c->load_asked_ms = now_ms;
@@ -70,7 +73,23 @@ static const char *find_refusal(const struct conn *c, const struct conn *asker, 
     return arena_printf(a, "of %s: %s", all[0].user, all[0].reason);
 }
 
-/* Anybody may bring a worker for jobs of one's own, under any name: others are not shown it. */
+/* Says why the jobs of the user avoid the node, and until when; NULL if they do not. */
+static const char *find_avoided(struct server *sv, const char *node, int64_t uid, struct arena *a)
+{
+    int64_t until_ms = 0;
+    const char *why = fit_avoided(sv, node, uid, &until_ms);
+    struct buf text = { 0 };
+
+    if (why == NULL)
+        return NULL;
+    buf_printf(&text, "your jobs avoid it, as %s; it is tried again in ", why);
+    units_add_duration(&text, until_ms - turn_now_ms(sv));
+    buf_printf(&text, " (ludwig undrain %s: now)", node);
+    return buf_to_arena(&text, a);
+}
+
+/* Everybody may bring a worker for their own jobs, under any name: only its owner and admins are
+ * shown it.  Pilots and the workers of trusted accounts are shown to all. */
 static bool may_see_worker(const struct server *sv, const struct conn *asker, struct stmt *s)
 {
     bool is_pilot = !stmt_is_null(s, 9);
@@ -104,15 +123,22 @@ static int node_row(struct server *sv, struct stmt *s, const struct conn *asker,
     info->memory = stmt_int(s, 6);
     info->user = stmt_copy(s, 7, a);
     if (c != NULL) {
+        info->disk = c->disk_bytes;
         info->lacks_groups = c->lacks_groups;
+        info->is_one_account = c->is_one_account;
         info->gpu_models = c->gpu_models;
+        info->gpus_unused = c->gpus_unused;
         info->held = (int64_t)c->holdings.n;
         info->holds = cached_trees_list(&c->holdings, asker->is_admin ? NULL : asker->user,
                                         HELD_SHOWN, a, &info->held_bytes);
         if (c->load_at_ms > 0 && c->load_milli != SCHEMA_NONE &&
             now_ms - c->load_at_ms < LOAD_OLD_MS)
             info->load = (double)c->load_milli / 1000;
+        if (c->gpu_use_at_ms > 0 && now_ms - c->gpu_use_at_ms < LOAD_OLD_MS)
+            info->gpu_use = (struct list){ c->gpu_use, c->n_gpu_use };
         info->refused = find_refusal(c, asker, a);
+        if (info->refused == NULL)
+            info->refused = find_avoided(sv, info->node, (int64_t)asker->uid, a);
         *asked += ask_for_load(sv, c, now_ms);
     }
     if (info->gpus > 0 && db_get(sv->db, e, SQL_WHY_LOAD, "i>ii", worker, &unused, &used_milli) < 0)
@@ -153,6 +179,29 @@ static int list_pools(struct server *sv, int64_t uid, struct arena *a, struct li
     return rc < 0 ? -1 : 0;
 }
 
+/* Lists the user's pilots that have not begun, with Slurm's reason; uid SCHEMA_NONE: all users'. */
+static int list_waiting(struct server *sv, int64_t uid, struct arena *a, struct list *to,
+                        struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_PILOTS_WAITING, "Ii", uid, (int64_t)NODE_POOLS_MAX);
+    struct pilots_waiting *items = arena_alloc(a, NODE_POOLS_MAX * sizeof *items);
+    struct slurm_pool spec;
+    size_t n = 0;
+    int rc = 0;
+
+    while (n < NODE_POOLS_MAX && (rc = stmt_step(s, e)) == 1) {
+        if (pool_read(stmt_bytes(s, 0), a, &spec, e) < 0) {
+            rc = -1;
+            break;
+        }
+        items[n++] = (struct pilots_waiting){ spec.partition, stmt_copy(s, 1, a), stmt_int(s, 2),
+                                              stmt_int(s, 4), stmt_copy(s, 3, a) };
+    }
+    stmt_end(s);
+    *to = (struct list){ items, n };
+    return rc < 0 ? -1 : 0;
+}
+
 int handle_get_nodes(struct server *sv, struct ask *ask, const void *request, void *reply,
                      struct err *e)
 {
@@ -161,6 +210,7 @@ int handle_get_nodes(struct server *sv, struct ask *ask, const void *request, vo
     size_t limit = req->limit <= 0 || req->limit > PAGE_MAX ? PAGE_MAX : (size_t)req->limit;
     struct node_info *items = arena_alloc(ask->arena, limit * sizeof *items);
     struct stmt *s = db_ask(sv->db, SQL_WORKERS, "");
+    int64_t uid = ask->conn->is_admin ? SCHEMA_NONE : (int64_t)ask->conn->uid;
     size_t n = 0;
     int rc, listed = 0;
 
@@ -170,9 +220,9 @@ int handle_get_nodes(struct server *sv, struct ask *ask, const void *request, vo
     }
     stmt_end(s);
     rep->nodes = (struct list){ items, n };
-    return listed < 0 ? -1
-                      : list_pools(sv, ask->conn->is_admin ? SCHEMA_NONE : (int64_t)ask->conn->uid,
-                                   ask->arena, &rep->pools, e);
+    return listed < 0 || list_pools(sv, uid, ask->arena, &rep->pools, e) < 0
+               ? -1
+               : list_waiting(sv, uid, ask->arena, &rep->pilots, e);
 }
 
 /* ---- draining ---- */
@@ -267,8 +317,8 @@ static int drain_worker(struct draining *d, const struct known *w, struct err *e
     d->last_changed = w->node;
     if (d->undo)
         return 0;
-    if (c != NULL && c->pilot != 0) /* it would wait for nothing, and cost */
-        pilots_retire(d->sv, c, "its node was drained");
+    if (c != NULL && c->pilot != 0) /* the pilot would get no jobs, and still occupy its node */
+        conn_retire(d->sv, c, "its node was drained");
     return recall_of_worker(d->sv, w->id, e);
 }
 
@@ -289,6 +339,11 @@ static int drain_named(struct draining *d, struct err *e)
             continue;
         if (w->is_drained == d->undo && drain_worker(d, w, e) < 0)
             return -1;
+        if (d->undo && node_guard_trust(d->sv, w->node, d->conn->is_admin ? -1 : w->uid) &&
+            !w->is_drained) {
+            d->answer->nodes += d->last_changed == NULL || strcmp(d->last_changed, w->node) != 0;
+            d->last_changed = w->node;
+        }
         if (db_get(d->sv->db, e, SQL_WORKER_RUNNING, "i>i", w->id, &running) < 0)
             return -1;
         d->answer->running += running;

@@ -7,38 +7,42 @@
 #include "common/data/param_digest.h"
 #include "server/base/turn.h"
 #include "server/conn/handler.h"
-#include "server/conn/permission.h"
-#include "server/pilot/pilots.h"
+#include "server/handle/reused.h"
 #include "server/queue/param_index.h"
 #include "server/share/project.h"
 
-int handle_open_project(struct server *sv, struct ask *ask, const void *request, void *reply,
-                        struct err *e)
-{
-    const struct msg_open_project *req = request;
-    struct msg_project_open *rep = reply;
-
-    if (project_check_name(req->project, e) < 0 || may_submit(&sv->conf, ask->conn, e) < 0)
-        return -1;
-    if (req->wants_pilots)
-        pilots_expect(sv);
-    return project_prepare(sv, ask, req->project, req->private_project, &rep->folder, &rep->project,
-                           e);
-}
-
-/* Where it stands, in ask->progress: configurations looked at, jobs found done, found queued or
- * running, the sweeps that have these, and the next replication of the configuration in hand. */
+/* Places in ask->progress, which outlives the turn: configurations looked at; jobs found done; jobs
+ * found queued or running, the first and the last sweep that has such a job; and the replication
+ * of the current configuration that is looked at next. */
 enum { SEEN, REUSED, FOLLOWED, FIRST, LAST, NEXT_REP, REPS_AT_ONCE = 256 };
 
 struct look {
     struct server *sv;
     struct ask *ask;
     const struct msg_preview *req;
-    struct arena *arena; /* of one configuration */
+    struct arena *arena; /* holds one configuration */
+    const char *name;    /* the project's */
     int64_t project;
-    int64_t index;   /* of the configuration that comes next */
-    bool has_looked; /* in this turn */
+    struct reused_jobs *reused;
+    int64_t index;   /* the number of the next configuration in the request */
+    bool has_looked; /* this turn has looked at replications or a configuration */
 };
+
+/* Adds to l->reused the done jobs that make the replications from .. to - 1 of a configuration
+ * unnecessary, up to REUSED_TOLD_MAX in all. */
+static int name_reused(struct look *l, int64_t param, int64_t from, int64_t to,
+                       const struct digest *work, struct err *e)
+{
+    int64_t job = 0;
+
+    for (int64_t rep = from; rep < to && l->reused->list.n < REUSED_TOLD_MAX; rep++) {
+        int rc = reused_find(l->sv, param, rep, work, &job, e);
+
+        if (rc < 0 || (rc == 1 && reused_add(l->sv, l->reused, l->name, job, e) < 0))
+            return -1;
+    }
+    return 0;
+}
 
 static int look_at(void *context, struct bytes item, struct err *e)
 {
@@ -76,7 +80,8 @@ static int look_at(void *context, struct bytes item, struct err *e)
             to = l->req->reps;
         if (db_get(l->sv->db, e, SQL_DONE_REPS, "iiid>i", param, from, to, work, &n) < 0 ||
             db_get(l->sv->db, e, SQL_LIVE_REPS, "iiid>iii", param, from, to, work, &followed,
-                   &first, &last) < 0)
+                   &first, &last) < 0 ||
+            (n > 0 && l->req->tells_reused && name_reused(l, param, from, to, work, e) < 0))
             return -1;
         progress[NEXT_REP] = to;
         progress[REUSED] += n;
@@ -95,7 +100,7 @@ static int look_at(void *context, struct bytes item, struct err *e)
 int handle_preview(struct server *sv, struct ask *ask, const void *request, void *reply,
                    struct err *e)
 {
-    struct look l = { .sv = sv, .ask = ask, .req = request };
+    struct look l = { .sv = sv, .ask = ask, .req = request, .reused = ask->kept };
     struct msg_previewed *rep = reply;
     const char *owner = NULL;
     struct project_names names;
@@ -105,7 +110,11 @@ int handle_preview(struct server *sv, struct ask *ask, const void *request, void
 
     if (rc < 0 || project_choose(sv, ask->conn, l.req->project, ask->arena, &names, e) < 0)
         return -1;
-    rep->project = names.name;
+    if (l.reused == NULL) {
+        ask->kept = l.reused = arena_alloc(ask->arena, sizeof *l.reused);
+        *l.reused = (struct reused_jobs){ .arena = ask->arena };
+    }
+    rep->project = l.name = names.name;
     rc = db_get(sv->db, e, SQL_PROJECT_GET, "s>iis", names.name, &l.project, &owner_uid, ask->arena,
                 &rep->owner);
     rep->is_own = rc != 1 || owner_uid == (int64_t)ask->conn->uid;
@@ -121,7 +130,8 @@ int handle_preview(struct server *sv, struct ask *ask, const void *request, void
     /* Only its owner and admins are told what a project holds. */
     if (rc < 0 || (!rep->is_own && !ask->conn->is_admin))
         return rc < 0 ? -1 : 0;
-    if (db_get(sv->db, e, SQL_PROJECT_RAN, "i>ii", l.project, &rep->ran_jobs, &rep->ran_ms) < 0 ||
+    if (db_get(sv->db, e, SQL_PROJECT_RAN, "i>iiii", l.project, &rep->ran_jobs, &rep->ran_ms,
+               &rep->max_rss_bytes, &rep->longest_ms) < 0 ||
         db_get(sv->db, e, SQL_PROJECT_UNFINISHED, "i>i", l.project, &rep->unfinished) < 0)
         return -1;
     rc = 0;
@@ -131,6 +141,7 @@ int handle_preview(struct server *sv, struct ask *ask, const void *request, void
         arena_destroy(l.arena);
     }
     rep->reused = ask->progress[REUSED];
+    rep->jobs = l.reused->list;
     rep->followed = ask->progress[FOLLOWED];
     rep->followed_first = ask->progress[FIRST];
     rep->followed_last = ask->progress[LAST];

@@ -6,6 +6,7 @@
 #include "common/base/suggest.h"
 #include "server/base/turn.h"
 #include "server/conn/handler.h"
+#include "server/conn/permission.h"
 #include "server/pilot/pilots.h"
 #include "server/queue/pilot_rows.h"
 #include "server/queue/rows.h"
@@ -42,11 +43,20 @@ int handle_get_sweeps(struct server *sv, struct ask *ask, const void *request, v
         return -1;
     if (req->sweep != 0) {
         rep->sweeps = (struct list){ items, 1 };
-        return row_sweep(sv, req->sweep, ask->arena, items, &owner, e);
+        if (row_sweep(sv, req->sweep, ask->arena, items, &owner, e) < 0)
+            return -1;
+        rc = project_may_see(sv, ask, owner, items, NULL);
+        if (rc < 0)
+            row_sweep_hide(items);
+        return rc < 0 ? 0 : rc;
     }
     s = db_ask(sv->db, SQL_SWEEP_PAGE, "ii", before, (int64_t)limit + 1);
-    while ((rc = stmt_step(s, e)) == 1 && n < limit)
-        row_sweep_row(sv, s, ask->arena, &items[n++], &owner);
+    while ((rc = stmt_step(s, e)) == 1 && n < limit) {
+        row_sweep_row(sv, s, ask->arena, &items[n], &owner);
+        if (may_see(ask->conn, &(struct owner){ owner, items[n].user }, items[n].sweep, NULL) < 0)
+            row_sweep_hide(&items[n]);
+        n++;
+    }
     rep->more = rc == 1;
     stmt_end(s);
     rep->sweeps = (struct list){ items, n };
@@ -182,6 +192,40 @@ int handle_get_results(struct server *sv, struct ask *ask, const void *request, 
     return rc < 0 ? -1 : 0;
 }
 
+/* ---- work ---- */
+
+/* Gives a sweep's work, without the values of passed variables, which the work does not contain. */
+int handle_get_work(struct server *sv, struct ask *ask, const void *request, void *reply,
+                    struct err *e)
+{
+    const struct msg_get_work *req = request;
+    struct msg_got_work *rep = reply;
+    struct sweep_info info;
+    struct err why = { 0 };
+    int rc = see_sweep(sv, ask, req->sweep, &info, e);
+    struct stmt *s;
+
+    if (rc != 0)
+        return rc;
+    s = db_ask(sv->db, SQL_SWEEP_WORK, "i", req->sweep);
+    rc = stmt_step(s, e);
+    if (rc == 1) {
+        struct bytes work = stmt_bytes(s, 2);
+
+        rep->work = (struct sweep_work){ .sweep = req->sweep,
+                                         .project = stmt_copy(s, 0, ask->arena),
+                                         .user = stmt_copy(s, 1, ask->arena) };
+        work.data = (const uint8_t *)arena_strndup(ask->arena, (const char *)work.data, work.n);
+        if (schema_read(&work_schema, work, ask->arena, &rep->work.work, &why) < 0)
+            rc = err_set(e, ERR_FAILED,
+                         "sweep %" PRId64 " was submitted to another version of ludwig, and its "
+                         "description cannot be read any more (%s)",
+                         req->sweep, why.text);
+    }
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
 /* ---- usage: all users see how much each sweep takes ---- */
 
 enum { MS_PER_HOUR = 3600 * 1000 };
@@ -192,6 +236,7 @@ int handle_get_usage(struct server *sv, struct ask *ask, const void *request, vo
     const struct msg_get_usage *req = request;
     struct msg_usage_page *rep = reply;
     int64_t before = req->before == 0 ? INT64_MAX : req->before, running_ms;
+    int64_t pilot_cpu_ms, pilot_gpu_ms; /* what pilots that run now have used so far */
     size_t limit = page_limit(req->limit), n = 0;
     struct usage_info *items = arena_alloc(ask->arena, limit * sizeof *items);
     struct stmt *s = db_ask(sv->db, SQL_USAGE_PAGE, "iii", before, req->since, (int64_t)limit + 1);
@@ -210,12 +255,26 @@ int handle_get_usage(struct server *sv, struct ask *ask, const void *request, vo
         if (stmt_int(s, 10) > 0)
             rc = db_get(sv->db, e, SQL_USAGE_RUNNING, "ii>i", info->sweep, turn_now_ms(sv),
                         &running_ms);
+        if (rc >= 0)
+            rc = db_get(sv->db, e, SQL_USAGE_PILOTS, "ii>ii", info->sweep, turn_now_ms(sv),
+                        &pilot_cpu_ms, &pilot_gpu_ms);
         if (rc < 0)
             break;
+        info->pilot_cpu_hours = (double)(stmt_int(s, 11) + pilot_cpu_ms) / MS_PER_HOUR;
+        info->pilot_gpu_hours = (double)(stmt_int(s, 12) + pilot_gpu_ms) / MS_PER_HOUR;
         info->hours = (double)(stmt_int(s, 6) + running_ms) / MS_PER_HOUR;
         info->cpu_hours = info->hours * (double)stmt_int(s, 8) / 1000;
         info->gpu_hours = info->hours * (double)stmt_int(s, 9) / 1000;
         info->busy_cpu_hours = (double)stmt_int(s, 7) / MS_PER_HOUR;
+        info->ended_hours = (double)stmt_int(s, 6) / MS_PER_HOUR;
+        info->memory_gib_hours = stmt_float(s, 13) / MS_PER_HOUR;
+        info->used_memory_gib_hours = stmt_float(s, 14) / MS_PER_HOUR;
+        info->limit_hours = (double)stmt_int(s, 15) / MS_PER_HOUR;
+        info->max_rss_bytes = stmt_int(s, 16);
+        info->max_hours = (double)stmt_int(s, 17) / MS_PER_HOUR;
+        info->gpu_memory_bytes = stmt_int(s, 18);
+        info->seen_gpu_hours = stmt_float(s, 19) / MS_PER_HOUR;
+        info->busy_gpu_hours = stmt_float(s, 20) / MS_PER_HOUR;
     }
     rep->more = rc == 1;
     stmt_end(s);

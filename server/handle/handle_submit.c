@@ -21,6 +21,7 @@
 #include "server/conn/conn.h"
 #include "server/conn/handler.h"
 #include "server/conn/permission.h"
+#include "server/handle/reused.h"
 #include "server/handle/why.h"
 #include "server/pilot/pilots.h"
 #include "server/queue/attempts.h"
@@ -31,6 +32,8 @@
 #include "server/queue/passed_env.h"
 #include "server/queue/rows.h"
 #include "server/queue/submit_cleanup.h"
+#include "server/search/space.h"
+#include "server/search/stops.h"
 #include "server/share/project.h"
 
 /* ---- checks that the table of messages cannot make; their errors name the wrong key ---- */
@@ -114,8 +117,21 @@ static int check_work(const struct jobspec *w, struct err *e)
     return 0;
 }
 
+/* What grows has something to grow from, by more than nothing. */
+static int check_growth(const char *of, int64_t factor_milli, int64_t has, int64_t up_to,
+                        struct err *e)
+{
+    if (factor_milli > 0 && factor_milli <= 1000)
+        return err_set(e, ERR_USAGE, "retry: grow: %s: a factor above 1 is needed", of);
+    if (factor_milli > 0 && has == 0)
+        return err_set(e, ERR_USAGE, "retry: grow: %s: resources: has none to grow from", of);
+    if (up_to > 0 && (factor_milli == 0 || up_to <= has))
+        return err_set(e, ERR_USAGE, "retry: up_to: %s: it leaves nothing to grow", of);
+    return 0;
+}
+
 /* Each entry is a cause, or an exit code from "1" to "255", as retry_lists compares them. */
-static int check_retry(const struct retry *r, struct err *e)
+static int check_retry(const struct retry *r, const struct resources *has, struct err *e)
 {
     const char *const *on = r->on.items;
 
@@ -131,7 +147,10 @@ static int check_retry(const struct retry *r, struct err *e)
                            "retry: on: '%s' is neither a cause nor an exit code from 1 to 255",
                            on[i]);
     }
-    return 0;
+    if (check_growth("memory", r->grow.memory_milli, has->memory_bytes, r->up_to.memory_bytes, e) <
+        0)
+        return -1;
+    return check_growth("time", r->grow.time_milli, has->time_ms, r->up_to.time_ms, e);
 }
 
 /* The text becomes an argument of sbatch. */
@@ -178,11 +197,25 @@ static int check_submit(const struct conf *conf, const struct conn *c,
         return err_set(e, ERR_USAGE, "reps: at least 1");
     if (may_submit(conf, c, e) < 0 || project_check_name(req->project, e) < 0 ||
         check_text(req->name, "name", e) < 0 || check_nodes(conf, req, e) < 0 ||
-        check_pools(&req->pools, e) < 0 || check_retry(&req->retry, e) < 0)
+        check_pools(&req->pools, e) < 0 || check_retry(&req->retry, &req->work.resources, e) < 0)
         return -1;
+    if (req->search.n > 0 && metric == NULL)
+        return err_set(e, ERR_USAGE, "method: an advisor needs results: metric");
+    if (req->search.n > 0 && space_check(req->search.items, e) < 0)
+        return -1;
+    if (req->notify.n > 0 && notify_check(req->notify.items, e) < 0)
+        return err_wrap(e, "notify");
     if (metric != NULL && metric[0] == '\0')
         return err_set(e, ERR_USAGE, "results: metric: it is empty");
-    return check_text(metric, "results: metric", e) < 0 ? -1 : check_work(&req->work, e);
+    if (check_text(metric, "results: metric", e) < 0 ||
+        check_text(req->stop.step, "stop: step", e) < 0 ||
+        stops_check(&req->stop, &req->ranking, req->reps, req->work.batch, e) < 0)
+        return -1;
+    if (req->stop.resume && req->search.n > 0)
+        return err_set(
+            e, ERR_USAGE,
+            "stop: resume: an advisor is told of a job that was stopped, and it stays so");
+    return check_work(&req->work, e);
 }
 
 /* Records that the sweep needs the dataset. */
@@ -220,7 +253,9 @@ static int64_t sweep_add(struct server *sv, struct ask *ask, const struct msg_su
     const struct slurm_pool *p = req->pools.items;
     const struct conn *c = ask->conn;
     struct digest digest, chain = { { 0 } };
-    struct buf nodes = { 0 }, work = { 0 }, pools = { 0 }, retry = { 0 };
+    struct buf nodes = { 0 }, work = { 0 }, pools = { 0 }, retry = { 0 }, stop = { 0 },
+               live = { 0 };
+    struct live_policy told = stops_live(&req->stop, &req->guard, &req->ranking);
     int rc;
 
     /* No bytes stand for any node, for no pools, and for a policy that names nothing. */
@@ -232,10 +267,14 @@ static int64_t sweep_add(struct server *sv, struct ask *ask, const struct msg_su
         schema_encode(&slurm_pool_schema, &p[i], &pools);
     if (req->retry.on.n > 0)
         schema_encode(&retry_schema, &req->retry, &retry);
+    if (req->stop.rule != NULL || req->stop.race > 0)
+        schema_encode(&stop_policy_schema, &req->stop, &stop);
+    if (told.metric != NULL)
+        schema_encode(&live_schema, &told, &live);
     jobspec_digest(&req->work, &digest);
     schema_encode(&work_schema, &req->work, &work);
-    rc = db_run(sv->db, e, SQL_SWEEP_ADD, "iissiiibbdiiiiibbsiitdsisi", project, (int64_t)c->uid,
-                c->user, req->name, req->priority, req->reps, (int64_t)req->reuse,
+    rc = db_run(sv->db, e, SQL_SWEEP_ADD, "iissiiibbdiiiiibbsiitdsisibbii", project,
+                (int64_t)c->uid, c->user, req->name, req->priority, req->reps, (int64_t)req->reuse,
                 buf_bytes(&nodes), buf_bytes(&work), &digest, r->cpus_milli, r->gpus_milli,
                 r->memory_bytes, r->time_ms, req->work.batch > 1 ? req->work.batch : (int64_t)1,
                 buf_bytes(&pools), buf_bytes(&retry), req->ranking.metric,
@@ -243,7 +282,11 @@ static int64_t sweep_add(struct server *sv, struct ask *ask, const struct msg_su
                 stamp_of(turn_now_ms(sv), ask->arena), turn_now_ms(sv), c->known_as,
                 req->guard.off             ? (int64_t)0
                 : req->guard.failures == 0 ? (int64_t)GUARD_FAILURES
-                                           : req->guard.failures);
+                                           : req->guard.failures,
+                buf_bytes(&stop), buf_bytes(&live),
+                req->stop.resume ? (int64_t)RESUMES_SOME : (int64_t)RESUMES_NONE, r->disk_bytes);
+    buf_free(&stop);
+    buf_free(&live);
     buf_free(&nodes);
     buf_free(&work);
     buf_free(&pools);
@@ -251,15 +294,87 @@ static int64_t sweep_add(struct server *sv, struct ask *ask, const struct msg_su
     return rc < 0 ? -1 : db_last_id(sv->db);
 }
 
-/* Returns the sweep's number, -1 with e set. */
-static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_submit_begin *req,
-                          struct err *e)
+/* Keeps what the advisor searches.  A search takes memory until it ends: each user may have only
+ * SEARCHES_PER_USER_MAX of SEARCH_MAX_BYTES. */
+static int search_keep(struct server *sv, uid_t uid, int64_t sweep, const struct search *search,
+                       struct err *e)
+{
+    struct buf bytes = { 0 };
+    int64_t n = 0;
+    int rc = db_get(sv->db, e, SQL_ADVISED_OF_USER, "i>i", (int64_t)uid, &n);
+
+    if (rc < 0)
+        return -1;
+    if (n >= SEARCHES_PER_USER_MAX)
+        return err_set(e, ERR_BUSY,
+                       "%d of your sweeps have an advisor; let some end, or cancel them",
+                       SEARCHES_PER_USER_MAX);
+    schema_encode(&search_schema, search, &bytes);
+    if (bytes.n > SEARCH_MAX_BYTES)
+        rc = err_set(e, ERR_USAGE, "search: %zu bytes; at most %d", bytes.n, SEARCH_MAX_BYTES);
+    else
+        rc = db_run(sv->db, e, SQL_SWEEP_SEARCH, "ib", sweep, buf_bytes(&bytes));
+    buf_free(&bytes);
+    return rc < 0 ? -1 : 0;
+}
+
+static int notify_keep(struct server *sv, int64_t sweep, const struct notify *notify, struct err *e)
+{
+    struct buf bytes = { 0 };
+    int rc;
+
+    schema_encode(&notify_schema, notify, &bytes);
+    rc = db_run(sv->db, e, SQL_SWEEP_NOTIFY, "ibi", sweep, buf_bytes(&bytes), notify->when);
+    buf_free(&bytes);
+    return rc < 0 ? -1 : 0;
+}
+
+/* The limit of bytes that a user's sweeps take in the database; checked once the new one is in it.
+ * */
+static struct user_limit limit_of_bytes(const struct server *sv)
+{
+    return (struct user_limit){ "sweep_bytes", "bytes of descriptions of sweeps, with this one",
+                                "`ludwig rm` removes old ones", sv->conf.sweep_bytes,
+                                SQL_BYTES_OF_USER };
+}
+
+static int check_limits(struct server *sv, const struct conn *c, struct err *e)
 {
     const struct user_limit open_submits = { "open_submits", "submits open",
                                              "let some end, or wait until they are cleared away",
                                              sv->conf.open_submits, SQL_OPEN_OF_USER };
     const struct user_limit sweeps = { "sweeps", "sweeps", "`ludwig rm` removes old ones",
                                        sv->conf.sweeps, SQL_SWEEPS_OF_USER };
+
+    return user_limit_check(sv, c->uid, &open_submits, 1, e) < 0
+               ? -1
+               : user_limit_check(sv, c->uid, &sweeps, 1, e);
+}
+
+int handle_open_project(struct server *sv, struct ask *ask, const void *request, void *reply,
+                        struct err *e)
+{
+    const struct msg_open_project *req = request;
+    const struct msg_submit_begin *begin = req->begins.items;
+    struct msg_project_open *rep = reply;
+
+    if (project_check_name(req->project, e) < 0 || may_submit(&sv->conf, ask->conn, e) < 0)
+        return -1;
+    /* What is refused then leaves no folder. */
+    if (req->begins.n > 0 &&
+        (check_submit(&sv->conf, ask->conn, begin, e) < 0 || check_limits(sv, ask->conn, e) < 0))
+        return -1;
+    if (req->wants_pilots)
+        pilots_expect(sv);
+    return project_prepare(sv, ask, req->project, req->private_project, &rep->folder, &rep->project,
+                           e);
+}
+
+/* Returns the sweep's number, -1 with e set. */
+static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_submit_begin *req,
+                          struct err *e)
+{
+    const struct user_limit bytes = limit_of_bytes(sv);
     const struct data_entry *data = req->work.data.items;
     int64_t n_open = 0;
     int64_t project, sweep;
@@ -268,22 +383,24 @@ static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_s
         return -1;
     if (n_open >= SUBMITS_OPEN_MAX)
         return err_set(e, ERR_BUSY, "%d submits are open on this connection", SUBMITS_OPEN_MAX);
-    if (user_limit_check(sv, ask->conn->uid, &open_submits, 1, e) < 0 ||
-        user_limit_check(sv, ask->conn->uid, &sweeps, 1, e) < 0)
+    if (check_limits(sv, ask->conn, e) < 0)
         return -1;
     project = project_take(sv, ask->conn, req->project, e);
     if (project < 0)
         return -1;
     ask->conn->has_submits = true;
     sweep = sweep_add(sv, ask, req, project, e);
-    if (sweep < 0)
+    if (sweep < 0 ||
+        (req->search.n > 0 && search_keep(sv, ask->conn->uid, sweep, req->search.items, e) < 0) ||
+        (req->notify.n > 0 && notify_keep(sv, sweep, req->notify.items, e) < 0))
         return -1;
     for (size_t i = 0; i < req->work.data.n; i++)
         if (dataset_take(sv, project, sweep, data[i].name, &data[i].set, e) < 0)
             return -1;
     if (passed_env_keep(sv, sweep, &req->work.passed, &req->passed, e) < 0 ||
         dataset_take(sv, project, sweep, "", &req->work.source, e) < 0 ||
-        pilots_take_pools(sv, ask->conn, sweep, &req->pools, e) < 0)
+        pilots_take_pools(sv, ask->conn, sweep, &req->pools, e) < 0 ||
+        user_limit_check(sv, ask->conn->uid, &bytes, 0, e) < 0)
         return -1;
     return sweep;
 }
@@ -320,7 +437,9 @@ struct taking {
     enum reuse reuse;
     struct digest work;
     char *stamp;
-    bool has_holds; /* the guard holds jobs of the project */
+    bool has_holds;  /* the guard holds jobs of the project */
+    bool is_raced;   /* its replications are handed out breadth first */
+    bool is_advised; /* its configurations are only used when its advisor is late */
     struct digest chain;
     int64_t chunks;
     struct chunk *chunk; /* the chunk in hand, which gathers reused jobs; NULL: none */
@@ -328,8 +447,7 @@ struct taking {
     int64_t new_jobs, ready; /* jobs of this call; those not ready wait for another sweep's job */
     int64_t params;          /* the project's highest number */
     int64_t now_ms;
-    int64_t named_param; /* the configuration whose job got a name last, 0: none, */
-    int64_t name_after;  /* and the number behind that name's */
+    struct job_names names;
 };
 
 /* In a sweep's row, in place of the number of configurations that came: a chunk is taken in part.
@@ -344,10 +462,9 @@ struct chunk {
     int64_t param, rep;      /* the configuration in hand, and its next replication */
     bool is_new;             /* the project did not have this configuration before this call */
     bool is_early;           /* its first replication runs before others */
-    int64_t sent;        /* configurations of the sweep that came; CHUNK_IN_HAND: not known yet */
-    struct arena *arena; /* of the answer */
-    struct list told;    /* struct reused_job, in the answer */
-    size_t told_capacity;
+    bool all_early;          /* all its replications run before others */
+    int64_t sent; /* configurations of the sweep that came; CHUNK_IN_HAND: not known yet */
+    struct reused_jobs told; /* reused jobs for the answer */
 };
 
 static void taking_end(struct taking *t)
@@ -356,6 +473,17 @@ static void taking_end(struct taking *t)
     buf_free(&t->name);
     free(t->stamp);
     free(t->project_name);
+}
+
+static bool is_race(struct bytes policy)
+{
+    struct stop_policy stop = { 0 };
+    struct arena *a = arena_create();
+    bool is = policy.n > 0 && schema_read(&stop_policy_schema, policy, a, &stop, NULL) == 0 &&
+              stop.race > 0;
+
+    arena_destroy(a);
+    return is;
 }
 
 static int taking_begin(struct taking *t, struct server *sv, const struct conn *c, int64_t sweep,
@@ -382,6 +510,8 @@ static int taking_begin(struct taking *t, struct server *sv, const struct conn *
                           .jobs = stmt_int(s, 9),
                           .reused = stmt_int(s, 10),
                           .project_name = mem_strdup(stmt_text(s, 11)),
+                          .is_raced = !stmt_is_null(s, 13) && is_race(stmt_bytes(s, 13)),
+                          .is_advised = stmt_int(s, 12) != SWEEP_NOT_ADVISED,
                           .now_ms = turn_now_ms(sv) };
     stmt_digest(s, 3, &t->work);
     stmt_digest(s, 5, &t->chain);
@@ -393,101 +523,29 @@ static int taking_begin(struct taking *t, struct server *sv, const struct conn *
     return rc < 0 ? -1 : 0;
 }
 
-/* So that the client looks whether the result is there. */
-static int tell_reused(struct taking *t, int64_t job, struct err *e)
-{
-    struct chunk *c = t->chunk;
-    struct reused_job *items;
-    struct buf path = { 0 }, param = { 0 };
-    const char *name;
-    int64_t no;
-    int rc;
-
-    if (c == NULL || t->reused > REUSED_TOLD_MAX)
-        return 0;
-    rc = db_get(t->sv->db, e, SQL_REUSED_RUN, "i>is", job, &no, c->arena, &name);
-    if (rc <= 0)
-        return rc;
-    if (c->told.n == c->told_capacity) {
-        size_t capacity = c->told_capacity == 0 ? 64 : 2 * c->told_capacity;
-
-        items = arena_alloc(c->arena, capacity * sizeof *items);
-        if (c->told.n > 0)
-            memcpy(items, c->told.items, c->told.n * sizeof *items);
-        c->told.items = items;
-        c->told_capacity = capacity;
-    }
-    items = c->told.items;
-    layout_param_name(&param, no);
-    layout_run(&path, t->project_name, buf_text(&param), name);
-    items[c->told.n++] = (struct reused_job){ job, buf_to_arena(&path, c->arena) };
-    buf_free(&param);
-    return 0;
-}
-
-/* Makes the name with that number; 1 when a job of the configuration has it, 0, -1. */
-static int name_is_taken(struct taking *t, int64_t param, int64_t number, struct err *e)
-{
-    int64_t one;
-
-    buf_clear(&t->name);
-    buf_printf(&t->name, "%s_num%" PRId64, t->stamp, number);
-    return db_get(t->sv->db, e, SQL_JOB_NAME_TAKEN, "is>i", param, buf_text(&t->name), &one);
-}
-
-/*
- * Makes a name for a job of a configuration that the project has, whose jobs of one second may come
- * from several submits: with the replication's number, else the one behind the name before, else
- * one that is free behind one that is taken, which doubled steps and then halved ones find.  There
- * may be very many, and ludwigd serves nobody while it looks.
- */
-static int name_find(struct taking *t, int64_t param, int64_t rep, struct err *e)
-{
-    int64_t taken = rep, free_no = rep;
-    int rc = name_is_taken(t, param, rep, e);
-
-    if (rc == 1 && t->named_param == param && t->name_after > rep) {
-        taken = free_no = t->name_after;
-        rc = name_is_taken(t, param, free_no, e);
-    }
-    for (int64_t step = 1; rc == 1; step *= 2) {
-        taken = free_no;
-        free_no += step;
-        rc = name_is_taken(t, param, free_no, e);
-    }
-    while (rc >= 0 && free_no - taken > 1) {
-        int64_t middle = taken + (free_no - taken) / 2;
-
-        rc = name_is_taken(t, param, middle, e);
-        *(rc == 1 ? &taken : &free_no) = middle;
-    }
-    if (rc == 1) /* the last look was at a taken one */
-        rc = name_is_taken(t, param, free_no, e);
-    t->named_param = param;
-    t->name_after = free_no + 1;
-    return rc;
-}
-
-/* Takes a replication: a done job that makes it unnecessary, or a new job, which waits for another sweep's
- * that is the same.  is_new: the project did not have the configuration before. */
+/* Takes a replication: reuses a done job that makes it unnecessary, or adds a new job, which waits
+ * for another sweep's job if that is the same.  is_new: the configuration is new to the project. */
 static int rep_take(struct taking *t, int64_t param, int64_t rep, bool is_new, bool is_early,
                     struct err *e)
 {
+    /* In a race replication n of all configurations comes before replication n + 1 of any. */
+    int64_t rank = t->is_raced ? 2 * (t->reps - rep) + is_early : is_early;
     const struct digest *work = t->reuse == REUSE_ALL ? &t->work : NULL;
     struct db *db = t->sv->db;
     int64_t done = 0, follows = SCHEMA_NONE;
     int rc = 0;
 
-    if (!is_new && t->reuse == REUSE_ALL)
-        rc = db_get(db, e, SQL_DONE_SAME_WORK, "iid>i", param, rep, &t->work, &done);
-    else if (!is_new && t->reuse == REUSE_PARAMS)
-        rc = db_get(db, e, SQL_DONE_ANY_WORK, "ii>i", param, rep, &done);
+    if (!is_new && t->reuse != REUSE_NONE)
+        rc = reused_find(t->sv, param, rep, work, &done, e);
     if (rc < 0)
         return -1;
     if (rc == 1) {
         t->reused++;
-        return db_run(db, e, SQL_REUSED_ADD, "ii", t->sweep, done) < 0 ? -1
-                                                                       : tell_reused(t, done, e);
+        if (db_run(db, e, SQL_REUSED_ADD, "ii", t->sweep, done) < 0)
+            return -1;
+        return t->chunk == NULL || t->reused > REUSED_TOLD_MAX
+                   ? 0
+                   : reused_add(t->sv, &t->chunk->told, t->project_name, done, e);
     }
     if (!is_new && t->reuse != REUSE_NONE &&
         db_get(db, e, SQL_LIVE_LIKE, "iiid>i", param, rep, t->sweep, work, &follows) < 0)
@@ -495,7 +553,7 @@ static int rep_take(struct taking *t, int64_t param, int64_t rep, bool is_new, b
     if (is_new) {
         buf_clear(&t->name);
         buf_printf(&t->name, "%s_num%" PRId64, t->stamp, rep);
-    } else if (name_find(t, param, rep, e) < 0) {
+    } else if (job_name_find(t->sv, &t->names, t->stamp, param, rep, &t->name, e) < 0) {
         return -1;
     }
     t->jobs++;
@@ -503,8 +561,8 @@ static int rep_take(struct taking *t, int64_t param, int64_t rep, bool is_new, b
     t->ready += follows == SCHEMA_NONE;
     if (db_run(db, e, SQL_JOB_ADD, "iiiisdiiIIi", t->sweep, t->jobs, param, rep, buf_text(&t->name),
                &t->work, t->now_ms, turn_next_version(t->sv),
-               follows == SCHEMA_NONE ? queue_place(t->jobs, is_early) : SCHEMA_NONE, follows,
-               (int64_t)is_early) < 0)
+               follows == SCHEMA_NONE ? queue_place(t->jobs, rank) : SCHEMA_NONE, follows,
+               rank) < 0)
         return -1;
     /* Held jobs that do the same take the new job's result. */
     if (!is_new && t->has_holds && t->reuse != REUSE_NONE &&
@@ -523,6 +581,7 @@ static bool is_next_early(struct chunk *c)
         c->early.n--;
     }
     c->early.items = early;
+    c->all_early = c->early.n > 0 && early->all_reps;
     return c->early.n > 0 && early->at == c->at;
 }
 
@@ -551,6 +610,13 @@ static int config_take(struct taking *t, struct err *e)
     if (value_depth(&config) > PARAM2VAL_DEPTH_MAX)
         return err_set(e, ERR_USAGE, "a configuration is nested deeper than %d",
                        PARAM2VAL_DEPTH_MAX);
+    if (t->is_advised) {
+        if (t->sent > STAND_INS_MAX)
+            return err_set(e, ERR_USAGE, "more than %d random points", STAND_INS_MAX);
+        c->rep = t->reps;
+        return db_run(t->sv->db, e, SQL_STAND_IN_ADD, "iib", t->sweep, t->sent - 1, item) < 0 ? -1
+                                                                                              : 1;
+    }
     param_digest(&config, &digest);
     rc = param_index_find(t->sv, t->project, &digest, &c->param, e);
     if (rc < 0 || (rc == 0 && param_index_add(t->sv, t->project, ++t->params, &digest, item,
@@ -578,7 +644,8 @@ static int chunk_go_on(struct taking *t, struct err *e)
     for (bool is_first = true; rc == 1 && (is_first || !turn_is_full(t->sv)); is_first = false)
         if (c->rep == t->reps)
             rc = config_take(t, e);
-        else if (rep_take(t, c->param, c->rep, c->is_new, c->is_early && c->rep == 0, e) < 0)
+        else if (rep_take(t, c->param, c->rep, c->is_new,
+                          c->is_early && (c->rep == 0 || c->all_early), e) < 0)
             rc = -1;
         else
             c->rep++;
@@ -672,7 +739,7 @@ int handle_submit_chunk(struct server *sv, struct ask *ask, const void *request,
     if (c == NULL) {
         ask->kept = c = arena_alloc(ask->arena, sizeof *c);
         *c = (struct chunk){
-            .early = req->early, .arena = ask->arena, .rep = t.reps, .sent = CHUNK_IN_HAND
+            .early = req->early, .told.arena = ask->arena, .rep = t.reps, .sent = CHUNK_IN_HAND
         };
         rc = chunk_begin(c, req, e);
     }
@@ -681,7 +748,7 @@ int handle_submit_chunk(struct server *sv, struct ask *ask, const void *request,
         rc = chunk_take(&t, ask->conn, req, e);
     taking_end(&t);
     rep->index = req->index;
-    rep->reused = c->told;
+    rep->reused = c->told.list;
     return rc;
 }
 
@@ -826,6 +893,7 @@ static int end_well(const struct taking *t, struct ask *ask, struct msg_submitte
     struct server *sv = t->sv;
     struct tally all_done = { .sweep = t->sweep };
     struct submit_event *event;
+    int64_t ran_ms;
     int rc;
 
     rep->sweep = t->sweep;
@@ -835,6 +903,9 @@ static int end_well(const struct taking *t, struct ask *ask, struct msg_submitte
         return rc < 0 ? -1 : err_set(e, ERR_INTERNAL, "sweep %" PRId64 " has no project", t->sweep);
     rep->followed = rep->jobs - rep->queued;
     rep->jobs += rep->reused;
+    if (db_get(sv->db, e, SQL_PROJECT_RAN, "i>iiii", t->project, &rep->ran_jobs, &ran_ms,
+               &rep->max_rss_bytes, &rep->longest_ms) < 0)
+        return -1;
     rc = project_check_folder(sv, ask, rep->project, e);
     if (rc == 0 && rep->followed > 0)
         rc = find_followed(t, ask, e);
@@ -854,6 +925,8 @@ static int end_well(const struct taking *t, struct ask *ask, struct msg_submitte
         return -1;
     if (rep->queued > 0)
         turn_want_schedule(sv);
+    if (t->is_raced) /* results of earlier sweeps may have decided already */
+        sv->note_search(sv, t->sweep, true);
     if (t->has_holds && holds_try_project(sv, t->project, &t->work, e) < 0)
         return -1;
     if (note_nobody(t, ask, rep, e) < 0)
@@ -879,7 +952,7 @@ int handle_submit_end(struct server *sv, struct ask *ask, const void *request, v
                      req->configs);
     else if (memcmp(req->chain.bytes, t.chain.bytes, DIGEST_BYTES) != 0)
         rc = err_set(e, ERR_PROTOCOL, "the chunks are not those that were sent");
-    else if (t.configs == 0)
+    else if (t.configs == 0 && !t.is_advised)
         rc = err_set(e, ERR_USAGE, "a sweep without configurations");
     if (rc < 0)
         turn_add_work(sv->turn, submit_clear, req->sweep);
@@ -888,5 +961,73 @@ int handle_submit_end(struct server *sv, struct ask *ask, const void *request, v
     if (rc == 0)
         rc = end_well(&t, ask, reply, e);
     taking_end(&t);
+    return rc;
+}
+
+/* ---- once more ---- */
+
+/* A sweep of one job, which does what an earlier job did, and belongs to the same user. */
+int handle_reproduce(struct server *sv, struct ask *ask, const void *request, void *reply,
+                     struct err *e)
+{
+    const struct msg_reproduce *req = request;
+    struct msg_reproduced *rep = reply;
+    const struct user_limit queued = user_limit_queued(sv);
+    const struct user_limit sweeps = { "sweeps", "sweeps", "`ludwig rm` removes old ones",
+                                       sv->conf.sweeps, SQL_SWEEPS_OF_USER };
+    const struct user_limit bytes = limit_of_bytes(sv);
+    struct digest chain = { { 0 } };
+    struct tally none = { 0 };
+    struct taking t = { .sv = sv, .reuse = REUSE_NONE, .now_ms = turn_now_ms(sv) };
+    struct owner owner;
+    int64_t param, replication;
+    struct stmt *s;
+    const char *name;
+    int rc =
+        db_get(sv->db, e, SQL_SWEEP_OWNER, "i>is", req->sweep, &owner.uid, ask->arena, &owner.user);
+
+    if (rc == 0)
+        return err_set(e, ERR_NOT_FOUND, "there is no sweep %" PRId64, req->sweep);
+    if (rc < 0 || may_change(ask->conn, &owner, req->sweep, e) < 0)
+        return -1;
+    s = db_ask(sv->db, SQL_JOB_DOES, "ii", req->sweep, req->job);
+    rc = stmt_step(s, e);
+    if (rc <= 0)
+        return rc < 0 ? -1
+                      : err_set(e, ERR_NOT_FOUND, "there is no job %" PRId64 ".%" PRId64,
+                                req->sweep, req->job);
+    param = stmt_int(s, 0);
+    replication = stmt_int(s, 1);
+    stmt_digest(s, 2, &t.work);
+    stmt_end(s);
+    if (user_limit_check(sv, (uid_t)owner.uid, &sweeps, 1, e) < 0 ||
+        user_limit_check(sv, (uid_t)owner.uid, &queued, 1, e) < 0)
+        return -1;
+    name = arena_printf(ask->arena, "%" PRId64 ".%" PRId64 " once more", req->sweep, req->job);
+    t.stamp = mem_strdup(stamp_of(t.now_ms, ask->arena));
+    rc = db_run(sv->db, e, SQL_SWEEP_LIKE, "isitdsii", req->sweep, name, ask->conn->number,
+                &ask->envelope->id, &chain, t.stamp, t.now_ms, (int64_t)t.reuse);
+    rep->sweep = t.sweep = none.sweep = db_last_id(sv->db);
+    if (rc >= 0)
+        rc = user_limit_check(sv, (uid_t)owner.uid, &bytes, 0, e);
+    if (rc >= 0 && db_run(sv->db, e, SQL_DATASETS_LIKE, "ii", t.sweep, req->sweep) >= 0 &&
+        db_run(sv->db, e, SQL_POOLS_LIKE, "ii", t.sweep, req->sweep) >= 0 &&
+        db_run(sv->db, e, SQL_PASSED_LIKE, "ii", t.sweep, req->sweep) >= 0 &&
+        passed_env_renew(sv, t.sweep, &req->passed, e) == 0 &&
+        db_run(sv->db, e, SQL_CONFIG_ADD, "ii", t.sweep, param) >= 0 &&
+        rep_take(&t, param, replication, false, false, e) == 0 &&
+        db_run(sv->db, e, SQL_OPEN_GREW, "iiiii", t.sweep, t.jobs, t.reused, t.new_jobs, t.ready) >=
+            0 &&
+        db_run(sv->db, e, SQL_SWEEP_SHOW, "ii", t.sweep, t.now_ms) >= 0 &&
+        tally_flush(sv, &none, e) == 0)
+        rc = 0;
+    else
+        rc = -1;
+    taking_end(&t);
+    if (rc == 0) {
+        turn_want_schedule(sv);
+        log_event(LOG_INFO, "reproduce", "user", "%s", ask->conn->user, "job", "%s", name, "sweep",
+                  "%lld", (long long)t.sweep, NULL);
+    }
     return rc;
 }

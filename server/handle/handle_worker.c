@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "common/base/log.h"
+#include "common/base/mem.h"
 #include "common/base/path.h"
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
 #include "server/conn/handler.h"
+#include "server/conn/permission.h"
 #include "server/pilot/pilots.h"
 #include "server/queue/attempts.h"
 #include "server/queue/lease.h"
@@ -17,6 +19,9 @@
 #include "server/queue/share_packs.h"
 #include "server/queue/subscribe.h"
 #include "server/queue/worker_rows.h"
+#include "server/search/advice.h"
+#include "server/notify/notices.h"
+#include "server/search/stops.h"
 #include "server/share/project.h"
 
 /* ---- hello ---- */
@@ -46,7 +51,7 @@ static int pair_pilot(struct server *sv, struct conn *c, const struct pilot_clai
     c->pilot_time_ms = row.time_ms;
     c->pilot_ends_at_ms = claim->ends_at_ms;
     if (row.slurm_id == 0 && job != NULL)
-        c->pilot_job = strtoll(job, NULL, 10);
+        c->pilot_job = pilot_row_claimed_id(job, a);
     return 0;
 }
 
@@ -213,7 +218,11 @@ static int settle_held(struct registering *r, const struct held *h, struct err *
     enum attempt_state state = ATTEMPT_NO;
     bool is_ours = false, is_over = false;
     int64_t attempt = 0, job = 0;
+    int notified;
 
+    /* An attempt that delivers a notification is left alone: its report says how that went. */
+    if (rc == 0 && (notified = notices_have(r->sv, r->worker, &h->token, e)) != 0)
+        return notified < 0 ? -1 : 0;
     if (rc < 0)
         return -1;
     if (rc == 1) {
@@ -297,7 +306,10 @@ static void take_over(struct server *sv, void *context)
         return;
     }
     c->own_jobs_only = said->own_jobs_only;
+    c->disk_bytes = said->disk_bytes;
     c->lacks_groups = said->lacks_groups;
+    c->reads_saved = said->reads_saved;
+    c->is_one_account = said->is_one_account && serves_all(sv, c);
     conn_keep_claims(c, said);
     log_event(LOG_INFO, "register", "worker", "%lld", (long long)n->worker, "node", "%s",
               said->node, "user", "%s", c->user, "cpus_milli", "%lld", (long long)said->cpus_milli,
@@ -310,22 +322,32 @@ static void take_over(struct server *sv, void *context)
     lease_begin(sv, c->worker);
     turn_add_work(sv->turn, recall_unwanted, c->worker);
     turn_add_work(sv->turn, attempts_stop_unwanted, c->worker);
+    turn_add_work(sv->turn, stops_tell_worker, c->worker);
     turn_add_work(sv->turn, share_packs_give, 0);
     subscribe_registered(sv, c->worker);
     turn_want_schedule(sv);
     registration_drop(n);
 }
 
-/* Ties the worker to its pilot's row, and takes the time and the end from the row where the worker
- * did not name them. */
+/* A pilot reaches ludwigd within this time of its start by Slurm. */
+enum { PILOT_COMES_MS = 10 * 60 * 1000 };
+
+/* Ties the worker to its pilot's row, and takes the pilot's time and end from the row where the
+ * worker's hello did not name them. */
 static int pilot_start(struct server *sv, struct conn *c, int64_t worker, struct err *e)
 {
+    int64_t now_ms = turn_now_ms(sv), begun_ms = c->pilot_ends_at_ms - c->pilot_time_ms;
     struct arena *a;
     struct pilot_row row;
     int rc;
 
+    /* The pilot began before its hello came.  A claimed begin in the future, or more than
+     * PILOT_COMES_MS ago, is not believed: the pilot begins now. */
+    if (c->pilot_ends_at_ms == 0 || c->pilot_time_ms == 0 || begun_ms > now_ms ||
+        begun_ms < now_ms - PILOT_COMES_MS)
+        begun_ms = now_ms;
     if (db_run(sv->db, e, SQL_PILOT_PAIR, "iiiii", c->pilot, worker, (int64_t)PILOT_RUNS,
-               c->pilot_job, turn_now_ms(sv)) < 0)
+               c->pilot_job, begun_ms) < 0)
         return -1;
     a = arena_create();
     rc = pilot_row_of_worker(sv, worker, a, &row, e);
@@ -413,6 +435,8 @@ int handle_register(struct server *sv, struct ask *ask, const void *request, voi
     rc = settle_attempts(r, req, e);
     if (rc >= 0 && tally_flush(sv, &r->tally, e) < 0)
         rc = -1;
+    if (rc == 0 && ask->conn->worker != r->worker) /* as in registering_begin */
+        rc = notices_settle(sv, r->worker, &(struct list){ r->held, r->n_held }, e);
     if (rc == 0)
         rc = recall_at_registration(sv, ask->conn, r->worker, e);
     if (rc < 0) {
@@ -457,15 +481,47 @@ int handle_alive(struct server *sv, struct ask *ask, const void *request, void *
     return must_be_registered(ask, e);
 }
 
+/* How many values of a message were given to advisors, and how many to stop rules. */
+struct measured_progress {
+    size_t advised, judged;
+};
+
+int handle_measured(struct server *sv, struct ask *ask, const void *request, void *reply,
+                    struct err *e)
+{
+    const struct msg_measured *req = request;
+    struct msg_ok *rep = reply;
+    struct measured_progress *done = ask->kept;
+    int rc;
+
+    if (must_be_registered(ask, e) < 0)
+        return -1;
+    if (done == NULL)
+        ask->kept = done = arena_alloc(ask->arena, sizeof *done); /* zeroes */
+    rc = advice_take_steps(sv, ask->conn->worker, &req->values, &done->advised, e);
+    if (rc == 0)
+        rc = stops_take(sv, ask->conn->worker, &req->values, &done->judged, e);
+    rep->well = true;
+    return rc < 0 ? -1 : rc == 1 ? HANDLER_GOES_ON : 0;
+}
+
 int handle_load(struct server *sv, struct ask *ask, const void *request, void *reply, struct err *e)
 {
     const struct msg_load *req = request;
+    struct conn *c = ask->conn;
 
     (void)reply;
     if (must_be_registered(ask, e) < 0)
         return -1;
-    ask->conn->load_milli = req->load_milli;
-    ask->conn->load_at_ms = turn_now_ms(sv);
+    c->load_milli = req->load_milli;
+    c->load_at_ms = turn_now_ms(sv);
+    c->asks_gpus = req->asks_gpus;
+    if (req->asks_gpus)
+        return 0;
+    free(c->gpu_use);
+    c->n_gpu_use = req->gpu_use.n;
+    c->gpu_use = mem_copy(req->gpu_use.items, c->n_gpu_use * sizeof *c->gpu_use);
+    c->gpu_use_at_ms = c->load_at_ms;
     return 0;
 }
 
@@ -495,11 +551,18 @@ int handle_report(struct server *sv, struct ask *ask, const void *request, void 
     for (size_t i = 0; i < req->reports.n; i++) {
         struct report r = reports[i];
         enum verdict verdict;
+        int rc;
 
         r.at = by_our_clock(r.at, ahead_ms);
         r.started_at = by_our_clock(r.started_at, ahead_ms);
         r.ended_at = by_our_clock(r.ended_at, ahead_ms);
-        if (attempt_report(sv, ask->conn->worker, &r, &verdict, &tally, e) < 0)
+        rc = advice_take_report(sv, ask->conn, &r, e);
+        if (rc == 0)
+            rc = notices_take_report(sv, ask->conn, &r, e);
+        if (rc < 0)
+            return -1;
+        verdict = VERDICT_TAKEN;
+        if (rc == 0 && attempt_report(sv, ask->conn->worker, &r, &verdict, &tally, e) < 0)
             return -1;
         verdicts[i] = (struct verdict_entry){ r.token, r.seq, (int)verdict };
     }
@@ -521,6 +584,7 @@ int handle_retiring(struct server *sv, struct ask *ask, const void *request, voi
     if (must_be_registered(ask, e) < 0)
         return -1;
     c->is_retiring = true;
+    advice_left(sv, c);
     c->gives_back = req->gives_back;
     log_event(LOG_INFO, "retiring", "worker", "%lld", (long long)c->worker, "why", "%s", why,
               "is_over", "%s", req->is_over ? "yes" : "no", NULL);

@@ -38,7 +38,7 @@ struct wanted {
     int64_t sweep;
     uid_t uid;
     enum sweep_state state;
-    int64_t cpus_milli, gpus_milli, memory_bytes;
+    int64_t cpus_milli, gpus_milli, memory_bytes, disk_bytes;
     struct bytes nodes;
     const char *user;
     int64_t priority;
@@ -46,6 +46,7 @@ struct wanted {
     bool is_limited;     /* its user has reached a limit: set by say_limit() */
     bool is_secret;      /* its jobs get variables that env: passes from a shell */
     struct pilot_need need;
+    struct grown grown; /* what the job asks for, if it grew */
     struct sweep_pools pools;
 };
 
@@ -53,8 +54,8 @@ struct machine {
     int64_t id;
     const char *node, *user;
     bool is_drained;
-    int64_t cpus_milli, gpus_milli, memory_bytes;
-    int64_t used_cpus_milli, used_gpus_milli, used_memory_bytes;
+    int64_t cpus_milli, gpus_milli, memory_bytes, disk_bytes; /* disk_bytes 0: not known */
+    int64_t used_cpus_milli, used_gpus_milli, used_memory_bytes, used_disk_bytes;
 };
 
 static __attribute__((format(printf, 2, 3))) void why_say(struct why *to, const char *format, ...)
@@ -78,6 +79,11 @@ static struct why why_begin(struct server *sv, struct arena *a)
 
 /* ---- machines ---- */
 
+static bool lacks_disk(const struct machine *m, const struct wanted *w)
+{
+    return m->disk_bytes > 0 && w->disk_bytes > m->disk_bytes;
+}
+
 static void say_too_small(struct why *to, const struct machine *m, const struct wanted *w)
 {
     struct buf size = { 0 };
@@ -88,6 +94,11 @@ static void say_too_small(struct why *to, const struct machine *m, const struct 
     } else if (m->gpus_milli < w->gpus_milli) {
         why_say(to, "%s: it needs %g GPUs, and there are %g", m->node, (double)w->gpus_milli / 1000,
                 (double)m->gpus_milli / 1000);
+    } else if (lacks_disk(m, w)) {
+        units_add_size(&size, w->disk_bytes);
+        buf_add_str(&size, " on scratch (resources: disk), and there are ");
+        units_add_size(&size, m->disk_bytes);
+        why_say(to, "%s: it needs %s", m->node, buf_text(&size));
     } else {
         units_add_size(&size, w->memory_bytes);
         buf_add_str(&size, " of memory, and there are ");
@@ -100,7 +111,25 @@ static void say_too_small(struct why *to, const struct machine *m, const struct 
 static bool is_too_small(const struct machine *m, const struct wanted *w)
 {
     return m->cpus_milli < w->cpus_milli || m->gpus_milli < w->gpus_milli ||
-           (m->memory_bytes > 0 && w->memory_bytes > m->memory_bytes);
+           (m->memory_bytes > 0 && w->memory_bytes > m->memory_bytes) || lacks_disk(m, w);
+}
+
+/* Says that the machine's scratch is promised to the jobs that run there, if too little of it is
+ * left for the job; returns whether it said so. */
+static bool say_promised(struct why *to, const struct machine *m, const struct wanted *w)
+{
+    struct buf text = { 0 };
+
+    if (m->disk_bytes == 0 || w->disk_bytes == 0 ||
+        w->disk_bytes <= m->disk_bytes - m->used_disk_bytes)
+        return false;
+    units_add_size(&text, m->used_disk_bytes);
+    buf_add_str(&text, " of ");
+    units_add_size(&text, m->disk_bytes);
+    why_say(to, "%s: it is busy, %s on scratch are promised to jobs that run there", m->node,
+            buf_text(&text));
+    buf_free(&text);
+    return true;
 }
 
 /* Whether the worker is a pilot that does not serve the sweep. */
@@ -130,6 +159,7 @@ static void say_machine(struct why *to, const struct machine *m, const struct wa
 {
     const struct conn *c = conn_of_worker(to->sv, m->id);
     const char *refusal = c == NULL ? NULL : find_refusal(c, w);
+    const char *avoided = fit_avoided(to->sv, m->node, (int64_t)w->uid, NULL);
     double cpus = (double)m->cpus_milli / 1000, used_cpus = (double)m->used_cpus_milli / 1000;
     bool is_busy =
         m->cpus_milli - m->used_cpus_milli < w->cpus_milli ||
@@ -148,10 +178,15 @@ static void say_machine(struct why *to, const struct machine *m, const struct wa
         why_say(to, "%s: it is not in the sweep's list of nodes", m->node);
     else if (refusal != NULL)
         why_say(to, "%s: %s", m->node, refusal);
+    else if (avoided != NULL)
+        why_say(to, "%s: these jobs avoid it (ludwig undrain %s), as %s", m->node, m->node,
+                avoided);
     else if (m->is_drained)
         why_say(to, "%s: it is drained (ludwig undrain %s)", m->node, m->node);
     else if (is_too_small(m, w))
         say_too_small(to, m, w);
+    else if (!is_busy && say_promised(to, m, w))
+        return;
     else if (is_busy && m->gpus_milli == 0)
         why_say(to, "%s: it is busy, %g of %g cpus are taken", m->node, used_cpus, cpus);
     else if (is_busy)
@@ -175,11 +210,13 @@ static int each_machine(struct why *to, const struct wanted *w, machine_fn each,
                              .user = stmt_text(s, 2),
                              .is_drained = stmt_int(s, 3) != 0,
                              .cpus_milli = stmt_int(s, 4),
-                             .gpus_milli = stmt_int(s, 5) * 1000,
+                             .gpus_milli = stmt_int(s, 5),
                              .memory_bytes = stmt_int(s, 6) };
+        const struct conn *c = conn_of_worker(to->sv, m.id);
 
-        if (db_get(to->sv->db, e, SQL_WHY_LOAD, "i>iii", m.id, &m.used_cpus_milli,
-                   &m.used_gpus_milli, &m.used_memory_bytes) < 0) {
+        m.disk_bytes = c == NULL ? 0 : c->disk_bytes;
+        if (db_get(to->sv->db, e, SQL_WHY_LOAD, "i>iiii", m.id, &m.used_cpus_milli,
+                   &m.used_gpus_milli, &m.used_memory_bytes, &m.used_disk_bytes) < 0) {
             stmt_end(s);
             return -1;
         }
@@ -300,6 +337,35 @@ static int say_users(struct why *to, struct wanted *w, struct err *e)
     return rc < 0 ? -1 : 0;
 }
 
+/* Says that a job that grew (retry: grow) asks for more than its sweep, and raises w to that. */
+static int take_grown(struct why *to, int64_t job, struct wanted *w, struct err *e)
+{
+    struct buf text = { 0 };
+
+    if (db_get(to->sv->db, e, SQL_JOB_ASKS, "i>ii", job, &w->grown.memory_bytes,
+               &w->grown.time_ms) < 0)
+        return -1;
+    if (!grown_is(w->grown))
+        return 0;
+    if (w->grown.memory_bytes > w->memory_bytes) {
+        units_add_size(&text, w->grown.memory_bytes);
+        buf_add_str(&text, " of memory, not ");
+        units_add_size(&text, w->memory_bytes);
+    }
+    if (w->grown.time_ms > w->need.time_ms) {
+        buf_add_str(&text, text.n > 0 ? ", and " : "");
+        units_add_duration(&text, w->grown.time_ms);
+        buf_add_str(&text, ", not ");
+        units_add_duration(&text, w->need.time_ms);
+    }
+    why_say(to, "it grew after an attempt that was in vain (retry: grow): it asks for %s",
+            buf_text(&text));
+    buf_free(&text);
+    w->memory_bytes = w->grown.memory_bytes;
+    w->need.time_ms = w->grown.time_ms;
+    return 0;
+}
+
 static int wanted_load(struct why *to, int64_t sweep, struct wanted *w, struct err *e)
 {
     struct stmt *s = db_ask(to->sv->db, SQL_WHY_SWEEP, "i", sweep);
@@ -319,7 +385,8 @@ static int wanted_load(struct why *to, int64_t sweep, struct wanted *w, struct e
                               .refused = stmt_copy(s, 8, to->arena),
                               .need = { stmt_int(s, 9),
                                         stmt_int(s, 10) *
-                                            row_mean_ms(stmt_int(s, 11), stmt_int(s, 12)) } };
+                                            row_mean_ms(stmt_int(s, 11), stmt_int(s, 12)) },
+                              .disk_bytes = stmt_int(s, 13) };
         nodes.data = (const uint8_t *)arena_strndup(to->arena, (const char *)nodes.data, nodes.n);
         w->nodes = nodes;
     }
@@ -335,7 +402,24 @@ static int wanted_load(struct why *to, int64_t sweep, struct wanted *w, struct e
 
 /* ---- pilots ---- */
 
-static int say_pool(struct why *to, const struct pilot_owner *of, struct err *e)
+/* Says how long a time the pool's pilots ask for when nothing says how long their jobs take. */
+static void say_default_time(struct why *to, const struct pilot_owner *of)
+{
+    int64_t ms = of->spec->extra.n > 0 ? 0 : pilots_default_time_ms(to->sv, of->user, of->spec);
+    struct buf text = { 0 };
+
+    if (ms > 0) {
+        units_add_duration(&text, ms);
+        why_say(
+            to,
+            "partition %s: its pilots ask for %s, the default there, as nothing says how long a job "
+            "takes; with resources: {time: 10min}, the longest that one may run, Slurm starts them sooner",
+            of->spec->partition, buf_text(&text));
+    }
+    buf_free(&text);
+}
+
+static int say_pool(struct why *to, const struct pilot_owner *of, bool is_time_known, struct err *e)
 {
     const char *trouble = pilots_trouble(to->sv, of->pool, to->arena);
     const char *limit = pilots_limit(to->sv, of, to->arena);
@@ -360,6 +444,8 @@ static int say_pool(struct why *to, const struct pilot_owner *of, struct err *e)
             why_say(to, "partition %s: %" PRId64 " pilots, Slurm's job %" PRId64 ": %s", partition,
                     n, job, words);
     }
+    if (rc == 0 && is_any_waiting && !is_time_known)
+        say_default_time(to, of);
     if (trouble != NULL)
         why_say(to, "partition %s: %s%s", partition,
                 rc < 0 || is_any_waiting ? "" : "no pilot at the moment: ", trouble);
@@ -368,10 +454,10 @@ static int say_pool(struct why *to, const struct pilot_owner *of, struct err *e)
     return rc;
 }
 
-/* Tells what keeps the sweep from getting pilots. */
-static int why_pilots(struct why *to, int64_t sweep, struct err *e)
+/* Says what keeps the sweep from getting pilots. */
+static int why_pilots(struct why *to, const struct wanted *w, struct err *e)
 {
-    struct stmt *s = db_ask(to->sv->db, SQL_WHY_POOLS, "i", sweep);
+    struct stmt *s = db_ask(to->sv->db, SQL_WHY_POOLS, "i", w->sweep);
     struct slurm_pool pool;
     int rc;
 
@@ -379,11 +465,15 @@ static int why_pilots(struct why *to, int64_t sweep, struct err *e)
         rc = pool_read(stmt_bytes(s, 1), to->arena, &pool, e);
         if (rc == 0 && !stmt_is_null(s, 2))
             why_say(to, "partition %s: no pilots: %s", pool.partition, stmt_text(s, 2));
+        else if (rc == 0 && grown_is(w->grown) && !stmt_is_null(s, 5) &&
+                 w->grown.memory_bytes >= stmt_int(s, 6) && w->grown.time_ms >= stmt_int(s, 7))
+            why_say(to, "partition %s: no pilots for a job that grew so far: %s", pool.partition,
+                    stmt_text(s, 5));
         else if (rc == 0)
             rc = say_pool(to,
                           &(struct pilot_owner){ (uid_t)stmt_int(s, 3), stmt_text(s, 4),
                                                  stmt_int(s, 0), &pool },
-                          e);
+                          pilot_need_ms(&w->need) > 0, e);
         if (rc < 0)
             break;
     }
@@ -393,9 +483,10 @@ static int why_pilots(struct why *to, int64_t sweep, struct err *e)
 
 /* ---- a job, a sweep ---- */
 
-static int why_queued(struct why *to, int64_t sweep, int64_t no, bool is_paused, struct err *e)
+static int why_queued(struct why *to, int64_t sweep, int64_t no, int64_t job, bool is_paused,
+                      struct err *e)
 {
-    int64_t before = 0, above = 0;
+    int64_t before = 0, above = 0, slots = 0;
     struct wanted w = { 0 };
     size_t n_before;
 
@@ -409,11 +500,19 @@ static int why_queued(struct why *to, int64_t sweep, int64_t no, bool is_paused,
         why_say(to, "sweep %" PRId64 " is paused (ludwig resume %" PRId64 ")", sweep, sweep);
     if (is_paused)
         why_say(to, "it is paused (ludwig resume %" PRId64 ".%" PRId64 ")", sweep, no);
+    if (take_grown(to, job, &w, e) < 0)
+        return -1;
     if (is_paused || w.state == SWEEP_PAUSED)
         return 0;
     if (db_get(to->sv->db, e, SQL_WHY_BEFORE, "ii>i", sweep, no, &before) < 0 ||
+        db_get(to->sv->db, e, SQL_WHY_SLOTS, "i>i", sweep, &slots) < 0 ||
         db_get(to->sv->db, e, SQL_WHY_ABOVE, "ii>i", (int64_t)w.uid, w.priority, &above) < 0)
         return -1;
+    if (slots > 0)
+        why_say(to,
+                "at most %" PRId64 " of its sweep run at once (ludwig shrink %" PRId64
+                " --slots N)",
+                slots, sweep);
     if (above > 0)
         why_say(to, "%" PRId64 " jobs of %s's sweeps with a higher priority come first", above,
                 w.user);
@@ -429,7 +528,7 @@ static int why_queued(struct why *to, int64_t sweep, int64_t no, bool is_paused,
         return -1;
     if (to->n == n_before && w.pools.n == 0)
         why_say(to, "no worker is connected (ludwig nodes shows those that were)");
-    return why_pilots(to, sweep, e);
+    return why_pilots(to, &w, e);
 }
 
 int why_nobody(struct server *sv, int64_t sweep, struct arena *a, const char **note, struct err *e)
@@ -483,8 +582,73 @@ static int say_staging(struct why *to, int64_t sweep, const char *node, struct e
     return rc < 0 ? -1 : 0;
 }
 
-static int say_all(struct why *to, const struct msg_ask_why *req, const struct job_info *job,
-                   uid_t owner, bool is_paused, struct err *e)
+/* Says what the job reported last, and what the rule of `stop:` said of it. */
+static int say_measured(struct why *to, int64_t job, const struct sweep_info *info, struct err *e)
+{
+    struct stmt *s = db_ask(to->sv->db, SQL_MEASURED_GET, "i", job);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1 && info->ranking.metric != NULL) {
+        bool has_begun = stmt_int(s, 0) >= 0;
+
+        if (has_begun && stmt_is_null(s, 1))
+            why_say(to, "%s is nan at step %" PRId64, info->ranking.metric, stmt_int(s, 0));
+        else if (has_begun)
+            why_say(to, "%s is %.6g at step %" PRId64, info->ranking.metric, stmt_float(s, 1),
+                    stmt_int(s, 0));
+        if (!stmt_is_null(s, 2))
+            why_say(to, "%s%s", stmt_int(s, 3) == STOP_DECIDED ? "it is to end early: " : "",
+                    stmt_text(s, 2));
+    }
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Says why a job that had been stopped early was taken up again. */
+static int say_resumed(struct why *to, int64_t job, struct err *e)
+{
+    struct stmt *s = db_ask(to->sv->db, SQL_MEASURED_GET, "i", job);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1 && !stmt_is_null(s, 4))
+        why_say(to, "it was stopped early, and taken up again from its checkpoint: %s",
+                stmt_text(s, 4));
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Says why the job was stopped: its attempt's reason, else the one recorded with the decision. */
+static int say_stopped(struct why *to, int64_t id, const struct job_info *job, struct err *e)
+{
+    struct stmt *s = db_ask(to->sv->db, SQL_MEASURED_GET, "i", id);
+    int rc = stmt_step(s, e);
+    bool is_said = rc == 1 && !stmt_is_null(s, 2);
+
+    why_say(to, "%s: %s",
+            rc == 1 && stmt_int(s, 3) == STOP_RACED ? "it was not begun" : "it was stopped early",
+            job->reason != NULL ? job->reason
+            : is_said           ? stmt_text(s, 2)
+                                : "the rule said so");
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Says whether a stopped job may be taken up again without a user's retry. */
+static int say_may_resume(struct why *to, int64_t sweep, int64_t job, struct err *e)
+{
+    int64_t n_ready, waits = 0, one;
+    int rc = db_get(to->sv->db, e, SQL_STOP_READY, "i>ii", sweep, &n_ready, &waits);
+
+    if (rc == 1 && waits != 0)
+        rc = db_get(to->sv->db, e, SQL_STOP_MAY_RESUME, "i>i", job, &one);
+    if (rc == 1 && waits != 0)
+        why_say(to, "it goes on from its checkpoint if it is among the best of those known later");
+    return rc < 0 ? -1 : 0;
+}
+
+static int say_all(struct why *to, const struct msg_ask_why *req, int64_t id,
+                   const struct sweep_info *info, const struct job_info *job, uid_t owner,
+                   bool is_paused, struct err *e)
 {
     const char *node = job->node != NULL ? job->node : "its node";
 
@@ -500,9 +664,9 @@ static int say_all(struct why *to, const struct msg_ask_why *req, const struct j
         }
         if (job->node != NULL)
             why_say(to, "it was given to %s and waits for a slot there", node);
-        return job->node != NULL ? 0 : why_queued(to, req->sweep, req->job, is_paused, e);
+        return job->node != NULL ? 0 : why_queued(to, req->sweep, req->job, id, is_paused, e);
     case JOB_STAGING: return say_staging(to, req->sweep, node, e);
-    case JOB_RUNNING: why_say(to, "it runs on %s", node); break;
+    case JOB_RUNNING: why_say(to, "it runs on %s", node); return say_measured(to, id, info, e);
     case JOB_PUBLISHING:
         why_say(to, "it has ended on %s; its results are being published", node);
         if (job->reason != NULL)
@@ -521,6 +685,16 @@ static int say_all(struct why *to, const struct msg_ask_why *req, const struct j
         if (job->run_path != NULL)
             why_say(to, "what it left: %s", job->run_path);
         why_say(to, "ludwig retry %s runs it again", job->job);
+        say_if_full(to, owner);
+        break;
+    case JOB_STOPPED:
+        if (say_stopped(to, id, job, e) < 0)
+            return -1;
+        if (job->run_path != NULL)
+            why_say(to, "what it saved: %s", job->run_path);
+        if (say_may_resume(to, req->sweep, id, e) < 0)
+            return -1;
+        why_say(to, "ludwig retry --stopped %s runs it to its end", job->job);
         say_if_full(to, owner);
         break;
     case JOB_CANCELLED:
@@ -555,6 +729,28 @@ static int why_earlier(struct why *to, int64_t job, const struct job_info *info,
     return rc;
 }
 
+/* Says how an advised job's configuration was chosen, and from which checkpoint it begins. */
+static int say_point(struct why *to, int64_t job, struct err *e)
+{
+    int64_t no, by, asked, origin;
+    int rc = db_get(to->sv->db, e, SQL_POINT_BY, "i>iii", job, &no, &by, &asked);
+
+    if (rc == 1 && by == POINT_BY_LATE)
+        why_say(to,
+                "its configuration is random, as the advisor had not answered in time "
+                "(advisor-late, question %" PRId64 ")",
+                asked);
+    else if (rc == 1 && by == POINT_BY_FALLBACK)
+        why_say(to, "its configuration is random, as the advisor had failed too often");
+    else if (rc == 1)
+        why_say(to, "the advisor chose its configuration (question %" PRId64 ")", asked);
+    if (rc >= 0)
+        rc = db_get(to->sv->db, e, SQL_JOB_ORIGIN, "i>i", job, &origin);
+    if (rc == 1)
+        why_say(to, "it begins with the checkpoint of param_%03" PRId64, origin);
+    return rc;
+}
+
 int handle_ask_why(struct server *sv, struct ask *ask, const void *request, void *reply,
                    struct err *e)
 {
@@ -575,8 +771,9 @@ int handle_ask_why(struct server *sv, struct ask *ask, const void *request, void
         return err_set(e, ERR_NOT_FOUND, "there is no job %" PRId64 ".%" PRId64, req->sweep,
                        req->job);
     if (rc < 0 || row_job(sv, info.project, job, ask->arena, &rep->job, &size_bytes, e) < 0 ||
-        say_all(&to, req, &rep->job, (uid_t)owner, paused != 0, e) < 0 ||
-        why_earlier(&to, job, &rep->job, e) < 0)
+        say_all(&to, req, job, &info, &rep->job, (uid_t)owner, paused != 0, e) < 0 ||
+        say_resumed(&to, job, e) < 0 || why_earlier(&to, job, &rep->job, e) < 0 ||
+        say_point(&to, job, e) < 0)
         return -1;
     rep->lines = (struct list){ to.lines, to.n };
     return 0;

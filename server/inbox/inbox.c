@@ -187,8 +187,10 @@ static void watch_add(struct inbox_watch *w, struct box *b)
 {
     char *path = mem_printf("%s/%u", w->in->path, b->uid);
 
-    /* Only a rename into it counts: a user who writes to open files there may not make us busy. */
-    b->wd = inotify_add_watch(w->fd, path, IN_MOVED_TO | IN_ONLYDIR | IN_DONT_FOLLOW);
+    /* Only new names are watched: a user who writes to open files there shall not keep ludwigd
+     * busy. OpenSSH's SFTP server renames by link(2) and unlink(2) where posix-rename is forbidden.
+     * */
+    b->wd = inotify_add_watch(w->fd, path, IN_MOVED_TO | IN_CREATE | IN_ONLYDIR | IN_DONT_FOLLOW);
     if (b->wd < 0 && errno == ENOSPC)
         log_event(LOG_WARN, "inbox-not-watched", "folder", "%s", path, "why", "%s",
                   "fs.inotify.max_user_watches is too small; it is looked at now and then", NULL);

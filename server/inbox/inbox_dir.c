@@ -5,15 +5,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "common/base/beneath.h"
 #include "common/base/fs.h"
 #include "common/base/io.h"
 #include "common/proto/layout.h"
@@ -23,19 +23,6 @@
 static const mode_t others_write = S_IWGRP | S_IWOTH;
 
 /* ---- opening ---- */
-
-/* Stays on this file system: a user may have mounted another (FUSE), which lies and waits. */
-static int open_beneath(int dir_fd, const char *name, int flags)
-{
-    const int all = flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
-    struct open_how how = { .flags = (unsigned)all,
-                            .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH };
-    int fd = (int)syscall(SYS_openat2, dir_fd, name, &how, sizeof how);
-
-    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) /* before Linux 5.6, or filtered out */
-        fd = openat(dir_fd, name, all);
-    return fd;
-}
 
 static int open_ours(int dir_fd, const char *path, const char *name, struct err *e)
 {
@@ -117,6 +104,10 @@ void inbox_dir_close(struct inbox_dir *d)
 
 /* ---- a user's folder ---- */
 
+/* The size of a folder itself grows with the number of names, and on many file systems never
+ * shrinks. To list a large one takes seconds, for which all other users wait. */
+enum { BOX_MAX_BYTES = 16 * 1024 * 1024 };
+
 int inbox_dir_open_box(const struct inbox_dir *d, uid_t uid, struct err *e)
 {
     struct stat st;
@@ -124,7 +115,7 @@ int inbox_dir_open_box(const struct inbox_dir *d, uid_t uid, struct err *e)
     int fd;
 
     (void)snprintf(name, sizeof name, "%u", uid);
-    fd = open_beneath(d->in_fd, name, O_RDONLY | O_DIRECTORY);
+    fd = beneath_open_here(d->in_fd, name, O_RDONLY | O_DIRECTORY);
     if (fd < 0 && (errno == ELOOP || errno == EXDEV || errno == ENOTDIR))
         return err_set(e, ERR_DENIED, "inbox/%u is no folder of the share itself", uid);
     if (fd < 0)
@@ -136,11 +127,19 @@ int inbox_dir_open_box(const struct inbox_dir *d, uid_t uid, struct err *e)
     else if ((st.st_mode & others_write) != 0)
         err_set(e, ERR_DENIED, "others may write into inbox/%u (mode %04o)", uid,
                 st.st_mode & 07777u);
+    else if (st.st_size > BOX_MAX_BYTES)
+        err_set(e, ERR_DENIED,
+                "the folder inbox/%u has had too many files in it to be listed (it takes %lld "
+                "bytes); remove it, and make another one of mode 0700 for its user",
+                uid, (long long)st.st_size);
     else if (check_file_system(fd, "inbox", e) == 0)
         return fd;
     close(fd);
     return -1;
 }
+
+/* A file that is being renamed by link(2) and unlink(2) has two names for a moment. */
+enum { RENAME_MAX_S = 2 };
 
 static int check_file(int fd, uid_t uid, const char *name, struct err *e)
 {
@@ -154,7 +153,11 @@ static int check_file(int fd, uid_t uid, const char *name, struct err *e)
     else if (st.st_uid != uid)
         what = "belongs to somebody else";
     else if (st.st_nlink != 1)
-        what = "has more than one name";
+        return err_set(e,
+                       time(NULL) - st.st_ctime <= RENAME_MAX_S && st.st_ctime <= time(NULL) + 1
+                           ? ERR_BUSY
+                           : ERR_DENIED,
+                       "inbox/%u/%s has more than one name", uid, name);
     else if ((st.st_mode & others_write) != 0)
         what = "may be written by others";
     else if (st.st_size > FILE_REQUEST_MAX_BYTES)
@@ -165,7 +168,7 @@ static int check_file(int fd, uid_t uid, const char *name, struct err *e)
 int inbox_dir_read(int box_fd, uid_t uid, const char *name, struct buf *out, struct err *e)
 {
     enum { LIMIT = FILE_REQUEST_MAX_BYTES + 1 }; /* the file may have grown since it was checked */
-    int fd = open_beneath(box_fd, name, O_RDONLY | O_NOCTTY);
+    int fd = beneath_open_here(box_fd, name, O_RDONLY | O_NOCTTY);
     int rc = -1;
     ssize_t n;
 

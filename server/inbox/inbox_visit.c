@@ -90,6 +90,11 @@ static int read_next(struct visit *v, int box_fd, struct visit_conn *c, size_t *
 
     file_request_name(name, &c->token, c->next);
     rc = inbox_dir_read(box_fd, v->uid, name, &file, &c->why);
+    if (rc < 0 && c->why.kind == ERR_BUSY) {
+        err_clear(&c->why);
+        v->has_more = true;
+        rc = 0;
+    }
     if (rc == 1 && file_request_decode(r, buf_bytes(&file), v->arena, &c->why) < 0)
         rc = -1;
     else if (rc == 1 && strcmp(r->server, v->server_id) != 0)

@@ -13,19 +13,26 @@
 #include "server/conn/jails.h"
 #include "server/conn/listen.h"
 #include "server/conn/user_names.h"
+#include "server/handle/handle_peek.h"
 #include "server/inbox/inbox.h"
 #include "server/loop/backup.h"
 #include "server/loop/dispatch.h"
 #include "server/loop/turn_run.h"
+#include "server/notify/notices.h"
 #include "server/pilot/pilots.h"
 
+#include "server/queue/fit.h"
 #include "server/queue/holds.h"
 #include "server/queue/lease.h"
+#include "server/queue/node_guard.h"
 #include "server/queue/param_index.h"
 
 #include "server/queue/share_packs.h"
 #include "server/queue/submit_cleanup.h"
 #include "server/queue/subscribe.h"
+#include "server/search/advice.h"
+#include "server/search/stops.h"
+#include "server/share/project.h"
 #include "server/share/server_dirs.h"
 #include "server/sshd/sshd.h"
 
@@ -68,11 +75,17 @@ void server_close(struct server *sv)
         server_dirs_take_id_back(sv);
     inbox_destroy(sv->inbox);
     leases_destroy(sv->leases);
+    node_guard_destroy(sv->node_guard);
+    fit_forget_avoided(sv);
     holds_destroy(sv->holds);
+    advice_destroy(sv->advice);
+    notices_destroy(sv->notices);
+    peeks_destroy(sv->peeks);
     turn_destroy(sv->turn);
+    stops_destroy(sv->stops);
 
     param_index_destroy(sv->params);
-    share_packs_destroy(sv->passes);
+    share_packs_destroy(sv->packings);
     uv_close((uv_handle_t *)&sv->last_call, NULL);
     uv_run(&sv->loop, UV_RUN_DEFAULT);
     if (uv_loop_close(&sv->loop) < 0)
@@ -98,6 +111,8 @@ static void on_closed(struct server *sv, struct conn *c)
         turn_add_work(sv->turn, lease_note_seen, c->worker);
     }
     share_packs_left(sv, c);
+    advice_left(sv, c);
+    peeks_left(sv, c);
     if (c->pilot != 0 && c->worker != 0)
         pilots_lost_sight(sv);
     if (c->has_submits)
@@ -124,16 +139,24 @@ int server_open(struct server *sv, struct err *e)
     sv->turn = turn_create(sv, e);
     if (sv->turn == NULL)
         goto fail;
-    sv->passes = share_packs_create();
+    sv->packings = share_packs_create();
+    sv->peeks = peeks_create(sv);
     sv->names = user_names_create(sv, &names_usual, conns_named);
     sv->conns = conns_create(sv, &conns_events);
     sv->leases = leases_create(sv, pilots_lost_sight);
     sv->holds = holds_create(sv);
+    sv->node_guard = node_guard_create(sv);
+    sv->stops = stops_create(sv);
+    sv->advice = advice_create(sv);
+    sv->notices = notices_create(sv);
     sv->listeners = listeners_create();
     sv->params = param_index_create(sv, e);
+    if (sv->is_reading && sv->params != NULL)
+        return 0; /* work that is due is left to the next ludwigd */
     sv->pilots = pilots_create(sv, e);
     if (sv->params != NULL && sv->pilots != NULL && leases_load(sv, e) == 0 &&
-        holds_load(sv, e) == 0 && submit_clear_all(sv, e) == 0)
+        holds_load(sv, e) == 0 && stops_load(sv, e) == 0 && advice_load(sv, e) == 0 &&
+        submit_clear_all(sv, e) == 0)
         return 0;
 fail:
     server_close(sv);
@@ -155,6 +178,10 @@ int server_listen(struct server *sv, struct err *e)
     const char *const *sockets = sv->conf.sockets.items;
     struct err why = { 0 };
 
+    if (sv->is_reading)
+        return sv->conf.sockets.n != 1 ? err_set(e, ERR_USAGE, "--reading takes one of sockets:")
+                                       : listen_at(sv, sockets[0], e);
+    project_look_for_kept(sv);
     if (server_dirs_share(sv, e) < 0)
         return -1;
     sv->inbox = inbox_create(sv);

@@ -233,7 +233,7 @@ struct turn *turn_create(struct server *sv, struct err *e)
     int64_t version = 0;
     struct turn *t;
 
-    if (db_get(sv->db, e, SQL_META_GET, "s>i", "version", &version) < 0)
+    if (db_get(sv->db, e, SQL_META_GET, "s>i", "version", &version) < 0 || db_check(sv->db, e) < 0)
         return NULL;
     t = mem_alloc(sizeof *t);
     t->sv = sv;

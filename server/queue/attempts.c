@@ -3,6 +3,8 @@
 
 #include "server/queue/attempts.h"
 
+#include <math.h>
+#include <string.h>
 #include <stdlib.h>
 
 #include "server/base/turn.h"
@@ -56,6 +58,12 @@ int recall_of_worker(struct server *sv, int64_t worker, struct err *e)
                        db_ask(sv->db, SQL_RECALL_OF_WORKER, "i", worker), e);
 }
 
+int recall_of_user(struct server *sv, int64_t worker, int64_t uid, struct err *e)
+{
+    return send_marked(sv, conn_of_worker(sv, worker),
+                       db_ask(sv->db, SQL_RECALL_OF_USER, "ii", worker, uid), e);
+}
+
 int recall_of_job(struct server *sv, int64_t job, struct err *e)
 {
     struct stmt *s = db_ask(sv->db, SQL_UNSTARTED_OF_JOB, "i", job);
@@ -74,10 +82,13 @@ int recall_of_job(struct server *sv, int64_t job, struct err *e)
     return rc;
 }
 
-int recall_some(struct server *sv, int64_t worker, int64_t sweep, int64_t processes, struct err *e)
+int recall_some(struct server *sv, int64_t worker, int64_t sweep, struct grown grown,
+                int64_t processes, struct err *e)
 {
     return send_marked(sv, conn_of_worker(sv, worker),
-                       db_ask(sv->db, SQL_RECALL_SOME, "iii", worker, sweep, processes), e);
+                       db_ask(sv->db, SQL_RECALL_SOME, "iiiii", worker, sweep, processes,
+                              grown.memory_bytes, grown.time_ms),
+                       e);
 }
 
 int recall_unwanted(struct server *sv, int64_t worker, struct err *e)
@@ -94,18 +105,29 @@ int recall_at_registration(struct server *sv, const struct conn *c, int64_t work
 
 struct sweep_row {
     enum sweep_state state;
+    bool is_advised; /* its advisor may give more jobs */
+    int64_t resumes; /* enum sweep_resuming */
+    bool tells;      /* its owner is notified of its events */
     int64_t by_state[JOB_STATE_COUNT];
     int64_t ended_at;
 };
 
-/* Users say open and paused; the other states follow from the counts. */
+static bool have_all_ended(const struct sweep_row *row)
+{
+    bool have = true;
+
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        have = have && (row->by_state[i] == 0 || job_is_ended((enum job_state)i));
+    return have;
+}
+
+/* Derives the state from the counts; only open and paused are set by users' requests. */
 static void sweep_derive(struct sweep_row *row, int64_t now_ms)
 {
     const int64_t *n = row->by_state;
-    bool is_over = true;
+    bool may_grow = row->is_advised || (row->resumes == RESUMES_SOME && n[JOB_STOPPED] > 0);
+    bool is_over = !may_grow && have_all_ended(row);
 
-    for (int i = 0; i < JOB_STATE_COUNT; i++)
-        is_over = is_over && (n[i] == 0 || job_is_ended((enum job_state)i));
     if (row->state == SWEEP_OPEN || (row->state == SWEEP_PAUSED && !is_over))
         return;
     if (!is_over)
@@ -118,6 +140,21 @@ static void sweep_derive(struct sweep_row *row, int64_t now_ms)
         row->ended_at = 0;
     else if (row->ended_at == 0)
         row->ended_at = now_ms;
+}
+
+/* When all jobs have ended, has the stop rule decide whether a stopped one goes on; when a settled
+ * sweep runs again, the rule will be asked anew. */
+static int ask_for_stopped(struct server *sv, int64_t sweep, struct sweep_row *row, struct err *e)
+{
+    bool have_ended = have_all_ended(row);
+
+    if (row->resumes == RESUMES_SOME && have_ended && row->by_state[JOB_STOPPED] > 0 &&
+        sv->note_search != NULL)
+        sv->note_search(sv, sweep, true);
+    if (row->resumes != RESUMES_SETTLED || have_ended)
+        return 0;
+    row->resumes = RESUMES_SOME;
+    return db_run(sv->db, e, SQL_STOP_SETTLE, "ii", sweep, row->resumes) < 0 ? -1 : 0;
 }
 
 int tally_flush(struct server *sv, struct tally *t, struct err *e)
@@ -139,11 +176,21 @@ int tally_flush(struct server *sv, struct tally *t, struct err *e)
     row.ended_at = stmt_int(s, 1);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         row.by_state[i] = stmt_int(s, 2 + i) + t->by_state[i];
+    row.is_advised = advised_goes_on(stmt_int(s, 2 + JOB_STATE_COUNT));
+    row.resumes = stmt_int(s, 3 + JOB_STATE_COUNT);
+    row.tells = stmt_int(s, 4 + JOB_STATE_COUNT) != 0;
     stmt_end(s);
+    if (ask_for_stopped(sv, sweep, &row, e) < 0)
+        return -1;
+    if (row.tells) /* a trigger notes what happened when the row changes */
+        turn_add_work(sv->turn, sv->look_at_notices, 0);
+    if (row.is_advised)
+        turn_add_work(sv->turn, sv->look_at_advice, sweep);
     sweep_derive(&row, turn_now_ms(sv));
-    if (db_run(sv->db, e, SQL_SWEEP_UPDATE, "iiiiiiiiiic", sweep, (int64_t)row.state, row.ended_at,
-               t->ready, t->ran_jobs, t->ran_ms, t->spent_attempts, t->spent_ms, t->spent_cpu_ms,
-               turn_next_version(sv), row.by_state) < 0)
+    if (db_run(sv->db, e, SQL_SWEEP_UPDATE, "iiiiiiiiiiiffiic", sweep, (int64_t)row.state,
+               row.ended_at, t->ready, t->ran_jobs, t->ran_ms, t->spent_attempts, t->spent_ms,
+               t->spent_cpu_ms, turn_next_version(sv), t->spent_limit_ms, t->asked_gib_ms,
+               t->used_gib_ms, t->peak_rss_bytes, t->longest_ms, row.by_state) < 0)
         return -1;
     if (t->ready > 0)
         turn_want_schedule(sv);
@@ -174,6 +221,8 @@ static int64_t sweep_turn(struct server *sv, int64_t sweep, enum sweep_state fro
     if (n <= 0)
         return n;
     subscribe_touch(sv, sweep);
+    if (sv->look_at_advice != NULL)
+        turn_add_work(sv->turn, sv->look_at_advice, sweep);
     if (to == SWEEP_RUNNING)
         turn_want_schedule(sv);
     else
@@ -202,9 +251,10 @@ struct job_row {
     enum job_state state;
     unsigned cancelled; /* enum job_cancelling; 0: not cancelled */
     bool is_paused;
-    bool has_hold; /* the guard's */
-    bool is_early;
-    int64_t forgiven; /* attempts up to this one do not count any more */
+    bool has_hold;    /* the guard holds it */
+    int64_t rank;     /* in the queue: rows.h */
+    int64_t stop;     /* enum job_stopping; 0: nothing was decided */
+    int64_t forgiven; /* attempts up to this number do not count any more */
     bool is_ready;    /* it stands in the queue */
     int64_t attempt;  /* the newest attempt, or the one that published or made the job fail */
     int64_t follows;  /* the job of another sweep whose result it waits for; 0: none */
@@ -225,7 +275,8 @@ static int job_load(struct server *sv, int64_t id, struct job_row *job, struct e
                                  .cancelled = (unsigned)stmt_int(s, 3),
                                  .is_paused = stmt_int(s, 4) != 0,
                                  .has_hold = stmt_int(s, 10) != 0,
-                                 .is_early = stmt_int(s, 11) != 0,
+                                 .rank = stmt_int(s, 11),
+                                 .stop = stmt_int(s, 12),
                                  .forgiven = stmt_int(s, 5),
                                  .is_ready = stmt_int(s, 6) != 0,
                                  .attempt = stmt_int(s, 7),
@@ -252,6 +303,7 @@ struct history {
 static int find_elsewhere(struct server *sv, const struct job_row *job, struct history *h,
                           struct err *e)
 {
+    struct grown asks = { 0 };
     bool is_there = true;
 
     for (size_t i = h->n; i > 0; i--) {
@@ -259,7 +311,9 @@ static int find_elsewhere(struct server *sv, const struct job_row *job, struct h
 
         if (t->cause != CAUSE_ENVIRONMENT)
             continue;
-        if (i == h->n && fit_is_there(sv, job->sweep, &is_there, e) < 0)
+        if (i == h->n && (db_get(sv->db, e, SQL_JOB_ASKS, "i>ii", job->id, &asks.memory_bytes,
+                                 &asks.time_ms) < 0 ||
+                          fit_is_there(sv, job->sweep, asks, &is_there, e) < 0))
             return -1;
         t->goes_elsewhere = i < h->n || is_there;
     }
@@ -275,9 +329,11 @@ static int job_gather(struct server *sv, struct job_row *job, struct history *h,
     int rc;
 
     h->last = ATTEMPT_NO;
-    *evidence = (struct job_evidence){ .cancelled = job->cancelled == CANCEL_NOW,
-                                       .drained = job->cancelled == CANCEL_DRAIN,
-                                       .held = job->has_hold };
+    *evidence =
+        (struct job_evidence){ .cancelled = job->cancelled == CANCEL_NOW,
+                               .drained = job->cancelled == CANCEL_DRAIN,
+                               .held = job->has_hold,
+                               .stopped = job->stop == STOP_DECIDED || job->stop == STOP_RACED };
     while ((rc = stmt_step(s, e)) == 1) {
         enum attempt_state state = (enum attempt_state)stmt_enum(s, 0, ATTEMPT_STATE_COUNT);
 
@@ -296,8 +352,10 @@ static int job_gather(struct server *sv, struct job_row *job, struct history *h,
         if (stmt_int(s, 1) <= job->forgiven)
             continue;
         h->last = state;
-        if (!attempt_went_wrong(state) || stmt_int(s, 7) != 0)
-            continue;
+        if (state == ATTEMPT_STOPPED && !evidence->any_done)
+            job->attempt = stmt_int(s, 2);
+        if (!attempt_went_wrong(state) || stmt_int(s, 7) != 0 || stmt_int(s, 3) == CAUSE_GPU)
+            continue; /* it costs no try */
         if (h->arena == NULL)
             h->arena = arena_create();
         mem_grow((void **)&h->tried, &h->capacity, h->n, sizeof *h->tried);
@@ -310,16 +368,44 @@ static int job_gather(struct server *sv, struct job_row *job, struct history *h,
             .reason = stmt_is_null(s, 6) ? NULL : arena_strdup(h->arena, stmt_text(s, 6))
         };
     }
+    evidence->stopped |= h->last == ATTEMPT_STOPPED;
     return rc < 0 ? -1 : find_elsewhere(sv, job, h, e);
 }
 
-/* Decides whether the job is tried again, where an attempt went wrong and nothing else decides. */
+/* Lets the job ask for more memory or time if its last attempt ran out and retry: grow says so. */
+static int job_grow(struct server *sv, const struct job_row *job, const struct history *h,
+                    const struct retry *policy, struct grown sweep, struct retry_verdict *v,
+                    struct err *e)
+{
+    struct grown *had = arena_alloc(h->arena, h->n * sizeof *had);
+    struct grown asks = { 0 }, now, most = { 0 };
+
+    for (size_t i = 0; i < h->n; i++) {
+        if (db_get(sv->db, e, SQL_ATTEMPT_ASKED, "i>ii", h->tried[i].attempt, &had[i].memory_bytes,
+                   &had[i].time_ms) < 0)
+            return -1;
+        had[i] = grown_or(had[i], sweep);
+    }
+    if (db_get(sv->db, e, SQL_JOB_ASKS, "i>ii", job->id, &asks.memory_bytes, &asks.time_ms) < 0 ||
+        fit_most(sv, job->sweep, &most, e) < 0)
+        return -1;
+    now = grown_or(asks, sweep);
+    retry_grow(v, policy, h->tried, had, h->n, now, most);
+    if (v->answer != RETRY_AGAIN || grown_equal(v->growth.asks, now))
+        return 0;
+    if (db_run(sv->db, e, SQL_JOB_GROW, "iii", job->id, v->growth.asks.memory_bytes,
+               v->growth.asks.time_ms) < 0)
+        return -1;
+    return db_run(sv->db, e, SQL_SWEEP_GROW, "i", job->sweep) < 0 ? -1 : 0;
+}
+
+/* Decides whether the job is tried again, if an attempt went wrong and nothing else decides. */
 static int job_weigh(struct server *sv, struct job_row *job, struct history *h, struct buf *reason,
                      struct err *e)
 {
     struct retry policy = { 0 };
     struct retry_verdict v;
-    bool has_time;
+    struct grown sweep;
     struct stmt *s;
     int rc;
 
@@ -333,13 +419,16 @@ static int job_weigh(struct server *sv, struct job_row *job, struct history *h, 
     }
     s = db_ask(sv->db, SQL_SWEEP_RETRY, "i", job->sweep);
     rc = stmt_step(s, e);
-    has_time = rc == 1 && stmt_int(s, 1) > 0;
+    sweep = (struct grown){ stmt_int(s, 2), stmt_int(s, 1) };
     if (rc == 1 && !stmt_is_null(s, 0))
         rc = schema_read(&retry_schema, stmt_bytes(s, 0), h->arena, &policy, e);
     stmt_end(s);
     if (rc < 0)
         return -1;
-    v = retry_judge(&policy, has_time, h->tried, h->n);
+    v = retry_judge(&policy, sweep.time_ms > 0, h->tried, h->n);
+    if (v.answer == RETRY_AGAIN && retry_grows(&policy) &&
+        job_grow(sv, job, h, &policy, sweep, &v, e) < 0)
+        return -1;
     h->evidence.failed = v.answer > RETRY_AGAIN;
     if (h->evidence.failed)
         job->attempt = v.by->attempt;
@@ -359,12 +448,12 @@ static int settle_followers(struct server *sv, int64_t job, enum job_state becam
     int rc;
 
     while ((rc = db_get(sv->db, e, SQL_FOLLOWER_NEXT, "i>ii", job, &follower, &state)) == 1) {
-        if (state == JOB_HELD && !job_has_published(became)) {
+        if (state == JOB_HELD && !job_is_reused(became)) {
             if (db_run(sv->db, e, SQL_JOB_FOLLOW, "iI", follower, SCHEMA_NONE) < 0)
                 return -1;
             continue;
         }
-        if (!job_has_published(became) &&
+        if (!job_is_reused(became) &&
             db_run(sv->db, e, SQL_FOLLOWERS_TURN, "ii", job, follower) < 0)
             return -1;
         if (job_refresh(sv, follower, t, e) < 0)
@@ -401,7 +490,7 @@ int job_refresh(struct server *sv, int64_t id, struct tally *t, struct err *e)
         goto out;
     state = job_state_of(&h.evidence);
     if ((state == JOB_QUEUED || state == JOB_HELD) && job.follows != 0 && job.is_followed_there &&
-        job_has_published(job.followed)) {
+        job_is_reused(job.followed)) {
         rc = follower_reuses(sv, &job, t, e);
         goto out;
     }
@@ -412,7 +501,7 @@ int job_refresh(struct server *sv, int64_t id, struct tally *t, struct err *e)
     t->by_state[state]++;
     t->ready += is_ready - job.is_ready;
     rc = db_run(sv->db, e, SQL_JOB_UPDATE, "iiIiiIsI", job.id, (int64_t)state,
-                is_ready ? queue_place(job.no, job.is_early) : SCHEMA_NONE, turn_next_version(sv),
+                is_ready ? queue_place(job.no, job.rank) : SCHEMA_NONE, turn_next_version(sv),
                 job_is_ended(state) ? turn_now_ms(sv) : (int64_t)0, job.attempt,
                 reason.n > 0 ? buf_text(&reason) : NULL,
                 job.follows != 0 ? job.follows : SCHEMA_NONE);
@@ -420,6 +509,8 @@ int job_refresh(struct server *sv, int64_t id, struct tally *t, struct err *e)
         rc = settle_followers(sv, job.id, state, t, e);
     if (rc >= 0 && job_is_ended(state))
         hold_notes_end(sv, job.sweep, state);
+    if (rc >= 0 && job_is_ended(state) && sv->note_search != NULL)
+        sv->note_search(sv, job.sweep, false);
 out:
     buf_free(&reason);
     free(h.tried);
@@ -462,6 +553,8 @@ int job_cancel(struct server *sv, int64_t id, unsigned how, struct tally *t, str
     if (job_load(sv, id, &job, e) < 0)
         return -1;
     is_left = how == CANCEL_DRAIN && (job.state == JOB_RUNNING || job.state == JOB_PUBLISHING);
+    if (job.state == JOB_STOPPED)
+        return db_run(sv->db, e, SQL_JOB_STAYS, "i", id);
     if (job_is_ended(job.state) || (is_left && job.cancelled == CANCEL_DRAIN))
         return 0;
     if (db_run(sv->db, e, SQL_JOB_CANCEL, "ii", id,
@@ -480,6 +573,8 @@ int job_retry(struct server *sv, int64_t id, unsigned states, struct tally *t, s
     if (!job_runs_again(job.state) || (states >> job.state & 1) == 0)
         return 0;
     fit_forget_lacks(sv, job.sweep);
+    if (sv->note_search != NULL) /* this may overrule a stop, or reopen a race that was over */
+        sv->note_search(sv, job.sweep, true);
     if (db_run(sv->db, e, SQL_JOB_FORGIVE, "i", id) < 0 || job_refresh(sv, id, t, e) < 0)
         return -1;
     return 1;
@@ -506,6 +601,21 @@ int job_pause(struct server *sv, int64_t id, unsigned is_paused, struct tally *t
     return 1;
 }
 
+int job_order(struct server *sv, int64_t id, unsigned rank, struct tally *t, struct err *e)
+{
+    struct job_row job;
+
+    if (job_load(sv, id, &job, e) < 0)
+        return -1;
+    if (job_is_ended(job.state) || job.rank == (int)rank)
+        return 0;
+    if (db_run(sv->db, e, SQL_JOB_ORDER, "ii", id, (int64_t)(int)rank) < 0)
+        return -1;
+    if (job.is_ready && job_refresh(sv, id, t, e) < 0)
+        return -1;
+    return 1;
+}
+
 /* ---- attempts ---- */
 
 struct attempt_row {
@@ -521,6 +631,8 @@ struct attempt_row {
     int64_t started_at;
     int64_t ended_at;
     int64_t cpu_ms;
+    int64_t max_rss_bytes;
+    int64_t memory_bytes, time_ms; /* what it asked for */
 };
 
 /* Reads an attempt's row: 1, 0 when there is no such attempt, -1. */
@@ -543,7 +655,10 @@ static int attempt_row(struct stmt *s, struct attempt_row *a, struct err *e)
                                .sweep = stmt_int(s, 8),
                                .started_at = stmt_int(s, 9),
                                .ended_at = stmt_int(s, 10),
-                               .cpu_ms = stmt_int(s, 11) };
+                               .cpu_ms = stmt_int(s, 11),
+                               .max_rss_bytes = stmt_int(s, 12),
+                               .memory_bytes = stmt_int(s, 13),
+                               .time_ms = stmt_int(s, 14) };
     stmt_end(s);
     return rc;
 }
@@ -569,9 +684,10 @@ static int attempt_save(struct server *sv, const struct attempt_row *after, cons
     if (attempt_is_live(after->state))
         return db_run(sv->db, e, SQL_ATTEMPT_STATE, "iiii", after->id, state, r->seq,
                       r->event == EV_RUN ? r->at : r->started_at);
-    if (db_run(sv->db, e, SQL_ATTEMPT_END, "iiiiiIIssiii", after->id, state, r->seq,
+    if (db_run(sv->db, e, SQL_ATTEMPT_END, "iiiiiIIssiiii", after->id, state, r->seq,
                after->started_at, after->ended_at, r->exit_code, r->signal, r->reason, r->run_path,
-               r->max_rss_bytes, after->cpu_ms, (int64_t)cause_of(r)) < 0)
+               after->max_rss_bytes, after->cpu_ms, (int64_t)cause_of(r),
+               (int64_t)r->has_checkpoint) < 0)
         return -1;
     for (size_t i = 0; i < r->metrics.n; i++)
         if (db_run(sv->db, e, SQL_METRIC_SET, "isfIffi", after->id, m[i].name, m[i].value,
@@ -584,15 +700,56 @@ static int attempt_save(struct server *sv, const struct attempt_row *after, cons
  * recalled attempt, or one that never ran, has spent nothing. */
 static void tally_spent(struct tally *t, const struct attempt_row *a, int sign)
 {
+    const double gib = 1 << 30;
+    int64_t ms = a->ended_at > a->started_at ? a->ended_at - a->started_at : 0;
+
     if (attempt_is_live(a->state) || a->state == ATTEMPT_RECALLED || a->started_at == 0)
         return;
     t->spent_attempts += sign;
-    if (a->ended_at > a->started_at)
-        t->spent_ms += sign * (a->ended_at - a->started_at);
+    t->spent_ms += sign * ms;
     t->spent_cpu_ms += sign * a->cpu_ms;
+    t->spent_limit_ms += sign * a->time_ms;
+    t->asked_gib_ms += (double)a->memory_bytes / gib * (double)(sign * ms);
+    t->used_gib_ms += (double)a->max_rss_bytes / gib * (double)(sign * ms);
+    if (a->max_rss_bytes > t->peak_rss_bytes)
+        t->peak_rss_bytes = a->max_rss_bytes;
+    if (ms > t->longest_ms)
+        t->longest_ms = ms;
 }
 
-/* Moves the attempt to `next`.  A later report does not erase times known before. */
+/* Whether these look like ids that drivers give, which people see in tables; a worker may lie. */
+static bool are_gpu_ids(const char *ids)
+{
+    return ids != NULL &&
+           strspn(ids, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-/.:,") ==
+               strlen(ids);
+}
+
+/* Records which GPUs the attempt has, their memory and their load, each as far as it is known. */
+static int attempt_gpus(struct server *sv, const struct attempt_row *a, const struct report *r,
+                        struct err *e)
+{
+    int64_t ms = a->ended_at > a->started_at ? a->ended_at - a->started_at : 0;
+    bool has_percent = r->gpu_busy_looks > 0;
+    int n;
+
+    if (are_gpu_ids(r->gpu_ids) &&
+        db_run(sv->db, e, SQL_ATTEMPT_GPU_IDS, "is", a->id, r->gpu_ids) < 0)
+        return -1;
+    if (r->gpu_looks == 0 && !has_percent)
+        return 0;
+    n = db_run(sv->db, e, SQL_ATTEMPT_GPUS, "iIf", a->id,
+               r->gpu_looks > 0 ? r->gpu_memory_bytes : SCHEMA_NONE,
+               has_percent ? r->gpu_percent : (double)NAN);
+    if (n <= 0)
+        return n;
+    return db_run(sv->db, e, SQL_SWEEP_GPUS, "iiif", a->sweep, r->gpu_memory_bytes,
+                  has_percent ? ms : (int64_t)0, r->gpu_percent) < 0
+               ? -1
+               : 0;
+}
+
+/* Moves the attempt to `next`, and refreshes its job.  Keeps times and sizes known before. */
 static int attempt_accept(struct server *sv, const struct attempt_row *a, const struct report *r,
                           enum attempt_state next, struct tally *t, struct err *e)
 {
@@ -603,6 +760,8 @@ static int attempt_accept(struct server *sv, const struct attempt_row *a, const 
         after.started_at = r->started_at;
     if (r->cpu_ms > a->cpu_ms)
         after.cpu_ms = r->cpu_ms;
+    if (r->max_rss_bytes > a->max_rss_bytes)
+        after.max_rss_bytes = r->max_rss_bytes;
     if (r->ended_at != 0)
         after.ended_at = r->ended_at;
     else if (attempt_is_live(a->state))
@@ -610,8 +769,10 @@ static int attempt_accept(struct server *sv, const struct attempt_row *a, const 
     if (cause_of(r) == CAUSE_ENVIRONMENT && conn_of_worker(sv, a->worker) != NULL)
         fit_note_lack(conn_of_worker(sv, a->worker), a->sweep,
                       r->reason != NULL ? r->reason : cause_names[CAUSE_ENVIRONMENT]);
-    if (attempt_save(sv, &after, r, e) < 0 || tally_turn_to(sv, t, a->sweep, e) < 0)
+    if (attempt_save(sv, &after, r, e) < 0 || attempt_gpus(sv, &after, r, e) < 0 ||
+        tally_turn_to(sv, t, a->sweep, e) < 0)
         return -1;
+    hold_notes_attempt(sv, a->id, next);
     tally_spent(t, a, -1);
     tally_spent(t, &after, 1);
     if (event_is_publication((enum attempt_event)r->event)) {
@@ -710,7 +871,7 @@ int attempt_report(struct server *sv, int64_t worker, const struct report *r, en
     next = attempt_next(a.state, event);
     if (next == ATTEMPT_NO || event == EV_RETURN) {
         if (!attempt_is_live(a.state) && !attempt_has_published(a.state) &&
-            a.state != ATTEMPT_FAILED && a.state != ATTEMPT_WITHDRAWN)
+            a.state != ATTEMPT_FAILED && a.state != ATTEMPT_STOPPED && a.state != ATTEMPT_WITHDRAWN)
             *verdict = VERDICT_SUPERSEDED;
         return 0;
     }

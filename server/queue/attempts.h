@@ -11,6 +11,7 @@
 
 #include "common/proto/proto.h"
 #include "server/base/server.h"
+#include "server/queue/retry.h"
 
 struct conn;
 
@@ -24,6 +25,10 @@ struct tally {
     int64_t spent_attempts; /* spent_*: of attempts that ran and have ended, in any state */
     int64_t spent_ms;
     int64_t spent_cpu_ms;
+    int64_t spent_limit_ms;           /* sum of these attempts' time limits */
+    double asked_gib_ms, used_gib_ms; /* sum of run time * memory that was asked for, was held */
+    int64_t peak_rss_bytes;           /* largest memory that one of these attempts held */
+    int64_t longest_ms;
 };
 
 /* Recomputes a job's state from its attempts; updates its place in the queue and its version, and
@@ -45,10 +50,11 @@ int job_retry(struct server *sv, int64_t id, unsigned states, struct tally *tall
 int job_pause(struct server *sv, int64_t id, unsigned is_paused, struct tally *tally,
               struct err *e);
 
-/*
- * Pause and resume a whole sweep that is not over.  Return how many of its queued jobs were paused
- * or resumed, -1.  The tally must have been flushed.
- */
+/* Sets the rank (an int, see queue_place in rows.h) of a job that has not ended. */
+int job_order(struct server *sv, int64_t id, unsigned rank, struct tally *tally, struct err *e);
+
+/* Pause and resume a whole sweep that is not over.  Return how many of its queued jobs this paused
+ * or resumed, -1 with e set.  The caller has flushed its tally before. */
 int64_t sweep_pause(struct server *sv, int64_t sweep, struct err *e);
 int64_t sweep_resume(struct server *sv, int64_t sweep, struct err *e); /* but no job_pause */
 
@@ -81,8 +87,11 @@ int attempts_stop_unwanted(struct server *sv, int64_t worker, struct err *e);
 int recall_of_sweep(struct server *sv, int64_t sweep, struct err *e);
 int recall_of_job(struct server *sv, int64_t job, struct err *e);
 int recall_of_worker(struct server *sv, int64_t worker, struct err *e);
-/* Recalls the last so many processes of the sweep that the worker was given. */
-int recall_some(struct server *sv, int64_t worker, int64_t sweep, int64_t processes, struct err *e);
+int recall_of_user(struct server *sv, int64_t worker, int64_t uid, struct err *e);
+/* Recalls from the worker its newest unstarted processes of the sweep, of jobs that ask for
+ * `grown`; processes: how many at most. */
+int recall_some(struct server *sv, int64_t worker, int64_t sweep, struct grown grown,
+                int64_t processes, struct err *e);
 
 /* Turn work for a worker that is back: recalls unstarted attempts that were paused, held, drained
  * or raced out meanwhile. */

@@ -11,6 +11,8 @@ struct hold_notes {
     struct hold_work work;
     int64_t *sweeps; /* watched sweeps: the few in which a job failed */
     size_t n, capacity;
+    turn_work_fn look_at_end;
+    bool wants_good;
 };
 
 struct hold_notes *hold_notes_create(const struct hold_work *work)
@@ -51,6 +53,24 @@ void hold_notes_unwatch(struct hold_notes *n, int64_t sweep)
 
     if (i < n->n)
         n->sweeps[i] = n->sweeps[--n->n];
+}
+
+void hold_notes_watch_ends(struct hold_notes *n, turn_work_fn look)
+{
+    n->look_at_end = look;
+}
+
+void hold_notes_want_good(struct hold_notes *n, bool are_wanted)
+{
+    n->wants_good = are_wanted;
+}
+
+void hold_notes_attempt(struct server *sv, int64_t attempt, enum attempt_state state)
+{
+    const struct hold_notes *n = sv->hold_notes;
+
+    if (state == ATTEMPT_FAILED || (n->wants_good && attempt_has_published(state)))
+        turn_add_work(sv->turn, n->look_at_end, attempt);
 }
 
 void hold_notes_end(struct server *sv, int64_t sweep, enum job_state state)

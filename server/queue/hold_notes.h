@@ -27,7 +27,13 @@ void hold_notes_destroy(struct hold_notes *n); /* NULL is fine */
 void hold_notes_watch(struct hold_notes *n, int64_t sweep);
 void hold_notes_unwatch(struct hold_notes *n, int64_t sweep);
 
-/* Within a turn: a job ended; a user resumed one that was held. */
+/* Sets the turn work of node_guard.c, whose key is an attempt: it runs for each attempt that failed
+ * and, while want_good is on, for each that published.  hold_notes_attempt notes such an end. */
+void hold_notes_watch_ends(struct hold_notes *n, turn_work_fn look);
+void hold_notes_want_good(struct hold_notes *n, bool are_wanted);
+void hold_notes_attempt(struct server *sv, int64_t attempt, enum attempt_state state);
+
+/* Within a turn: note that a job of the sweep ended, or that a user resumed a held job. */
 void hold_notes_end(struct server *sv, int64_t sweep, enum job_state state);
 void hold_notes_resumed(struct server *sv, int64_t sweep);
 /* Whether `look` or `carry_out` work of the sweep waits. */

@@ -671,6 +671,25 @@ int holds_end_all(struct server *sv, int64_t sweep, struct err *e)
     return end_holds(sv, sweep, true, e);
 }
 
+int holds_take_back(struct server *sv, int64_t sweep, int64_t since_ms, struct err *e)
+{
+    struct watched *w = find_watched(sv->holds, sweep);
+    struct arena *a = arena_create();
+    struct active x = { 0 };
+    int rc = read_active(sv, sweep, a, &x, e);
+
+    /* The look that follows reads the rest of the sweep's history anew. */
+    if (w != NULL)
+        forget(sv->holds, w);
+    for (size_t i = 0; rc >= 0 && i < x.n; i++)
+        if (x.rows[i].made_at >= since_ms)
+            rc = lift(sv, &x.rows[i], "it was the node that its jobs failed on", e);
+    turn_add_work(sv->turn, look, sweep);
+    active_free(&x);
+    arena_destroy(a);
+    return rc < 0 ? -1 : 0;
+}
+
 /* ---- beginning and end ---- */
 
 struct holds *holds_create(struct server *sv)

@@ -22,8 +22,11 @@ int holds_load(struct server *sv, struct err *e);
 /* A user resumes a whole sweep: lifts its holds and lets the failures so far count no more.  The
  * caller resumes the jobs. */
 int holds_end_all(struct server *sv, int64_t sweep, struct err *e);
-/* Somebody submitted with another source, command or environment: one job of each hold in the
- * project's sweeps that have not that work is tried. */
+/* Failures of the sweep since since_ms were their node's: lifts the holds made since then, and has
+ * the sweep's history read anew. */
+int holds_take_back(struct server *sv, int64_t sweep, int64_t since_ms, struct err *e);
+/* After a submit with another source, command or environment (digest: work): tries one job of each
+ * hold in those sweeps of the project that run something else. */
 int holds_try_project(struct server *sv, int64_t project, const struct digest *work, struct err *e);
 
 #endif

@@ -10,6 +10,8 @@
 #include "common/base/utf8.h"
 #include "server/base/turn.h"
 #include "server/queue/subscribe.h"
+#include "server/share/server_dirs.h"
+#include "server/slurm/slurmread.h"
 
 /* ---- pools ---- */
 
@@ -147,6 +149,11 @@ const char *pilot_row_job(const struct pilot_row *row, struct arena *a)
     if (row->tasks > 1)
         return arena_printf(a, "%" PRId64 "_%" PRId64, row->slurm_id, row->task);
     return arena_printf(a, "%" PRId64, row->slurm_id);
+}
+
+int64_t pilot_row_claimed_id(const char *slurm_job, struct arena *a)
+{
+    return slurm_job_id(arena_strndup(a, slurm_job, strcspn(slurm_job, "_")));
 }
 
 const char *pilot_row_log(const struct pilot_row *row, struct arena *a)

@@ -64,7 +64,9 @@ int pilot_row_of_worker(struct server *sv, int64_t worker, struct arena *a, stru
 int pilot_row_end(struct server *sv, int64_t pilot, const char *words, struct err *e);
 /* The pilot's job in Slurm, "17" or "17_3", in the arena. */
 const char *pilot_row_job(const struct pilot_row *row, struct arena *a);
-/* The path of its output, below the folder of projects. */
+/* The id in "17" or "17_3", as a pilot's worker claims it; 0: no id that Slurm's commands take. */
+int64_t pilot_row_claimed_id(const char *slurm_job, struct arena *a);
+/* Path of the pilot's output below the share, in the arena. */
 const char *pilot_row_log(const struct pilot_row *row, struct arena *a);
 
 /* Time kept free at a pilot's end, to publish the last results and to end the pilot. */

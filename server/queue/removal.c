@@ -27,9 +27,9 @@ static int doomed_load(struct server *sv, int64_t id, struct doomed *job, struct
 
 int job_remove(struct server *sv, int64_t id, unsigned how, struct tally *t, struct err *e)
 {
-    static const enum sql_name parts[] = { SQL_REMOVE_METRICS, SQL_REMOVE_ATTEMPTS,
-                                           SQL_REMOVE_FROM_OTHERS, SQL_REMOVE_REUSED,
-                                           SQL_REMOVE_JOB };
+    static const enum sql_name parts[] = { SQL_REMOVE_METRICS,  SQL_REMOVE_MEASURED,
+                                           SQL_REMOVE_ATTEMPTS, SQL_REMOVE_FROM_OTHERS,
+                                           SQL_REMOVE_REUSED,   SQL_REMOVE_JOB };
     struct doomed job = { 0 };
 
     if (doomed_load(sv, id, &job, e) < 0)
@@ -54,8 +54,9 @@ int job_remove(struct server *sv, int64_t id, unsigned how, struct tally *t, str
 
 int sweep_remove(struct server *sv, int64_t sweep, struct err *e)
 {
-    static const enum sql_name parts[] = { SQL_CLEAR_CONFIGS, SQL_CLEAR_REUSED, SQL_CLEAR_DATASETS,
-                                           SQL_CLEAR_POOLS, SQL_CLEAR_HOLDS };
+    static const enum sql_name parts[] = { SQL_CLEAR_CONFIGS,  SQL_CLEAR_REUSED,
+                                           SQL_CLEAR_DATASETS, SQL_CLEAR_POOLS,
+                                           SQL_CLEAR_HOLDS,    SQL_CLEAR_STOP_EVENTS };
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         int n = db_run(sv->db, e, parts[i], "ii", sweep, (int64_t)CLEAR_AT_ONCE);

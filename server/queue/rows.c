@@ -37,17 +37,25 @@ void row_sweep_row(struct server *sv, struct stmt *s, struct arena *a, struct sw
     info->ended_at = stmt_int(s, 10);
     *owner = stmt_int(s, 11);
     info->mean_ms = row_mean_ms(stmt_int(s, 12), stmt_int(s, 13));
+    info->slots = stmt_int(s, 21);
     info->ranking = (struct ranking){ stmt_copy(s, 14, a), stmt_enum(s, 15, GOAL_COUNT) };
     info->refused = stmt_copy(s, 16, a);
     info->last_job = stmt_int(s, 17);
     info->note = stmt_copy(s, 18, a);
     info->tags = stmt_copy(s, 19, a);
     info->held = stmt_copy(s, 20, a);
+    info->advisor = stmt_copy(s, 22, a);
+    info->notice = stmt_copy(s, 23, a);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
-        info->jobs.of[i] = stmt_int(s, 21 + i);
-    /* While the guard has not looked at what ended, it may let jobs run again. */
+        info->jobs.of[i] = stmt_int(s, 24 + i);
+    /* Before the guard has looked at the jobs that ended, it may still let held jobs run. */
     if (!hold_notes_are_open(sv, info->sweep))
         info->state = (int)sweep_state_shown((enum sweep_state)info->state, &info->jobs);
+}
+
+void row_sweep_hide(struct sweep_info *info)
+{
+    info->held = info->advisor = NULL;
 }
 
 int row_sweep(struct server *sv, int64_t sweep, struct arena *a, struct sweep_info *info,
@@ -66,9 +74,69 @@ int row_sweep(struct server *sv, int64_t sweep, struct arena *a, struct sweep_in
 
 /* ---- jobs ---- */
 
-int64_t queue_place(int64_t no, bool is_early)
+int64_t queue_place(int64_t no, int64_t rank)
 {
-    return is_early ? no - (INT64_C(1) << 40) : no;
+    return no - rank * QUEUE_RANK;
+}
+
+/* Makes the name with this number: 1 when a job of the configuration has it, 0, -1. */
+static int name_is_taken(struct server *sv, const char *stamp, int64_t param, int64_t number,
+                         struct buf *name, struct err *e)
+{
+    int64_t one;
+
+    buf_clear(name);
+    buf_printf(name, "%s_num%" PRId64, stamp, number);
+    return db_get(sv->db, e, SQL_JOB_NAME_TAKEN, "is>i", param, buf_text(name), &one);
+}
+
+/* Several submits may make jobs in the same second.  A name gets the replication's number, else the
+ * number after the last name's, else a free number after a taken one, found by doubling steps and
+ * then halving them: there may be very many names, and ludwigd serves nobody while it looks. */
+int job_name_find(struct server *sv, struct job_names *last, const char *stamp, int64_t param,
+                  int64_t rep, struct buf *name, struct err *e)
+{
+    int64_t taken = rep, free_no = rep;
+    int rc = name_is_taken(sv, stamp, param, rep, name, e);
+
+    if (rc == 1 && last->param == param && last->after > rep) {
+        taken = free_no = last->after;
+        rc = name_is_taken(sv, stamp, param, free_no, name, e);
+    }
+    for (int64_t step = 1; rc == 1; step *= 2) {
+        taken = free_no;
+        free_no += step;
+        rc = name_is_taken(sv, stamp, param, free_no, name, e);
+    }
+    while (rc >= 0 && free_no - taken > 1) {
+        int64_t middle = taken + (free_no - taken) / 2;
+
+        rc = name_is_taken(sv, stamp, param, middle, name, e);
+        *(rc == 1 ? &taken : &free_no) = middle;
+    }
+    if (rc == 1) /* the last look was at a taken name: make the free one again */
+        rc = name_is_taken(sv, stamp, param, free_no, name, e);
+    *last = (struct job_names){ param, free_no + 1 };
+    return rc;
+}
+
+int row_left_checkpoint(struct server *sv, int64_t param, int64_t rep, int64_t uid, struct arena *a,
+                        struct checkpoint_origin *left, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_LEFT_CHECKPOINT, "iii", param, rep, uid);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1) {
+        *left = (struct checkpoint_origin){ .param_name = row_param_name(a, stmt_int(s, 0)) };
+        if (!stmt_is_null(s, 2)) {
+            left->job_name = stmt_copy(s, 1, a);
+            left->attempt = stmt_int(s, 2);
+        }
+    }
+    stmt_end(s);
+    if (rc == 0)
+        return err_set(e, ERR_INTERNAL, "configuration row %" PRId64 " is not there", param);
+    return rc < 0 ? -1 : 0;
 }
 
 const char *row_param_name(struct arena *a, int64_t no)
@@ -87,7 +155,23 @@ static int ended_well(struct stmt *s, int rc, int64_t job, struct err *e)
     return rc < 0 ? -1 : err_set(e, ERR_INTERNAL, "job %" PRId64 " is not in the database", job);
 }
 
-/* Of a job that waits again, only the reason of the attempt before is told. */
+/* What the attempt used; unknown before it has ended. */
+static void read_taken(struct stmt *s, int column, int64_t *max_rss_bytes, double *cpu_seconds)
+{
+    bool is_known = stmt_int(s, column) > 0 || stmt_int(s, column + 1) > 0; /* NULL is below 0 */
+
+    *max_rss_bytes = is_known ? stmt_int(s, column) : SCHEMA_NONE;
+    *cpu_seconds = is_known ? (double)stmt_int(s, column + 1) / 1000 : (double)NAN;
+}
+
+/* How much the attempt used its GPUs. */
+static void read_gpus(struct stmt *s, int column, int64_t *memory_bytes, double *percent)
+{
+    *memory_bytes = stmt_int(s, column);
+    *percent = stmt_is_null(s, column + 1) ? (double)NAN : stmt_float(s, column + 1);
+}
+
+/* Adds what is known of the newest attempt; for a job that waits again only why that one ended. */
 static void add_attempt(struct stmt *s, struct arena *a, struct job_info *info)
 {
     enum attempt_state state = (enum attempt_state)stmt_enum(s, 11, ATTEMPT_STATE_COUNT);
@@ -104,6 +188,9 @@ static void add_attempt(struct stmt *s, struct arena *a, struct job_info *info)
     info->started_at = stmt_int(s, 15);
     info->node = stmt_copy(s, 16, a);
     info->partition = stmt_copy(s, 19, a);
+    read_taken(s, 24, &info->max_rss_bytes, &info->cpu_seconds);
+    read_gpus(s, 28, &info->gpu_memory_bytes, &info->gpu_percent);
+    info->gpu_ids = stmt_copy(s, 31, a);
 }
 
 /* The path of the measures of an attempt without a result: beside its log while it lives, else
@@ -115,7 +202,7 @@ static const char *metrics_path(struct arena *a, enum attempt_state state, const
 
     if (state == ATTEMPT_RUNNING || state == ATTEMPT_PUBLISHING)
         layout_live_metrics(&path, log_path);
-    else if (state == ATTEMPT_FAILED && failed_path != NULL)
+    else if ((state == ATTEMPT_FAILED || state == ATTEMPT_STOPPED) && failed_path != NULL)
         buf_printf(&path, "%s/" LAYOUT_METRICS, failed_path);
     return path.n > 0 ? buf_to_arena(&path, a) : NULL;
 }
@@ -132,7 +219,12 @@ int row_job(struct server *sv, const char *project, int64_t job, struct arena *a
     if (rc <= 0)
         return ended_well(s, rc, job, e);
     sweep = stmt_int(s, 0);
-    *info = (struct job_info){ .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE };
+    *info = (struct job_info){ .exit_code = SCHEMA_NONE,
+                               .signal = SCHEMA_NONE,
+                               .max_rss_bytes = SCHEMA_NONE,
+                               .cpu_seconds = (double)NAN,
+                               .gpu_memory_bytes = SCHEMA_NONE,
+                               .gpu_percent = (double)NAN };
     info->job = arena_printf(a, "%" PRId64 ".%" PRId64, sweep, stmt_int(s, 1));
     info->param_name = row_param_name(a, stmt_int(s, 2));
     info->job_name = stmt_copy(s, 3, a);
@@ -141,6 +233,8 @@ int row_job(struct server *sv, const char *project, int64_t job, struct arena *a
     info->reason = stmt_copy(s, 6, a);
     info->queued_at = stmt_int(s, 7);
     info->ended_at = stmt_int(s, 8);
+    info->memory_bytes = stmt_int(s, 26) > 0 ? stmt_int(s, 26) : SCHEMA_NONE;
+    info->time_ms = stmt_int(s, 27) > 0 ? stmt_int(s, 27) : SCHEMA_NONE;
     info->follows = stmt_copy(s, 20, a);
     if (info->state == JOB_QUEUED && info->follows != NULL)
         info->reason =
@@ -152,6 +246,9 @@ int row_job(struct server *sv, const char *project, int64_t job, struct arena *a
         info->reason = "paused";
     if (info->state == JOB_HELD)
         info->reason = stmt_copy(s, 22, a);
+    if (info->state == JOB_STOPPED)
+        info->reason = stmt_copy(s, 23, a);
+    info->resumed = stmt_copy(s, 30, a);
     if (!stmt_is_null(s, 10))
         add_attempt(s, a, info);
     if (info->attempt > 0) {
@@ -164,6 +261,10 @@ int row_job(struct server *sv, const char *project, int64_t job, struct arena *a
     } else if (info->state == JOB_FAILED && !stmt_is_null(s, 11) &&
                stmt_int(s, 11) == ATTEMPT_FAILED) {
         layout_failed(&path, project, info->param_name, info->job_name, info->attempt);
+        info->run_path = buf_to_arena(&path, a);
+    } else if (info->state == JOB_STOPPED && !stmt_is_null(s, 11) &&
+               stmt_int(s, 11) == ATTEMPT_STOPPED) {
+        layout_stopped(&path, project, info->param_name, info->job_name, info->attempt);
         info->run_path = buf_to_arena(&path, a);
     }
     if (info->attempt > 0 && !job_has_published((enum job_state)info->state))
@@ -221,12 +322,19 @@ int row_result(struct server *sv, const char *project, int64_t job, struct arena
         (struct job_result){ .rep = stmt_int(s, 3), .state = stmt_enum(s, 4, JOB_STATE_COUNT) };
     result->job = arena_printf(a, "%" PRId64 ".%" PRId64, stmt_int(s, 0), stmt_int(s, 1));
     result->param_name = row_param_name(a, stmt_int(s, 2));
-    /* The path of its files, or why there are none. */
+    read_taken(s, 12, &result->max_rss_bytes, &result->cpu_seconds);
+    read_gpus(s, 14, &result->gpu_memory_bytes, &result->gpu_percent);
+    /* The path of the job's files, or why there are none. */
     if (job_has_published((enum job_state)result->state)) {
         layout_run(&path, project, result->param_name, stmt_text(s, 7));
         result->run_path = buf_to_arena(&path, a);
-    } else if (result->state == JOB_FAILED) {
+    } else if (result->state == JOB_FAILED || result->state == JOB_STOPPED) {
         result->reason = stmt_copy(s, stmt_is_null(s, 8) ? 9 : 8, a);
+    }
+    if (result->state == JOB_STOPPED && !stmt_is_null(s, 11) &&
+        stmt_int(s, 11) == ATTEMPT_STOPPED) {
+        layout_stopped(&path, project, result->param_name, stmt_text(s, 7), stmt_int(s, 10));
+        result->run_path = buf_to_arena(&path, a);
     }
     if (!stmt_is_null(s, 10) && !job_has_published((enum job_state)result->state)) {
         struct buf failed = { 0 };
@@ -235,6 +343,8 @@ int row_result(struct server *sv, const char *project, int64_t job, struct arena
                    stmt_int(s, 10));
         if (result->state == JOB_FAILED)
             layout_failed(&failed, project, result->param_name, stmt_text(s, 7), stmt_int(s, 10));
+        if (result->run_path != NULL)
+            buf_add_str(&failed, result->run_path);
         result->metrics_path =
             metrics_path(a, (enum attempt_state)stmt_enum(s, 11, ATTEMPT_STATE_COUNT),
                          buf_text(&path), failed.n > 0 ? buf_text(&failed) : NULL);

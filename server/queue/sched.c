@@ -17,9 +17,10 @@ struct user {
     double all_cpus_milli, all_gpus_milli; /* of the workers that the user may use */
 };
 
-struct room { /* that is left on a worker; negative when work was sent ahead */
-    int64_t cpus_milli, gpus_milli, memory_bytes;
-    double work_ms; /* how long what it holds keeps it busy, as far as is known */
+/* What is free on a worker; negative when work was sent ahead. */
+struct room {
+    int64_t cpus_milli, gpus_milli, memory_bytes, disk_bytes;
+    double work_ms; /* how long the jobs that it holds keep it busy, as far as is known */
     bool is_reserved;
     bool has_next; /* a job is expected to come here when there is room */
 };
@@ -163,7 +164,8 @@ static bool fits_now(const struct split *s, const struct sched_sweep *need, size
     const struct room *r = &s->rooms[worker];
 
     return could_hold(s, need, worker) && need->cpus_milli <= r->cpus_milli &&
-           need->gpus_milli <= r->gpus_milli && need->memory_bytes <= r->memory_bytes;
+           need->gpus_milli <= r->gpus_milli && need->memory_bytes <= r->memory_bytes &&
+           (need->disk_bytes == 0 || need->disk_bytes <= r->disk_bytes);
 }
 
 static int64_t stage_ms(const int64_t *per_worker, size_t worker)
@@ -224,6 +226,7 @@ static void give(struct split *s, size_t worker, size_t sweep, int64_t jobs)
     r->cpus_milli -= jobs * need->cpus_milli;
     r->gpus_milli -= jobs * need->gpus_milli;
     r->memory_bytes -= jobs * need->memory_bytes;
+    r->disk_bytes -= jobs * need->disk_bytes;
     r->is_reserved |= s->in->workers[worker].takes_one;
     r->work_ms += (double)jobs * work_of(&s->in->workers[worker], need->cpus_milli,
                                          need->gpus_milli, need->mean_ms);
@@ -430,7 +433,8 @@ void sched_split(const struct sched_input *in, struct sched_plan *plan)
 
         s.rooms[i] = (struct room){ .cpus_milli = w->cpus_milli,
                                     .gpus_milli = w->gpus_milli,
-                                    .memory_bytes = w->memory_bytes };
+                                    .memory_bytes = w->memory_bytes,
+                                    .disk_bytes = w->disk_bytes };
         if (w->is_private)
             continue;
         s.cpus_milli += (double)w->cpus_milli;
@@ -450,6 +454,7 @@ void sched_split(const struct sched_input *in, struct sched_plan *plan)
         r->cpus_milli -= l->jobs * l->cpus_milli;
         r->gpus_milli -= l->jobs * l->gpus_milli;
         r->memory_bytes -= l->jobs * l->memory_bytes;
+        r->disk_bytes -= l->jobs * l->disk_bytes;
         r->is_reserved |= w->takes_one;
         r->work_ms += (double)l->jobs * work_of(w, l->cpus_milli, l->gpus_milli, l->mean_ms);
         if (l->sweep != SIZE_MAX)

@@ -53,6 +53,7 @@ struct sched_sweep {
     int64_t cpus_milli;
     int64_t gpus_milli;
     int64_t memory_bytes;
+    int64_t disk_bytes;      /* on scratch */
     int64_t mean_ms;         /* of its ended jobs; 0: not known */
     int64_t waited_ms;       /* since one of its jobs was last handed out */
     const bool *may_use;     /* per worker: whether it may run the sweep's jobs (fit.h) */
@@ -68,8 +69,8 @@ struct sched_load {
     int64_t jobs;
     int64_t unstarted;       /* of these, jobs that are only assigned and not being recalled */
     const bool *may_use;     /* per worker, as in sched_sweep */
-    const int64_t *stage_ms; /* the same; only of a sweep without ready jobs */
-    int64_t cpus_milli, gpus_milli, memory_bytes; /* of one job */
+    const int64_t *stage_ms; /* as in sched_sweep; only set where sweep is SIZE_MAX */
+    int64_t cpus_milli, gpus_milli, memory_bytes, disk_bytes; /* of one job */
     int64_t mean_ms;
 };
 
@@ -78,9 +79,10 @@ struct sched_worker {
     int64_t cpus_milli;
     int64_t gpus_milli;
     int64_t memory_bytes;
-    bool takes_one; /* a single job, whatever else there is room for */
-    /* It runs jobs of one user alone, who brought it: nobody shares it, and what it says of itself
-     * is believed of that user's jobs only. */
+    int64_t disk_bytes; /* scratch that jobs may ask for; may_use says whether one alone fits */
+    bool takes_one;     /* it takes a single job, even if there is room for more */
+    /* It runs jobs only of the user who started it: it does not count as shared, and what it claims
+     * to have matters for that user's jobs only. */
     bool is_private;
     uid_t uid; /* of that user */
 };

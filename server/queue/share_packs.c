@@ -16,7 +16,7 @@
 #define AWAY_AT_MOST_MS (7 * 24 * INT64_C(3600000))
 
 struct share_packs {
-    struct pass **items; /* by number */
+    struct packing **items; /* by number */
     size_t n, capacity;
     int64_t last_number, last_version;
 };
@@ -26,7 +26,7 @@ struct share_packs *share_packs_create(void)
     return mem_alloc(sizeof(struct share_packs));
 }
 
-static void pass_free(struct pass *p)
+static void packing_free(struct packing *p)
 {
     free(p->user);
     free(p->project);
@@ -39,13 +39,13 @@ static void pass_free(struct pass *p)
 void share_packs_destroy(struct share_packs *all)
 {
     for (size_t i = 0; all != NULL && i < all->n; i++)
-        pass_free(all->items[i]);
+        packing_free(all->items[i]);
     if (all != NULL)
         free(all->items);
     free(all);
 }
 
-struct pass *share_packs_find(struct share_packs *all, int64_t number)
+struct packing *share_packs_find(struct share_packs *all, int64_t number)
 {
     for (size_t i = 0; i < all->n; i++)
         if (all->items[i]->number == number)
@@ -59,10 +59,10 @@ static void replace(char **text, const char *by)
     *text = by == NULL ? NULL : mem_strdup(by);
 }
 
-/* Answers the connections that wait for news of the pass. */
-static void tell_askers(struct server *sv, struct pass *p)
+/* Answers the connections that wait for news of the packing. */
+static void tell_askers(struct server *sv, struct packing *p)
 {
-    p->version = ++sv->passes->last_version;
+    p->version = ++sv->packings->last_version;
     for (struct conn *c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number)) {
         if (c->awaited_pass != p->number)
             continue;
@@ -80,11 +80,11 @@ static void forget_some(struct share_packs *all)
     size_t n_over = 0, n = 0;
 
     for (size_t i = 0; i < all->n; i++)
-        n_over += all->items[i]->state == PASS_DONE;
+        n_over += all->items[i]->state == PACKING_DONE;
     for (size_t i = 0; i < all->n; i++) {
-        if (all->items[i]->state == PASS_DONE && n_over > SHARE_PACKS_KEPT_MAX) {
+        if (all->items[i]->state == PACKING_DONE && n_over > SHARE_PACKS_KEPT_MAX) {
             n_over--;
-            pass_free(all->items[i]);
+            packing_free(all->items[i]);
         } else {
             all->items[n++] = all->items[i];
         }
@@ -92,16 +92,16 @@ static void forget_some(struct share_packs *all)
     all->n = n;
 }
 
-struct pass *share_packs_join(struct server *sv, const struct conn *c, const char *project,
-                              const char *path, struct err *e)
+struct packing *share_packs_join(struct server *sv, const struct conn *c, const char *project,
+                                 const char *path, struct err *e)
 {
-    struct share_packs *all = sv->passes;
+    struct share_packs *all = sv->packings;
     size_t n_going = 0;
-    struct pass *p;
+    struct packing *p;
 
     for (size_t i = 0; i < all->n; i++) {
         p = all->items[i];
-        if (p->state == PASS_DONE || p->uid != c->uid)
+        if (p->state == PACKING_DONE || p->uid != c->uid)
             continue;
         if (strcmp(p->project, project) == 0 && strcmp(p->path, path) == 0)
             return p;
@@ -114,14 +114,14 @@ struct pass *share_packs_join(struct server *sv, const struct conn *c, const cha
     }
     forget_some(all);
     p = mem_alloc(sizeof *p);
-    *p = (struct pass){ .number = ++all->last_number,
-                        .version = ++all->last_version,
-                        .uid = c->uid,
-                        .user = mem_strdup(c->user),
-                        .project = mem_strdup(project),
-                        .path = mem_strdup(path) };
+    *p = (struct packing){ .number = ++all->last_number,
+                           .version = ++all->last_version,
+                           .uid = c->uid,
+                           .user = mem_strdup(c->user),
+                           .project = mem_strdup(project),
+                           .path = mem_strdup(path) };
     token_make(&p->token);
-    mem_grow((void **)&all->items, &all->capacity, all->n, sizeof(struct pass *));
+    mem_grow((void **)&all->items, &all->capacity, all->n, sizeof(struct packing *));
     all->items[all->n++] = p;
     turn_add_work(sv->turn, share_packs_give, 0);
     return p;
@@ -129,14 +129,14 @@ struct pass *share_packs_join(struct server *sv, const struct conn *c, const cha
 
 /* ---- giving ---- */
 
-static bool could_run(const struct server *sv, const struct conn *c, const struct pass *p)
+static bool could_run(const struct server *sv, const struct conn *c, const struct packing *p)
 {
     return c->worker != 0 && may_run(sv, c, p->uid) && conn_refusal(c, p->user) == NULL;
 }
 
-/* Whether that worker's machine, p->node, is the only one where the owner's jobs may run: workers
- * that are away may come back. 1, 0, -1. */
-static int is_only_machine(struct server *sv, const struct conn *chosen, const struct pass *p,
+/* Whether the chosen worker's machine, p->node, is the only one where the owner's jobs may run;
+ * workers that are away count, as they may come back.  1, 0, -1. */
+static int is_only_machine(struct server *sv, const struct conn *chosen, const struct packing *p,
                            struct err *e)
 {
     bool is_only = true;
@@ -158,12 +158,12 @@ static int is_only_machine(struct server *sv, const struct conn *chosen, const s
     return rc < 0 ? -1 : is_only;
 }
 
-/* Chooses, among the workers that could, the one with fewest passes, and gives the name of its
- * node; NULL: there is none. */
-static int choose_worker(struct server *sv, const struct pass *p, struct conn **chosen, char **node,
-                         struct err *e)
+/* Chooses, among workers that can do the packing, the one with the fewest packings, and sets *node
+ * to its node's name; *chosen NULL: there is none. */
+static int choose_worker(struct server *sv, const struct packing *p, struct conn **chosen,
+                         char **node, struct err *e)
 {
-    const struct share_packs *all = sv->passes;
+    const struct share_packs *all = sv->packings;
     size_t least = SIZE_MAX;
 
     *chosen = NULL;
@@ -173,7 +173,7 @@ static int choose_worker(struct server *sv, const struct pass *p, struct conn **
         int rc;
 
         for (size_t i = 0; i < all->n; i++)
-            load += all->items[i]->state == PASS_RUNNING && all->items[i]->conn == c->number;
+            load += all->items[i]->state == PACKING_RUNNING && all->items[i]->conn == c->number;
         /* A worker that does not have the share mounted is own_jobs_only. */
         if (load >= least || c->own_jobs_only || !could_run(sv, c, p))
             continue;
@@ -191,7 +191,7 @@ static int choose_worker(struct server *sv, const struct pass *p, struct conn **
     return 0;
 }
 
-static int give(struct server *sv, struct pass *p, struct err *e)
+static int give(struct server *sv, struct packing *p, struct err *e)
 {
     struct msg_pack order = { p->token, p->project, p->path, p->user, false };
     struct conn *c;
@@ -209,7 +209,7 @@ static int give(struct server *sv, struct pass *p, struct err *e)
     if (is_only < 0)
         return -1;
     order.only_here = is_only > 0;
-    p->state = PASS_RUNNING;
+    p->state = PACKING_RUNNING;
     p->is_stuck = false;
     p->conn = c->number;
     p->files = p->bytes = 0;
@@ -220,11 +220,11 @@ static int give(struct server *sv, struct pass *p, struct err *e)
 
 int share_packs_give(struct server *sv, int64_t unused, struct err *e)
 {
-    struct share_packs *all = sv->passes;
+    struct share_packs *all = sv->packings;
 
     (void)unused;
     for (size_t i = 0; i < all->n; i++)
-        if (all->items[i]->state == PASS_WAITING && give(sv, all->items[i], e) < 0)
+        if (all->items[i]->state == PACKING_WAITING && give(sv, all->items[i], e) < 0)
             return -1;
     return 0;
 }
@@ -233,11 +233,11 @@ int share_packs_give(struct server *sv, int64_t unused, struct err *e)
 
 void share_packs_take(struct server *sv, const struct conn *c, const struct msg_packed *m)
 {
-    struct share_packs *all = sv->passes;
-    struct pass *p = NULL;
+    struct share_packs *all = sv->packings;
+    struct packing *p = NULL;
 
     for (size_t i = 0; p == NULL && i < all->n; i++)
-        if (all->items[i]->state == PASS_RUNNING && all->items[i]->conn == c->number &&
+        if (all->items[i]->state == PACKING_RUNNING && all->items[i]->conn == c->number &&
             token_equal(&all->items[i]->token, &m->token))
             p = all->items[i];
     if (p == NULL)
@@ -245,7 +245,7 @@ void share_packs_take(struct server *sv, const struct conn *c, const struct msg_
     p->files = m->files;
     p->bytes = m->bytes;
     if (m->is_over) {
-        p->state = PASS_DONE;
+        p->state = PACKING_DONE;
         p->has_failed = m->error != NULL || digest_is_zero(&m->set.tree);
         p->set = m->set;
         if (p->has_failed)
@@ -259,14 +259,14 @@ void share_packs_take(struct server *sv, const struct conn *c, const struct msg_
 
 void share_packs_left(struct server *sv, const struct conn *c)
 {
-    struct share_packs *all = sv->passes;
+    struct share_packs *all = sv->packings;
 
     for (size_t i = 0; i < all->n; i++) {
-        struct pass *p = all->items[i];
+        struct packing *p = all->items[i];
 
-        if (p->state != PASS_RUNNING || p->conn != c->number)
+        if (p->state != PACKING_RUNNING || p->conn != c->number)
             continue;
-        p->state = PASS_WAITING;
-        turn_add_work(sv->turn, share_packs_give, 0); /* tells the askers, too */
+        p->state = PACKING_WAITING;
+        turn_add_work(sv->turn, share_packs_give, 0); /* also tells the askers */
     }
 }

@@ -14,15 +14,15 @@
 /* So many ended packings are kept, as their askers may not have heard of the end yet. */
 enum { SHARE_PACKS_KEPT_MAX = 100, SHARE_PACKS_OF_USER_MAX = 100 };
 
-struct pass {
+struct packing {
     int64_t number;
     int64_t version; /* number of the last change that askers are told */
     struct token token;
     uid_t uid;
     char *user, *project, *path;
-    enum pass_state state;
-    bool is_stuck;   /* WAITING: no worker could do it */
-    bool has_failed; /* DONE: why */
+    enum packing_state state;
+    bool is_stuck;   /* PACKING_WAITING: no connected worker can do it */
+    bool has_failed; /* PACKING_DONE: it failed, for the reason why */
     char *why;
     int64_t conn; /* PACKING_RUNNING: the worker's connection */
     char *node;
@@ -33,12 +33,12 @@ struct pass {
 struct share_packs *share_packs_create(void);
 void share_packs_destroy(struct share_packs *all); /* NULL is fine */
 
-/* NULL: the pass is over and forgotten, or was never there. */
-struct pass *share_packs_find(struct share_packs *all, int64_t number);
-/* The asker's pass over that path that is not over, or a new one; NULL with e set. */
-struct pass *share_packs_join(struct server *sv, const struct conn *c, const char *project,
-                              const char *path, struct err *e);
-/* Work for a turn: gives waiting passes to workers. */
+/* NULL when there is no such packing, or none any more.  A pointer lasts until the next join. */
+struct packing *share_packs_find(struct share_packs *all, int64_t number);
+/* The user's packing of that path that is not over, or a new one; NULL with e set on error. */
+struct packing *share_packs_join(struct server *sv, const struct conn *c, const char *project,
+                                 const char *path, struct err *e);
+/* Turn work: gives waiting packings to workers. */
 int share_packs_give(struct server *sv, int64_t unused, struct err *e);
 /* Takes a worker's news of a packing; ignored unless this connection was given the packing. */
 void share_packs_take(struct server *sv, const struct conn *c, const struct msg_packed *m);

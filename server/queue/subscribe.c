@@ -8,6 +8,7 @@
 #include "common/base/log.h"
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
+#include "server/conn/permission.h"
 #include "server/conn/handler.h"
 #include "server/queue/rows.h"
 #include "server/share/project.h"
@@ -158,8 +159,14 @@ static int fill_page(struct server *sv, const struct subscription *sub, struct a
     page->log_bytes = sub->log.size_bytes;
     if (row_sweep(sv, sub->sweep, a, &page->sweep, owner, e) < 0)
         return -1;
-    if (!sub->has_jobs)
+    if (!sub->has_jobs) {
+        const struct conn *c = conn_find(sv, sub->conn);
+
+        if (c == NULL ||
+            may_see(c, &(struct owner){ *owner, page->sweep.user }, sub->sweep, NULL) < 0)
+            row_sweep_hide(&page->sweep);
         return 0;
+    }
     items = arena_alloc(a, SUBSCRIBE_JOBS_MAX * sizeof *items);
     s = sub->job != 0 ? db_ask(sv->db, SQL_CHANGED_JOB, "iii", sub->sweep, sub->job, sub->cursor)
                       : db_ask(sv->db, SQL_CHANGED_JOBS, "iii", sub->sweep, sub->cursor,

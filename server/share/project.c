@@ -8,11 +8,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/fs.h"
 #include "common/base/io.h"
+#include "common/base/log.h"
 #include "common/base/path.h"
 #include "common/proto/layout.h"
 #include "server/base/identity.h"
@@ -216,6 +218,48 @@ static bool is_anothers(const struct look *l, const struct stat *st)
     return S_ISDIR(st->st_mode) && l->has_owners && st->st_uid != l->asker;
 }
 
+/* Names of a system's top folders.  If users are jailed to the share, they see folders of these
+ * names there as the system's: sshd runs /bin/sh in it as the user who logs in if there is an
+ * /etc/ssh/sshrc, begins in /home/USER, and connects to /run/ludwig/server.sock.  So only ludwigd's
+ * own account gets projects of these names. */
+static const char *const kept_names[] = { "bin",   "boot",  "dev",    "etc",   "home", "lib",
+                                          "lib32", "lib64", "libx32", "media", "mnt",  "nix",
+                                          "opt",   "proc",  "root",   "run",   "sbin", "srv",
+                                          "sys",   "tmp",   "usr",    "var" };
+enum { N_KEPT = sizeof kept_names / sizeof kept_names[0] };
+
+/* Whether folders of projects lie at the top of the share, and belong to their users. */
+static bool keeps_names(const struct server *sv)
+{
+    return geteuid() == 0 && sv->conf.projects == NULL;
+}
+
+static bool is_kept(const struct look *l)
+{
+    if (l->asker == geteuid() || !keeps_names(l->sv))
+        return false;
+    for (size_t i = 0; i < N_KEPT; i++)
+        if (strcasecmp(l->name, kept_names[i]) == 0)
+            return true;
+    return false;
+}
+
+void project_look_for_kept(const struct server *sv)
+{
+    for (size_t i = 0; i < N_KEPT && keeps_names(sv); i++) {
+        char *path = path_join(sv->conf.share, kept_names[i]);
+        struct stat st;
+
+        if (lstat(path, &st) == 0 && st.st_uid != 0)
+            log_event(LOG_WARN, "unsafe-folder", "path", "%s", path, "uid", "%lld",
+                      (long long)st.st_uid, "why", "%s",
+                      "users who are jailed to the share see it as a folder of the system, and its "
+                      "owner can run programs as them; rename it",
+                      NULL);
+        free(path);
+    }
+}
+
 static int folder_open(struct look *l, struct err *e)
 {
     l->parent_fd = server_dirs_open_projects(l->sv, false, e);
@@ -283,7 +327,7 @@ static int find_owner(void *context, struct err *e)
     if (folder_open(l, e) < 0)
         return -1;
     rc = l->has_owners ? folder_look(l, &st, e) : 0;
-    if (rc == 1 && is_anothers(l, &st) && take_beside(l))
+    if (((rc == 1 && is_anothers(l, &st)) || (rc == 0 && is_kept(l))) && take_beside(l))
         rc = folder_look(l, &st, e);
     if (rc == 1) {
         l->owner = st.st_uid;
@@ -441,6 +485,7 @@ static int prepare(void *context, struct err *e)
 {
     struct look *l = context;
     struct plan p = plan_of(l);
+    bool is_refused;
     struct stat st;
     int rc;
 
@@ -448,15 +493,21 @@ static int prepare(void *context, struct err *e)
     if (folder_open(l, e) < 0)
         return -1;
     rc = folder_look(l, &st, e);
-    if (rc == 0 || (rc == 1 && may_be_unfinished(&p, &st))) {
+    is_refused = rc == 0 && is_kept(l);
+    if (!is_refused && (rc == 0 || (rc == 1 && may_be_unfinished(&p, &st)))) {
         rc = make_alone(l, &p, e);
         if (rc == 1)
             rc = folder_look(l, &st, e);
     }
-    if (rc == 1 && is_anothers(l, &st) && take_beside(l)) {
+    if ((is_refused || (rc == 1 && is_anothers(l, &st))) && take_beside(l)) {
         close(l->parent_fd);
         return prepare(context, e);
     }
+    if (is_refused)
+        rc = err_set(e, ERR_DENIED,
+                     "project '%s': the name is kept for a folder of the system; choose another "
+                     "name with project: NAME",
+                     l->name);
     if (rc == 1)
         rc = check_folder(l, &st, e) < 0 ? -1 : 1;
     close(l->parent_fd);

@@ -16,6 +16,9 @@ struct ask;
 
 /* Checks that every system can show the name and that it is not hidden. */
 int project_check_name(const char *name, struct err *e);
+/* Logs a warning for each folder of the share whose name no user's project may have (kept_names).
+ * */
+void project_look_for_kept(const struct server *sv);
 
 /* The project that a user may mean by a name. */
 struct project_names {

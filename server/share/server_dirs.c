@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/beneath.h"
 #include "common/base/fs.h"
 #include "common/base/io.h"
 #include "common/base/log.h"
@@ -46,6 +48,9 @@ static int make_state(const char *state, struct err *e)
     return 0;
 }
 
+/* `ludwigd --unfinished`, which commands run while no ludwigd runs, holds the lock for some ms. */
+enum { STATE_WAIT_MS = 3000 };
+
 int server_dirs_state(const char *state, struct err *e)
 {
     struct buf holder = { 0 };
@@ -56,7 +61,7 @@ int server_dirs_state(const char *state, struct err *e)
     if (make_state(state, e) < 0)
         return -1;
     lock = path_join(state, "lock");
-    fd = io_lock_file(lock, e);
+    fd = io_lock_file_within(lock, STATE_WAIT_MS, e);
     if (fd < 0 && e->kind == ERR_BUSY) {
         /* Names the process that holds the lock. */
         if (io_read_file(lock, 64, &holder, NULL) == 0)
@@ -115,9 +120,9 @@ int server_dirs_open_projects(const struct server *sv, bool makes, struct err *e
 
 /* Opens <share>/.ludwig.  Other users may be able to write into the share: no link is followed, and
  * a folder of another user is refused, as that user could write files in our name. */
-static int open_server_dir(const struct server *sv, struct err *e)
+static int open_server_dir(const char *share, struct err *e)
 {
-    char *dir = path_join(sv->conf.share, LAYOUT_SERVER_DIR), *owner;
+    char *dir = path_join(share, LAYOUT_SERVER_DIR), *owner;
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc = 0;
     struct stat st;
 
@@ -178,8 +183,9 @@ static int write_id(const struct server *sv, bool is_running, struct err *e)
                           .host = host,
                           .incarnation = is_running ? incarnation : NULL,
                           .inbox = (int)inbox_kind(sv->inbox),
-                          .why = inbox_why_none(sv->inbox) };
-    int rc, dir_fd = open_server_dir(sv, e);
+                          .why = inbox_why_none(sv->inbox),
+                          .projects = sv->conf.projects };
+    int rc, dir_fd = open_server_dir(sv->conf.share, e);
     struct buf text = { 0 };
 
     if (dir_fd < 0)
@@ -233,7 +239,7 @@ int server_dirs_share(struct server *sv, struct err *e)
         rc = err_sys(e, "make %s", dir);
     free(dir);
     if (rc == 0)
-        fd = open_server_dir(sv, e);
+        fd = open_server_dir(sv->conf.share, e);
     if (fd >= 0) {
         close(fd);
         fd = server_dirs_open_projects(sv, true, e);
@@ -242,6 +248,74 @@ int server_dirs_share(struct server *sv, struct err *e)
         return err_wrap(e, "share");
     close(fd);
     return 0;
+}
+
+/* ---- logs of pilots ---- */
+
+/* Opens the folder that is below dir_fd, or makes it for uid. */
+static int open_folder_of(int dir_fd, const char *name, mode_t mode, uid_t uid, gid_t gid)
+{
+    bool is_new = mkdirat(dir_fd, name, mode) == 0;
+    int fd, number;
+
+    if (!is_new && errno != EEXIST)
+        return -1;
+    fd = beneath_open_here(dir_fd, name, O_RDONLY | O_DIRECTORY);
+    /* The mode comes first: after fchown the folder is the user's, who may change it. */
+    if (fd >= 0 && is_new &&
+        (fchmod(fd, mode) < 0 || (uid != geteuid() && fchown(fd, uid, gid) < 0))) {
+        number = errno;
+        (void)unlinkat(dir_fd, name, AT_REMOVEDIR);
+        close(fd);
+        errno = number;
+        return -1;
+    }
+    return fd;
+}
+
+int server_dirs_pilots(const char *share, uid_t uid, gid_t gid, struct err *e)
+{
+    char name[16], *path = server_dirs_pilots_path(share, uid);
+    int dir_fd = open_server_dir(share, e), all_fd = -1, fd = -1, rc = -1;
+    struct stat st;
+
+    (void)snprintf(name, sizeof name, "%u", uid);
+    if (dir_fd >= 0) {
+        all_fd = open_folder_of(dir_fd, LAYOUT_PILOTS, 0711, geteuid(), (gid_t)-1);
+        fd = all_fd < 0 ? -1 : open_folder_of(all_fd, name, 0700, uid, gid);
+        if (fd < 0)
+            err_sys(e, "make %s", path);
+        else if (fstat(all_fd, &st) < 0)
+            err_sys(e, "look at %s", path);
+        else if ((st.st_mode & 022) != 0 && (st.st_mode & S_ISVTX) == 0)
+            err_set(e, ERR_DENIED, "others may exchange %s; chmod go-w the folder above it", path);
+        else if (st.st_uid != geteuid() && fs_type_of_fd(all_fd).keeps_owners)
+            err_set(e, ERR_DENIED,
+                    "uid %u may exchange %s; chown the folder above it, or remove it", st.st_uid,
+                    path);
+        else if (fstat(fd, &st) < 0)
+            err_sys(e, "look at %s", path);
+        else if (st.st_uid != uid && fs_type_of_fd(fd).keeps_owners)
+            err_set(e, ERR_DENIED, "%s belongs to uid %u; remove it, or chown it", path, st.st_uid);
+        else if ((st.st_mode & 022) != 0)
+            err_set(e, ERR_DENIED, "others may write into %s (mode %04o); chmod go-w it", path,
+                    st.st_mode & 07777u);
+        else
+            rc = 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (all_fd >= 0)
+        close(all_fd);
+    if (dir_fd >= 0)
+        close(dir_fd);
+    free(path);
+    return rc;
+}
+
+char *server_dirs_pilots_path(const char *share, uid_t uid)
+{
+    return mem_printf("%s/" LAYOUT_SERVER_DIR "/" LAYOUT_PILOTS "/%u", share, uid);
 }
 
 /* ---- sockets ---- */

@@ -19,6 +19,13 @@ int server_dirs_id(const struct server *sv, struct err *e);
 /* Writes into the id file that ludwigd has ended. */
 void server_dirs_take_id_back(const struct server *sv);
 
+/* Makes the folder for the logs of a user's pilots, where nobody else may write: Slurm opens a log
+ * with the user's rights and follows links, which others may be able to put into a project.  May
+ * wait for the share; callable on any thread.  ERR_DENIED: the folder that is there is not the
+ * user's alone. */
+int server_dirs_pilots(const char *share, uid_t uid, gid_t gid, struct err *e);
+char *server_dirs_pilots_path(const char *share, uid_t uid); /* caller frees */
+
 /* Makes a socket's folder if it is missing, and checks that others cannot exchange the socket. */
 int server_dirs_socket_dir(const struct server *sv, const char *socket, struct err *e);
 

@@ -65,6 +65,16 @@ int64_t slurm_number(const char *text)
     return *at == '\0' || *at == ' ' ? number : SLURM_NONE;
 }
 
+/* Job ids have 32 bits; the two largest numbers mean other things (NO_VAL, INFINITE). */
+#define SLURM_JOB_ID_END ((int64_t)UINT32_MAX - 1)
+
+int64_t slurm_job_id(const char *text)
+{
+    int64_t id = slurm_number(text);
+
+    return id > 0 && id < SLURM_JOB_ID_END ? id : 0;
+}
+
 int64_t slurm_time_ms(const char *text)
 {
     static const int64_t worth[] = { 3600, 60, 1 };
@@ -465,7 +475,19 @@ int slurm_read(enum slurm_rows rows, const char *text, size_t n, struct arena *a
     return 0;
 }
 
-/* A site's wrapper may say something before, and may take --parsable away. */
+void slurm_keep_marked(const char *text, size_t n, const char *mark, struct buf *out)
+{
+    const char *at = text, *line;
+    size_t line_n, mark_n = strlen(mark);
+
+    while (next_line(&at, text + n, &line, &line_n))
+        if (line_n >= mark_n && memcmp(line, mark, mark_n) == 0) {
+            buf_add(out, line + mark_n, line_n - mark_n);
+            buf_add_char(out, '\n');
+        }
+}
+
+/* A site's wrapper of sbatch may print something before the id, and may drop --parsable. */
 int slurm_read_submitted(const char *text, size_t n, int64_t *id, struct err *e)
 {
     static const char usual[] = "Submitted batch job ";
@@ -481,8 +503,8 @@ int slurm_read_submitted(const char *text, size_t n, int64_t *id, struct err *e)
             number += strlen(usual);
         else if (strspn(words, "0123456789") < strlen(words))
             number += strlen(words);
-        if (slurm_number(number) > 0)
-            *id = slurm_number(number);
+        if (slurm_job_id(number) > 0)
+            *id = slurm_job_id(number);
         free(words);
     }
     if (*id <= 0)

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/mem.h"
 
@@ -143,11 +144,16 @@ int slurm_read_partitions(const char *text, size_t n, struct arena *a, struct sl
 int slurm_read_config(const char *text, size_t n, struct arena *a, struct slurm_config *out,
                       struct err *e);
 
-/* Reads the id that sbatch prints in a line of its own, "17" or "17;cluster": -1 when there is none. */
+/* Appends the lines of squeue that begin with the mark, without the mark. */
+void slurm_keep_marked(const char *text, size_t n, const char *mark, struct buf *out);
+
+/* Reads the id that sbatch prints on a line, "17" or "17;cluster"; -1 when there is none. */
 int slurm_read_submitted(const char *text, size_t n, int64_t *id, struct err *e);
 
 /* "17", "300 sec", "4+", "64K"; SLURM_NONE for anything else, and for more than 2^53. */
 int64_t slurm_number(const char *text);
+/* A number that squeue and scancel take as the id of a job; 0 for anything else. */
+int64_t slurm_job_id(const char *text);
 /* "30", "02:30", "1-02", "2-00:00:00" (where minutes are meant if it is but one number), in ms. */
 int64_t slurm_time_ms(const char *text);
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-# attack.py - what a user of the lab may try against others, said as raw messages and files
-"""usage: attack.py SCENARIO ARGUMENT..."""
+# attack.py - attacks of one user on others, as raw messages and files
+"""usage: attack.py SCENARIO ARGUMENT...
+
+SCENARIO: the name of a function below."""
 
 import json
 import os
@@ -13,7 +15,7 @@ ME = os.getuid()
 
 
 def kinds(peer, requests):
-    """Asks each; {request: the error's kind, or the answer's type}."""
+    """Sends each request; returns {request: the error's kind, or the reply's type}."""
     answers = {}
     for kind, body, request_id in requests:
         answer = peer.ask(kind, body, request_id)
@@ -32,7 +34,7 @@ def all_allowed(answers):
 # ---- through the socket ----
 
 def secret(path, sweep, word):
-    """Nothing that is said of somebody's private sweep has this word in it."""
+    """No reply about another user's private sweep contains the word."""
     peer = Peer(path).hello()
     said = b""
     for kind, body in (("get_jobs", {"sweep": sweep, "limit": 100}),
@@ -50,7 +52,7 @@ def secret(path, sweep, word):
 
 
 def told(path, sweep, word):
-    """The owner is told; else the scenario above could not fail."""
+    """The owner's reply contains the word; otherwise `secret` would show nothing."""
     answer = Peer(path).hello().ask("get_jobs", {"sweep": sweep, "limit": 100})
     assert word.encode() in pack(answer), answer
 
@@ -70,7 +72,7 @@ def changes(path, sweep, label=None):
 
 
 def may_change(path, sweep):
-    """What is denied above, but for what would end it, asked for by its owner."""
+    """The owner is allowed the changes that are denied above, of which this tries those that do not end the sweep."""
     target = {"targets": [{"sweep": sweep}]}
     all_allowed(kinds(Peer(path).hello(), [("pause", target, random_id()), ("resume", target, random_id())]))
 
@@ -89,7 +91,7 @@ def may_administer(path, node):
 
 
 def submits(path, project):
-    """Into somebody else's project."""
+    """A submit to another user's project is denied."""
     answer = begins(path, project)
     assert answer["type"] == "error" and answer["kind"] == "denied", answer
 
@@ -104,7 +106,7 @@ def begins(path, project):
 
 
 def climbs(path):
-    """Projects that would not lie below their folder, or in ludwigd's own."""
+    """Names of projects whose folder would lie outside the projects' folder, or in ludwigd's own, are refused."""
     for project in ("../evil", "..", ".", "/tmp/evil", "a/../../evil", ".ludwig", ".ludwig/inbox", "a/b", "", "evil\n",
                     "evil/", "x" * 300, "nul\0l"):
         peer = Peer(path).hello()
@@ -116,7 +118,7 @@ def climbs(path):
 
 
 def works(path, own_sweep):
-    """Registers as a worker with room for everything, and is given nothing but its own jobs."""
+    """A worker that registers with room for all jobs is given only jobs of its own user."""
     peer = register(Peer(path).hello("ludwig-worker"), "node1-too", cpus=1000)
     given = []
     try:
@@ -147,7 +149,7 @@ def holding(token):
 
 
 def report_on(peer, token, event):
-    """What a worker is answered that says of an attempt what became of it."""
+    """Sends a worker's report about an attempt; returns the verdict, or the kind of error."""
     report = {"token": bytes.fromhex(token), "seq": 1000, "event": event, "cause": "failed", "exit_code": 1}
     answer = peer.ask("report", {"reports": [report]})
     print(event, answer)
@@ -155,7 +157,7 @@ def report_on(peer, token, event):
 
 
 def tells(path, token):
-    """Of one that another worker has."""
+    """Reports about an attempt that another worker has; none may count."""
     for event in "run", "end", "done", "fail", "cancel", "supersede", "lose", "recall", "withdraw":
         peer = Peer(path).hello("ludwig-worker")
         registering(peer, [])
@@ -166,7 +168,7 @@ def tells(path, token):
 
 
 def may_tell(path, token, worker):
-    """By the name of the worker that has it, from that worker's account."""
+    """A report counts that comes under the name of the attempt's worker, from that worker's account."""
     peer = Peer(path).hello("ludwig-worker")
     answer = registering(peer, holding(token), bytes.fromhex(worker), "node1")
     assert answer["type"] == "registered" and not answer.get("stop"), answer
@@ -174,7 +176,7 @@ def may_tell(path, token, worker):
 
 
 def claims(path, token, worker):
-    """Registers holding an attempt that another worker has; by that worker's name too."""
+    """Registers with an attempt that another worker has: under an own name, then under that worker's name."""
     answer = registering(Peer(path).hello("ludwig-worker"), holding(token))
     assert answer["type"] == "registered" and answer["stop"], answer
     answer = registering(Peer(path).hello("ludwig-worker"), holding(token), bytes.fromhex(worker), "node1")
@@ -199,7 +201,7 @@ def cancelling(sweep):
 
 
 def write_request(share, path, sweep):
-    """A request to cancel a sweep, ready to be put where it counts; prints the name it must have there."""
+    """Writes a request to cancel a sweep to `path`; prints the name that it needs in an inbox."""
     conn = random_id()
     with open(path, "wb") as f:
         f.write(request(share, conn, cancelling(sweep)))
@@ -215,7 +217,7 @@ def put(folder, name, data, mode=0o600):
 
 
 def answers_to(share, conn, n):
-    """The first n messages of ludwigd's on this connection."""
+    """Returns the first n messages from ludwigd on this connection."""
     data = b""
     messages = []
     for k in range(100):
@@ -236,20 +238,20 @@ def answers_to(share, conn, n):
 
 
 def through_own_inbox(share, data, n):
-    """The connection is left as it is."""
+    """Sends data through the user's own inbox; returns the n-th message from ludwigd.  Does not end the connection."""
     conn = random_id()
     put(os.path.join(share, ".ludwig/inbox", str(ME)), conn.hex() + ".0", request(share, conn, data))
     return answers_to(share, conn, n)[n - 1]
 
 
 def greets(share):
-    """Says hello through one's own inbox, and is answered."""
+    """A hello through the user's own inbox is answered."""
     answer = through_own_inbox(share, hello(), 1)
     assert answer["type"] == "welcome" and answer["body"]["uid"] == ME, answer
 
 
 def cancels(share, sweep):
-    """The same as a forger's request, from its owner: it counts."""
+    """The request that others forge counts if it comes from the sweep's owner."""
     answer = through_own_inbox(share, cancelling(sweep), 2)
     assert answer["type"] != "error" and answer["re"] == 2, answer
 
@@ -260,7 +262,7 @@ def may_not_cancel(share, sweep):
 
 
 def rubbish(share):
-    """What is no request, under names of requests and others, in one's own inbox."""
+    """Puts files that are no requests into the user's own inbox, under names of requests and other names."""
     inbox = os.path.join(share, ".ludwig/inbox", str(ME))
     conns = [random_id() for _ in range(16)]
     names = iter(conn.hex() + ".0" for conn in conns)
@@ -287,7 +289,7 @@ def rubbish(share):
 
 
 def crowd(share, n):
-    """Very many connections that are begun and left."""
+    """Begins very many connections and abandons them."""
     inbox = os.path.join(share, ".ludwig/inbox", str(ME))
     for _ in range(int(n)):
         conn = random_id()

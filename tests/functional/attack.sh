@@ -46,9 +46,9 @@ prepared() {
     lab_ready 1
     [ "$(sweep done.yaml private 'echo {p}; echo hush-hush >$LUDWIG_SAVE_PATH/out; ludwig report score=1' \
         'private: true' 'params: {p: [hush-hush]}')" = 1 ]
-    wait_until 30 '[ "$(as1 ludwig status 1 --json | json - "d[\"state\"]")" = done ]'
+    wait_until 30 '[ "$(sweep_state 1 as1)" = done ]'
     [ "$(sweep shown.yaml shown 'echo {p}' 'params: {p: [x]}')" = 2 ]
-    wait_until 30 '[ "$(as1 ludwig status 2 --json | json - "d[\"state\"]")" = done ]'
+    wait_until 30 '[ "$(sweep_state 2 as1)" = done ]'
     [ "$(sweep running.yaml private \
         'echo $LUDWIG_ATTEMPT >'"$TEST_TMP/shown/token"'; echo hush-hush >secret; exec sleep 1000' \
         'private: true' 'params: {p: [hush-hush]}' 'env: {P: hush-hush}' 'resources: {cpus: 2}')" = 3 ]
@@ -167,7 +167,7 @@ it 'messages whose fields are wrong harm nobody' '
 # lab1 is served all the time, by the same process.
 served() {
     while [ ! -e crowds.over ]; do
-        as1 timeout 60 ludwig status 1 >/dev/null || return 1
+        as1 timeout 300 ludwig status 1 >/dev/null || return 1
         echo served >>served
     done
 }

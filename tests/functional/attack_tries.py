@@ -2,8 +2,9 @@
 # attack_tries.py - very many attacks of one user on another, tried one by one
 """usage: attack_tries.py files|processes|messages|malformed|crowds ARGUMENT...
 
-A try is done first with what is the user's own, where it must work: else it would show nothing,
-and does not count.  Then it is done with somebody else's, where it must fail as it is forbidden.
+Each try is done first with the user's own file, process or sweep, where it must work; a try that
+fails there shows nothing and does not count.  Then it is done with another user's, where it must
+fail because it is forbidden.
 """
 
 import ctypes
@@ -27,11 +28,11 @@ from raw import WORK, Ended, Peer, frame, pack, random_id, submit
 
 ME = os.getuid()
 FORBIDDEN = errno.EPERM, errno.EACCES
-ELSEWHERE = errno.EXDEV  # nothing can be moved between mounts
+ELSEWHERE = errno.EXDEV  # rename and link do not work between mounts
 
 held = 0
 through = []
-no_use = []  # did not work with one's own either
+no_use = []  # tries that failed with the user's own, too
 
 
 def count(name, is_held, why=""):
@@ -43,7 +44,7 @@ def count(name, is_held, why=""):
 
 
 def attempt(name, do, own, theirs):
-    """do() with one's own, then with somebody else's."""
+    """Calls do() with the user's own object, then with another user's."""
     try:
         do(own())
     except OSError as why:
@@ -61,11 +62,11 @@ def attempt(name, do, own, theirs):
 
 # ---- files ----
 
-OWN = os.environ["OWN"]  # a folder of one's own beside what is attacked
+OWN = os.environ["OWN"]  # a folder of the user's own, on the same file system as the attacked ones
 
 
 def own_place(kind):
-    """A fresh file, folder or socket of one's own."""
+    """Makes a new file, folder or socket of the user's own; returns its path."""
     folder = tempfile.mkdtemp(dir=OWN)
     path = os.path.join(folder, "own")
     if kind == "folder":
@@ -89,7 +90,7 @@ def open_with(flags):
 
 
 def in_own(do):
-    """do(path, fresh name in a folder of one's own)"""
+    """Returns a try that calls do(path, new name in a folder of the user's own)."""
     return lambda path: do(path, os.path.join(tempfile.mkdtemp(dir=OWN), "x"))
 
 
@@ -155,12 +156,12 @@ REMOVE = {"remove": os.unlink, "replace": replace, "link into one's own folder":
 
 
 def kind_of(path, named):
-    """As the one who names it says: it may not be ours to look at."""
+    """The kind that the caller names: the attacker may not be allowed to look at the path."""
     return {"d": "folder", "f": "file", "s": "socket"}[named.lower()]
 
 
 def files(*named):
-    """Each as f:PATH, d:PATH, s:PATH; F: and D: may be read."""
+    """Attacks each f:PATH (file), d:PATH (folder) or s:PATH (socket); F: and D: may be read, not changed."""
     for each in named:
         letter, path = each.split(":", 1)
         kind = kind_of(path, letter)
@@ -208,7 +209,7 @@ def ptrace(request, pid):
 
 def seize(pid):
     ptrace(0x4206, pid)
-    os.kill(pid, signal.SIGKILL)  # it is gone then, and traced no more
+    os.kill(pid, signal.SIGKILL)  # ends the process, and with it the tracing
 
 
 def attach(pid):
@@ -329,7 +330,7 @@ def kind_of_answer(answer):
 
 
 def asked(name, path, kind, own, theirs, changes=True):
-    """The same message about a sweep of one's own, which must be allowed, and about theirs."""
+    """Sends a message about the user's own sweep, which must be allowed, and about another user's."""
     peer = Peer(path).hello()
     allowed = peer.ask(kind, own, random_id() if changes else None)
     if kind_of_answer(allowed) == "denied":
@@ -341,7 +342,7 @@ def asked(name, path, kind, own, theirs, changes=True):
 
 
 def about_sweeps(path, own, sweeps):
-    """Everything that changes a sweep, its jobs or its label."""
+    """Tries every message that changes a sweep, its jobs or its label."""
     for sweep in sweeps:
         for part in ({}, {"first": 1, "last": 1}):
             targets = [{"sweep": own, **part}], [{"sweep": sweep, **part}]
@@ -360,7 +361,7 @@ def about_sweeps(path, own, sweeps):
 
 
 def not_told(path, sweeps, word):
-    """What is said of private sweeps never has that word in it."""
+    """No reply about private sweeps contains the word."""
     for sweep in sweeps:
         for kind, body in (("get_jobs", {"sweep": sweep, "limit": 500}), ("get_jobs", {"sweep": sweep, "after": 0}),
                            ("get_jobs", {"sweep": sweep, "states": ["running"]}),
@@ -385,7 +386,7 @@ def not_told(path, sweeps, word):
 
 
 def is_refused(name, path, kind, body, changes=True, program="ludwig"):
-    """It is answered with an error, or the connection ends."""
+    """The request is answered with an error, or the connection ends."""
     peer = Peer(path).hello(program)
     try:
         answer = peer.ask(kind, body, random_id() if changes else None)
@@ -438,7 +439,7 @@ def registering(peer, attempts=(), **more):
 
 
 def works(path, token, worker):
-    """As a worker of one's own, which knows the token of another's attempt."""
+    """Sends messages of a worker of the user's own that knows the token of another user's attempt."""
     for event in EVENTS:
         for more in ({}, {"winner": random_id()}, {"run_path": "evil/runs/param_001/x"}):
             peer = Peer(path).hello("ludwig-worker")
@@ -477,7 +478,7 @@ def works(path, token, worker):
 
 
 def greets(path):
-    """Says to be somebody else."""
+    """Sends hellos that claim to come from another user."""
     hello = {"version": 1, "program": "ludwig", "host": "here"}
     for more in ({"program": "root"}, {"program": ""}, {"program": "ludwigd"}, {"version": 0}, {"version": 2},
                  {"user_label": "../lab1"}, {"user_label": ""}, {"user_label": "a/b"}, {"user_label": "x" * 300},
@@ -521,7 +522,7 @@ WRONG = {
 
 
 def fields_of_messages(page):
-    """{message: [(field, type, is needed)]} of those that ludwigd takes."""
+    """Returns {message: [(field, type, is required)]} of the messages to ludwigd."""
     messages = {}
     with open(page) as f:
         sections = re.split(r"^### ", f.read(), flags=re.M)[1:]
@@ -534,7 +535,7 @@ def fields_of_messages(page):
 
 
 def some(kind):
-    """A value that fits."""
+    """Returns a valid value of this type."""
     return {"string": "x", "integer": 1, "boolean": False, "token": b"x" * 16, "digest": b"x" * 32, "bytes": b"",
             "time": 1}.get(kind, [] if kind.startswith(("list", "strings")) else {})
 
@@ -588,7 +589,7 @@ def crowds(path, pid):
         return peers
 
     def all_at_once(peers, data):
-        """As much of it as is taken; it is over when nothing was for a second."""
+        """Sends data on all connections, as much as ludwigd reads; ends when it has read nothing for a second."""
         left = {peer.sock: memoryview(data) for peer in peers}
         for sock in left:
             sock.setblocking(False)

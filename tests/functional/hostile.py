@@ -3,6 +3,7 @@
 """usage: hostile.py SOCKET PID_OF_LUDWIGD SCENARIO"""
 
 import hashlib
+import json
 import os
 import struct
 import sys
@@ -27,6 +28,12 @@ def worker(node, cpus=2):
 def serves_others():
     answer = client().ask("get_sweeps", {"limit": 1})
     assert answer["type"] == "sweep_page", answer
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def states(sweep):
@@ -213,7 +220,7 @@ def never_reads():
 
 
 def reads_slowly():
-    """Whoever asks a lot and reads late gets every answer, in order."""
+    """A peer that sends many requests and reads late gets every reply, in order."""
     peer = client()
     n = 3000
     first = peer.seq + 1
@@ -254,7 +261,7 @@ def many_connections():
 
 
 def says_nothing():
-    """Who does not say hello in time is told so and cut off; who has said it stays."""
+    """A peer without a hello in time gets an error and is disconnected; one that has sent it stays."""
     began = time.monotonic()
     silent = [Peer(SOCKET) for _ in range(50)]
     half = Peer(SOCKET)
@@ -264,12 +271,12 @@ def says_nothing():
         message = peer.receive()
         assert message["type"] == "error" and "hello" in message["body"]["text"], message
         assert peer.ends()
-    assert time.monotonic() - began > 5, "they had less than ten seconds"
+    assert time.monotonic() - began > 5, "they had less than half a minute"
     assert greeted.ask("get_sweeps", {"limit": 1})["type"] == "sweep_page"
 
 
 def own_variables():
-    """What the worker says of a job is the worker's to say."""
+    """A submit must not set variables that the worker sets for jobs."""
     for work in ({**WORK, "env": [{"name": "LUDWIG_ATTEMPT", "value": "x"}]},
                  {**WORK, "environment": {"variables": [{"name": "LUDWIG_ATTEMPT", "value": "x"}]}}):
         answer = client().ask("submit_begin", {"project": "env", "reps": 1, "work": work}, random_id())
@@ -278,14 +285,14 @@ def own_variables():
 
 
 def become(uid):
-    """A process of that user's, which needs no program that the user may execute."""
+    """Makes this process the user's, who may not be allowed to execute python3."""
     os.setgroups([])
     os.setgid(uid)
     os.setuid(uid)
 
 
 def crowd(uids):
-    """As many connections as all these users may have, and root is still served."""
+    """These users open as many connections as they may; root is still served."""
     go_on, wait = os.pipe()[::-1], []
     for uid in uids.split(","):
         told, tell = os.pipe()
@@ -299,7 +306,7 @@ def crowd(uids):
                 except (Ended, AssertionError, OSError):
                     pass
             os.write(tell, b"%d\n" % len(peers))
-            os.read(go_on[1], 1)  # until the test goes on
+            os.read(go_on[1], 1)  # waits until the parent closes the pipe
             os._exit(0)
         os.close(tell)
         wait.append(told)
@@ -313,7 +320,7 @@ def crowd(uids):
 
 
 def nameless(uid):
-    """A uid without an account is told that it has none."""
+    """A user without an account is told so."""
     uid = int(uid)
     told, tell = os.pipe()
     if os.fork() == 0:
@@ -340,7 +347,7 @@ def comes_and_goes():
 
 
 def abandoned_submits():
-    """Submits that nobody ends are seen by nobody."""
+    """A submit that was not ended shows no sweep."""
     known = client().ask("get_sweeps", {"limit": 500}).get("sweeps", [])
     for _ in range(20):
         peer = client()
@@ -386,7 +393,7 @@ def broken_submits():
 
 
 def same_second():
-    """Submits of one second with the same configuration, whose jobs' names differ in a number alone."""
+    """Submits one configuration several times within a second: the jobs' names differ only in a number."""
     peer = client()
     n, reps = 16, 4096
     bodies = {"project": "second", "reps": reps, "reuse": "none", "no_nodes": True, "work": WORK}
@@ -405,8 +412,27 @@ def same_second():
     assert len(names) == n * 500, len(names)
 
 
+def may_stall():
+    """Submits a sweep that no worker can run, with a notification 1 ms after it stalls."""
+    answer = submit(client(), "stalls", [{"a": 1}], no_nodes=True,
+                    **{"!notify": [{"when": 4, "after_ms": 1, "run": "true"}]})
+    assert answer["queued"] == 1, answer
+
+
+def is_prompt():
+    """For 8 s no reply takes much longer than a turn of ludwigd's event loop."""
+    peer, longest, end = client(), 0, time.monotonic() + 8
+    while time.monotonic() < end:
+        began = time.monotonic()
+        assert peer.ask("get_nodes", {"limit": 1})["type"] == "node_page"
+        longest = max(longest, time.monotonic() - began)
+        time.sleep(0.02)
+    print(f"the longest took {longest:.2f} s")
+    assert longest < 4, longest
+
+
 def has_limits(queued_jobs, projects, open_submits):
-    """What one user may have; told with the limit's name and value."""
+    """The limits of one user hold; the errors tell the limit's name and value."""
     def refused(answer, limit, value):
         assert answer["type"] == "error" and answer["kind"] == "busy", answer
         assert f"may have {value}" in answer["text"] and f"limits: {limit}" in answer["text"], answer
@@ -443,7 +469,25 @@ def has_limits(queued_jobs, projects, open_submits):
     wait_until(lambda: begin(client(), "limited")["type"] == "submit_open", "a place for a submit")
 
 
-# ---- asked twice ----
+def has_bytes(limit):
+    """One user's sweeps may take so many bytes of descriptions in the database; removed ones do not count."""
+    peer = client()
+    work = {**WORK, "command": "true " + 30000 * "x"}
+    opened = []
+    for i in range(int(limit) // 30000 + 2):
+        answer = peer.ask("submit_begin", {"project": "large", "reps": 1, "no_nodes": True, "work": work}, random_id())
+        if answer["type"] != "submit_open":
+            break
+        opened.append(answer["sweep"])
+        if len(opened) % 16 == 15:
+            peer.close()
+            peer = client()
+    assert answer["type"] == "error" and answer["kind"] == "busy", answer
+    assert f"may have {limit}" in answer["text"] and "limits: sweep_bytes" in answer["text"], answer
+    assert len(opened) >= int(limit) // 33000, len(opened)
+
+
+# ---- requests sent twice ----
 
 def same_id():
     peer = client()
@@ -530,7 +574,7 @@ def unknown_attempt():
 
 
 def outrageous_worker():
-    """Claims of a worker that no machine can hold."""
+    """Registrations with resources or names that no machine can have."""
     for more in ({"cpus_milli": -1}, {"cpus_milli": 1 << 62}, {"gpus": -5}, {"node": ""}, {"node": "a\nb"},
                  {"node": "x" * 5000}, {"kind": "toaster"}):
         peer = Peer(SOCKET).hello("ludwig-worker")
@@ -543,6 +587,134 @@ def outrageous_worker():
             continue
         assert message["type"] == "error", (more, message)
     serves_others()
+
+
+# ---- advisors ----
+
+SPACE = [{"name": "x", "kind": "float", "low": 0.0, "high": 1.0}]
+
+
+def begin_advised(peer, space, project="advised", **more):
+    search = {"advisor": "true", "space": space, "patience_ms": 1 << 30, **more}
+    return peer.ask("submit_begin", {"project": project, "reps": 1, "nodes": ["advises"], "work": WORK,
+                                     "ranking": {"metric": "m", "goal": "max"}, "!search": [search]}, random_id())
+
+
+def advised(peer, space, **more):
+    opened = begin_advised(peer, space, **more)
+    assert opened["type"] == "submit_open", opened
+    chunk = pack([])
+    assert peer.ask("submit_chunk", {"sweep": opened["sweep"], "index": 0, "configs": chunk})["type"] == "submit_taken"
+    chain = hashlib.sha256(bytes(32) + chunk).digest()
+    answer = peer.ask("submit_end", {"sweep": opened["sweep"], "configs": 0, "chain": chain}, random_id())
+    assert answer["type"] == "submitted", answer
+    return opened["sweep"]
+
+
+def record_bytes(sweep):
+    n, after = 0, 0
+    while True:
+        page = client().ask("get_advice", {"sweep": sweep, "after": after})
+        n += sum(len(line["body"]) for line in page.get("lines", []))
+        after = page.get("next", 0)
+        if after == 0:
+            return n
+
+
+def loud_advisor():
+    """An advisor's lines of the greatest length, which stop very many trials or mean nothing."""
+    peer = worker("advises", 1)
+    sweep = advised(client(), SPACE)
+    token = None
+    while token is None:
+        token = next((each["token"] for each in take_hand(peer) if each.get("advises")), None)
+    # After the answer no question is open, so further points mean nothing.
+    peer.send("advice", {"token": token, "is_ready": True})
+    asked = None
+    while asked is None:
+        lines = map(json.loads, peer.receive_kind("advise")["body"]["text"].splitlines())
+        asked = next((line for line in lines if line["type"] == "ask"), None)
+    points = [{"params": {"x": i / 1000}} for i in range(asked["n"])]
+    for re in asked["seq"], 0, 0:
+        line = json.dumps({"type": "give", "re": re, "points": points})
+        peer.send("advice", {"token": token, "line": line})
+    wait_until(lambda: len(states(sweep)) == len(points), "the jobs of what was given")
+    before = cpu_seconds(PID)
+    peer.send("advice", {"token": token, "line": '{"type":"stop","ids":[%s]}' % ",".join(["1"] * 700000)})
+    serves_others()
+    for _ in range(20):
+        peer.send("advice", {"token": token, "line": '{"type":"give","re":0,"wait":true,"x":"%s"}' % ("x" * 1000000)})
+    peer.send("advice", {"token": token, "line": '{"type":"say","text":"%s"}' % ("x" * 1000000)})
+    wait_until(lambda: peer.ask("alive", {"well": True})["type"] == "ok", "an answer")
+    print("cpu", cpu_seconds(PID) - before)
+    assert len(states(sweep)) == len(points), states(sweep)
+    assert 1 << 20 < record_bytes(sweep) < 10 << 20, record_bytes(sweep)
+    answer = client().ask("cancel", {"targets": [{"sweep": sweep}]}, random_id())
+    assert answer["type"] == "changed", answer
+
+
+def large_searches():
+    """The memory that ludwigd needs for searches is bounded."""
+    peer = client()
+    choices = [{"name": "x", "kind": "choice", "values": [0] * 30000}]
+    answer = begin_advised(peer, choices)
+    assert answer["type"] == "error" and "30000 values" in answer["text"], answer
+    answer = begin_advised(peer, [{"name": "x", "kind": "choice", "values": ["x" * 300000]}])
+    assert answer["type"] == "error" and "bytes" in answer["text"], answer
+    for _ in range(100):
+        answer = advised(peer, SPACE)
+    answer = begin_advised(peer, SPACE)
+    assert answer["type"] == "error" and answer["kind"] == "busy" and "100 of your sweeps" in answer["text"], answer
+
+
+def hears_nothing(uid, other):
+    """The text of an advisor's error names parameters, so only the owner may see it."""
+    if os.fork() == 0:
+        become(int(uid))
+        client().ask("open_project", {"project": "hidden", "private_project": True})
+        peer = worker("advises", 1)
+        sweep = advised(client(), SPACE, project="hidden")
+        token = None
+        while token is None:
+            token = next((each["token"] for each in take_hand(peer) if each.get("advises")), None)
+        peer.send("advice", {"token": token, "line": '{"type": "hush-hush"}'})
+
+        def is_told():
+            return "hush-hush" in client().ask("get_sweeps", {"sweep": sweep})["sweeps"][0].get("advisor", "")
+        wait_until(is_told, "its owner to be told")
+        os._exit(0)
+    assert os.wait()[1] == 0
+    if os.fork() == 0:
+        become(int(other))
+        peer = client()
+        sweep = peer.ask("get_sweeps", {"limit": 1})["sweeps"][0]
+        assert sweep["project"] == "hidden", sweep
+        for answer in (sweep, peer.ask("get_sweeps", {"sweep": sweep["sweep"]}),
+                       peer.ask("subscribe", {"sweep": sweep["sweep"]})):
+            assert "hush-hush" not in str(answer), answer
+        os._exit(0)
+    assert os.wait()[1] == 0
+
+
+def print_sweep_of(uid, make):
+    told, tell = os.pipe()
+    if os.fork() == 0:
+        become(int(uid))
+        os.write(tell, b"%d" % make())
+        os._exit(0)
+    os.wait()
+    print(os.read(told, 100).decode())
+
+
+def others_advised(uid):
+    """Submits a sweep with an advisor as that user; prints its number."""
+    print_sweep_of(uid, lambda: advised(client(), SPACE, project="theirs"))
+
+
+def others_shell(uid, program):
+    """Submits a sweep as that user whose variables would have a shell or a program run `program`; prints its number."""
+    work = dict(WORK, env=[{"name": name, "value": program} for name in ("SHELL", "ENV", "BASH_ENV", "LD_PRELOAD")])
+    print_sweep_of(uid, lambda: submit(client(), "shell", [{"a": 1}], work=work)["sweep"])
 
 
 scenario = globals()[sys.argv[3]]

@@ -12,10 +12,14 @@ mkdir -m 0700 -p "$XDG_CACHE_HOME"
 cd "$TEST_TMP/work" || exit 1
 
 starts() {
-    # What runs in a pilot is given back when the pilot has been silent for so long.
-    echo 'lease: 15s' >>"$state/ludwigd.yaml"
+    # What runs in a pilot is given back when the pilot has been silent for so long; before that all is
+    # looked at.
+    echo 'lease: 45s' >>"$state/ludwigd.yaml"
     ludwigd --config "$state/ludwigd.yaml" 2>"$TEST_TMP/log" &
-    wait_until 20 ludwig status
+    wait_until 20 ludwig status || {
+        cat "$TEST_TMP/log"
+        return 1
+    }
 }
 it 'ludwigd opens the database' starts
 

@@ -86,12 +86,13 @@ again() {
     ludwig retry "$id.1" --quiet
     ludwig why "$id.1" >out
     grep -qx "job $id.1: queued" out
-    grep -qx '  attempt 1 came to nothing: exit code 7' out
+    [ "$(grep -c 'exit code 7' out)" = 1 ]
+    grep -q '^  attempt 1 on .* was in vain: exit code 7$' out
     open second
     wait_until 10 ended "$id"
     ludwig why "$id.1" >out
     grep -q '^  attempt 2 on .*, ran for ' out
-    not grep -q 'came to nothing' out
+    [ "$(grep -c '^  attempt 1 ' out)" = 1 ]
     ludwig cancel all --quiet
 }
 it 'a job that waits again says what became of the attempt before' again

@@ -71,6 +71,7 @@ static inline void fixture_start(struct fixture *f)
     f->sv.conf.share = arena_printf(f->sv.conf.arena, "%s/share", f->dir);
     f->sv.conf.state = arena_printf(f->sv.conf.arena, "%s/state", f->dir);
     f->sv.conf.lease_ms = 600000;
+    f->sv.conf.avoid_for_ms = 60000;
     if (server_open(&f->sv, &e) < 0)
         fail_msg("%s", e.text);
     f->sv.turn->ns_max = UINT64_MAX; /* tests must not depend on the speed of the machine */
@@ -113,7 +114,7 @@ static inline void fixture_turn(struct fixture *f)
 /* Runs the event loop until it has nothing to do at once: 50 turns at least, 5000 at most. */
 static inline void fixture_settle(struct fixture *f)
 {
-    for (int i = 0; i < 50; i++)
+    for (int i = 0; i < 50 || (i < 5000 && uv_backend_timeout(&f->sv.loop) == 0); i++)
         fixture_turn(f);
 }
 

@@ -21,7 +21,10 @@ struct player {
     struct msg_register reg;
     struct assignment hand[PLAYER_MAX]; /* all attempts that it was handed */
     size_t n_hand;
-    size_t n_hands; /* messages */
+    size_t n_hands;                  /* MSG_HAND messages */
+    struct live_policy live;         /* of the first sweep in the last MSG_HAND */
+    struct msg_stop_early early[64]; /* all orders to stop a job early, repeated ones too */
+    size_t n_early;
     struct token stopped[PLAYER_MAX];
     size_t n_stopped;
     struct token recalled[PLAYER_MAX];
@@ -41,6 +44,7 @@ static inline void keep_recalled(struct player *w, const struct token *token)
     for (size_t i = 0; i < w->n_recalled; i++)
         if (token_equal(&w->recalled[i], token))
             return;
+    assert_true(w->n_recalled < PLAYER_MAX);
     w->recalled[w->n_recalled++] = *token;
 }
 
@@ -54,6 +58,7 @@ static inline void keep(struct player *w, const struct envelope *m)
         read_body(w->peer, m, &hand);
         items = hand.assignments.items;
         w->n_hands++;
+        w->live = ((const struct sweep_work *)hand.sweeps.items)->live;
         for (size_t i = 0; i < hand.assignments.n; i++) {
             assert_true(w->n_hand < PLAYER_MAX);
             w->hand[w->n_hand++] = items[i];
@@ -64,8 +69,13 @@ static inline void keep(struct player *w, const struct envelope *m)
 
         read_body(w->peer, m, &order);
         items = order.tokens.items;
-        for (size_t i = 0; i < order.tokens.n; i++)
+        for (size_t i = 0; i < order.tokens.n; i++) {
+            assert_true(w->n_stopped < PLAYER_MAX);
             w->stopped[w->n_stopped++] = items[i].token;
+        }
+    } else if (m->type == MSG_STOP_EARLY) {
+        assert_true(w->n_early < sizeof w->early / sizeof w->early[0]);
+        read_body(w->peer, m, &w->early[w->n_early++]);
     } else if (m->type == MSG_RECALL) {
         struct msg_recall order;
         const struct token_entry *items;

@@ -198,7 +198,7 @@ static void on_registered(struct agent *ag, const struct msg_registered *registe
 static void on_message(struct agent *ag, const struct envelope *m, struct arena *a, struct err *e)
 {
     const void *body = message_take_body(&proto, m, a, e);
-    struct msg_load load_now = { SCHEMA_NONE };
+    struct msg_load load_now = { .load_milli = SCHEMA_NONE };
     double load;
 
     if (body == NULL)

@@ -113,7 +113,7 @@ static void only_what_the_program_did_is_its_own_failure(void **state)
     for (int cause = 0; cause < CAUSE_COUNT; cause++)
         assert_int_equal(failure_is_own((enum cause)cause),
                          cause == CAUSE_FAILED || cause == CAUSE_SIGNAL || cause == CAUSE_OOM ||
-                             cause == CAUSE_TIMEOUT);
+                             cause == CAUSE_TIMEOUT || cause == CAUSE_NAN);
 }
 
 int main(void)

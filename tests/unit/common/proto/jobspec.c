@@ -135,7 +135,7 @@ static void test_resources_checkpoints_batches_and_gits_names_do_not(void **stat
 
     (void)state;
     other.resources = (struct resources){ 2000, 1000, 1 << 30, 3600000, 1 << 30 };
-    other.checkpoint = (struct checkpoint){ "SIGUSR1", 60000, 600000 };
+    other.checkpoint = (struct checkpoint){ "SIGUSR1", 60000, 600000, true };
     other.batch = 16;
     other.passed = (struct list){ passed, 1 };
     other.git_commit = "0123456789";
@@ -166,7 +166,7 @@ static void test_retry_lists_causes_exit_codes_and_signals(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *on[] = { "timeout", cases[i].on };
-        struct retry r = { 1, { on, 2 } };
+        struct retry r = { .max = 1, .on = { on, 2 } };
 
         if (retry_lists(&r, cases[i].cause, cases[i].exit_code, cases[i].signal) !=
             cases[i].is_listed)

@@ -42,12 +42,13 @@ static const struct number attempts[] = {
     { "ATTEMPT_ASSIGNED", 0 },   { "ATTEMPT_STAGING", 1 },    { "ATTEMPT_RUNNING", 2 },
     { "ATTEMPT_PUBLISHING", 3 }, { "ATTEMPT_DONE", 4 },       { "ATTEMPT_FAILED", 5 },
     { "ATTEMPT_CANCELLED", 6 },  { "ATTEMPT_SUPERSEDED", 7 }, { "ATTEMPT_LOST", 8 },
-    { "ATTEMPT_RECALLED", 9 },   { "ATTEMPT_WITHDRAWN", 10 },
+    { "ATTEMPT_RECALLED", 9 },   { "ATTEMPT_WITHDRAWN", 10 }, { "ATTEMPT_STOPPED", 11 },
 };
 
 static const struct number jobs[] = {
-    { "JOB_QUEUED", 0 }, { "JOB_STAGING", 1 }, { "JOB_RUNNING", 2 },   { "JOB_PUBLISHING", 3 },
-    { "JOB_DONE", 4 },   { "JOB_FAILED", 5 },  { "JOB_CANCELLED", 6 }, { "JOB_HELD", 7 },
+    { "JOB_QUEUED", 0 },     { "JOB_STAGING", 1 }, { "JOB_RUNNING", 2 },
+    { "JOB_PUBLISHING", 3 }, { "JOB_DONE", 4 },    { "JOB_FAILED", 5 },
+    { "JOB_CANCELLED", 6 },  { "JOB_HELD", 7 },    { "JOB_STOPPED", 8 },
 };
 
 static const struct number sweeps[] = {
@@ -59,6 +60,13 @@ static const struct number causes[] = {
     { "CAUSE_NONE", 0 },      { "CAUSE_FAILED", 1 },   { "CAUSE_SIGNAL", 2 },
     { "CAUSE_TIMEOUT", 3 },   { "CAUSE_OOM", 4 },      { "CAUSE_NODE_LOST", 5 },
     { "CAUSE_PREEMPTED", 6 }, { "CAUSE_WALLTIME", 7 }, { "CAUSE_ENVIRONMENT", 8 },
+    { "CAUSE_NAN", 9 },       { "CAUSE_GPU", 10 },
+};
+
+static const struct number notify_events[] = {
+    { "NOTIFY_ENDED", 0 },
+    { "NOTIFY_FAILED", 1 },
+    { "NOTIFY_STALLED", 2 },
 };
 
 static const struct number messages[] = {
@@ -83,6 +91,12 @@ static const struct number messages[] = {
     { "MSG_PACK", 54 },        { "MSG_PACKED", 55 },        { "MSG_LEAVE", 56 },
     { "MSG_RETIRE", 57 },      { "MSG_RETIRING", 58 },      { "MSG_ALIVE", 59 },
     { "MSG_REMOVE", 60 },      { "MSG_REMOVED", 61 },       { "MSG_LABEL", 62 },
+    { "MSG_REPRODUCE", 63 },   { "MSG_REPRODUCED", 64 },    { "MSG_ORDER", 65 },
+    { "MSG_SHRINK", 66 },      { "MSG_MEASURED", 67 },      { "MSG_STOP_EARLY", 68 },
+    { "MSG_ADVISE", 69 },      { "MSG_ADVICE", 70 },        { "MSG_GET_ADVICE", 71 },
+    { "MSG_ADVICE_PAGE", 72 }, { "MSG_GET_SAVED", 73 },     { "MSG_SAVED", 74 },
+    { "MSG_READ_SAVED", 75 },  { "MSG_SAVED_READ", 76 },    { "MSG_GET_WORK", 77 },
+    { "MSG_GOT_WORK", 78 },
 };
 
 static void test_states_keep_their_numbers(void **state)
@@ -97,6 +111,7 @@ static void test_causes_keep_their_numbers(void **state)
 {
     (void)state;
     SAME(causes, CAUSES);
+    SAME(notify_events, NOTIFY_EVENTS);
 }
 
 static void test_messages_keep_their_numbers(void **state)
@@ -115,6 +130,9 @@ static void test_what_has_no_table_keeps_its_numbers(void **state)
     assert_int_equal(GOAL_MIN, 1);
     assert_int_equal(CANCEL_NOW, 1);
     assert_int_equal(CANCEL_DRAIN, 2);
+    assert_int_equal(STOP_DECIDED, 1);
+    assert_int_equal(STOP_OVERRULED, 2);
+    assert_int_equal(STOP_EXEMPT, 3);
 }
 
 static void test_the_live_states_are_the_first_ones(void **state)

@@ -16,15 +16,16 @@
 static const char page[] = "docs/internals/protocol.md";
 
 static const struct schema *const parts[] = {
-    &work_schema,        &env_entry_schema,    &dataset_schema,      &data_entry_schema,
-    &resources_schema,   &checkpoint_schema,   &metric_schema,       &retry_schema,
-    &slurm_pool_schema,  &ranking_schema,      &folder_order_schema, &target_schema,
-    &sweep_info_schema,  &job_counts_schema,   &job_info_schema,     &job_result_schema,
-    &node_info_schema,   &usage_info_schema,   &held_schema,         &token_entry_schema,
-    &assignment_schema,  &sweep_work_schema,   &report_schema,       &verdict_entry_schema,
-    &held_tree_schema,   &pool_trouble_schema, &dataset_info_schema, &digest_entry_schema,
-    &pilot_claim_schema, &reused_job_schema,   &gone_job_schema,     &log_limit_schema,
-    &guard_schema,       &early_config_schema,
+    &work_schema,           &env_entry_schema,    &dataset_schema,        &data_entry_schema,
+    &resources_schema,      &checkpoint_schema,   &metric_schema,         &retry_schema,
+    &slurm_pool_schema,     &ranking_schema,      &folder_order_schema,   &target_schema,
+    &sweep_info_schema,     &job_counts_schema,   &job_info_schema,       &job_result_schema,
+    &node_info_schema,      &usage_info_schema,   &held_schema,           &token_entry_schema,
+    &assignment_schema,     &sweep_work_schema,   &report_schema,         &verdict_entry_schema,
+    &held_tree_schema,      &pool_trouble_schema, &dataset_info_schema,   &digest_entry_schema,
+    &pilot_claim_schema,    &reused_job_schema,   &gone_job_schema,       &log_limit_schema,
+    &guard_schema,          &early_config_schema, &stop_policy_schema,    &live_schema,
+    &measured_value_schema, &gpu_use_schema,      &pilots_waiting_schema,
 };
 
 static void test_the_document_has_every_message_with_its_fields(void **state)

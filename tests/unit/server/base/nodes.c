@@ -20,7 +20,7 @@ static struct node_info node_of(struct scene *s, int64_t *asked)
 
 static void say_load(struct scene *s, int64_t load_milli)
 {
-    struct msg_load load = { load_milli };
+    struct msg_load load = { .load_milli = load_milli };
 
     peer_send(s->w.peer, MSG_LOAD, &load);
     fixture_settle(s->f);
@@ -55,10 +55,42 @@ static void test_one_that_does_not_know_is_not_waited_for(void **state)
     assert_int_equal(asked, 0);
 }
 
+/* Their driver may take its time: the load is told before, and the use of earlier stays meanwhile. */
+static void test_what_gpus_do_may_follow_the_load(void **state)
+{
+    struct scene *s = *state;
+    struct gpu_use use[] = { { 87, 1 << 30, INT64_C(48) << 30 }, { SCHEMA_NONE, SCHEMA_NONE, 7 } };
+    struct msg_load load = { .load_milli = 1500, .asks_gpus = true };
+    struct node_info node;
+    int64_t asked;
+
+    node_of(s, &asked);
+    peer_send(s->w.peer, MSG_LOAD, &load);
+    fixture_settle(s->f);
+    node = node_of(s, &asked);
+    assert_true(fabs(node.load - 1.5) < 1e-9);
+    assert_int_equal(node.gpu_use.n, 0);
+    assert_int_equal(asked, 1);
+    load = (struct msg_load){ .load_milli = 1500, .gpu_use = { use, 2 } };
+    peer_send(s->w.peer, MSG_LOAD, &load);
+    fixture_settle(s->f);
+    for (int i = 0; i < 2; i++) {
+        node = node_of(s, &asked);
+        assert_int_equal(asked, i); /* the second time it asks its GPUs again */
+        assert_int_equal(node.gpu_use.n, 2);
+        assert_int_equal(((const struct gpu_use *)node.gpu_use.items)[0].percent, 87);
+        assert_int_equal(((const struct gpu_use *)node.gpu_use.items)[1].percent, SCHEMA_NONE);
+        assert_int_equal(((const struct gpu_use *)node.gpu_use.items)[1].memory_bytes, 7);
+        load = (struct msg_load){ .load_milli = 1500, .asks_gpus = true };
+        peer_send(s->w.peer, MSG_LOAD, &load);
+        fixture_settle(s->f);
+    }
+}
+
 static void test_only_a_registered_worker_says_how_busy_it_is(void **state)
 {
     struct scene *s = *state;
-    struct msg_load load = { 1500 };
+    struct msg_load load = { .load_milli = 1500 };
 
     peer_refused(s->client, MSG_LOAD, &load, ERR_PROTOCOL);
 }
@@ -221,6 +253,7 @@ int main(void)
         TEST(test_a_worker_for_jobs_of_ones_own_is_shown_to_nobody_else),
         TEST(test_a_node_is_asked_how_busy_it_is_when_somebody_looks),
         TEST(test_one_that_does_not_know_is_not_waited_for),
+        TEST(test_what_gpus_do_may_follow_the_load),
         TEST(test_only_a_registered_worker_says_how_busy_it_is),
         TEST(test_a_node_lists_the_jobs_that_run_there_and_whose_they_are),
         TEST(test_gpus_are_listed_with_their_models_and_how_many_are_free),

@@ -6,6 +6,7 @@
 
 #include "server/base/turn.h"
 #include "server/loop/dispatch.h"
+#include "server/loop/turn_run.h"
 
 /* ---- who may say what ---- */
 
@@ -751,6 +752,18 @@ static void workers_are_sent_away_when_asked(void **state)
     fixture_close(f);
 }
 
+static void a_damaged_counter_is_refused_before_it_overflows(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct err e = { 0 };
+
+    (void)state;
+    assert_int_equal(db_run(f->sv.db, NULL, SQL_META_SET, "si", "version", INT64_MAX), 1);
+    assert_null(turn_create(&f->sv, &e));
+    assert_non_null(strstr(e.text, "the database is damaged"));
+    fixture_close(f);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -781,6 +794,7 @@ int main(void)
         cmocka_unit_test(who_leaves_in_the_middle_of_a_long_change_harms_nobody),
         cmocka_unit_test(only_an_admin_stops_ludwigd),
         cmocka_unit_test(workers_are_sent_away_when_asked),
+        cmocka_unit_test(a_damaged_counter_is_refused_before_it_overflows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

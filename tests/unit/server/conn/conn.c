@@ -2,6 +2,8 @@
 /* conn.c - whose turn it is, and what one user's connections may take together */
 #include "tests/unit/server_fixture.h"
 
+#include <time.h>
+
 #include "server/conn/conn_user.h"
 #include "server/loop/turn_run.h"
 
@@ -71,7 +73,10 @@ static void a_user_with_very_many_connections_has_one_turn_of_two(void **state)
     crowd_ask(&greedy, MSG_GET_NODES, &nodes);
     peer_send(modest, MSG_GET_NODES, &nodes);
     peer_expect(modest, MSG_NODE_PAGE, NULL);
-    fixture_settle(f);
+    /* How many of them a turn serves depends on the machine. */
+    for (time_t until = time(NULL) + 60;
+         n_served_after(&greedy, modest->conn) < MANY - 1 && time(NULL) < until;)
+        fixture_settle(f);
     assert_true(n_served_after(&greedy, modest->conn) >= MANY - 1);
     /* However often: as if the others were one. */
     for (int i = 0; i < 5; i++) {

@@ -373,7 +373,7 @@ static void what_runs_on_is_not_tried_again_whatever_happens(void **state)
         struct scene *s = scene_open();
         struct submit submit = submit_of("p", 1);
 
-        submit.begin.retry = (struct retry){ 9, { on, 2 } };
+        submit.begin.retry = (struct retry){ .max = 9, .on = { on, 2 } };
         s->sweep = submit_all(s->client, submit, 1, 1).sweep;
         join(s->f, &s->w, "n1", CPUS);
         tell(&s->w, &s->w.hand[0], EV_FAIL); /* this one is tried again */

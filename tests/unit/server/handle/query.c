@@ -537,6 +537,56 @@ static void usage_counts_failures_too_and_not_twice(void **state)
     fixture_close(f);
 }
 
+static void what_was_asked_for_and_what_was_used_is_told(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+    struct peer *w = worker_connect(f);
+    struct submit s = submit_of("demo", 1);
+    struct report hour = report_failed(3);
+    struct msg_get_usage ask = { 0 };
+    struct msg_get_jobs get = { .sweep = 1, .limit = 5 };
+    struct msg_get_results results = { .sweep = 1, .limit = 5 };
+    struct msg_submitted submitted;
+    struct msg_result_page found;
+    struct msg_usage_page page;
+    struct msg_job_page jobs;
+
+    (void)state;
+    s.begin.work.resources.memory_bytes = INT64_C(8) << 30;
+    s.begin.work.resources.time_ms = INT64_C(4) * 3600 * 1000;
+    submitted = submit_all(p, s, 1, 2);
+    assert_int_equal(submitted.max_rss_bytes, 0);
+    peer_ask(p, MSG_GET_JOBS, &get, &jobs);
+    assert_true(job_at(&jobs, 0)->max_rss_bytes == SCHEMA_NONE);
+    assert_true(isnan(job_at(&jobs, 0)->cpu_seconds));
+    hour.ended_at = hour.started_at + 3600 * 1000;
+    hour.cpu_ms = 1500;
+    hour.max_rss_bytes = INT64_C(2) << 30;
+    assert_int_equal(worker_do_hand(w, hour), 2);
+    peer_ask(p, MSG_GET_USAGE, &ask, &page);
+    assert_float_equal(usage_at(&page, 0)->ended_hours, 2.0, 1e-9);
+    assert_float_equal(usage_at(&page, 0)->memory_gib_hours, 16.0, 1e-9);
+    assert_float_equal(usage_at(&page, 0)->used_memory_gib_hours, 4.0, 1e-9);
+    assert_float_equal(usage_at(&page, 0)->limit_hours, 8.0, 1e-9);
+    assert_float_equal(usage_at(&page, 0)->max_hours, 1.0, 1e-9);
+    assert_int_equal(usage_at(&page, 0)->max_rss_bytes, hour.max_rss_bytes);
+    peer_ask(p, MSG_GET_JOBS, &get, &jobs);
+    assert_int_equal(job_at(&jobs, 0)->max_rss_bytes, hour.max_rss_bytes);
+    assert_float_equal(job_at(&jobs, 0)->cpu_seconds, 1.5, 1e-9);
+    peer_ask(p, MSG_GET_RESULTS, &results, &found);
+    assert_int_equal(((const struct job_result *)found.results.items)->max_rss_bytes,
+                     hour.max_rss_bytes);
+    s.begin.reuse = REUSE_NONE;
+    submitted = submit_all(p, s, 1, 2);
+    assert_int_equal(submitted.ran_jobs, 0); /* they failed */
+    assert_int_equal(submitted.max_rss_bytes, hour.max_rss_bytes);
+    assert_int_equal(submitted.longest_ms, 3600 * 1000);
+    peer_close(w);
+    peer_close(p);
+    fixture_close(f);
+}
+
 /* ---- why ---- */
 
 static bool is_said(const struct msg_why *why, const char *text)
@@ -730,6 +780,7 @@ int main(void)
         cmocka_unit_test(a_preview_of_too_many_is_refused),
         cmocka_unit_test(a_preview_of_anothers_project_is_of_ones_own),
         cmocka_unit_test(usage_counts_failures_too_and_not_twice),
+        cmocka_unit_test(what_was_asked_for_and_what_was_used_is_told),
         cmocka_unit_test(a_job_that_waits_is_told_what_for),
         cmocka_unit_test(a_job_that_a_limit_of_its_user_keeps_waiting_is_told_so),
         cmocka_unit_test(a_job_whose_user_has_more_than_another_is_told_so),

@@ -114,7 +114,7 @@ static void submit_with_retry(struct scene *s, int64_t max, const char **on, siz
     tell(&s->w, s->w.hand, EV_DONE);
     s->w.n_hand = 0;
     submit.begin.reuse = REUSE_NONE;
-    submit.begin.retry = (struct retry){ max, { on, n } };
+    submit.begin.retry = (struct retry){ .max = max, .on = { on, n } };
     s->sweep = submit_all(s->client, submit, 1, 1).sweep;
     listen_to(&s->w);
     assert_int_equal(s->w.n_hand, 1);
@@ -775,6 +775,24 @@ static void run_at(struct scene *s, int64_t at)
     report(&s->w, (struct report){ .token = s->w.hand[0].token, .event = EV_RUN, .at = at });
 }
 
+static void test_the_gpus_of_a_job_are_those_that_its_worker_named_first(void **state)
+{
+    struct scene *s = *state;
+    struct report run = { .token = s->w.hand[0].token, .event = EV_RUN, .at = 4000 };
+
+    run.gpu_ids = "0,\033[2J";
+    report(&s->w, run);
+    assert_null(job_of(s->client, s->sweep, 1).gpu_ids);
+    run.gpu_ids = "0,GPU-5f2a";
+    run.event = EV_END;
+    report(&s->w, run);
+    assert_string_equal(job_of(s->client, s->sweep, 1).gpu_ids, "0,GPU-5f2a");
+    run.gpu_ids = "1";
+    run.event = EV_DONE;
+    report(&s->w, run);
+    assert_string_equal(job_of(s->client, s->sweep, 1).gpu_ids, "0,GPU-5f2a");
+}
+
 static void test_what_ran_is_spent_whatever_came_of_it_and_only_once(void **state)
 {
     struct scene *s = *state;
@@ -1136,6 +1154,7 @@ int main(void)
         TEST(test_a_place_taken_away_is_told_apart_from_a_lost_node),
         TEST(test_who_is_cut_off_twice_without_a_time_fails),
         TEST(test_a_worker_that_is_gone_counts_where_retry_names_it),
+        TEST(test_the_gpus_of_a_job_are_those_that_its_worker_named_first),
         TEST(test_what_ran_is_spent_whatever_came_of_it_and_only_once),
         TEST(test_what_never_ran_has_spent_nothing),
         TEST(test_a_lost_attempt_has_spent_until_it_was_lost_and_what_it_says_once_it_is_back),

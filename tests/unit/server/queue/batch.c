@@ -238,13 +238,15 @@ static void surplus_is_taken_back_by_processes_that_have_not_started(void **stat
     (void)state;
     expect_processes(&s->w, 0, (size_t[]){ 3, 3, 3, 3 }, CPUS);
     tell(&s->w, &s->w.hand[9], EV_RUN); /* of the last process */
-    assert_int_equal(recall_some(&s->f->sv, s->w.peer->conn->worker, s->sweep, 2, &e), 0);
+    assert_int_equal(
+        recall_some(&s->f->sv, s->w.peer->conn->worker, s->sweep, (struct grown){ 0 }, 2, &e), 0);
     listen_to(&s->w);
     assert_int_equal(s->w.n_recalled, 6);
     for (size_t i = 0; i < 6; i++)
         assert_true(token_equal(&s->w.recalled[i], &s->w.hand[3 + i].token));
     /* They are on their way: once is enough. */
-    assert_int_equal(recall_some(&s->f->sv, s->w.peer->conn->worker, s->sweep, 2, &e), 0);
+    assert_int_equal(
+        recall_some(&s->f->sv, s->w.peer->conn->worker, s->sweep, (struct grown){ 0 }, 2, &e), 0);
     listen_to(&s->w);
     assert_int_equal(s->w.n_recalled, 9);
     scene_close(s);

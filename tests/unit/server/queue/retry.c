@@ -310,6 +310,146 @@ static void who_is_cut_off_twice_has_to_say_how_long_it_takes(void **state)
     }
 }
 
+/* Memory doubles and time trebles, of 10 each at first. */
+static const struct {
+    const char *what;
+    const char *word;
+    struct grown had[4];
+    struct retry_up_to up_to;
+    struct grown now, most;
+    struct grown asks;
+    const char *says;
+} growths[] = {
+    { "after oom it is memory",
+      "o",
+      { { 10, 10 } },
+      { 0, 0 },
+      { 10, 10 },
+      { 0, 0 },
+      { 20, 10 },
+      "failed before: out of memory; tried again with 20 B of memory (1 of 3)" },
+    { "after timeout it is time",
+      "t",
+      { { 10, 10 } },
+      { 0, 0 },
+      { 10, 10 },
+      { 0, 0 },
+      { 10, 30 },
+      "failed before: ran for 2 h; tried again with 30 ms (1 of 3)" },
+    { "after another end nothing grows",
+      "f",
+      { { 10, 10 } },
+      { 0, 0 },
+      { 10, 10 },
+      { 0, 0 },
+      { 10, 10 },
+      "failed before: exit code 3; tried again (1 of 3)" },
+    { "what has grown stays so",
+      "ol",
+      { { 10, 10 }, { 20, 10 } },
+      { 0, 0 },
+      { 20, 10 },
+      { 0, 0 },
+      { 20, 10 },
+      "lost before: node-lost; tried again (1 of 5)" },
+    { "one after the other",
+      "ot",
+      { { 10, 10 }, { 20, 10 } },
+      { 0, 0 },
+      { 20, 10 },
+      { 0, 0 },
+      { 20, 30 },
+      "failed before: ran for 2 h; tried again with 30 ms (2 of 3)" },
+    { "asked once more, it is the same",
+      "oo",
+      { { 10, 10 }, { 20, 10 } },
+      { 0, 0 },
+      { 40, 10 },
+      { 0, 0 },
+      { 40, 10 },
+      "failed before: out of memory; tried again with 40 B of memory (2 of 3)" },
+    { "up to its limit",
+      "oo",
+      { { 10, 10 }, { 20, 10 } },
+      { 25, 0 },
+      { 20, 10 },
+      { 0, 0 },
+      { 25, 10 },
+      "failed before: out of memory; tried again with 25 B of memory (2 of 3)" },
+    { "and no further",
+      "oo",
+      { { 10, 10 }, { 25, 10 } },
+      { 25, 0 },
+      { 25, 10 },
+      { 0, 0 },
+      { 25, 10 },
+      "out of memory; that is the most that retry: up_to: allows" },
+    { "to the largest machine",
+      "o",
+      { { 10, 10 } },
+      { 25, 0 },
+      { 10, 10 },
+      { 15, 0 },
+      { 15, 10 },
+      "failed before: out of memory; tried again with 15 B of memory (1 of 3)" },
+    { "and no further",
+      "oo",
+      { { 10, 10 }, { 15, 10 } },
+      { 25, 0 },
+      { 15, 10 },
+      { 15, 0 },
+      { 15, 10 },
+      "out of memory; that is the most that a machine has which may run it" },
+    { "that the largest machine has left changes nothing",
+      "o",
+      { { 10, 10 } },
+      { 0, 0 },
+      { 20, 10 },
+      { 10, 0 },
+      { 20, 10 },
+      "failed before: out of memory; tried again with 20 B of memory (1 of 3)" },
+    { "what was retried by hand goes on from there",
+      "o",
+      { { 40, 10 } },
+      { 0, 0 },
+      { 40, 10 },
+      { 0, 0 },
+      { 80, 10 },
+      "failed before: out of memory; tried again with 80 B of memory (1 of 3)" },
+    { "more than anybody can ask for is not asked for",
+      "o",
+      { { (INT64_C(1) << 53) - 8, 10 } },
+      { 0, 0 },
+      { 10, 10 },
+      { 0, 0 },
+      { INT64_C(1) << 53, 10 },
+      "failed before: out of memory; tried again with 8 PiB of memory (1 of 3)" },
+};
+
+static void what_ran_out_grows(void **state)
+{
+    const struct policy on = { 3, { "failed", "oom", "timeout" } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof growths / sizeof growths[0]; i++) {
+        struct tried tried[TRIED_MAX];
+        struct retry_verdict v = judge(&on, true, growths[i].word, tried);
+        struct retry policy = retry_of(&on);
+        struct buf said = { 0 };
+
+        policy.grow = (struct retry_grow){ 2000, 3000 };
+        policy.up_to = growths[i].up_to;
+        retry_grow(&v, &policy, tried, growths[i].had, strlen(growths[i].word), growths[i].now,
+                   growths[i].most);
+        retry_add_reason(&v, &said);
+        if (!grown_equal(v.growth.asks, growths[i].asks) ||
+            strcmp(buf_text(&said), growths[i].says) != 0)
+            fail_msg("%s: %lld, %lld, '%s'", growths[i].what, (long long)v.growth.asks.memory_bytes,
+                     (long long)v.growth.asks.time_ms, buf_text(&said));
+        buf_free(&said);
+    }
+}
+
 static void without_a_policy_nothing_is_named(void **state)
 {
     struct tried failed = tried_of('f'), lost = tried_of('l');
@@ -453,6 +593,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_case_is_answered_as_it_should),
         cmocka_unit_test(who_is_cut_off_twice_has_to_say_how_long_it_takes),
+        cmocka_unit_test(what_ran_out_grows),
         cmocka_unit_test(without_a_policy_nothing_is_named),
         cmocka_unit_test(every_life_up_to_seven_attempts_is_judged_by_the_rule),
         cmocka_unit_test(what_was_given_back_or_cancelled_changes_no_answer),

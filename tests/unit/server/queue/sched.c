@@ -148,6 +148,12 @@ static const struct hand_case hand_cases[] = {
       { { .uid = 1, .ready = 100, .memory_bytes = INT64_C(20) << 30 } },
       { { CPUS(16) } },
       .expected = { GETS(0, 0, 3) } },
+    { "room on scratch limits how many, and jobs that ask for none are not concerned",
+      { { .uid = 1, .ready = 100, .disk_bytes = INT64_C(20) << 30 },
+        { .uid = 1, .ready = 3, .priority = -1 } },
+      { { CPUS(16), .disk_bytes = INT64_C(90) << 30 } },
+      { { .uid = 1, .jobs = 2, .disk_bytes = INT64_C(20) << 30 } },
+      .expected = { GETS(0, 0, 2), GETS(0, 1, 3) } },
     { "lists of nodes hold",
       { { .uid = 1, .ready = 10, .may_use = on_second },
         { .uid = 1, .ready = 10, .may_use = nowhere } },
@@ -275,6 +281,7 @@ static void check_hand_case(const struct hand_case *c)
         struct sched_worker *to = worker(&w, k->cpus_milli / 1000, k->gpus_milli / 1000);
 
         to->takes_one = k->takes_one;
+        to->disk_bytes = k->disk_bytes;
         to->is_private = k->is_private;
         to->uid = k->uid;
     }
@@ -282,6 +289,7 @@ static void check_hand_case(const struct hand_case *c)
         struct sched_load *to = load(&w, l->worker, l->sweep, l->uid, l->jobs, 1000);
 
         to->gpus_milli = l->gpus_milli;
+        to->disk_bytes = l->disk_bytes;
         to->mean_ms = l->mean_ms;
     }
     w.in.limits = c->limits;

@@ -98,17 +98,17 @@ static void a_worker_packs_it_and_the_asker_hears_how_far_it_is(void **state)
     assert_string_equal(pack.path, "datasets/cats");
     assert_string_equal(pack.user, s->first->conn->user);
     got = ask(s->first, "datasets/cats");
-    assert_int_equal(got.state, PASS_RUNNING);
+    assert_int_equal(got.state, PACKING_RUNNING);
     assert_string_equal(got.node, "n1");
     wait_for_news(s->first, "datasets/cats", &got);
     say(worker, (struct msg_packed){ .token = pack.token, .files = 2, .bytes = 200 });
     got = news(s->first);
-    assert_int_equal(got.state, PASS_RUNNING);
+    assert_int_equal(got.state, PACKING_RUNNING);
     assert_int_equal(got.bytes, 200);
     wait_for_news(s->first, "datasets/cats", &got);
     say_done(worker, &pack.token);
     got = news(s->first);
-    assert_int_equal(got.state, PASS_DONE);
+    assert_int_equal(got.state, PACKING_DONE);
     assert_int_equal(got.set.bytes, 300);
     peer_close(worker);
 }
@@ -130,8 +130,8 @@ static void who_names_it_meanwhile_waits_for_the_same_pass(void **state)
     wait_for_news(s->first, "cats", &first);
     wait_for_news(s->second, "cats", &second);
     say_done(worker, &pack.token);
-    assert_int_equal(news(s->first).state, PASS_DONE);
-    assert_int_equal(news(s->second).state, PASS_DONE);
+    assert_int_equal(news(s->first).state, PACKING_DONE);
+    assert_int_equal(news(s->second).state, PACKING_DONE);
     fixture_settle(s->f);
     assert_int_equal(peer_look(worker, &m), 2);                   /* it was told once */
     assert_int_not_equal(ask(s->first, "cats").pass, first.pass); /* it may have changed since */
@@ -147,13 +147,13 @@ static void without_a_worker_that_sees_the_share_it_waits(void **state)
 
     fixture_settle(s->f);
     got = ask(s->first, "cats");
-    assert_int_equal(got.state, PASS_WAITING);
+    assert_int_equal(got.state, PACKING_WAITING);
     assert_non_null(strstr(got.reason, "no worker that has the share mounted"));
     assert_int_equal(peer_look(blind, &m), 2);
     wait_for_news(s->first, "cats", &got);
     worker = worker_connect(s->f);
     order(worker);
-    assert_int_equal(news(s->first).state, PASS_RUNNING);
+    assert_int_equal(news(s->first).state, PACKING_RUNNING);
     peer_close(blind);
     peer_close(worker);
 }
@@ -169,7 +169,7 @@ static void one_whose_worker_is_gone_is_given_to_another(void **state)
     wait_for_news(s->first, "cats", &got);
     peer_close(worker);
     got = news(s->first);
-    assert_int_equal(got.state, PASS_WAITING);
+    assert_int_equal(got.state, PACKING_WAITING);
     wait_for_news(s->first, "cats", &got);
     other = worker_connect(s->f);
     again = order(other);
@@ -177,7 +177,7 @@ static void one_whose_worker_is_gone_is_given_to_another(void **state)
     got = news(s->first);
     wait_for_news(s->first, "cats", &got);
     say_done(other, &again.token);
-    assert_int_equal(news(s->first).state, PASS_DONE);
+    assert_int_equal(news(s->first).state, PACKING_DONE);
     peer_close(other);
 }
 
@@ -229,7 +229,7 @@ static void what_goes_wrong_is_told(void **state)
         (struct msg_packed){ .token = pack.token, .is_over = true, .error = "no such folder" });
     peer_expect(s->first, MSG_ERROR, &error);
     assert_string_equal(error.text, "share: cats, on n1: no such folder");
-    assert_int_equal(ask(s->first, "cats").state, PASS_WAITING); /* another try */
+    assert_int_equal(ask(s->first, "cats").state, PACKING_WAITING); /* another try */
     peer_close(worker);
 }
 
@@ -251,7 +251,7 @@ static void only_its_own_worker_ends_it(void **state)
     }
     read_body(worker, &m, &pack);
     say_done(other, &pack.token);
-    assert_int_equal(ask(s->first, "cats").state, PASS_RUNNING);
+    assert_int_equal(ask(s->first, "cats").state, PACKING_RUNNING);
     peer_close(worker);
     peer_close(other);
 }

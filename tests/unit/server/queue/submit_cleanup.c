@@ -323,7 +323,7 @@ static void break_data_name(struct msg_submit_begin *b)
 
 static void retry_on(struct msg_submit_begin *b, const char **names, size_t n)
 {
-    b->retry = (struct retry){ 2, { names, n } };
+    b->retry = (struct retry){ .max = 2, .on = { names, n } };
 }
 
 static void retry_on_nonsense(struct msg_submit_begin *b)
@@ -471,7 +471,7 @@ static void what_is_asked_for_is_kept(void **state)
     struct stmt *row;
 
     (void)state;
-    s.begin.retry = (struct retry){ 7, { on, 3 } };
+    s.begin.retry = (struct retry){ .max = 7, .on = { on, 3 } };
     s.begin.pools = (struct list){ pools, 2 };
     s.begin.ranking = (struct ranking){ "loss", GOAL_MIN };
     s.begin.work.batch = 12;

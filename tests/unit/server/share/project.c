@@ -70,7 +70,7 @@ static void only_as_root(void)
 
 static struct folder_order open_project(struct peer *p, const char *name, bool is_private)
 {
-    struct msg_open_project request = { name, is_private, false };
+    struct msg_open_project request = { .project = name, .private_project = is_private };
     struct msg_project_open answer;
 
     peer_ask(p, MSG_OPEN_PROJECT, &request, &answer);
@@ -79,7 +79,7 @@ static struct folder_order open_project(struct peer *p, const char *name, bool i
 
 static const char *refusal(struct peer *p, const char *name, bool is_private, enum err_kind kind)
 {
-    struct msg_open_project request = { name, is_private, false };
+    struct msg_open_project request = { .project = name, .private_project = is_private };
 
     return peer_refused(p, MSG_OPEN_PROJECT, &request, kind);
 }
@@ -106,6 +106,27 @@ static void ones_own_ludwigd_makes_a_folder_for_its_user_or_for_a_group(void **s
     open_project(p, "group", false);
     assert_int_equal(stat_of(f, "group").st_mode, S_IFDIR | 02750);
     assert_int_equal(open_project(p, "group", false).mode, 0); /* may be asked again */
+    peer_close(p);
+    fixture_close(f);
+}
+
+static void what_will_be_refused_makes_no_folder(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+    struct submit s = submit_of("demo", 1);
+    const struct msg_open_project request = { .project = "demo", .begins = { &s.begin, 1 } };
+    struct msg_project_open answer;
+    char *path = project_path(f, "demo");
+
+    (void)state;
+    s.begin.work.command = "";
+    assert_non_null(strstr(peer_refused(p, MSG_OPEN_PROJECT, &request, ERR_USAGE), "command"));
+    assert_int_equal(access(path, F_OK), -1);
+    s.begin.work.command = "true";
+    peer_ask(p, MSG_OPEN_PROJECT, &request, &answer);
+    assert_int_equal(access(path, F_OK), 0);
+    free(path);
     peer_close(p);
     fixture_close(f);
 }
@@ -311,7 +332,7 @@ static void a_share_that_hangs_holds_up_only_who_asked(void **state)
 {
     struct fixture *f = fixture_open();
     struct peer *p = client_connect(f), *other = client_connect(f), *gone = client_connect(f);
-    struct msg_open_project request = { "demo", false, false };
+    struct msg_open_project request = { .project = "demo" };
     struct msg_get_sweeps sweeps = { .limit = 1 };
     struct envelope m;
 
@@ -338,7 +359,7 @@ static void two_who_ask_at_once_both_have_it(void **state)
 {
     struct fixture *f = fixture_open();
     struct peer *p = stranger_connect(f, ALICE), *other = stranger_connect(f, ALICE);
-    struct msg_open_project request = { "demo", false, false };
+    struct msg_open_project request = { .project = "demo" };
     struct envelope m;
     sem_t look;
 
@@ -369,7 +390,7 @@ static void who_leaves_ludwigd_meanwhile_is_forgotten(void **state)
 {
     struct fixture *f = fixture_open();
     struct peer *p = client_connect(f);
-    struct msg_open_project request = { "demo", false, false };
+    struct msg_open_project request = { .project = "demo" };
 
     (void)state;
     set_hanging(true);
@@ -491,7 +512,7 @@ enum { DAEMON = 1, BIN = 2 }; /* of accounts that every machine has */
 
 static const char *opened_as(struct peer *p, const char *name)
 {
-    struct msg_open_project request = { name, false, false };
+    struct msg_open_project request = { .project = name };
     struct msg_project_open answer;
 
     peer_ask(p, MSG_OPEN_PROJECT, &request, &answer);
@@ -641,6 +662,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(ones_own_ludwigd_makes_a_folder_for_its_user_or_for_a_group),
+        cmocka_unit_test(what_will_be_refused_makes_no_folder),
         cmocka_unit_test(root_makes_it_and_gives_it_away),
         cmocka_unit_test(what_was_begun_is_finished),
         cmocka_unit_test(what_others_made_is_not_finished),
