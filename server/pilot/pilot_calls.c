@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/log.h"
 #include "common/base/units.h"
@@ -12,27 +13,31 @@
 enum {
     AWAY_FIRST_MS = 5 * 1000,
     AWAY_MAX_MS = 5 * 60 * 1000,
-    REST_FIRST_MS = 15 * 1000,
-    REST_MAX_MS = 30 * 60 * 1000
+    BACKOFF_FIRST_MS = 15 * 1000,
+    BACKOFF_MAX_MS = 30 * 60 * 1000
 };
 
 /* ---- calls ---- */
 
-struct slurm_call *pilots_begin(struct pilots *p, const struct slurm_command *command,
-                                slurm_done_fn done, void *context, struct err *e)
+struct slurm_call *pilots_run(struct pilots *p, const struct slurm_command *command,
+                              slurm_done_fn done, void *context, struct err *e)
 {
-    struct slurm_call *call;
+    struct slurm_call *call = slurm_call_begin(&p->sv->loop, command, done, context, e);
 
-    if (!slurm_budget_take(&p->budget, units_monotonic_ms())) {
-        err_set(e, ERR_BUSY, "no more commands of Slurm's for now");
-        return NULL;
-    }
-    call = slurm_call_begin(&p->sv->loop, command, done, context, e);
     if (call == NULL && e->kind == ERR_NOT_FOUND)
         err_set(e, ERR_NOT_FOUND,
                 "there is no %s in ludwigd's PATH, which has to have Slurm's commands",
                 command->args[0]);
     return call;
+}
+
+struct slurm_call *pilots_begin(struct pilots *p, const struct slurm_command *command,
+                                slurm_done_fn done, void *context, struct err *e)
+{
+    if (slurm_budget_take(&p->budget, units_monotonic_ms()))
+        return pilots_run(p, command, done, context, e);
+    err_set(e, ERR_BUSY, "no more commands of Slurm's for now");
+    return NULL;
 }
 
 int pilots_call(struct pilots *p, const struct slurm_command *command, slurm_done_fn done,
@@ -104,8 +109,11 @@ void pilots_next(struct pilots *p)
     pilots_think(p);
 }
 
-void pilots_cancel(struct pilots *p, const char *job)
+void pilots_cancel(struct pilots *p, const struct pilot_row *row, const char *job)
 {
+    const char *user = row->uid == geteuid() ? "" : row->user;
+
+    buf_add(&p->cancel, user, strlen(user) + 1);
     buf_add(&p->cancel, job, strlen(job) + 1);
 }
 
@@ -131,58 +139,65 @@ void pilots_away(struct pilots *p, const char *why)
     log_event(LOG_WARN, "slurm-away", "why", "%s", why, NULL);
 }
 
-struct rest *pilots_resting(struct pilots *p, int64_t pool)
+bool pilots_are_all_away(enum slurm_failure failure, bool was_run, bool is_own)
 {
-    for (size_t i = 0; i < p->n_rests; i++)
-        if (p->rests[i].pool == pool)
-            return &p->rests[i];
+    return was_run && is_own && (failure == SLURM_AWAY || failure == SLURM_NOT_HERE);
+}
+
+struct backoff *pilots_find_backoff(struct pilots *p, int64_t pool)
+{
+    for (size_t i = 0; i < p->n_backoffs; i++)
+        if (p->backoffs[i].pool == pool)
+            return &p->backoffs[i];
     return NULL;
 }
 
-void pilots_rest(struct pilots *p, int64_t pool, bool has_died, const char *why)
+void pilots_back_off(struct pilots *p, int64_t pool, bool has_died, const char *why)
 {
     int64_t now_ms = units_monotonic_ms();
-    struct rest *r = pilots_resting(p, pool);
+    struct backoff *r = pilots_find_backoff(p, pool);
 
     if (r == NULL) {
-        mem_grow((void **)&p->rests, &p->rests_capacity, p->n_rests, sizeof *p->rests);
-        r = &p->rests[p->n_rests++];
-        *r = (struct rest){ .pool = pool };
+        mem_grow((void **)&p->backoffs, &p->backoffs_capacity, p->n_backoffs, sizeof *p->backoffs);
+        r = &p->backoffs[p->n_backoffs++];
+        *r = (struct backoff){ .pool = pool };
     }
     free(r->why);
     r->why = mem_strdup(why);
     r->has_died = has_died;
     r->most = 0;
-    if (r->ends_ms <= now_ms) /* others of its array are no further failures */
-        r->ends_ms = now_ms + longer(REST_FIRST_MS, r->failures++, REST_MAX_MS);
+    if (r->ends_ms <= now_ms) /* the other pilots of its array count as the same failure */
+        r->ends_ms = now_ms + longer(BACKOFF_FIRST_MS, r->failures++, BACKOFF_MAX_MS);
 }
 
-static int64_t count_of(const struct pilots *p, uid_t uid)
+/* Counts the user's pilots, except those with the token `but` (NULL: no exception). */
+static int64_t count_of(const struct pilots *p, uid_t uid, const struct token *but)
 {
     int64_t n = 0;
 
     for (size_t i = 0; i < p->rows.n; i++)
-        n += p->rows.items[i].uid == uid;
+        n += p->rows.items[i].uid == uid &&
+             (but == NULL || !token_equal(&p->rows.items[i].token, but));
     return n;
 }
 
 void pilots_full(struct pilots *p, const struct pilot_row *row, const char *why)
 {
-    struct rest *r;
+    struct backoff *r;
 
-    pilots_rest(p, row->pool, false, why);
-    r = pilots_resting(p, row->pool);
+    pilots_back_off(p, row->pool, false, why);
+    r = pilots_find_backoff(p, row->pool);
     r->most = row->tasks > 1 ? row->tasks / 2 : 1;
-    r->n_there = count_of(p, row->uid) - row->tasks;
+    r->n_there = count_of(p, row->uid, &row->token);
 }
 
-bool pilots_rests(struct pilots *p, int64_t pool, uid_t uid)
+bool pilots_is_backing_off(struct pilots *p, int64_t pool, uid_t uid)
 {
-    struct rest *r = pilots_resting(p, pool);
+    struct backoff *r = pilots_find_backoff(p, pool);
 
     if (r == NULL)
         return false;
-    if (r->most > 0 && count_of(p, uid) < r->n_there)
+    if (r->most > 0 && count_of(p, uid, NULL) < r->n_there)
         r->ends_ms = r->failures = 0;
     if (r->ends_ms <= units_monotonic_ms())
         return false;
@@ -190,16 +205,16 @@ bool pilots_rests(struct pilots *p, int64_t pool, uid_t uid)
     return true;
 }
 
-static void forget(struct pilots *p, struct rest *r)
+static void forget(struct pilots *p, struct backoff *r)
 {
     free(r->why);
-    *r = p->rests[--p->n_rests];
+    *r = p->backoffs[--p->n_backoffs];
 }
 
 /* If accepted pilots died before, this one may die, too: the back-off stays. */
 void pilots_submitted(struct pilots *p, int64_t pool)
 {
-    struct rest *r = pilots_resting(p, pool);
+    struct backoff *r = pilots_find_backoff(p, pool);
 
     if (r != NULL && !r->has_died)
         forget(p, r);
@@ -207,7 +222,7 @@ void pilots_submitted(struct pilots *p, int64_t pool)
 
 void pilots_try_anew(struct server *sv, int64_t pool)
 {
-    struct rest *r = sv->pilots == NULL ? NULL : pilots_resting(sv->pilots, pool);
+    struct backoff *r = sv->pilots == NULL ? NULL : pilots_find_backoff(sv->pilots, pool);
 
     if (r != NULL)
         forget(sv->pilots, r);

@@ -55,7 +55,7 @@ bool reach_is_known(const struct pilots *p, uid_t uid)
 /* ---- asking for a key ---- */
 
 /* Reads the answer: the folder of the key, and the names of this machine, each on a line. */
-static char *read_answer(const struct pilots *p, const char *said)
+static char *read_answer(const struct pilots *p, const char *user, const char *said)
 {
     const struct endpoint *login = &p->sv->conf.slurm.login;
     struct arena *a = arena_create();
@@ -68,7 +68,7 @@ static char *read_answer(const struct pilots *p, const char *said)
 
         if (login->port != 0 && login->port != SSH_PORT)
             text = arena_printf(a, "%s:%d", text, login->port);
-        text = arena_printf(a, "ssh://%s@%s?keys=%s", p->reach_account->name, text, dir);
+        text = arena_printf(a, "ssh://%s@%s?keys=%s", user, text, dir);
         if (endpoint_parse(&parsed, text, a, NULL) == 0)
             buf_printf(&out, "%s%s", out.n > 0 ? "," : "", text);
     }
@@ -76,35 +76,32 @@ static char *read_answer(const struct pilots *p, const char *said)
     return buf_take(&out);
 }
 
-static void on_key(void *context, struct slurm_result *result)
+void reach_take(struct pilots *p, const struct account *account, struct slurm_result *result)
 {
-    struct pilots *p = context;
     bool is_well = result->exit_code == 0 && !result->is_late;
-    char *endpoints = is_well ? read_answer(p, buf_text(&result->out)) : mem_strdup("");
-    struct pilot_key *key = find_key(p, p->reach_account->uid);
+    char *endpoints =
+        is_well ? read_answer(p, account->name, buf_text(&result->out)) : mem_strdup("");
+    struct pilot_key *key = find_key(p, account->uid);
 
-    p->call = NULL;
     if (!is_well) {
         char *said = buf_take(&result->said);
 
         said[strcspn(said, "\n")] = '\0';
-        log_event(LOG_WARN, "no-pilot-key", "user", "%s", p->reach_account->name, "why", "%s",
+        log_event(LOG_WARN, "no-pilot-key", "user", "%s", account->name, "why", "%s",
                   result->is_late ? "it took too long" : said, NULL);
         free(said);
     } else if (endpoints[0] != '\0') {
-        log_event(LOG_INFO, "pilot-key", "user", "%s", p->reach_account->name, "endpoints", "%s",
-                  endpoints, "may", "%s", "ludwig bridge, by a line of ~/.ssh/authorized_keys",
-                  NULL);
+        log_event(LOG_INFO, "pilot-key", "user", "%s", account->name, "endpoints", "%s", endpoints,
+                  "may", "%s", "ludwig bridge, by a line of ~/.ssh/authorized_keys", NULL);
     }
     if (key == NULL) {
         mem_grow((void **)&p->keys, &p->keys_capacity, p->n_keys, sizeof *p->keys);
         key = &p->keys[p->n_keys++];
-        *key = (struct pilot_key){ .uid = p->reach_account->uid };
+        *key = (struct pilot_key){ .uid = account->uid };
     }
     free(key->endpoints);
     key->endpoints = endpoints;
     key->ends_ms = units_monotonic_ms() + (is_well ? KEPT_MS : KEPT_FAILED_MS);
-    p->reach_done(p->reach_context);
 }
 
 /* The arguments of `ludwigd PILOTKEY_OPTION`, which with an empty socket takes the key away. */
@@ -130,8 +127,8 @@ static char **args_of(const struct pilots *p, struct arena *a)
     return args;
 }
 
-int reach_ask(struct pilots *p, const struct account *account, const char *rights,
-              void (*done)(void *context), void *context, struct err *e)
+struct slurm_call *reach_ask(struct pilots *p, const struct account *account, const char *rights,
+                             slurm_done_fn done, void *context, struct err *e)
 {
     struct arena *a = arena_create();
     const char *home = getenv("HOME");
@@ -143,13 +140,10 @@ int reach_ask(struct pilots *p, const struct account *account, const char *right
                                            .env = pilots_env(&user, a),
                                            .rights = rights,
                                            .output_max_bytes = PILOTKEY_OUTPUT_MAX_BYTES };
+    struct slurm_call *call = slurm_call_begin(&p->sv->loop, &command, done, context, e);
 
-    p->reach_done = done;
-    p->reach_context = context;
-    p->reach_account = account;
-    p->call = slurm_call_begin(&p->sv->loop, &command, on_key, p, e);
     arena_destroy(a);
-    return p->call == NULL ? -1 : 0;
+    return call;
 }
 
 /* ---- the list ---- */

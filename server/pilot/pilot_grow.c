@@ -40,9 +40,9 @@ static struct pool_demand *demand_of_pool(struct demands *to, struct stmt *s, st
     return pool_read(stmt_bytes(s, 3), a, &d->spec, e) < 0 ? NULL : d;
 }
 
-/* Counts the sweep's jobs on pilots that are about to end, and end them: these jobs come back one
- * after the other, and one pilot will do for all of them. */
-static int64_t count_returning(struct server *sv, int64_t sweep, struct err *e)
+/* Counts the jobs of the sweep on pilots that end and give their jobs back.  These jobs come back
+ * into the queue one after the other; counted now, one new pilot is made for all of them. */
+static int64_t count_returning(struct server *sv, int64_t sweep, struct grown grown, struct err *e)
 {
     int64_t n = 0;
 
@@ -51,24 +51,29 @@ static int64_t count_returning(struct server *sv, int64_t sweep, struct err *e)
 
         if (!c->gives_back || c->worker == 0)
             continue;
-        if (db_get(sv->db, e, SQL_POOL_RETURNING, "ii>i", c->worker, sweep, &of_one) < 0)
+        if (db_get(sv->db, e, SQL_POOL_RETURNING, "iiii>i", c->worker, sweep, grown.memory_bytes,
+                   grown.time_ms, &of_one) < 0)
             return -1;
         n += of_one;
     }
     return n;
 }
 
-static struct plan_demand demand_of(struct stmt *s, int64_t returning, int64_t now_ms)
+/* Adds a demand.  jobs: how many jobs of the sweep wait and ask for this. */
+static struct plan_demand demand_of(struct stmt *s, int64_t jobs, struct grown grown,
+                                    int64_t now_ms)
 {
     int64_t batch = stmt_int(s, 7) > 1 ? stmt_int(s, 7) : 1, runs_since = stmt_int(s, 14);
     int64_t ran_ms = runs_since > 0 ? now_ms - runs_since : 0;
-    struct pilot_need need = { stmt_int(s, 11),
+    const struct grown asks = grown_or(grown, (struct grown){ stmt_int(s, 10), stmt_int(s, 11) });
+    struct pilot_need need = { asks.time_ms,
                                batch * row_mean_ms(stmt_int(s, 12), stmt_int(s, 13)) };
 
     return (struct plan_demand){
         .sweep = stmt_int(s, 4),
-        .jobs = (stmt_int(s, 6) + returning + batch - 1) / batch,
-        .size = { stmt_int(s, 8), stmt_int(s, 9), stmt_int(s, 10) },
+        .grown = grown,
+        .jobs = (jobs + batch - 1) / batch,
+        .size = { stmt_int(s, 8), stmt_int(s, 9), asks.memory_bytes },
         .need_ms = pilot_need_ms(&need),
         /* Before the first job has ended, the oldest one that runs shows whether they are long. */
         .takes_ms = need.mean_ms > 0         ? need.mean_ms
@@ -77,21 +82,72 @@ static struct plan_demand demand_of(struct stmt *s, int64_t returning, int64_t n
     };
 }
 
+static int add_demand(struct server *sv, struct pool_demand *to, struct stmt *s, int64_t jobs,
+                      struct grown grown, struct err *e)
+{
+    int64_t returning = jobs > 0 ? count_returning(sv, stmt_int(s, 4), grown, e) : 0;
+
+    if (returning < 0 || jobs == 0)
+        return returning < 0 ? -1 : 0;
+    mem_grow((void **)&to->items, &to->capacity, to->n, sizeof *to->items);
+    to->items[to->n++] = demand_of(s, jobs + returning, grown, turn_now_ms(sv));
+    return 0;
+}
+
+/* Slurm takes no pilots for jobs that grew so far, nor for those that grew further. */
+static bool is_refused(struct stmt *s, struct grown grown)
+{
+    return stmt_int(s, 17) != 0 && grown.memory_bytes >= stmt_int(s, 18) &&
+           grown.time_ms >= stmt_int(s, 19);
+}
+
+/* The jobs of a sweep of which some grew, each kind apart. */
+static int add_grown_demands(struct server *sv, struct pool_demand *to, struct stmt *s,
+                             struct err *e)
+{
+    struct stmt *grown = db_ask(sv->db, SQL_GROWN_READY, "i", stmt_int(s, 4));
+    int64_t may_begin = stmt_int(s, 6), others = stmt_int(s, 15);
+    struct kind {
+        struct grown grown;
+        int64_t n;
+    } *kinds = NULL;
+    size_t n = 0, capacity = 0;
+    int rc;
+
+    while ((rc = stmt_step(grown, e)) == 1) {
+        mem_grow((void **)&kinds, &capacity, n, sizeof *kinds);
+        kinds[n] = (struct kind){ { stmt_int(grown, 0), stmt_int(grown, 1) }, stmt_int(grown, 2) };
+        others -= kinds[n++].n;
+    }
+    others = others < may_begin ? others : may_begin;
+    may_begin -= others;
+    if (rc >= 0)
+        rc = add_demand(sv, to, s, others, (struct grown){ 0 }, e);
+    for (size_t i = 0; rc >= 0 && i < n; i++) {
+        int64_t jobs = kinds[i].n < may_begin ? kinds[i].n : may_begin;
+
+        may_begin -= jobs;
+        if (!is_refused(s, kinds[i].grown))
+            rc = add_demand(sv, to, s, jobs, kinds[i].grown, e);
+    }
+    free(kinds);
+    return rc;
+}
+
 int demands_read(struct server *sv, struct arena *a, struct demands *to, struct err *e)
 {
     struct stmt *s = db_ask(sv->db, SQL_POOL_DEMAND, "");
     int rc;
 
     while ((rc = stmt_step(s, e)) == 1) {
-        int64_t returning = count_returning(sv, stmt_int(s, 4), e);
-        struct pool_demand *pool = returning < 0 ? NULL : demand_of_pool(to, s, a, e);
+        struct pool_demand *pool = demand_of_pool(to, s, a, e);
 
-        if (pool == NULL) {
+        if (pool == NULL || (stmt_int(s, 16) != 0 ? add_grown_demands(sv, pool, s, e)
+                                                  : add_demand(sv, pool, s, stmt_int(s, 6),
+                                                               (struct grown){ 0 }, e)) < 0) {
             rc = -1;
             break;
         }
-        mem_grow((void **)&pool->items, &pool->capacity, pool->n, sizeof *pool->items);
-        pool->items[pool->n++] = demand_of(s, returning, turn_now_ms(sv));
     }
     stmt_end(s);
     return rc < 0 ? -1 : 0;
@@ -219,7 +275,7 @@ static int64_t most_more(const struct planning *g, const struct pool_demand *d)
 {
     struct pilots *p = g->p;
     const struct slurm_site *site = conf_slurm_site(&p->sv->conf, d->spec.partition);
-    const struct rest *rest = pilots_resting(p, d->pool);
+    const struct backoff *backoff = pilots_find_backoff(p, d->pool);
     const struct pilots_there there = count_there(g, d);
     const struct pilot_limits limits = site_limits(p, d->user, &d->spec, p->arena);
     int64_t most = ARRAY_MAX;
@@ -235,8 +291,8 @@ static int64_t most_more(const struct planning *g, const struct pool_demand *d)
         most = smaller(most, limits.run - there.of_pool);
     if (p->site.config.max_array_size > 1)
         most = smaller(most, p->site.config.max_array_size);
-    if (rest != NULL && rest->most > 0)
-        most = smaller(most, rest->most);
+    if (backoff != NULL && backoff->most > 0)
+        most = smaller(most, backoff->most);
     if (site != NULL && site->max_pilots > 0)
         most = smaller(most, site->max_pilots - there.of_partition);
     return most > 0 ? most : 0;
@@ -259,7 +315,7 @@ static int64_t count_sharing(const struct planning *g, size_t pool, int64_t swee
         const struct pool_demand *d = &g->all->items[i];
         int64_t total_milli, milli = 0;
 
-        if (!names(d, sweep) || pilots_rests(g->p, d->pool, d->uid))
+        if (!names(d, sweep) || pilots_is_backing_off(g->p, d->pool, d->uid))
             continue;
         total_milli = 1000 * site_partition(g->p, d->user, &d->spec).total_cpus;
         for (size_t k = 0; k < g->n; k++)
@@ -342,6 +398,7 @@ static int add_pilots(struct planning *g, const struct pool_demand *d, const str
     const struct entry entry = { d->pool,
                                  { .size = o->size,
                                    .is_waiting = true,
+                                   .time_ms = o->time_ms,
                                    .takes_one = conf_has_one_job_each(&p->sv->conf, &d->spec) } };
     char token_text[TOKEN_HEX];
     struct token token;
@@ -355,11 +412,12 @@ static int add_pilots(struct planning *g, const struct pool_demand *d, const str
         return -1;
     for (int64_t i = 0; i < o->n; i++) {
         add_entry(g, &entry);
-        if (db_run(p->sv->db, e, SQL_PILOT_ADD, "iitiisssiiiiii", d->pool, o->sweep, &token, i,
+        if (db_run(p->sv->db, e, SQL_PILOT_ADD, "iitiisssiiiiiiii", d->pool, o->sweep, &token, i,
                    o->n, name, comment, d->project,
                    o->size.cpus_milli > 1000 ? whole(o->size.cpus_milli) : 1,
                    whole(o->size.gpus_milli), o->size.memory_bytes, o->time_ms,
-                   (int64_t)PILOT_UNCLEAR, turn_now_ms(p->sv)) < 0)
+                   (int64_t)PILOT_UNCLEAR, turn_now_ms(p->sv), o->grown.memory_bytes,
+                   o->grown.time_ms) < 0)
             return -1;
     }
     return 0;
@@ -386,6 +444,7 @@ int plan_more(struct pilots *p, const struct demands *all, struct err *e)
                               row->pool,
                               { .size = { 1000 * row->cpus, 1000 * row->gpus, row->memory_bytes },
                                 .is_waiting = row->worker == 0,
+                                .time_ms = row->time_ms,
                                 .is_late = is_late(&g, row),
                                 .takes_one = conf_has_one_job_each(&p->sv->conf, &row->spec) } });
     }
@@ -394,7 +453,8 @@ int plan_more(struct pilots *p, const struct demands *all, struct err *e)
         const struct pool_demand *d = &all->items[i];
         struct plan_order order;
 
-        if (pilots_rests(p, d->pool, d->uid))
+        /* The result of a submission decides how many more pilots there may be. */
+        if (!submission_may_begin(p, d->uid) || pilots_is_backing_off(p, d->pool, d->uid))
             continue;
         order = plan_for(&g, i);
         if (order.n > 0)

@@ -65,9 +65,11 @@ static int64_t slots_had(struct plan_pilot *pilots, size_t n_pilots, const struc
         struct plan_pilot *p = &pilots[i];
         /* A pilot that works already has no room for another job, unless its jobs are soon over. */
         bool has_slots = p->is_waiting ? !p->is_elsewhere || !p->is_late : is_short(d);
+        /* A pilot asked for other jobs of the sweep may end before a job whose time grew. */
+        bool is_too_short = grown_is(d->grown) && p->time_ms > 0 && p->time_ms < d->need_ms;
         int64_t n;
 
-        if ((d->may_use != NULL && !d->may_use[i]) || !has_slots)
+        if (is_too_short || (d->may_use != NULL && !d->may_use[i]) || !has_slots)
             continue;
         n = smaller(wanted - had, fits(&p->size, &d->size));
         if (p->takes_one && n > 0) { /* then no other job fits into the pilot */
@@ -124,6 +126,7 @@ static int64_t time_of(const struct plan_partition *p, const struct plan_demand 
     wanted_ms = d->need_ms + (rounds - 1) * smaller(d->takes_ms, usual_ms);
     wanted_ms = larger(wanted_ms, PLAN_TIME_MIN_MS);
     wanted_ms = larger(d->need_ms, smaller(wanted_ms, usual_ms));
+    wanted_ms = larger(d->need_ms + PLAN_START_MS, wanted_ms);
     if (p->max_time_ms > 0)
         wanted_ms = larger(d->need_ms, smaller(wanted_ms, p->max_time_ms));
     return divide_up(wanted_ms, 60000) * 60000;
@@ -137,6 +140,7 @@ static struct plan_order order_for(const struct plan_pool *pool, const struct pl
     int64_t jobs = pool->has_one_job_each ? 1 : jobs_per_pilot(&pool->partition, d, missing);
     int64_t total_milli = 1000 * pool->partition.total_cpus, n = divide_up(missing, jobs);
     struct plan_order order = { .sweep = d->sweep,
+                                .grown = d->grown,
                                 .size = { jobs * d->size.cpus_milli, jobs * d->size.gpus_milli,
                                           jobs * d->size.memory_bytes } };
 

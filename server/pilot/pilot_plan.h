@@ -21,13 +21,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "server/queue/retry.h"
+
 enum {
     PLAN_CPUS_MAX = 16,
     PLAN_SLOT_MS = 60 * 1000,
     PLAN_UNKNOWN_SLOTS = 64,
     PLAN_LATE_MS = 2 * 60 * 1000,
     PLAN_TIME_MIN_MS = 10 * 60 * 1000,
-    PLAN_TIME_USUAL_MS = 60 * 60 * 1000 /* where the partition names none */
+    PLAN_START_MS = 15 * 1000,          /* time from a pilot's start to that of its first job */
+    PLAN_TIME_USUAL_MS = 60 * 60 * 1000 /* a pilot's time if the partition has no default */
 };
 
 /* The size of a machine, a pilot or a job.  0: none; for a partition: not known. */
@@ -39,11 +42,12 @@ struct plan_size {
 struct plan_demand {
     int64_t jobs;
     struct plan_size size; /* of one job */
-    int64_t need_ms;       /* that one job may take, its results included; 0: not known */
-    int64_t takes_ms;      /* that one job usually takes, or has taken so far; 0: not known */
-    int64_t sweep;         /* that the jobs are of */
-    int64_t n_sharing;     /* pools that share the jobs and are still to be asked, with this one */
-    const bool *may_use;   /* per pilot: the sweep names its pool; NULL: all are allowed */
+    int64_t need_ms;       /* most time for one job until it is published; 0: not known */
+    int64_t takes_ms;      /* time one job usually takes, or has taken so far; 0: not known */
+    int64_t sweep;         /* the jobs' sweep */
+    struct grown grown;    /* what the jobs ask for if they grew */
+    int64_t n_sharing;     /* pools sharing the jobs that are not planned yet, with this one */
+    const bool *may_use;   /* per pilot: whether the sweep names its pool; NULL: it names all */
 };
 
 struct plan_pilot {
@@ -52,6 +56,7 @@ struct plan_pilot {
     bool is_elsewhere; /* it belongs to another pool */
     bool is_late;      /* it has waited long, or Slurm cannot start it at present */
     bool takes_one;    /* it takes one job in its life */
+    int64_t time_ms;   /* 0: not known */
 };
 
 struct plan_partition {
@@ -76,7 +81,8 @@ struct plan_order {
     struct plan_size size;
     int64_t time_ms; /* 0: the partition's default */
     int64_t n;
-    int64_t sweep; /* its jobs have no pilot yet */
+    int64_t sweep;      /* the sweep whose jobs need these pilots */
+    struct grown grown; /* what those jobs ask for */
 };
 
 /* The next pilots to submit for the pool; n is 0 when it has enough. */

@@ -22,7 +22,8 @@ struct look {
     struct arena *arena;
     const struct pilot_row **rows; /* rows that this look asks about */
     size_t n;
-    bool is_by_name; /* they have no id yet */
+    bool is_by_name;      /* the rows have no id yet */
+    char mark[TOKEN_HEX]; /* the beginning of each row that squeue prints */
     bool has_answer;
     enum slurm_said squeue, sacct;
     struct slurm_answer jobs, ended;
@@ -54,7 +55,7 @@ static bool is_heard(struct server *sv, const struct pilot_row *row)
 
 bool look_is_wanted(struct pilots *p, const struct pilot_row *row)
 {
-    return row->was_asked && !is_heard(p->sv, row);
+    return row->was_asked && !submission_has(p, row) && !is_heard(p->sv, row);
 }
 
 /* Adds the rows with ids in this range, as long as there is room. */
@@ -172,7 +173,7 @@ static int end_pilot(struct look *l, const struct pilot_row *row, const struct s
                              "sees that)",
                              words, pilot_row_job(row, l->arena), pilot_row_log(row, l->arena));
     if (m->next == NEXT_LATER || row->worker == 0)
-        pilots_rest(p, row->pool, true, words);
+        pilots_back_off(p, row->pool, true, words);
     return 0;
 }
 
@@ -186,7 +187,8 @@ static int keep(struct look *l, const struct pilot_row *row, const struct slurm_
         inbox_expect(l->p->sv->inbox);
     l->has_changed |= m->phase != row->phase;
     if (row->worker != 0 && m->state == SLURM_PENDING &&
-        db_run(l->p->sv->db, e, SQL_PILOT_WAITS_AGAIN, "i", row->id) < 0)
+        (pilot_row_count_time(l->p->sv, row->id, e) < 0 ||
+         db_run(l->p->sv->db, e, SQL_PILOT_WAITS_AGAIN, "i", row->id) < 0))
         return -1;
     return db_run(l->p->sv->db, e, SQL_PILOT_SEEN, "iisi", row->id, (int64_t)m->phase, words,
                   submitted_s) < 0
@@ -233,15 +235,15 @@ static int take_one(struct look *l, const struct pilot_row *row, struct err *e)
     case PILOT_UNCLEAR: return 0;
     case PILOT_ENDED: return end_pilot(l, row, &m, words, e);
     case PILOT_NEVER: /* the pilot cannot begin as it is */
-        pilots_cancel(l->p, pilot_row_job(row, l->arena));
-        if (pool_refuse(l->p->sv, row->pool, row->sweep,
+        pilots_cancel(l->p, row, pilot_row_job(row, l->arena));
+        if (pool_refuse(l->p->sv, row,
                         arena_printf(l->arena, "Slurm has taken job %s, and will not start it: %s",
                                      pilot_row_job(row, l->arena), words),
                         e) < 0)
             return -1;
         return pilot_row_end(l->p->sv, row->id, words, e);
     case PILOT_STUCK:
-        pilots_cancel(l->p, pilot_row_job(row, l->arena));
+        pilots_cancel(l->p, row, pilot_row_job(row, l->arena));
         return end_pilot(l, row, &m, words, e);
     default: return keep(l, row, &m, job, words, e);
     }
@@ -256,7 +258,6 @@ static void settle_look(struct server *sv, int64_t unused)
     if (l == NULL)
         return;
     p->look = NULL;
-    p->look_at_ms = 0;
     if (l->has_changed)
         p->look_every_ms = 0;
     if (l->is_by_name && l->has_answer)
@@ -314,17 +315,22 @@ static void on_ended(void *context, struct slurm_result *result)
 static void ask_accounting(struct look *l)
 {
     const char **jobs = arena_alloc(l->arena, (l->n + 1) * sizeof *jobs);
+    const char **names = arena_alloc(l->arena, (l->n + 1) * sizeof *names);
     struct slurm_command c = { .env = pilots_env(NULL, l->arena) };
     struct err e = { 0 };
-    size_t n = 0;
+    size_t n = 0, n_names = 0;
 
     for (size_t i = 0; i < l->n && l->p->site.config.has_accounting && !l->is_by_name; i++) {
         const struct slurm_job *job = job_of(l, l->rows[i]);
 
-        if (job == NULL || look_is_other(l->rows[i], job))
-            jobs[n++] = pilot_row_job(l->rows[i], l->arena);
+        if (job != NULL && !look_is_other(l->rows[i], job))
+            continue;
+        jobs[n++] = pilot_row_job(l->rows[i], l->arena);
+        /* Rows of an array follow each other. */
+        if (n_names == 0 || strcmp(names[n_names - 1], l->rows[i]->name) != 0)
+            names[n_names++] = l->rows[i]->name;
     }
-    c.args = slurm_sacct_args(jobs, n, l->arena);
+    c.args = slurm_sacct_args(jobs, n, names, n_names, l->arena);
     if (n == 0 || pilots_call(l->p, &c, on_ended, l, &e) < 0)
         take_look(l);
 }
@@ -333,15 +339,18 @@ static void on_jobs(void *context, struct slurm_result *result)
 {
     struct look *l = context;
     enum slurm_failure failure = slurm_failure_of(result);
+    struct buf rows = { 0 };
     struct err e = { 0 };
 
+    slurm_keep_marked(buf_text(&result->out), result->out.n, l->mark, &rows);
     l->p->call = NULL;
     l->p->looked_at_ms = units_monotonic_ms();
     if (failure == SLURM_NO_SUCH_JOB)
         l->squeue = SLURM_HAS_NONE;
-    else if (failure == SLURM_WELL && slurm_read(SLURM_JOBS, buf_text(&result->out), result->out.n,
-                                                 l->arena, &l->jobs, &e) == 0)
+    else if (failure == SLURM_WELL &&
+             slurm_read(SLURM_JOBS, buf_text(&rows), rows.n, l->arena, &l->jobs, &e) == 0)
         l->squeue = SLURM_HAS_NONE;
+    buf_free(&rows);
     l->has_answer = l->squeue != SLURM_SAID_NOTHING;
     if (l->has_answer) {
         ask_accounting(l);
@@ -357,12 +366,14 @@ void look_begin(struct pilots *p)
     struct look *l = mem_alloc(sizeof *l);
     struct slurm_command c = { 0 };
     struct err e = { 0 };
+    struct token mark;
     const char **words;
     size_t n = 0;
 
     l->p = p;
     l->arena = arena_create();
     p->look = l;
+    p->look_at_ms = 0; /* what is asked for from now on comes after it */
     /* Pilots whose submission was not answered come first, by themselves.  Where there are too many
      * for one look, the next look goes on where this one ended. */
     l->rows = arena_alloc(l->arena, LOOK_AT_ONCE * sizeof(struct pilot_row *));
@@ -379,7 +390,9 @@ void look_begin(struct pilots *p)
             words[n++] = l->is_by_name ? l->rows[i]->name
                                        : arena_printf(l->arena, "%" PRId64, l->rows[i]->slurm_id);
     c.args = slurm_squeue_args(l->is_by_name, words, n, l->arena);
-    c.env = pilots_env(NULL, l->arena);
+    token_make(&mark);
+    token_hex(&mark, l->mark);
+    c.env = slurm_squeue_env(pilots_env(NULL, l->arena), l->mark, l->arena);
     if (n > 0 && pilots_call(p, &c, on_jobs, l, &e) == 0)
         return;
     if (n > 0)

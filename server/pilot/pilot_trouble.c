@@ -44,17 +44,17 @@ static const char *when(int64_t in_ms, struct arena *a)
 const char *pilots_trouble(struct server *sv, int64_t pool, struct arena *a)
 {
     int64_t now_ms = units_monotonic_ms();
-    const struct rest *rest = pilots_resting(sv->pilots, pool);
+    const struct backoff *backoff = pilots_find_backoff(sv->pilots, pool);
 
     if (sv->pilots->away_why != NULL)
         return arena_printf(a, "Slurm cannot be asked, which is tried again %s: %s",
                             when(sv->pilots->away_ends_ms - now_ms, a), sv->pilots->away_why);
     if (!site_is_known(sv->pilots))
         return "Slurm is being asked what there is";
-    if (rest != NULL && rest->ends_ms > now_ms)
-        return arena_printf(a, "the last one %s; the next is submitted %s", rest->why,
-                            when(rest->ends_ms - now_ms, a));
-    return rest == NULL ? NULL : arena_printf(a, "the last one %s", rest->why);
+    if (backoff != NULL && backoff->ends_ms > now_ms)
+        return arena_printf(a, "the last one %s; the next is submitted %s", backoff->why,
+                            when(backoff->ends_ms - now_ms, a));
+    return backoff == NULL ? NULL : arena_printf(a, "the last one %s", backoff->why);
 }
 
 /* ---- what listings of sweeps and nodes say about a pool ---- */
@@ -81,11 +81,11 @@ static const char *why_none_begins(const struct pilots *p, int64_t pool, struct 
 
 static const char *standing_trouble(struct pilots *p, int64_t pool, struct arena *a)
 {
-    const struct rest *rest = pilots_resting(p, pool);
+    const struct backoff *backoff = pilots_find_backoff(p, pool);
     const char *text = p->away_why != NULL
                            ? arena_printf(a, "Slurm cannot be asked: %s", p->away_why)
-                       : rest != NULL ? arena_printf(a, "the last one %s", rest->why)
-                                      : why_none_begins(p, pool, a);
+                       : backoff != NULL ? arena_printf(a, "the last one %s", backoff->why)
+                                         : why_none_begins(p, pool, a);
 
     return text == NULL ? NULL
                         : arena_strndup(a, text, utf8_cut(text, strnlen(text, REASON_MAX_BYTES)));

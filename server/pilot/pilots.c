@@ -77,6 +77,7 @@ int pilots_take_pools(struct server *sv, const struct conn *c, int64_t sweep,
                     &id);
         buf_free(&bytes);
         if (rc < 0 || db_run(sv->db, e, SQL_POOL_TRY_AGAIN, "i", id) < 0 ||
+            db_run(sv->db, e, SQL_POOL_TRY_GROWN, "i", id) < 0 ||
             db_run(sv->db, e, SQL_SWEEP_POOL_ADD, "ii", sweep, id) < 0)
             return -1;
         pilots_try_anew(sv, id);
@@ -131,11 +132,16 @@ static bool has_to_look(struct pilots *p)
     return p->look_at_ms <= now_ms;
 }
 
-static const struct pilot_row *unsubmitted(const struct pilots *p)
+/* One that is needed, or was not ended just now. */
+static const struct pilot_row *unsubmitted(const struct pilots *p, const struct demands *all)
 {
-    for (size_t i = 0; i < p->rows.n; i++)
-        if (!p->rows.items[i].was_asked && p->rows.items[i].worker == 0)
-            return &p->rows.items[i];
+    for (size_t i = 0; i < p->rows.n; i++) {
+        const struct pilot_row *row = &p->rows.items[i];
+
+        if (!row->was_asked && row->worker == 0 && submission_may_begin(p, row->uid) &&
+            demand_in(all, row->pool) != NULL)
+            return row;
+    }
     return NULL;
 }
 
@@ -155,27 +161,17 @@ int cancel_unneeded(struct pilots *p, const struct demands *all, struct err *e)
             has_begun |=
                 p->rows.items[k].worker != 0 && token_equal(&p->rows.items[k].token, &row->token);
         if (row->slurm_id != 0 && has_begun)
-            pilots_cancel(p, pilot_row_job(row, p->arena));
+            pilots_cancel(p, row, pilot_row_job(row, p->arena));
         else if (row->slurm_id != 0 && is_first)
-            pilots_cancel(p, arena_printf(p->arena, "%" PRId64, row->slurm_id));
+            pilots_cancel(p, row, arena_printf(p->arena, "%" PRId64, row->slurm_id));
         if (pilot_row_end(p->sv, row->id, "there was nothing left for it to do", e) < 0)
             return -1;
     }
     return 0;
 }
 
-void pilots_retire(struct server *sv, struct conn *c, const char *reason)
-{
-    struct msg_retire m = { reason };
-
-    if (c->is_retiring)
-        return;
-    c->is_retiring = true;
-    conn_send(sv, c->number, MSG_RETIRE, &m);
-}
-
-/* Sends away pilots that have begun and have no jobs any more, if jobs were cancelled: else they
- * wait for more as long as they may. */
+/* After a cancel: ends pilots that have begun and whose pools have no jobs left.  Otherwise such
+ * pilots wait for more jobs as long as they may. */
 static int retire_unneeded(struct pilots *p, struct err *e)
 {
     for (size_t i = 0; i < p->rows.n && p->lets_go; i++) {
@@ -187,10 +183,28 @@ static int retire_unneeded(struct pilots *p, struct err *e)
         if (rc < 0)
             return -1;
         if (rc == 0)
-            pilots_retire(p->sv, c, "what it worked for was cancelled");
+            conn_retire(p->sv, c, "what it worked for was cancelled");
     }
     p->lets_go = false;
     return 0;
+}
+
+/* Removes from p->cancel the pilots of the first one's owner that the scancel named. */
+static void forget_cancelled(struct pilots *p)
+{
+    const char *user = buf_text(&p->cancel), *at = user, *end = at + p->cancel.n;
+    const char *asked_end = at + p->cancelling_bytes;
+    struct buf left = { 0 };
+
+    while (at < end) {
+        const char *job = at + strlen(at) + 1, *next = job + strlen(job) + 1;
+
+        if (at >= asked_end || strcmp(at, user) != 0)
+            buf_add(&left, at, (size_t)(next - at));
+        at = next;
+    }
+    buf_free(&p->cancel);
+    p->cancel = left;
 }
 
 static void on_cancelled(void *context, struct slurm_result *result)
@@ -204,7 +218,7 @@ static void on_cancelled(void *context, struct slurm_result *result)
         pilots_away(p, slurm_failure_words(result, a));
         arena_destroy(a);
     } else {
-        buf_clear(&p->cancel);
+        forget_cancelled(p);
     }
     pilots_next(p);
 }
@@ -214,14 +228,20 @@ static void on_cancelled(void *context, struct slurm_result *result)
 static void cancel_begin(struct pilots *p)
 {
     const char **jobs = arena_alloc(p->arena, (p->cancel.n + 1) * sizeof *jobs);
-    const char *at = buf_text(&p->cancel);
+    const char *user = buf_text(&p->cancel), *at = user;
     struct slurm_command c = { .env = pilots_env(NULL, p->arena) };
     struct err e = { 0 };
     size_t n = 0;
 
-    for (const char *end = at + p->cancel.n; at < end; at += strlen(at) + 1)
-        jobs[n++] = arena_strdup(p->arena, at);
-    c.args = slurm_scancel_args(jobs, n, p->arena);
+    for (const char *end = at + p->cancel.n; at < end;) {
+        const char *job = at + strlen(at) + 1;
+
+        if (strcmp(at, user) == 0)
+            jobs[n++] = arena_strdup(p->arena, job);
+        at = job + strlen(job) + 1;
+    }
+    p->cancelling_bytes = p->cancel.n;
+    c.args = slurm_scancel_args(user[0] != '\0' ? user : NULL, jobs, n, p->arena);
     if (pilots_call(p, &c, on_cancelled, p, &e) < 0) {
         pilots_away(p, e.text);
         pilots_next(p);
@@ -230,7 +250,7 @@ static void cancel_begin(struct pilots *p)
 
 /* ---- steps ---- */
 
-enum { BEGIN_CANCEL, BEGIN_SUBMISSION, BEGIN_LOOK };
+enum { BEGIN_CANCEL, BEGIN_LOOK };
 
 /* Runs after the turn, with p->rows as they are. */
 static void begin_chosen(struct server *sv, int64_t what)
@@ -238,11 +258,10 @@ static void begin_chosen(struct server *sv, int64_t what)
     struct pilots *p = sv->pilots;
 
     p->is_busy = true;
-    switch (what) {
-    case BEGIN_CANCEL: cancel_begin(p); break;
-    case BEGIN_SUBMISSION: submission_begin(p, unsubmitted(p)); break;
-    default: look_begin(p); break;
-    }
+    if (what == BEGIN_CANCEL)
+        cancel_begin(p);
+    else
+        look_begin(p);
 }
 
 /* Begins one step at most; returns 1 to be called again. */
@@ -265,13 +284,11 @@ static int choose_step(struct pilots *p, const struct demands *all, struct err *
     }
     if (cancel_unneeded(p, all, e) < 0 || retire_unneeded(p, e) < 0)
         return -1;
-    row = unsubmitted(p);
+    row = unsubmitted(p, all);
     if (p->cancel.n > 0)
         turn_after(p->sv, begin_chosen, BEGIN_CANCEL);
-    else if (row != NULL && db_run(p->sv->db, e, SQL_PILOTS_ASKED, "t", &row->token) < 0)
-        return -1;
     else if (row != NULL)
-        turn_after(p->sv, begin_chosen, BEGIN_SUBMISSION);
+        return submission_begin(p, row, e) < 0 ? -1 : 1;
     else if (has_to_look(p))
         turn_after(p->sv, begin_chosen, BEGIN_LOOK);
     else
@@ -305,12 +322,26 @@ static int think(struct server *sv, int64_t unused, struct err *e)
 
 /* ---- beginning and end ---- */
 
-int64_t pilots_default_time_ms(const struct server *sv, const char *user,
-                               const struct slurm_pool *pool)
+/* most_of_pool of struct server. */
+static int most_of_pool(struct server *sv, int64_t pool, int64_t *memory_bytes, int64_t *time_ms,
+                        struct err *e)
 {
-    struct plan_partition partition = site_partition(sv->pilots, user, pool);
+    struct arena *a = arena_create();
+    struct stmt *s = db_ask(sv->db, SQL_POOL_GET, "i", pool);
+    struct slurm_pool spec = { 0 };
+    int rc = stmt_step(s, e);
 
-    return partition.default_time_ms > 0 ? partition.default_time_ms : partition.max_time_ms;
+    if (rc == 1 && sv->pilots != NULL && site_is_known(sv->pilots) &&
+        (rc = pool_read(stmt_bytes(s, 1), a, &spec, e)) == 0) {
+        struct plan_partition there = site_partition(sv->pilots, stmt_text(s, 0), &spec);
+
+        *memory_bytes = there.node.memory_bytes;
+        if (there.max_time_ms > PILOT_MARGIN_MS + PLAN_START_MS)
+            *time_ms = there.max_time_ms - PILOT_MARGIN_MS - PLAN_START_MS;
+    }
+    stmt_end(s);
+    arena_destroy(a);
+    return rc < 0 ? -1 : 0;
 }
 
 int64_t pilots_calls(struct server *sv)
@@ -331,6 +362,7 @@ struct pilots *pilots_create(struct server *sv, struct err *e)
         return NULL;
     p = mem_alloc(sizeof *p);
     p->sv = sv;
+    sv->most_of_pool = most_of_pool;
     p->think = think;
     p->has_pools = rc == 1;
     p->arena = arena_create();
@@ -356,16 +388,14 @@ void pilots_destroy(struct pilots *p)
         return;
     if (p->call != NULL)
         slurm_call_drop(p->call);
-    if (p->aside != NULL)
-        thread_task_drop(p->aside);
-    submission_drop(p);
+    submissions_drop(p);
     look_drop(p);
     reach_forget(p);
     site_forget(&p->site);
     site_forget(&p->coming);
-    for (size_t i = 0; i < p->n_rests; i++)
-        free(p->rests[i].why);
-    free(p->rests);
+    for (size_t i = 0; i < p->n_backoffs; i++)
+        free(p->backoffs[i].why);
+    free(p->backoffs);
     free(p->away_why);
     buf_free(&p->cancel);
     arena_destroy(p->arena);

@@ -36,10 +36,7 @@ int pilots_take_pools(struct server *sv, const struct conn *c, int64_t sweep,
 void pilots_try_anew(struct server *sv, int64_t pool);
 /* In a turn that cancelled jobs: later ends pilots whose pools have no jobs left at all. */
 void pilots_let_go(struct server *sv);
-/* The pilot's worker takes no more jobs, and leaves when those that it has are over.  In a turn. */
-void pilots_retire(struct server *sv, struct conn *c, const char *reason);
-/* A worker, perhaps a pilot's, has gone without a word or is silent, or its lease is over: asks
- * Slurm. */
+/* A worker, perhaps a pilot's, vanished, is silent or lost its lease: asks Slurm about pilots. */
 void pilots_lost_sight(struct server *sv);
 
 /* A pool and its owner. */

@@ -60,8 +60,8 @@ struct site {
     struct slurm_call *asking[SITE_QUESTIONS];
 };
 
-/* A pool that failed is left alone for a while. */
-struct rest {
+/* A pool whose pilots failed, and is left alone for a while. */
+struct backoff {
     int64_t pool;
     int64_t failures;
     int64_t ends_ms; /* of the monotonic clock */
@@ -79,6 +79,8 @@ struct pilot_key {
     int64_t ends_ms; /* of the monotonic clock: then the key is asked for again */
 };
 
+enum { SUBMISSIONS_MAX = 8 }; /* at once, one of a user */
+
 struct submission; /* pilot_submit.c */
 struct look;       /* pilot_poll.c */
 
@@ -92,12 +94,8 @@ struct pilots {
     bool lets_go; /* jobs were cancelled: some pilots may have nothing left to do */
     bool is_busy; /* a look or a scancel is under way, as `call` */
     struct slurm_call *call;
-    struct thread_task *aside;
-    struct submission *submission;
     struct look *look;
-    void (*reach_done)(void *context); /* while a key is asked for */
-    void *reach_context;
-    const struct account *reach_account;
+    struct submission *submissions[SUBMISSIONS_MAX]; /* under way; NULL: none */
     struct pilot_key *keys;
     size_t n_keys, keys_capacity;
     struct arena *arena; /* holds what was read when `think` last ran */
@@ -107,14 +105,20 @@ struct pilots {
     int64_t looked_to; /* last row of a look that had no room for more; 0: it had all rows */
     int64_t away_ends_ms, away_failures; /* Slurm did not answer: no command before away_ends_ms */
     char *away_why;
-    struct rest *rests;
-    size_t n_rests, rests_capacity;
-    struct buf cancel; /* ids of pilots that are not needed, or that never start, each with a NUL */
+    struct backoff *backoffs;
+    size_t n_backoffs, backoffs_capacity;
+    /* Pilots to cancel, as they are not needed or can never start: owner and id of each, each with
+     * a NUL.  The owner "" is ludwigd's own account. */
+    struct buf cancel;
+    size_t cancelling_bytes; /* length of cancel when the scancel under way began */
 };
 
 /* ---- pilot_calls.c ---- */
 
-/* Runs a command of Slurm's: NULL when it could not be started or there is no token for it. */
+/* Runs a Slurm command for which the caller took a token; NULL with e set if that fails. */
+struct slurm_call *pilots_run(struct pilots *p, const struct slurm_command *command,
+                              slurm_done_fn done, void *context, struct err *e);
+/* Takes a token and runs the command; NULL with e set also when there is no token (ERR_BUSY). */
 struct slurm_call *pilots_begin(struct pilots *p, const struct slurm_command *command,
                                 slurm_done_fn done, void *context, struct err *e);
 /* The same, with the call in p->call, of which there is one at a time; done has to reset it to
@@ -134,21 +138,25 @@ void pilots_look_in(struct pilots *p, int64_t ms);
 /* After a submission: plans a look in PILOTS_LOOK_FIRST_MS, even if the last look was a moment ago,
  * so that users hear at once of a pilot that can never start. */
 void pilots_look_soon(struct pilots *p);
-/* The job is cancelled soon. */
-void pilots_cancel(struct pilots *p, const char *job);
+/* Adds the row's job in Slurm to those that the next scancel ends. */
+void pilots_cancel(struct pilots *p, const struct pilot_row *row, const char *job);
 
 /* Slurm does not answer: all commands wait, longer each time.  why NULL: Slurm answers again. */
 void pilots_away(struct pilots *p, const char *why);
-/* Something is wrong with this pool's pilots: it waits, longer each time. */
-void pilots_rest(struct pilots *p, int64_t pool, bool has_died, const char *why);
-/* Slurm has accepted a pilot of the pool. */
+/* Whether a failed submission shows that Slurm answers nobody.  was_run: sbatch was run.  is_own:
+ * as ludwigd's account; sbatch of another user, who can stop it and have it say anything, tells of
+ * that user's pool alone, until a command of ludwigd's own fails, too. */
+bool pilots_are_all_away(enum slurm_failure failure, bool was_run, bool is_own);
+/* A pilot of the pool failed: the pool waits, longer each time.  has_died: after Slurm took it. */
+void pilots_back_off(struct pilots *p, int64_t pool, bool has_died, const char *why);
+/* Slurm has accepted a pilot of the pool: ends a back-off unless accepted pilots died. */
 void pilots_submitted(struct pilots *p, int64_t pool);
 /* Slurm refused the row's array as too many pilots: backs off, and half as many are tried next. */
 void pilots_full(struct pilots *p, const struct pilot_row *row, const char *why);
-/* Whether the pool rests; p thinks again when the rest is over. */
-bool pilots_rests(struct pilots *p, int64_t pool, uid_t uid);
-/* The pool's rest; NULL: nothing is wrong with its pilots. */
-struct rest *pilots_resting(struct pilots *p, int64_t pool);
+/* Whether the pool backs off now; plans p->think for the end of that. */
+bool pilots_is_backing_off(struct pilots *p, int64_t pool, uid_t uid);
+/* The pool's backoff; NULL: nothing is wrong with its pilots. */
+struct backoff *pilots_find_backoff(struct pilots *p, int64_t pool);
 
 /* ---- pilot_grow.c ---- */
 
@@ -229,18 +237,26 @@ void limits_narrow(const struct pilot_limits *limits, struct plan_partition *par
 
 /* ---- pilot_submit.c ---- */
 
-/* Submits the pilots whose rows have this one's token. */
-void submission_begin(struct pilots *p, const struct pilot_row *row);
-void submission_drop(struct pilots *p);
+/* A user whose sbatch, account or home hangs delays only that user's own pilots. */
+
+/* Whether none of that user's submissions is under way, and fewer than SUBMISSIONS_MAX in all. */
+bool submission_may_begin(const struct pilots *p, uid_t uid);
+/* In a turn: submits, after the turn, all pilots whose rows have this row's token.  Call it only if
+ * submission_may_begin and there is a token for sbatch. */
+int submission_begin(struct pilots *p, const struct pilot_row *row, struct err *e);
+/* Whether the row's pilot is being submitted: until that is over nothing is known of it. */
+bool submission_has(const struct pilots *p, const struct pilot_row *row);
+void submissions_drop(struct pilots *p);
 
 /* ---- pilot_endpoint.c ---- */
 
 /* Whether reach_endpoints can be called without reach_ask before. */
 bool reach_is_known(const struct pilots *p, uid_t uid);
-/* Has the user's key made, or looked after; done is called afterwards, whatever came of it, unless
- * -1 with e set.  account has to last until then. */
-int reach_ask(struct pilots *p, const struct account *account, const char *rights,
-              void (*done)(void *context), void *context, struct err *e);
+/* Starts a process that makes or checks the user's key (pilotkey.h); done has to give the result to
+ * reach_take, whatever it is.  NULL with e set when nothing could be started. */
+struct slurm_call *reach_ask(struct pilots *p, const struct account *account, const char *rights,
+                             slurm_done_fn done, void *context, struct err *e);
+void reach_take(struct pilots *p, const struct account *account, struct slurm_result *result);
 /* Addresses with commas between, in the order in which a pilot tries them. */
 const char *reach_endpoints(const struct pilots *p, uid_t uid, struct arena *a);
 void reach_forget(struct pilots *p);

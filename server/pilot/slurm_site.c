@@ -254,3 +254,11 @@ struct plan_partition site_partition(const struct pilots *p, const char *user,
     arena_destroy(a);
     return to;
 }
+
+int64_t pilots_default_time_ms(const struct server *sv, const char *user,
+                               const struct slurm_pool *pool)
+{
+    struct plan_partition partition = site_partition(sv->pilots, user, pool);
+
+    return partition.default_time_ms > 0 ? partition.default_time_ms : partition.max_time_ms;
+}

@@ -42,11 +42,14 @@ int pool_read(struct bytes bytes, struct arena *a, struct slurm_pool *pool, stru
     return schema_read(&slurm_pool_schema, bytes, a, pool, e);
 }
 
-int pool_refuse(struct server *sv, int64_t pool, int64_t sweep, const char *why, struct err *e)
+int pool_refuse(struct server *sv, const struct pilot_row *row, const char *why, struct err *e)
 {
     /* Cut to the length of a reason. */
     char *text = mem_strndup(why, utf8_cut(why, strnlen(why, REASON_MAX_BYTES)));
-    struct stmt *s = db_ask(sv->db, SQL_POOL_REFUSE, "iis", pool, sweep, text);
+    struct stmt *s = grown_is(row->grown)
+                         ? db_ask(sv->db, SQL_POOL_REFUSE_GROWN, "iisii", row->pool, row->sweep,
+                                  text, row->grown.memory_bytes, row->grown.time_ms)
+                         : db_ask(sv->db, SQL_POOL_REFUSE, "iis", row->pool, row->sweep, text);
     int rc;
 
     while ((rc = stmt_step(s, e)) == 1)
@@ -68,6 +71,7 @@ static int row_next(struct stmt *s, struct arena *a, struct pilot_row *row, stru
     *row = (struct pilot_row){ .id = stmt_int(s, 0),
                                .pool = stmt_int(s, 1),
                                .sweep = stmt_int(s, 23),
+                               .grown = { stmt_int(s, 24), stmt_int(s, 25) },
                                .task = stmt_int(s, 3),
                                .tasks = stmt_int(s, 4),
                                .name = stmt_copy(s, 5, a),
@@ -136,8 +140,17 @@ int pilot_row_of_worker(struct server *sv, int64_t worker, struct arena *a, stru
     return rc;
 }
 
+int pilot_row_count_time(struct server *sv, int64_t pilot, struct err *e)
+{
+    if (db_run(sv->db, e, SQL_PILOT_SPENT, "ii", pilot, turn_now_ms(sv)) < 0)
+        return -1;
+    return db_run(sv->db, e, SQL_PILOT_COUNTED, "ii", pilot, turn_now_ms(sv)) < 0 ? -1 : 0;
+}
+
 int pilot_row_end(struct server *sv, int64_t pilot, const char *words, struct err *e)
 {
+    if (pilot_row_count_time(sv, pilot, e) < 0)
+        return -1;
     return db_run(sv->db, e, SQL_PILOT_END, "iisi", pilot, (int64_t)PILOT_ENDED, words,
                   turn_now_ms(sv)) < 0
                ? -1
@@ -158,9 +171,13 @@ int64_t pilot_row_claimed_id(const char *slurm_job, struct arena *a)
 
 const char *pilot_row_log(const struct pilot_row *row, struct arena *a)
 {
-    if (row->tasks > 1)
-        return arena_printf(a, "%s/pilots/%s_%" PRId64 ".log", row->project, row->name, row->task);
-    return arena_printf(a, "%s/pilots/%s.log", row->project, row->name);
+    char *folder = server_dirs_pilots_path("", row->uid); /* "/.ludwig/..." */
+    const char *log =
+        row->tasks > 1 ? arena_printf(a, "%s/%s_%" PRId64 ".log", folder + 1, row->name, row->task)
+                       : arena_printf(a, "%s/%s.log", folder + 1, row->name);
+
+    free(folder);
+    return log;
 }
 
 int64_t pilot_need_ms(const struct pilot_need *need)

@@ -9,12 +9,14 @@
 
 #include "server/conn/conn.h"
 #include "server/base/server.h"
+#include "server/queue/retry.h"
 #include "server/slurm/slurmstate.h"
 
 /* A pilot's row; its texts are in the arena given to the reading function. */
 struct pilot_row {
     int64_t id, pool;
-    int64_t sweep;       /* the pilot was made for it */
+    int64_t sweep;       /* the sweep that the pilot was made for */
+    struct grown grown;  /* what those jobs of the sweep ask for; zeros: as the sweep */
     struct token token;  /* shared by the pilots of an array */
     int64_t task, tasks; /* its number in an array of `tasks` pilots; tasks 1: no array */
     const char *name, *comment;
@@ -48,8 +50,9 @@ int sweep_pools_read(struct server *sv, int64_t sweep, struct arena *a, struct s
 bool sweep_pools_have(const struct sweep_pools *pools, int64_t pool);
 /* Decodes the specification in a pool's row; its texts are in the arena. */
 int pool_read(struct bytes bytes, struct arena *a, struct slurm_pool *pool, struct err *e);
-/* Records that Slurm refuses this pool's pilots for jobs like this sweep's; users are shown why. */
-int pool_refuse(struct server *sv, int64_t pool, int64_t sweep, const char *why, struct err *e);
+/* Records that Slurm refuses the pool's pilots for jobs that ask for the same as those that this
+ * pilot was made for; users are shown why. */
+int pool_refuse(struct server *sv, const struct pilot_row *row, const char *why, struct err *e);
 
 /* Counts pilots of all users that Slurm may know: without a worker so far (*waiting), with one. */
 int pilots_count(struct server *sv, int64_t *waiting, int64_t *running, struct err *e);
@@ -61,6 +64,8 @@ int pilot_row_by_token(struct server *sv, const struct token *token, int64_t tas
                        struct pilot_row *row, struct err *e);
 int pilot_row_of_worker(struct server *sv, int64_t worker, struct arena *a, struct pilot_row *row,
                         struct err *e);
+/* Adds the pilot's time since this was last called to its sweep's counters. */
+int pilot_row_count_time(struct server *sv, int64_t pilot, struct err *e);
 int pilot_row_end(struct server *sv, int64_t pilot, const char *words, struct err *e);
 /* The pilot's job in Slurm, "17" or "17_3", in the arena. */
 const char *pilot_row_job(const struct pilot_row *row, struct arena *a);

@@ -161,18 +161,33 @@ static void add_joined(struct args *args, const char *option, const char *const 
 
 char **slurm_squeue_args(bool by_name, const char *const *texts, size_t n, struct arena *a)
 {
-    struct args args = args_of("squeue", 4, a);
+    struct args args = args_of("squeue", 3, a);
 
     add_arg(&args, "--noheader");
     add_arg(&args, "--states=all");
-    add_arg(&args, "%s", "--format=" SLURM_JOBS_FORMAT);
     add_joined(&args, by_name ? "--name=" : "--jobs=", texts, n);
     return args.items;
 }
 
-char **slurm_sacct_args(const char *const *jobs, size_t n, struct arena *a)
+char **slurm_squeue_env(char *const *env, const char *mark, struct arena *a)
 {
-    struct args args = args_of("sacct", 7, a);
+    struct args args = { .arena = a };
+    size_t n = 0;
+
+    while (env[n] != NULL)
+        n++;
+    args.items = arena_alloc(a, (n + 2) * sizeof *args.items);
+    args.capacity = n + 1;
+    for (size_t i = 0; i < n; i++)
+        add_arg(&args, "%s", env[i]);
+    add_arg(&args, "SQUEUE_FORMAT=%s%s", mark, SLURM_JOBS_FORMAT);
+    return args.items;
+}
+
+char **slurm_sacct_args(const char *const *jobs, size_t n, const char *const *names, size_t n_names,
+                        struct arena *a)
+{
+    struct args args = args_of("sacct", 8, a);
 
     add_arg(&args, "--noheader");
     add_arg(&args, "--parsable2");
@@ -180,14 +195,17 @@ char **slurm_sacct_args(const char *const *jobs, size_t n, struct arena *a)
     add_arg(&args, "--duplicates");
     add_arg(&args, "--delimiter=" SLURM_SEPARATOR);
     add_arg(&args, "--format=" SLURM_ENDED_FIELDS);
+    add_joined(&args, "--name=", names, n_names);
     add_joined(&args, "--jobs=", jobs, n);
     return args.items;
 }
 
-char **slurm_scancel_args(const char *const *jobs, size_t n, struct arena *a)
+char **slurm_scancel_args(const char *user, const char *const *jobs, size_t n, struct arena *a)
 {
-    struct args args = args_of("scancel", n, a);
+    struct args args = args_of("scancel", n + 1, a);
 
+    if (user != NULL)
+        add_arg(&args, "--user=%s", user);
     for (size_t i = 0; i < n; i++)
         add_arg(&args, "%s", jobs[i]);
     return args.items;

@@ -34,8 +34,16 @@ char **slurm_sbatch_args(const struct pilot_request *r, struct arena *a, struct 
 
 /* argv of squeue.  texts: jobs like "17", or "17_3" for that task alone; by_name: names of jobs. */
 char **slurm_squeue_args(bool by_name, const char *const *texts, size_t n, struct arena *a);
-char **slurm_sacct_args(const char *const *jobs, size_t n, struct arena *a);
-char **slurm_scancel_args(const char *const *jobs, size_t n, struct arena *a);
+/* env, extended so that squeue begins each row with the mark.  A user can write line feeds, and
+ * whole rows after them, into a job's name and comment, but cannot see the mark, unlike
+ * arguments. */
+char **slurm_squeue_env(char *const *env, const char *mark, struct arena *a);
+/* argv of sacct, for jobs that also have one of these names: sacct prints names as they are, and a
+ * user can write line feeds and whole rows into one. */
+char **slurm_sacct_args(const char *const *jobs, size_t n, const char *const *names, size_t n_names,
+                        struct arena *a);
+/* argv of scancel.  user: cancels only that user's jobs, whatever `jobs` names; NULL: anybody's. */
+char **slurm_scancel_args(const char *user, const char *const *jobs, size_t n, struct arena *a);
 
 /* Appends the script of a pilot, in which the shell replaces itself by this program (argv). */
 void slurm_add_script(struct buf *out, const char *const *program);

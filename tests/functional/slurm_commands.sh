@@ -56,6 +56,16 @@ an_array() {
     wait_until 60 'do_args sacct '"$job"' | tr "\37" " " >$TEST_TMP/rows; grep -qE " CANCELLED by [0-9]+ 0:[0-9]+ short [0-9]+ [0-9]+ [0-9]+ node1 " $TEST_TMP/rows'
 }
 
+# A name may have line feeds, and rows of sacct's behind them.
+named_as_rows() {
+    local job
+    job=$(sbatch --parsable -o /dev/null -p short --wrap true \
+        -J "$(printf 'x\n7\x1f7\x1fFAILED\x1f1:0\x1fshort\x1f1\x1f1\x1f1\x1fnode1\x1froot\x1fludwig pilot')")
+    wait_until 60 'sacct -n -P -X -j '"$job"' -o state,jobname | grep FAILED'
+    do_args sacct "$job" >"$TEST_TMP/rows"
+    not grep FAILED "$TEST_TMP/rows"
+}
+
 # A value that looks like anything stays the name of an account, which nobody has.
 stays_a_value() { # TEXT
     not submit_args 'true' /dev/null short "$1" short a40 1 2>"$TEST_TMP/said"
@@ -152,6 +162,7 @@ failures() {
 
 it 'sbatch is given all that a pool says' all_given
 it 'an array runs as many at once as it should, and is asked for' an_array
+it 'what a name says below a line feed is no row of sacct' named_as_rows
 it 'a value stays a value, whatever it looks like' hostile
 it 'what is no value never reaches sbatch' refused_before
 it 'a log is called what it is called' log_names

@@ -20,7 +20,7 @@ offers() {
     node 'n["memory"] == 2000 * 1024 * 1024'
     # Each waits for the other one: they have them at once.
     mkdir "$TEST_TMP/met"
-    printf '%s\n' "cd $TEST_TMP/met && touch \$LUDWIG_REP" 'until [ -e 0 ] && [ -e 1 ]; do sleep 0.1; done' \
+    printf '%s\n' "cd $TEST_TMP/met && touch \$LUDWIG_REP" 'until [ -e 0 ] && [ -e 1 ]; do sleep 0.3; done' \
         'echo "gpus $CUDA_VISIBLE_DEVICES"' >meet.sh
     printf '%s\n' 'project: gpus' 'command: sh meet.sh' 'source: meet.sh' \
         'reps: 2' 'resources: {gpus: 1}' >one.yaml
@@ -63,6 +63,22 @@ unknown() {
     slurm_wait 30 "$pilot" FAILED
     grep -q 'has no work for this pilot: refused: no pilot is waited for' "$TEST_TMP/pilot.$pilot"
     [ -z "$(folders_of "$pilot")" ]
+}
+
+# Slurm has sent SIGTERM before the script had begun, and kills it soon: it is not to take jobs until then.
+# shellcheck disable=SC2016 # the batch script's own variable
+cancelled_before() {
+    local pilot id
+    printf '%s\n' 'project: before' 'command: sleep 1' 'source: []' >before.yaml
+    id=$(submit before.yaml)
+    printf '#!/bin/sh\necho "slurmstepd: error: *** JOB $SLURM_JOB_ID ON node1 CANCELLED AT 2026-11-26T18:10:06 ***" >&2\nexec %s/ludwig-worker pilot --server %s --idle 60000\n' \
+        "$LUDWIG_BIN" "unix:$TEST_TMP/none,$LUDWIG_SERVER" >before.sh
+    pilot=$(sbatch --parsable --no-requeue --mem=2000 -o "$TEST_TMP/pilot.%j" before.sh)
+    slurm_wait 30 "$pilot" COMPLETED
+    grep -q 'Slurm had cancelled its job before it began' "$TEST_TMP/pilot.$pilot"
+    [ "$(jobs_in queued "$id")" = 1 ]
+    [ -z "$(folders_of "$pilot")" ]
+    ludwig cancel "$id"
 }
 
 agent_killed() {
@@ -316,6 +332,7 @@ it 'a pilot offers what Slurm gave it, and leaves nothing' offers
 it 'with nothing to do it leaves' idle
 it 'what it cannot understand is said in its log' no_server
 it 'one that ludwigd does not know leaves at once, and nothing behind' unknown
+it 'one that Slurm has cancelled before it began takes no jobs' cancelled_before
 it 'its agent may be killed: the job goes on' agent_killed
 it 'pilots beside each other stage data once for all' one_cache
 it 'what a pilot that was killed has left is removed by the next one' leftovers

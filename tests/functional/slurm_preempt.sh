@@ -142,7 +142,7 @@ warned() {
     start_node plain
     taker=$(sbatch --parsable -o /dev/null -p short -w node1 -c 16 --wrap 'exec sleep 1000')
     wait_until 60 slurm_is "$first" COMPLETED # long before SIGTERM
-    grep -q 'told-to-end signal=10' "$SHARE"/warned/pilots/*.log
+    pilot_logs "$py" | xargs grep -q 'told-to-end signal=10'
     counted "$py" warned 9000
     job "$py.1" 'j["node"] == "plain" and j["partition"] is None'
     wait_until 60 '[ -z "$(squeue -h -p overcap)" ]'

@@ -38,15 +38,15 @@ sweep() { # NAME
     submit "$1.yaml"
 }
 
-pilots_of() { # PROJECT: what they have said
-    cat "$SHARE/$1"/pilots/*.log
+pilots_of() { # SWEEP: what they have said
+    pilot_logs "$1" | xargs cat
 }
 
-came_by() { # PROJECT WAY
+came_by() { # SWEEP WAY
     pilots_of "$1" | grep -q "connected .*way=$2"
 }
 
-tell_of() { # PROJECT
+tell_of() { # SWEEP
     pilots_of "$1"
     grep pilot "$XDG_STATE_HOME/ludwig/ludwigd.log"
     return 1
@@ -77,7 +77,7 @@ by_key() {
     reached_by ''
     sweep=$(sweep key)
     all_have_begun
-    came_by key bridge || tell_of key
+    came_by "$sweep" bridge || tell_of "$sweep"
     open key
     all_is_there "$sweep" key
     [ "$(stat -c %a "$(key_folder)" "$(key_folder)/key" | tr '\n' ' ')" = '700 600 ' ]
@@ -89,7 +89,7 @@ by_key() {
 }
 
 with_key() { # COMMAND ARGUMENT...
-    timeout 100 "$1" -F none -i "$(key_folder)/key" -o IdentitiesOnly=yes -o IdentityAgent=none \
+    timeout 300 "$1" -F none -i "$(key_folder)/key" -o IdentitiesOnly=yes -o IdentityAgent=none \
         -o "UserKnownHostsFile=$(key_folder)/known_hosts" -o HostKeyAlias=ludwigd -o BatchMode=yes \
         "${@:2}" </dev/null 2>&1
 }
@@ -107,7 +107,7 @@ nothing_else() {
     not with_key sftp -P "$port" 127.0.0.1
     # The key is good for something.
     printf '\0\0\0\5\1\0\0\0\3' >hello
-    timeout 100 ssh -F none -i "$(key_folder)/key" -o IdentitiesOnly=yes -o IdentityAgent=none -o HostKeyAlias=ludwigd \
+    timeout 300 ssh -F none -i "$(key_folder)/key" -o IdentitiesOnly=yes -o IdentityAgent=none -o HostKeyAlias=ludwigd \
         -o "UserKnownHostsFile=$(key_folder)/known_hosts" -p "$port" 127.0.0.1 <hello >out
     grep -aq '^ludwig bridge' out
 }
@@ -118,7 +118,7 @@ sshd_gone() {
     sweep=$(sweep gone)
     all_have_begun
     sshd_down login
-    wait_until 60 came_by gone store-and-forward || tell_of gone
+    wait_until 60 came_by "$sweep" store-and-forward || tell_of "$sweep"
     open gone
     all_is_there "$sweep" gone
     [ "$(recorded ^start)" = 4 ]
@@ -137,7 +137,7 @@ by_files() {
     all_have_begun
     [ "$(cat "$keys")" = "$(cat keys.before)" ]
     [ -z "$(key_folder)" ]
-    came_by files store-and-forward || tell_of files
+    came_by "$sweep" store-and-forward || tell_of "$sweep"
     wait_until 30 'ludwig logs "'"$sweep"'.1" | grep -qx hello'
     kill_hard ludwigd
     PATH=$LUDWIG_HOOKS_BIN:$PATH ludwig up

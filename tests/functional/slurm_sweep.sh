@@ -2,6 +2,7 @@
 # slurm_sweep.sh - a sweep that names a partition gets pilots there, which work through it and leave
 . "$(dirname "$0")/lib.sh"
 . "$TEST_ROOT/tests/functional/slurm.sh"
+. "$TEST_ROOT/tests/functional/screen.sh"
 slurm_possible || { skip 'pilots' "$slurm_lacks" && done_testing; }
 slurm_up
 configure 'slurm: {idle: 2s, partitions: {short: {max_pilots: 1}, debug: {idle: 10min}, overcap: {account: hoffman-lab, pilot: {cpus: 2, time: 30min}}}}' 'resources: {cpus: 2}'
@@ -99,6 +100,15 @@ waits() {
     sweep=$(submit waits.yaml)
     shown_by_why 60 "$sweep.1" 'short: a pilot, Slurm.s job [0-9]+: .*BeginTime'
     shown_by_why 10 "$sweep.1" 'short: .* 1 pilot there, and may have no more \(max_pilots: 1\)'
+    ludwig nodes 2>&1 | grep -E "^partition short, for $(id -un): 1 pilot, Slurm.s job [0-9]+: .*BeginTime"
+    [ "$(ludwig nodes --json | json - 'd["pilots"][0]["pilots"]')" = 1 ]
+    if command -v tmux >/dev/null; then
+        tm new-session -d -x 100 -y 24 "exec ludwig watch $sweep"
+        shows 'jobs of sweep'
+        keys 5
+        shows '^  partition short: 1 pilot, Slurm.s job [0-9]+: its begin lies ahead'
+        tm kill-server
+    fi
     ludwig pause "$sweep"
     why_says "$sweep.1" "sweep $sweep is paused \(ludwig resume $sweep\)"
     wait_until 10 no_pilots
@@ -121,14 +131,14 @@ sent_away() {
     wait_until 60 ended "$sweep"
     [ "$(sweep_state "$sweep")" = done ]
     wait_until 20 no_pilots
-    grep -q 'retire why="ludwigd said so"' "$SHARE"/away/pilots/*.log
+    pilot_logs "$sweep" | xargs grep -q 'retire why="ludwigd said so"'
     sweep nothing '{partition: debug}'
     write_job 'gate nothing'
     sweep=$(submit nothing.yaml)
     wait_until 90 '[ "$(recorded ^start)" = 8 ]'
     ludwig cancel "$sweep"
     wait_until 20 no_pilots
-    grep -q 'retire why="ludwigd said so"' "$SHARE"/nothing/pilots/*.log
+    pilot_logs "$sweep" | xargs grep -q 'retire why="ludwigd said so"'
 }
 
 cancelled() {
@@ -182,8 +192,8 @@ mixed() {
         json - 'sorted({j["partition"] or j["node"] for j in d["jobs"]}) == ["hoff", "long", "norman", "short"]'
     [ "$(pilots | wc -l)" = 3 ]
     # Two of them are an array.
-    [ "$(find "$SHARE/mixed/pilots" -name 'ludwig-*.log' -size +0 | wc -l)" = 3 ]
-    [ "$(find "$SHARE/mixed/pilots" -name 'ludwig-*_[01].log' | wc -l)" = 2 ]
+    [ "$(pilot_logs "$sweep" | xargs -I@ find @ -size +0 | wc -l)" = 3 ]
+    [ "$(pilot_logs "$sweep" | grep -c '_[01][.]log$')" = 2 ]
     open mixed
     wait_until 120 ended "$sweep"
     [ "$(sweep_state "$sweep")" = done ]

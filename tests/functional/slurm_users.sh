@@ -16,12 +16,15 @@ cp "$LUDWIG_BIN"/ludwig* "$lab/bin"
 PATH=$lab/bin:$PATH
 install -d -m 2775 -g 2000 "$lab/share/lab"
 mkdir -m 700 "$lab/state"
-install -d -m 700 -o 2001 -g 2001 "$lab/alice"
-install -d -m 700 -o 2002 -g 2002 "$lab/bob"
+uid=2001
+for user in alice bob carol dave erin; do
+    install -d -m 700 -o $uid -g $uid "$lab/$user"
+    uid=$((uid + 1))
+done
 
 printf '%s\n' "share: $lab/share" 'projects: lab' 'share_group: lab' "state: $lab/state" \
     "sockets: [$lab/socket]" 'slurm: {idle: 2s}' >"$lab/ludwigd.yaml"
-SECRET=of-root slurm_inside "$lab/bin/ludwigd" --config "$lab/ludwigd.yaml" >"$lab/ludwigd.log" 2>&1 &
+SECRET=of-root slurm_inside env PATH="$lab/bin:$PATH" "$lab/bin/ludwigd" --config "$lab/ludwigd.yaml" >"$lab/ludwigd.log" 2>&1 &
 disown
 serves "$lab/ludwigd.log" [ -S "$lab/socket" ]
 
@@ -30,10 +33,11 @@ as() { # USER COMMAND...
 }
 
 # shellcheck disable=SC2016 # for the job
-probe='echo "ids $(id -u) $(id -g) $(id -G)"; echo "umask $(umask)"; env | sed "s/^/env /"
+probe='echo mine >"$LUDWIG_SAVE_PATH/mine"
+echo "ids $(id -u) $(id -g) $(id -G)"; echo "umask $(umask)"; env | sed "s/^/env /"
 grep "^Cap[IPE]" /proc/self/status
 ps -o ruser=,rgid=,args= -p $PPID | sed "s/^/parent /"
-until [ -e '$lab'/shared/go ]; do sleep 0.1; done'
+until [ -e '$lab'/shared/go ]; do sleep 0.3; done'
 
 sweep() { # USER NAME SLURM [LINE...]: its number
     printf '%s\n' "$probe" | as "$1" tee "$lab/$1/job.sh" >/dev/null
@@ -43,7 +47,7 @@ sweep() { # USER NAME SLURM [LINE...]: its number
 }
 
 state() { # USER SWEEP
-    as "$1" ludwig status "$2" --json | json - 'd["state"]'
+    sweep_state "$2" as "$1"
 }
 
 running() { # USER SWEEP
@@ -56,6 +60,8 @@ each_as_itself() {
     bob=$(sweep bob two '{partition: short}')
     wait_until 90 '[ "$(running alice '"$alice"')$(running bob '"$bob"')" = 22 ]'
     [ "$(squeue -h -o %U | sort | tr '\n' ' ')" = '2001 2002 ' ]
+    wait_until 30 '[ "$(as alice ludwig peek '"$alice"'.1 mine)" = mine ]'
+    not as bob ludwig peek "$alice.1" mine
     touch "$lab/shared/go"
     wait_until 60 '[ "$(state alice '"$alice"')$(state bob '"$bob"')" = donedone ]'
     as alice ludwig logs "$alice.1" >log1
@@ -69,10 +75,10 @@ each_as_itself() {
 }
 
 nobody_elses() {
-    ls -ld "$lab"/share/lab/*/pilots
-    [ -z "$(find "$lab"/share/lab/*/pilots -maxdepth 0 -perm /007)" ]
-    [ "$(stat -c %u "$lab"/share/lab/one/pilots/*.log)" = 2001 ]
-    [ "$(stat -c %u "$lab"/share/lab/two/pilots/*.log)" = 2002 ]
+    ls -lR "$lab"/share/.ludwig/pilots
+    [ "$(stat -c '%u %a' "$lab"/share/.ludwig/pilots/*)" = $'2001 700\n2002 700' ]
+    [ "$(stat -c %u "$lab"/share/.ludwig/pilots/2001/*.log)" = 2001 ]
+    [ "$(stat -c %u "$lab"/share/.ludwig/pilots/2002/*.log)" = 2002 ]
 }
 
 # shellcheck disable=SC2016 # no shell is to expand it
@@ -134,11 +140,182 @@ apart_from_refusals() {
     as alice ludwig cancel "$alice"
 }
 
+pilot_of() { # SWEEP: its job in Slurm
+    squeue -h -o '%A %j' | sed -n "s/ ludwig-$1-.*//p"
+}
+
+# The names of pilots are known to all while they wait, and some projects let their group write.
+not_through_links() {
+    local alice name folder=$lab/share/lab/linked
+    alice=$(sweep alice linked '{partition: short, extra: ["--hold"]}')
+    wait_until 60 '[ -n "$(pilot_of '"$alice"')" ]'
+    name=$(squeue -h -j "$(pilot_of "$alice")" -o %j)
+    echo precious | as alice tee precious >/dev/null
+    as alice chmod 2775 "$folder"
+    ! [ -e "$folder/pilots" ] || as bob mv "$folder/pilots" "$folder/away"
+    as bob mkdir -m 2775 "$folder/pilots"
+    as bob ln -s "$lab/alice/precious" "$folder/pilots/$name.log"
+    as alice scontrol release "$(pilot_of "$alice")"
+    wait_until 60 '[ "$(state alice '"$alice"')" = done ]'
+    wait_until 60 '[ -z "$(squeue -h)" ]'
+    [ "$(cat "$lab/alice/precious")" = precious ]
+    grep -q connected "$lab/share/.ludwig/pilots/2001/$name.log"
+    not as bob cat "$lab/share/.ludwig/pilots/2001/$name.log"
+}
+
+# As somebody's own sbatch would; the others have one of Slurm's.
+apart_from_hangs() {
+    local user bob
+    cat >"$lab/bin/sbatch" <<END
+#!/bin/sh
+[ "\$(id -u)" = 2002 ] && exec "$(command -v sbatch)" "\$@"
+touch "$lab/shared/hangs.\$(id -u)"
+until [ -e "$lab/shared/answer" ]; do sleep 0.2; done
+exit 1
+END
+    chmod 755 "$lab/bin/sbatch"
+    for user in alice carol dave erin; do
+        sweep $user "hangs-$user" '{partition: short}' >hangs.$user
+    done
+    bob=$(sweep bob beside '{partition: short, extra: ["--hold"]}')
+    # Each of them hangs for 25 s.
+    within 20 '[ -n "$(pilot_of '"$bob"')" ]'
+    within 20 '[ "$(ls "$lab"/shared/hangs.* | wc -l)" = 4 ]'
+    for user in alice carol dave erin; do
+        wait_until 60 'as '$user' ludwig why "$(cat hangs.'$user').1" | grep "could not be submitted: it did not answer in time"'
+        as $user ludwig cancel "$(cat hangs.$user)"
+    done
+    as bob ludwig cancel "$bob"
+    wait_until 60 '[ -z "$(pilot_of '"$bob"')" ]'
+    not grep slurm-away "$lab/ludwigd.log"
+    touch "$lab/shared/answer"
+    rm "$lab/bin/sbatch"
+}
+
+# The linker says so, where the program has begun as little as the shell.
+found_by_user() {
+    local alice log
+    printf '#!/bin/sh\necho "no libfoo.so here" >&2\nexit 127\n' >"$lab/bin/ludwig-worker.new"
+    chmod 755 "$lab/bin/ludwig-worker.new"
+    mv "$lab/bin/ludwig-worker" "$lab/bin/ludwig-worker.old"
+    mv "$lab/bin/ludwig-worker.new" "$lab/bin/ludwig-worker"
+    alice=$(sweep alice early '{partition: short}')
+    wait_until 60 'as alice ludwig why '"$alice"'.1 | grep "its log: "'
+    mv "$lab/bin/ludwig-worker.old" "$lab/bin/ludwig-worker"
+    log=$(as alice ludwig why "$alice.1" | sed -n 's/.*its log: \([^ ]*\) on the share.*/\1/p' | head -n 1)
+    as alice grep 'no libfoo.so here' "$lab/share/$log"
+    as alice ludwig cancel "$alice"
+}
+
 it "each one's pilots run as themselves, with nothing of root's" each_as_itself
 it 'what pilots print belongs to their users' nobody_elses
+it 'what a pilot prints goes through no link that another user has put into the project' not_through_links
+it 'what a pilot says that cannot begin is found where ludwig why says' found_by_user
 it 'a request that Slurm refuses one of them holds up nobody else' apart_from_refusals
+it 'users whose sbatch hangs hold up nobody else' apart_from_hangs
 it 'what would be another option or a command is refused, or is a name that Slurm does not know' refused
 it 'what is a text stays one' harmless
+
+# sbatch runs as its user, who may have it say anything; ludwigd's scancel has root's rights.
+said_number() {
+    local victim bob
+    victim=$(as alice sbatch --parsable -o /dev/null -p debug --wrap 'sleep 1000')
+    slurm_wait 60 "$victim" RUNNING
+    printf '#!/bin/sh\necho %s\n' "$victim" >"$lab/bin/sbatch"
+    chmod 755 "$lab/bin/sbatch"
+    bob=$(sweep bob said '{partition: short}')
+    wait_until 100 'grep "pilot-submitted job='"$victim"' " "$lab/ludwigd.log"'
+    as bob ludwig cancel "$bob"
+    rm "$lab/bin/sbatch"
+    cancelled_after
+    slurm_is "$victim" RUNNING
+    as alice scancel "$victim"
+    wait_until 60 '[ -z "$(squeue -h)" ]'
+}
+# After the pilot of a later sweep has been cancelled, so have those before.
+cancelled_after() {
+    local bob
+    bob=$(sweep bob later '{partition: short, extra: ["--hold"]}')
+    wait_until 60 '[ -n "$(pilot_of '"$bob"')" ]'
+    as bob ludwig cancel "$bob"
+    wait_until 60 '[ -z "$(pilot_of '"$bob"')" ]'
+}
+
+# What squeue prints of a job may have line feeds that its user has written, and whole rows behind them.
+row() { # JOB USER NAME STATE
+    printf '%s\x1f' "$1" "$1" N/A "$4" short N/A N/A N/A '' "$2" None "$3"
+}
+
+# sbatch runs as its user, who may kill it: then ludwigd looks for the pilot by its name.
+cat >"$lab/kill.py" <<'END'
+import os, signal, time
+
+def sbatches():
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = open(f"/proc/{pid}/cmdline").read().split("\0")
+            if os.stat("/proc/" + pid).st_uid == os.getuid() and "--parsable" in words:
+                yield int(pid), words
+        except OSError:
+            pass
+
+found = []
+while not found:
+    time.sleep(0.01)
+    found = list(sbatches())
+for pid, words in found:
+    os.kill(pid, signal.SIGKILL)
+    names = [word.partition("=")[2] for word in words if word.startswith("--job-name=")]
+print(names[0])
+END
+# The row has the number of a job of alice's, and ludwigd's scancel root's rights.
+foreign_number() {
+    local victim bob name
+    victim=$(as alice sbatch --parsable -o /dev/null -p debug --wrap 'sleep 1000')
+    slurm_wait 60 "$victim" RUNNING
+    # A wrapper of the site's, so that there is time to find it.
+    printf '#!/bin/sh\nsleep 5\nexec "%s" "$@"\n' "$(command -v sbatch)" >"$lab/bin/sbatch"
+    chmod 755 "$lab/bin/sbatch"
+    as bob timeout 300 python3 - <"$lab/kill.py" >name &
+    bob=$(sweep bob forged '{partition: short}')
+    wait_until 100 [ -s name ]
+    name=$(<name)
+    rm "$lab/bin/sbatch"
+    as bob sbatch -H -o /dev/null -p short -J "$name" --wrap true \
+        --comment="$(printf 'ludwig elsewhere\n%s\nx' "$(row "$victim" bob "$name" PENDING)")"
+    wait_until 100 'grep -E "pilot-(found|not-submitted) name='"$name"'( |$)" "$lab/ludwigd.log"'
+    as bob ludwig cancel "$bob"
+    cancelled_after
+    slurm_is "$victim" RUNNING
+    as alice scancel "$victim"
+    as bob scancel -u bob
+    wait_until 60 '[ -z "$(squeue -h)" ]'
+}
+
+foreign_end() {
+    local bob other alice forger victim ended
+    # It comes first in what squeue prints.
+    bob=$(sweep bob forger '{partition: short, extra: ["--begin=now+1hour"]}')
+    alice=$(sweep alice victim '{partition: short, extra: ["--hold"]}')
+    other=$(sweep bob other '{partition: short, extra: ["--hold"]}')
+    wait_until 60 '[ -n "$(pilot_of '"$bob"')" ] && [ -n "$(pilot_of '"$alice"')" ] && [ -n "$(pilot_of '"$other"')" ]'
+    forger=$(pilot_of "$bob") victim=$(pilot_of "$alice") ended=$(pilot_of "$other")
+    slurm_numbered "$forger"
+    slurm_numbered "$ended"
+    wait_until 60 'as alice ludwig status '"$alice"' | grep -q "^ *Slurm .* holds it"'
+    as bob scontrol update "jobid=$forger" \
+        comment="$(printf 'x\n%s\nx' "$(row "$victim" alice "$(squeue -h -j "$victim" -o %j)" COMPLETED)")"
+    squeue -h -j "$forger" -o %k | grep COMPLETED
+    as bob scancel "$ended"
+    wait_until 120 'grep "pilot-ended job='"$ended"' " "$lab/ludwigd.log"'
+    not grep "pilot-ended job=$victim " "$lab/ludwigd.log"
+    as bob ludwig cancel "$bob" "$other"
+    as alice ludwig cancel "$alice"
+    wait_until 60 '[ -z "$(squeue -h)" ]'
+}
+it "a job of alice's is not cancelled for bob, whose sbatch says that it is bob's pilot" said_number
+it "a job of alice's is not cancelled for bob, whose job says that its number is that of bob's pilot" foreign_number
+it "what bob writes into the comment of a job is no answer of Slurm's about a pilot of alice's" foreign_end
 
 # ---- a ludwigd of each ----
 
@@ -165,7 +342,7 @@ apart() {
     wait_until 60 '[ "$(squeue -h -o %U)" = 2002 ]'
     [ "$(own_running bob)" = 2 ]
     touch "$lab/shared/go"
-    wait_until 60 '[ "$(own bob ludwig status 1 --json | json - "d[\"state\"]")" = done ]'
+    wait_until 60 '[ "$(sweep_state 1 own bob)" = done ]'
 }
 
 own_running() { # USER
@@ -178,8 +355,8 @@ unseen() {
     for user in alice bob; do
         own $user ludwig submit own.yaml --reuse none --json | json - 'd["sweep"] == 2'
     done
-    wait_until 60 '[ "$(own alice ludwig status 2 --json | json - "d[\"state\"]")" = done ]'
-    wait_until 60 '[ "$(own bob ludwig status 2 --json | json - "d[\"state\"]")" = done ]'
+    wait_until 60 '[ "$(sweep_state 2 own alice)" = done ]'
+    wait_until 60 '[ "$(sweep_state 2 own bob)" = done ]'
     wait_until 60 '[ -z "$(squeue -h)" ]'
 }
 

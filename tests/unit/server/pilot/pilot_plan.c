@@ -50,21 +50,21 @@ static const struct known cases[] = {
       0,
       false,
       100,
-      { { 16000, 0, 0 }, 2 * HOUR, 3 } },
+      { { 16000, 0, 0 }, 2 * HOUR + MINUTE, 3 } },
     { "no more than the partition can hold",
       { .jobs = 400, .size = { 1000, 0, 0 }, .need_ms = 2 * HOUR, .takes_ms = HOUR },
       { { .is_waiting = false } },
       0,
       false,
       100,
-      { { 16000, 0, 0 }, 2 * HOUR, 3 } },
+      { { 16000, 0, 0 }, 2 * HOUR + MINUTE, 3 } },
     { "no more than are allowed",
       { .jobs = 400, .size = { 1000, 0, 0 }, .need_ms = 2 * HOUR, .takes_ms = HOUR },
       { { .is_waiting = false } },
       0,
       false,
       2,
-      { { 16000, 0, 0 }, 2 * HOUR, 2 } },
+      { { 16000, 0, 0 }, 2 * HOUR + MINUTE, 2 } },
     { "none when none are allowed",
       { .jobs = 400, .size = { 1000, 0, 0 }, .need_ms = 2 * HOUR, .takes_ms = HOUR },
       { { .is_waiting = false } },
@@ -134,7 +134,7 @@ static const struct known cases[] = {
       1,
       false,
       100,
-      { { 4000, 0, 0 }, 2 * HOUR, 1 } },
+      { { 4000, 0, 0 }, 2 * HOUR + MINUTE, 1 } },
     { "one that works is enough for short ones",
       { .jobs = 100, .size = { 1000, 0, 0 }, .need_ms = MINUTE, .takes_ms = SECOND },
       { { .size = { 4000, 0, 0 } } },
@@ -162,7 +162,7 @@ static const struct known cases[] = {
       0,
       false,
       100,
-      { { 1000, 0, 0 }, 9 * HOUR, 1 } },
+      { { 1000, 0, 0 }, 9 * HOUR + MINUTE, 1 } },
     { "time that the partition does not have is asked for: Slurm says so",
       { .jobs = 1, .size = { 1000, 0, 0 }, .need_ms = 99 * HOUR, .takes_ms = 99 * HOUR },
       { { .is_waiting = false } },
@@ -177,7 +177,31 @@ static const struct known cases[] = {
       false,
       100,
       { { 1000, 0, 0 }, 21 * MINUTE, 1 } },
+    { "the job begins after its pilot",
+      { .jobs = 1, .size = { 1000, 0, 0 }, .need_ms = 20 * MINUTE, .takes_ms = 0 },
+      { { .is_waiting = false } },
+      0,
+      false,
+      100,
+      { { 1000, 0, 0 }, 21 * MINUTE, 1 } },
 };
+
+static void a_pilot_that_is_too_short_for_a_job_that_grew_does_not_count(void **state)
+{
+    struct plan_demand d = { .jobs = 1, .size = { 1000, 0, 0 }, .need_ms = 20 * MINUTE };
+    const struct plan_pilot waits = { .size = { 4000, 0, 0 },
+                                      .is_waiting = true,
+                                      .time_ms = 10 * MINUTE };
+    const struct plan_pool pool = { &d, 1, &waits, 1, partition, false, 100 };
+
+    (void)state;
+    assert_int_equal(pilot_plan(&pool).n, 0);
+    d.grown = (struct grown){ GIB, 19 * MINUTE };
+    assert_int_equal(pilot_plan(&pool).n, 1);
+    assert_int_equal(pilot_plan(&pool).grown.time_ms, 19 * MINUTE);
+    d.need_ms = 10 * MINUTE;
+    assert_int_equal(pilot_plan(&pool).n, 0);
+}
 
 static void each_pool_gets_what_it_needs(void **state)
 {
@@ -389,6 +413,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_pool_gets_what_it_needs),
+        cmocka_unit_test(a_pilot_that_is_too_short_for_a_job_that_grew_does_not_count),
         cmocka_unit_test(sweeps_share_what_there_is),
         cmocka_unit_test(pools_share_what_a_sweep_wants),
         cmocka_unit_test(where_each_has_its_own_there_are_as_many_as_jobs),

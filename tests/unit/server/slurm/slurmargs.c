@@ -12,6 +12,7 @@
 
 #include "common/proto/sbatch.h"
 #include "server/slurm/slurmargs.h"
+#include "server/slurm/slurmread.h"
 
 /* All arguments in one line; "refused" when there are none. */
 static char *sbatch_line(const struct pilot_request *r)
@@ -256,15 +257,25 @@ static void test_jobs_are_asked_for_at_once(void **state)
 
     (void)state;
     assert_string_equal(args[0], "squeue");
-    assert_string_equal(args[4], "--jobs=17,18_3");
-    assert_null(args[5]);
-    args = slurm_sacct_args(jobs, 2, a);
-    assert_string_equal(args[7], "--jobs=17,18_3");
-    assert_null(args[8]);
-    args = slurm_scancel_args(jobs, 2, a);
+    assert_string_equal(args[3], "--jobs=17,18_3");
+    assert_null(args[4]);
+    args = slurm_squeue_env((char *const[]){ "A=1", NULL }, "mark", a);
+    assert_string_equal(args[0], "A=1");
+    assert_string_equal(args[1], "SQUEUE_FORMAT=mark" SLURM_JOBS_FORMAT);
+    assert_null(args[2]);
+    args = slurm_sacct_args(jobs, 2, (const char *const[]){ "ludwig-7-a", "ludwig-8-b" }, 2, a);
+    assert_string_equal(args[7], "--name=ludwig-7-a,ludwig-8-b");
+    assert_string_equal(args[8], "--jobs=17,18_3");
+    assert_null(args[9]);
+    args = slurm_scancel_args(NULL, jobs, 2, a);
     assert_string_equal(args[1], "17");
     assert_string_equal(args[2], "18_3");
     assert_null(args[3]);
+    args = slurm_scancel_args("alice", jobs, 2, a);
+    assert_string_equal(args[1], "--user=alice");
+    assert_string_equal(args[2], "17");
+    assert_string_equal(args[3], "18_3");
+    assert_null(args[4]);
     arena_destroy(a);
 }
 
@@ -352,12 +363,14 @@ static int print_some(int argc, char **argv)
 
     if (strcmp(argv[1], "sbatch") == 0 && argc >= 8)
         answer = print_sbatch(argc - 2, argv + 2, a);
-    else if (strcmp(argv[1], "squeue") == 0)
-        answer = print_args(slurm_squeue_args(false, jobs, n, a));
+    else if (strcmp(argv[1], "squeue") == 0) /* a word "env" comes before */
+        answer = print_args(slurm_squeue_env((char *const[]){ "env", NULL }, "", a)) |
+                 print_args(slurm_squeue_args(false, jobs, n, a));
     else if (strcmp(argv[1], "sacct") == 0)
-        answer = print_args(slurm_sacct_args(jobs, n, a));
+        answer =
+            print_args(slurm_sacct_args(jobs, n, (const char *const[]){ "ludwig pilot" }, 1, a));
     else if (strcmp(argv[1], "scancel") == 0)
-        answer = print_args(slurm_scancel_args(jobs, n, a));
+        answer = print_args(slurm_scancel_args(NULL, jobs, n, a));
     arena_destroy(a);
     return answer;
 }
