@@ -2,6 +2,7 @@
 /* main.c - ludwig-worker: the agent, or one of its children */
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 
@@ -9,8 +10,10 @@
 #include "common/connect/mux.h"
 #include "worker/agent/probes.h"
 #include "worker/base/child_start.h"
+#include "worker/base/confine.h"
 #include "worker/base/process_tree.h"
 #include "worker/janitor/janitor.h"
+#include "worker/janitor/peek.h"
 #include "worker/janitor/user_scratch.h"
 #include "worker/loop/lifecycle.h"
 #include "worker/loop/pilot.h"
@@ -65,7 +68,7 @@ static const struct part {
     int n_args; /* -N: N or more */
     int (*run)(int argc, char **argv);
 } parts[] = {
-    { CHILD_RUNNER, "ludwig-runner", 1, runner_main },
+    { CHILD_RUNNER, "ludwig-runner", 2, runner_main },
     { CHILD_STAGER, "ludwig-stager", 2, stager_main },
     { CHILD_PUBLISHER, "ludwig-publish", 2, publisher_main },
     { CHILD_JANITOR, "ludwig-janitor", 1, janitor_main },
@@ -74,6 +77,7 @@ static const struct part {
     { CHILD_GPUS, "ludwig-gpus", 0, gpu_probe_main },
     { CHILD_SHARE, "ludwig-share", 2, share_probe_main },
     { CHILD_LEFTOVERS, "ludwig-leftover", 3, leftovers_main },
+    { CHILD_PEEK, "ludwig-peek", 1, peek_main },
     { CHILD_MUX, "ludwig-ssh", 1, mux_part_main },
     { CHILD_ENVIRONMENT, "ludwig-env", -(STAGED_ENV_ARGUMENTS + 1), staged_env_main },
 };
@@ -144,15 +148,41 @@ static int run_clean(const char *scratch)
     return (int)err_exit_code(e.kind);
 }
 
+/* Confines "--as RIGHTS --runner SCRATCH CONFINEMENT" while this process is still root. */
+static int confine_runner(char **argv, struct err *e)
+{
+    struct confine c;
+
+    if (confine_read(argv[5], &c, e) < 0)
+        return -1;
+    return confine_as_root(&c, (uid_t)strtoul(argv[2], NULL, 10), argv[4], e);
+}
+
+/* For "--as RIGHTS --stager SCRATCH ADDRESS", which builds environments by the user's programs. */
+static const struct confine of_stager = { 1, 0, 0, CONFINE_UNSET, CONFINE_UNSET };
+
+static int confine_stager(char **argv, struct confine *c, struct err *e)
+{
+    *c = of_stager;
+    confine_fill(c, true);
+    return confine_as_root(c, (uid_t)strtoul(argv[2], NULL, 10), argv[4], e);
+}
+
 /* Takes "--as RIGHTS", and then a part. */
 static int run_part_as(int argc, char **argv)
 {
     const struct part *part = find_part(argc - 2, argv + 2);
+    struct confine c;
     struct err e = { 0 };
 
     if (part == NULL)
         return refuse_word(CHILD_AS);
-    if (account_become(argv[2], &e) < 0)
+    if (part->run != runner_main)
+        confine_helper();
+    if ((part->run == runner_main && confine_runner(argv, &e) < 0) ||
+        (part->run == stager_main && confine_stager(argv, &c, &e) < 0) ||
+        account_become(argv[2], &e) < 0 ||
+        (part->run == stager_main && confine_self(&c, argv[4], &e) < 0))
         return child_fail(part->process_name, &e);
     return run_part(part, argc - 2, argv + 2);
 }

@@ -45,6 +45,51 @@ small() {
 }
 it 'what is within the limit is left alone, and holes take nothing' small
 
+# All jobs of a batch share the limit of the file size; each may take so much beside what its process takes.
+of_a_batch() {
+    cat >batch.py <<'END'
+import json, os, subprocess, time
+for job in json.load(open(os.path.dirname(os.environ["LUDWIG_CHUNK"]) + "/chunk.json")):
+    size = job["params"]["mb"]
+    for i in range(size):
+        with open(f"{job['save_path']}/part{i}", "wb") as f:
+            f.write(os.urandom(1 << 20))
+    if size > 3:
+        time.sleep(60)
+    subprocess.check_call(["ludwig", "report", "--job", job["job"], "--done"])
+END
+    printf '%s\n' 'project: batched' 'command: python3 batch.py' 'source: batch.py' 'batch: 3' 'params: {mb: [1, 2, 6]}' \
+        'resources: {cpus: 1, disk: 3MiB}' 'retry: {max: 0}' >batch.yaml
+    sweep=$(submit batch.yaml)
+    wait_until 60 ended "$sweep"
+    ludwig jobs "$sweep" --json >jobs
+    json jobs '[j["state"] for j in d["jobs"] if j["params"]["mb"] < 3] == ["done"] * 2'
+    json jobs '[j["reason"] for j in d["jobs"] if j["params"]["mb"] == 6][0].startswith("out of disk: its files take ")'
+}
+it 'a job of a batch is limited likewise' of_a_batch
+
+nameless() {
+    # Each within the limit, open in the job, and without a name.
+    limited nameless 3MiB 'exec 3>a 4>b 5>c' 'rm a b c' \
+        'for fd in 3 4 5; do head -c 2097152 /dev/zero >&$fd; done' 'say wrote' 'gate never4'
+    [ "$(sweep_state "$sweep")" = failed ]
+    reason | grep -E '^out of disk: its files take 6[.0-9]* MiB of 3 MiB \(resources: disk\)'
+}
+it 'files that are open and have no name any more count, too' nameless
+
+# The runner does something else meanwhile: it is told to end the job.
+many_more_files() {
+    write_job 'mkdir d && cd d && seq 60000 | xargs touch && say made && gate never3'
+    printf '%s\n' 'project: very' 'command: sh job.sh' 'source: job.sh' 'resources: {cpus: 1, disk: 1GiB}' >sweep.yaml
+    sweep=$(submit sweep.yaml)
+    wait_until 60 '[ "$(recorded "^made")" = 1 ]'
+    sleep 3 # it looks now
+    ludwig cancel "$sweep"
+    wait_until 20 ended "$sweep"
+    nothing_left
+}
+it 'many files are looked at piece by piece' many_more_files
+
 by_the_node() {
     ludwig down
     configure 'resources: {cpus: 4, gpus: 0}'
@@ -54,7 +99,7 @@ by_the_node() {
     kill_hard $(agents)
     wait_until 20 '[ -z "$(agents)" ]'
     ludwig-worker --config "$XDG_STATE_HOME/ludwig/worker.yaml" 2>>"$TEST_TMP/worker.log" &
-    limited node 100GiB 'i=0; while :; do head -c 1000000 /dev/urandom >$i; i=$((i + 1)); sleep 0.2; done'
+    limited node 1GiB 'i=0; while :; do head -c 1000000 /dev/urandom >$i; i=$((i + 1)); sleep 0.2; done'
     [ "$(sweep_state "$sweep")" = failed ]
     reason | grep -E 'out of disk: .* of 2 MiB'
 }

@@ -139,7 +139,7 @@ for name in hoff norman; do
         "state: $TEST_TMP/$name.state" 'resources: {cpus: 2, gpus: 0}' >"$TEST_TMP/$name.yaml"
 done
 proxy() { # NAME
-    python3 "$TEST_ROOT/tests/functional/proxy.py" "$TEST_TMP/$1.sock" "$TEST_TMP/server.sock" "$TEST_TMP/$1.reports" &
+    python3 -S "$TEST_ROOT/tests/functional/proxy.py" "$TEST_TMP/$1.sock" "$TEST_TMP/server.sock" "$TEST_TMP/$1.reports" &
 }
 agent() { # NAME POINT
     LUDWIG_CRASH_AT=$2 LUDWIG_CRASH_ONCE=$TEST_TMP/crashed.$2 \

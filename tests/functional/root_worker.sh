@@ -47,12 +47,13 @@ printf '%s\n' 'share: /srv/research_data' 'projects: lab' 'share_group: lab' 'st
     write_on fileserver /etc/ludwig/ludwigd.yaml
 worker_conf() { # LINE...
     printf '%s\n' 'server: unix:/media/research_data/.ludwig/server.sock' 'share: /media/research_data' \
-        'name: node1' 'state: /var/lib/ludwig-worker' 'resources: {cpus: 8, gpus: 0, memory: 4GiB}' "$@" |
+        'name: node1' 'state: /var/lib/ludwig-worker' 'resources: {cpus: 8, gpus: 0, memory: 4GiB}' \
+        'private_tmp: no' "$@" | # its jobs meet in $TEST_TMP, which lies in /tmp
         write_on node1 /etc/ludwig/worker.yaml
 }
 worker_conf 'scratch: /processing/{user}'
 is_up() {
-    as lab1 ludwig nodes --json 2>/dev/null | json - 'any(n["state"] == "up" for n in d["nodes"])' >/dev/null
+    [ -n "$(as lab1 ludwig nodes --state up --quiet 2>/dev/null)" ]
 }
 start_worker() {
     service node1 worker env SECRET=of-root HOME=/root ludwig-worker --config /etc/ludwig/worker.yaml
@@ -75,14 +76,14 @@ sweep() { # USER PROJECT VALUES [LINE...]: its number in $id; run.sh is written 
 script() { # USER LINE...: run.sh
     local user=$1
     shift
-    printf '%s\n' "gate() { until [ -e $TEST_TMP/gates/\$1 ]; do sleep 0.1; done; }" "$@" |
+    printf '%s\n' "gate() { until [ -e $TEST_TMP/gates/\$1 ]; do sleep 0.3; done; }" "$@" |
         as "$user" tee run.sh >/dev/null
 }
 state() { # USER SWEEP
-    as "$1" ludwig status "$2" --json | json - 'd["state"]'
+    sweep_state "$2" as "$1"
 }
 count() { # USER SWEEP STATE
-    as "$1" ludwig status "$2" --json | json - "str(d['jobs']['$3'])"
+    jobs_in "$3" "$2" as "$1"
 }
 attempts() { # USER SWEEP: of all jobs
     as "$1" ludwig jobs "$2" --json | json - 'str(sum(j["attempt"] for j in d["jobs"]))'
@@ -311,9 +312,10 @@ it "what one user's dead runner left is ended, and another's job goes on" runner
 # A job that stops its runner, and hides a daemon (env -i) that only the runner leads to.
 held() {
     rm -f "$TEST_TMP"/gates/*
-    script lab1 'env -i setsid sleep 1001 & sleep 1; kill -STOP $PPID; sleep 1002'
+    script lab1 'env -i setsid sleep 1001 & gate stop; kill -STOP $PPID; sleep 1002'
     sweep lab1 held '1' 'resources: {cpus: 8}' && first=$id
     wait_until 20 '[ "$(count lab1 '"$first"' running)" = 1 ]'
+    open stop
     script lab2 'touch $LUDWIG_SAVE_PATH/out'
     sweep lab2 waits '1' && second=$id
     wait_until 20 on node1 pgrep -U 2001 -f 'sleep 1002'
@@ -328,8 +330,10 @@ it 'a job that stops its runner holds the node no longer than others, also after
 
 # Nothing else leads to them where there is no control group.
 orphaned() {
-    script lab1 'env -i setsid sleep 1003 & sleep 1; kill -KILL $PPID; sleep 1004'
+    script lab1 'env -i setsid sleep 1003 & gate kill; kill -KILL $PPID; sleep 1004'
     sweep lab1 orphans '1'
+    wait_until 20 '[ "$(count lab1 '"$id"' running)" = 1 ]'
+    open kill
     wait_until 60 '[ "$(state lab1 '"$id"')" = failed ]'
     wait_until 10 not on node1 pgrep -U 2001 -f 'sleep 100[34]'
     on node1 kill -0 "$(agent_pid)"
@@ -420,15 +424,16 @@ impostor() {
     start_worker
     script lab2 'touch $LUDWIG_SAVE_PATH/out'
     sweep lab2 imposed '1'
-    wait_until 20 'as lab2 ludwig why '"$id"'.1 | grep -F "/tmp/lw/ludwig-lab2-node1 belongs to user 2001"'
-    sweep lab1 imposing '1'
-    wait_until 20 '[ "$(state lab1 '"$id"')" = done ]'
-    [ -z "$(on node1 ls -A /tmp/lw/ludwig-lab2-node1)" ]
+    wait_until 20 '[ "$(state lab2 '"$id"')" = done ]'
+    [ "$(on node1 stat -c %u /tmp/lw/ludwig-lab2-node1)" = 2002 ]
+    theirs=$(on node1 find /tmp/lw -maxdepth 1 -user lab1 -name '*lab2*')
+    [[ $theirs =~ ^/tmp/lw/[.]ludwig-lab2-node1[.][0-9a-f]{8}$ ]]
+    [ -z "$(on node1 ls -A "$theirs")" ]
     service_stop node1 worker
     worker_conf 'scratch: /processing/{user}'
     start_worker
 }
-it 'a scratch folder that belongs to somebody else is refused, and why says so' impostor
+it 'a scratch folder that a stranger has put there is set aside' impostor
 
 hangs() {
     rm -f "$TEST_TMP"/gates/*

@@ -24,6 +24,7 @@ mkdir -m 0700 "$TEST_TMP/far" "$TEST_TMP/far/scratch" "$TEST_TMP/far/state"
 cat >worker.yaml <<END
 name: far
 min_uid: 0
+private_tmp: no
 scratch: $TEST_TMP/far/scratch
 state: $TEST_TMP/far/state
 resources: {cpus: 1, gpus: 0, memory: 1GiB}

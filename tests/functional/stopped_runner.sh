@@ -21,7 +21,7 @@ all_gone() { # FILE
     gone $(cat "$1")
 }
 # A daemon to which neither its ancestors nor its environment lead, once its runner is dead.
-hide=('hide() { env -i sh -c '\''setsid sh -c "echo \$\$ >>$1; exec sleep 600" &'\'' sh "$1"; until [ -s "$1" ]; do sleep 0.1; done; }')
+hide=('hide() { env -i sh -c '\''setsid sh -c "echo \$\$ >>$1; exec sleep 600" &'\'' sh "$1"; until [ -s "$1" ]; do sleep 0.3; done; }')
 # Half a minute later than a runner that has said that the job began, one that has not is killed.
 stop='gate stop; kill -STOP $PPID; sleep 600 & wait; sleep 600'
 log=$XDG_STATE_HOME/ludwig/worker.log
@@ -39,9 +39,16 @@ printf '%s\n' 'project: batch' 'command: sh job.sh' 'source: job.sh' 'batch: 3' 
     'resources: {time: 5s}' >batch.yaml
 batch=$(submit batch.yaml --reuse none)
 
+# Nothing is left of these jobs, but there is no end of them: the folder that their runner moves is in the way.
+write_job 'mkdir -p "${LUDWIG_SAVE_PATH%/run/*}/ended/$LUDWIG_ATTEMPT/x"'
+sweep kept 'params: {how: [plain]}' 'resources: {time: 5s}' 'retry: {max: 0}' && kept=$id
+sweep keeps 'params: {how: [plain]}' && keeps=$id
+
 # One job of a batch may be cancelled, and the process goes on for the others.
 begun() {
-    wait_until 60 '[ "$(recorded "^start ")" = 6 ]'
+    wait_until 60 '[ "$(recorded "^start ")" = 8 ]'
+    wait_until 60 '[ "$(recorded "^end ($kept|$keeps)[.]1")" = 2 ]'
+    ludwig cancel "$keeps"
     wait_until 60 '[ "$(jobs_in running '"$slow"')$(jobs_in running '"$long"')" = 32 ]'
     wait_until 60 '[ "$(jobs_in running '"$batch"')" -ge 1 ]'
     open stop
@@ -81,10 +88,17 @@ of_a_batch() {
     job "$batch.1" 'j["reason"]' | grep '^time limit of its batch reached; '
     ludwig cancel "$batch"
     wait_until 60 ended "$batch"
-    wait_until 20 '[ -z "$(pids_of --runner)" ]'
-    nothing_left
 }
 it 'a batch has the time of all its jobs' of_a_batch
+
+unsaved() {
+    wait_until 100 ended "$kept"
+    job "$kept.1" 'j["state"] == "failed" and j["cause"] == "timeout" and j["attempt"] == 1'
+    [ "$(jobs_in cancelled "$keeps")" = 1 ]
+    wait_until 60 '[ -z "$(pids_of --runner)" ]'
+    nothing_left
+}
+it 'a job that lets its runner write no outcome holds its slot no longer' unsaved
 
 # ---- a later agent ----
 
@@ -121,7 +135,7 @@ dead() {
     rm -f "$TEST_TMP/records"
     write_job "${hide[@]}" 'rm -f '"$TEST_TMP"'/left.*; hide '"$TEST_TMP"'/left.1' \
         'env -i setsid sh -c "setsid sh -c \"echo \\\$\\\$ >'"$TEST_TMP"'/left.2; exec sleep 600\" & exec sleep 600" &' \
-        'until [ -s '"$TEST_TMP"'/left.2 ]; do sleep 0.1; done' 'kill -KILL $PPID; sleep 600'
+        'until [ -s '"$TEST_TMP"'/left.2 ]; do sleep 0.3; done' 'kill -KILL $PPID; sleep 600'
     sweep daemon 'params: {how: [plain]}' 'retry: {max: 0}'
     agent=$(agents)
     wait_until 30 ended "$id"

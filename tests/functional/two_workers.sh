@@ -35,13 +35,10 @@ start_server() {
     wait_until 10 ludwig status >/dev/null 2>&1
 }
 start_proxy() { # NAME
-    python3 "$TEST_ROOT/tests/functional/proxy.py" "$TEST_TMP/$1.sock" "$TEST_TMP/server.sock" "$TEST_TMP/$1.reports" &
+    python3 -S "$TEST_ROOT/tests/functional/proxy.py" "$TEST_TMP/$1.sock" "$TEST_TMP/server.sock" "$TEST_TMP/$1.reports" &
 }
 start_agent() { # NAME
     ludwig-worker --config "$TEST_TMP/$1.yaml" 2>>"$TEST_TMP/$1.log" &
-}
-is_up() { # NAME
-    ludwig nodes --json | json - "any(n['node'] == '$1' and n['state'] == 'up' for n in d['nodes'])" >/dev/null
 }
 start_worker() { # NAME
     start_proxy "$1"

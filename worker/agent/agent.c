@@ -18,7 +18,7 @@ struct agent *agent_create(struct err *e)
     }
     ag->home_fd = ag->lock_fd = ag->scratch_lock_fd = -1;
     ring_init(&ag->users);
-    ring_init(&ag->passes);
+    ring_init(&ag->packings);
     ring_init(&ag->events);
     ring_init(&ag->young);
     ring_init(&ag->settled);
@@ -46,6 +46,7 @@ void agent_close(struct agent *ag)
     child_question_close(&ag->gpu_question);
     child_question_close(&ag->share_question);
     outbox_close(&ag->outbox);
+    measures_close(&ag->measures);
     uv_walk(&ag->loop, close_rest, NULL);
     while (uv_run(&ag->loop, UV_RUN_DEFAULT) != 0)
         ; /* a callback may have stopped it once more */

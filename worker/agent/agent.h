@@ -13,6 +13,7 @@
 #include <uv.h>
 
 #include "worker/agent/attempts.h"
+#include "worker/agent/measures.h"
 #include "worker/agent/outbox.h"
 #include "worker/agent/registry.h"
 #include "worker/agent/runners.h"
@@ -26,6 +27,7 @@
 #include "worker/node/node.h"
 #include "worker/node/slurmjob.h"
 
+struct flow_peeks;
 struct pilot_end;
 
 enum agent_end { AGENT_GOES_ON, AGENT_LEAVES, AGENT_FAILS, AGENT_STARTS_ANEW };
@@ -53,11 +55,13 @@ struct agent {
 
     struct ring users;
     const struct user_events *user_events;
-    struct ring passes; /* see flow_pack.c */
+    struct ring packings;     /* struct packing, see flow_pack.c */
+    struct flow_peeks *peeks; /* see flow_peek.c */
     struct attempts attempts;
     struct slots *slots;
     struct gpu_list gpus;
     struct outbox outbox;
+    struct measures measures;
     struct runners runners;
     struct strangers strangers;
     struct child_question gpu_question; /* see gpus.h */
@@ -71,16 +75,21 @@ struct agent {
     bool is_in_slurm;  /* a pilot, or a worker that a user started inside a Slurm job */
     bool lacks_groups; /* the agent cannot make control groups for jobs, and is not in Slurm */
     bool gpus_can_be_asked;
-    bool gpus_are_wanted;   /* they are asked for again as soon as the last child is gone */
-    bool is_registry_stuck; /* the registry cannot be written: nothing is sent meanwhile */
-    bool is_greeted;        /* ludwigd has said welcome, */
-    bool is_welcome;        /* we know where its share is, */
-    bool is_registered;     /* and what we hold */
-    bool is_register_due;   /* that has changed: ludwigd is told at the end of this turn */
-    bool is_late;           /* a runner that an earlier agent left does not say what it has */
-    bool is_resolving;      /* all such runners have said it, or are gone */
-    bool is_adopted;        /* what an earlier agent left has been looked through */
-    bool may_start;         /* ludwigd said what it no longer wants, or cannot be asked */
+    bool gpus_are_seen;     /* a driver listed GPUs at the start */
+    bool is_gpu_use_due;    /* ludwigd asked for the use of the GPUs; the answer is pending */
+    bool is_gpu_look_due;   /* the next answer decides which GPUs are offered */
+    uint64_t gpu_use_ms;    /* delay until the use of the jobs' GPUs is looked at again */
+    bool are_jobs_due;      /* the next answer is passed to runners whose jobs have GPUs */
+    bool gpus_are_wanted;   /* ask again as soon as the child asked last is gone */
+    bool is_registry_stuck; /* the registry cannot be written: nothing is sent until it can */
+    bool is_greeted;        /* ludwigd has sent its welcome */
+    bool is_welcome;        /* and the agent knows where ludwigd's share is */
+    bool is_registered;     /* and ludwigd knows which attempts the agent holds */
+    bool is_register_due;   /* the agent registers again at the end of this turn */
+    bool is_late;           /* a runner of an earlier agent has not said in time what it runs */
+    bool is_resolving;      /* all runners of an earlier agent have said so, or are gone */
+    bool is_adopted;        /* adoption is over */
+    bool may_start;         /* ludwigd said which attempts it no longer wants, or is unreachable */
 
     struct ring
         events; /* of attempts and of batches' processes, that wait; see worker/flow/phases.h */
@@ -92,7 +101,12 @@ struct agent {
 
     uv_signal_t sigchld, sigterm, sigint;
     uv_prepare_t prepare;
-    uv_timer_t orphan_timer, young_timer, adopt_timer, write_timer, gpu_timer;
+    /* See disk_room.h; times by the loop's clock */
+    int64_t told_disk_bytes; /* the room on scratch that ludwigd was told last */
+    uint64_t room_asked_until, shed_until;
+
+    uv_timer_t orphan_timer, young_timer, adopt_timer, write_timer, gpu_timer, gpu_use_timer,
+        disk_timer;
 };
 
 /* Returns a new agent with its loop initialised; NULL with e set on error. */

@@ -164,7 +164,8 @@ struct attempt *attempts_add(struct attempts *t, struct arena *arena, const stru
     /* All members need the same resources: they belong to one sweep. */
     if (!a->batch->slot.is_running)
         a->batch->slot.need =
-            (struct slot_need){ needs->cpus_milli, needs->gpus_milli, needs->memory_bytes };
+            (struct slot_need){ needs->cpus_milli, needs->gpus_milli, needs->memory_bytes,
+                                order->assignment.advises ? 0 : needs->disk_bytes };
     ring_add_last(&a->batch->members, &a->mate);
     ring_add_last(&t->all, &a->ring);
     a->next_same_hash = t->buckets[bucket_of(&a->token)];

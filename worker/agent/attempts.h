@@ -67,6 +67,9 @@ struct batch {
     bool is_overdue;       /* its runner did not end it in time, and was killed */
     struct runner *runner; /* the runner that has the batch; NULL: none, or not known yet */
     struct slot_item slot;
+    int64_t used_disk_bytes; /* what its runner said last; see disk_room.h */
+    uint64_t measured_since; /* when its runner was told to measure (loop's clock); 0: not told */
+    bool has_measured;       /* the runner has answered */
 };
 
 /* What ludwigd is still to be told about an attempt; see outbox.h. */
@@ -94,21 +97,25 @@ struct attempt {
     struct arena *arena; /* owns the order, the report and the reasons below */
     struct order order;
     enum phase phase;
-    struct batch *batch;     /* its process's; NULL from PUBLISHING or OUTCOME on */
-    int64_t started_at;      /* 0: not yet */
-    uint64_t young_until;    /* by the loop's clock */
-    uint64_t restore_due_at; /* ask for the checkpoint again: by the loop's clock; 0: not later */
+    struct batch *batch;     /* NULL from PUBLISHING or OUTCOME on */
+    int64_t started_at;      /* ms since 1970; 0: not yet */
+    const char *gpu_ids;     /* the GPUs that it was started with: "0,2"; NULL: none */
+    uint64_t young_until;    /* watch its log from then on, by the loop's clock */
+    uint64_t restore_due_at; /* when to ask for the checkpoint again (loop's clock); 0: never */
     uint64_t restore_delay_ms;
     bool is_looked_at;      /* the share shows no result of the job, or could not be looked at */
     bool is_restored;       /* its checkpoint is on scratch, or it needs none */
     bool is_staged;         /* the stager was asked to bring something; ludwigd shows `staging` */
     bool is_unwanted;       /* ludwigd wants it to end */
-    bool is_stale;          /* of a time before the machine was restarted */
+    bool is_stale;          /* it was given before the machine was restarted */
+    bool is_given_up;       /* publishers died of what it left: it ends as failed */
     bool is_followed;       /* a client reads its log while it grows */
     bool may_be_on_scratch; /* the publisher must discard it */
-    enum attempt_event finish_event; /* FINISHING: what it is to end as */
+    struct report *failed; /* report that waits for the check of its GPUs; see worker/flow/gpus.h */
+    enum attempt_event finish_event; /* FINISHING: the outcome that follows */
     enum cause finish_cause;
     const char *finish_reason;
+    const char *early_reason; /* why ludwigd wants it to end early; NULL: no wish */
     struct telling telling;
 };
 

@@ -9,7 +9,7 @@
 #include "worker/base/child_protocol.h"
 #include "worker/node/unix_socket.h"
 
-enum { QUEUED_MAX_BYTES = 1024 }; /* the child is told nothing */
+enum { QUEUED_MAX_BYTES = 16 * 1024 }; /* one message at most goes to the child */
 
 int child_connect(uv_loop_t *loop, struct child *child, const struct chan_events *events,
                   void *context, size_t queued_max_bytes, pid_t *pid, struct chan **chan,
@@ -102,10 +102,20 @@ void child_question_ask(struct child_question *q, struct child *child)
 
     chan_destroy(q->chan);
     q->chan = NULL;
+    if (q->pid > 0)
+        kill(-q->pid, SIGKILL);
     if (child_connect(q->loop, child, &events, q, QUEUED_MAX_BYTES, &q->pid, &q->chan, &e) < 0)
         end_question(q, NULL, e.text);
     else
         uv_timer_start(&q->timer, on_too_late, q->limit_ms, 0);
+}
+
+void child_question_tell(struct child_question *q, int type, const void *body)
+{
+    struct err e = { 0 };
+
+    if (q->chan != NULL && chan_send(q->chan, type, 0, NULL, body, &e) < 0)
+        end_question(q, NULL, e.text);
 }
 
 bool child_question_reaped(struct child_question *q, pid_t pid)

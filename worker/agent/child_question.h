@@ -39,7 +39,9 @@ void child_question_close(struct child_question *q);
 /* Starts the child; answered is called once, perhaps before this returns.  If a question is open,
  * its child is killed and answered is not called for it. */
 void child_question_ask(struct child_question *q, struct child *child);
-/* A child of ours ended; true if it was this one. */
+/* Sends the details of the question to the child just started, if it is still there. */
+void child_question_tell(struct child_question *q, int type, const void *body);
+/* A child of the agent ended; returns true if it was this one. */
 bool child_question_reaped(struct child_question *q, pid_t pid);
 
 #endif

@@ -122,6 +122,7 @@ static size_t report_bytes(const struct report *r)
 
     n += r->reason == NULL ? 0 : strlen(r->reason);
     n += r->run_path == NULL ? 0 : strlen(r->run_path);
+    n += r->gpu_ids == NULL ? 0 : strlen(r->gpu_ids);
     for (size_t i = 0; i < r->metrics.n; i++)
         n += 100 + strlen(metrics[i].name);
     return n;
@@ -151,6 +152,7 @@ static size_t fill_batch(struct outbox *o)
             r->at = t->at;
             if (r->started_at == 0)
                 r->started_at = a->started_at;
+            r->gpu_ids = a->gpu_ids;
             n_bytes += report_bytes(r);
             t->where = SENT;
             ring_remove(&t->ring);

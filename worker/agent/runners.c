@@ -18,6 +18,7 @@
 #include "common/base/log.h"
 #include "common/base/units.h"
 #include "worker/agent/child_question.h"
+#include "worker/base/confine.h"
 #include "worker/base/process_tree.h"
 #include "worker/node/job_cgroup.h"
 #include "worker/node/unix_socket.h"
@@ -38,7 +39,9 @@ enum {
     LATE_MAX_MS = 20 * 1000,
     /* and to start it. */
     START_MAX_MS = 30 * 1000,
-    /* A runner that an earlier agent left gets so long to say what it runs, which takes longer than
+    /* How long a runner whose job has ended may wait for room on scratch to write the outcome. */
+    SAVE_MAX_MS = 60 * 1000,
+    /* How long a runner of an earlier agent may take to say what it runs; more than
      * flow_recover.c waits for it. */
     SPEAK_MAX_MS = 10 * 1000,
     /* Processes below a runner are killed first, so often, as they stay there while it lives. */
@@ -113,7 +116,8 @@ static void on_due(uv_timer_t *timer)
     if (r->pid == 0 || !process_look(r->pid, &look) || !child_lock_is_held(r->dir_fd, "lock"))
         return; /* gone: the end of its connection, or r->check, leads to look_for_runner */
     n_alive = process_tree_kill_below(r->pid, look.uid);
-    if (r->n_kills == 0 && n_alive == 0 && look.state != 'T' && look.state != 't') {
+    if (r->n_kills == 0 && n_alive == 0 && look.state != 'T' && look.state != 't' &&
+        !r->is_to_stop && units_monotonic_ms() < r->due_ms + SAVE_MAX_MS) {
         uv_timer_start(timer, on_due, CHECK_AT_MOST_MS, 0);
         return;
     }
@@ -231,9 +235,13 @@ static int take_note(struct runner *r, const struct envelope *m, struct arena *a
         struct note_hello hello;
         struct note_started started;
         struct note_ended ended;
+        struct note_measured measured;
+        struct note_advice advice;
+        struct note_disk disk;
     } note;
 
-    if (m->type != NOTE_HELLO && m->type != NOTE_STARTED && m->type != NOTE_ENDED)
+    if (m->type != NOTE_HELLO && m->type != NOTE_STARTED && m->type != NOTE_ENDED &&
+        m->type != NOTE_MEASURED && m->type != NOTE_ADVICE && m->type != NOTE_DISK)
         return err_set(e, ERR_PROTOCOL, "unexpected %s", orders.messages[m->type].name);
     if (message_body(&orders, m, a, &note, e) < 0)
         return -1;
@@ -241,6 +249,12 @@ static int take_note(struct runner *r, const struct envelope *m, struct arena *a
         if (r->allowed_ms > 0 && !r->is_to_stop && token_equal(&r->process, &note.started.token))
             change_due(r, units_monotonic_ms() + r->allowed_ms, false);
         rs->events.started(rs->ag, r, &note.started);
+    } else if (m->type == NOTE_MEASURED) {
+        rs->events.measured(rs->ag, &note.measured);
+    } else if (m->type == NOTE_ADVICE) {
+        rs->events.advice(rs->ag, r, &note.advice);
+    } else if (m->type == NOTE_DISK) {
+        rs->events.disk(rs->ag, r, &note.disk);
     } else if (m->type == NOTE_ENDED) {
         if (token_equal(&r->process, &note.ended.token)) { /* else jobs of its batch go on */
             set_idle(r);
@@ -435,7 +449,8 @@ static void drop_cage(struct runner *r)
 static int start_in_folder(struct runner *r, const struct owner *owner, struct err *e)
 {
     uid_t uid = owner->rights == NULL ? geteuid() : (uid_t)strtoul(owner->rights, NULL, 10);
-    struct child child = { .owner = owner, .args = { CHILD_RUNNER, owner->scratch } };
+    char *confinement = confine_text(r->all->confine);
+    struct child child = { .owner = owner, .args = { CHILD_RUNNER, owner->scratch, confinement } };
     struct err why = { 0 };
     int rc = child_lock(r->dir_fd, "lock", &child.lock_fd, e);
 
@@ -457,6 +472,7 @@ static int start_in_folder(struct runner *r, const struct owner *owner, struct e
         close(child.listen_fd);
     if (child.limit_fd > 0)
         close(child.limit_fd);
+    free(confinement);
     return rc;
 }
 
@@ -604,7 +620,8 @@ void runner_stop(struct runner *r, const struct token *token)
 
     if (r->chan != NULL)
         chan_send(r->chan, ORDER_STOP, 0, NULL, &stop, NULL);
-    if (token_equal(token, &r->process) && (r->due_ms == 0 || due_ms < r->due_ms))
+    if (token_equal(token, &r->process) && !r->is_to_stop && r->n_kills == 0 &&
+        (r->due_ms == 0 || due_ms < r->due_ms + SAVE_MAX_MS))
         change_due(r, due_ms, true);
 }
 
@@ -623,14 +640,53 @@ void runner_preempt(struct runner *r, enum cause cause, const char *reason, int6
         chan_send(r->chan, ORDER_PREEMPT, 0, NULL, &order, NULL);
 }
 
+void runner_stop_early(struct runner *r, const char *reason)
+{
+    struct order_stop_early order = { r->process, reason };
+
+    if (r->chan != NULL)
+        chan_send(r->chan, ORDER_STOP_EARLY, 0, NULL, &order, NULL);
+}
+
+void runner_measure(struct runner *r)
+{
+    if (r->chan != NULL)
+        chan_send(r->chan, ORDER_MEASURE, 0, NULL, &(struct order_nothing){ true }, NULL);
+}
+
+void runner_shed(struct runner *r, const char *reason)
+{
+    int64_t due_ms = units_monotonic_ms() + LATE_MAX_MS;
+
+    if (r->chan != NULL)
+        chan_send(r->chan, ORDER_SHED, 0, NULL, &(struct order_shed){ r->process, reason }, NULL);
+    if (r->n_kills == 0 && (r->due_ms == 0 || due_ms < r->due_ms))
+        change_due(r, due_ms, r->is_to_stop);
+}
+
+void runner_advise(struct runner *r, const struct token *token, const char *text)
+{
+    if (r->chan != NULL)
+        chan_send(r->chan, ORDER_ADVISE, 0, NULL, &(struct order_advise){ *token, text }, NULL);
+}
+
+void runner_tell_gpus(struct runner *r, const struct order_see_gpus *use)
+{
+    if (r->chan != NULL)
+        chan_send(r->chan, ORDER_SEE_GPUS, 0, NULL, use, NULL);
+}
+
 /* ---- all runners ---- */
 
-void runners_init(struct runners *rs, uv_loop_t *loop, int dir_fd,
+void runners_init(struct runners *rs, uv_loop_t *loop, int dir_fd, const struct confine *confine,
                   const struct runner_events *events, struct agent *ag)
 {
-    *rs = (struct runners){
-        .loop = loop, .events = *events, .ag = ag, .dir_fd = dir_fd, .arena = arena_create()
-    };
+    *rs = (struct runners){ .loop = loop,
+                            .events = *events,
+                            .ag = ag,
+                            .dir_fd = dir_fd,
+                            .confine = confine,
+                            .arena = arena_create() };
     ring_init(&rs->all);
     ring_init(&rs->idle);
     uv_timer_init(loop, &rs->idle_timer);

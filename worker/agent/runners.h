@@ -34,10 +34,16 @@ struct runner_events {
      * idle by now.  trouble: why the attempt could not be started here, or NULL. */
     void (*ended)(struct agent *ag, struct runner *r, const struct token *token,
                   const char *trouble);
-    /* The process that the runner has should be gone: by its time limit, or because it was to stop.
-     * The runner, and all below it, is being killed. */
+    /* A job reported values, and its sweep asks for them. */
+    void (*measured)(struct agent *ag, const struct note_measured *note);
+    /* The advisor that the runner runs wrote a line, or can take more lines. */
+    void (*advice)(struct agent *ag, struct runner *r, const struct note_advice *note);
+    /* The runner's process should have ended, by its time limit or as it was to stop (was_to_stop):
+     * the runner and all below it are being killed. */
     void (*overdue)(struct agent *ag, struct runner *r, const struct token *process,
                     bool was_to_stop);
+    /* The runner says how much its job takes on scratch. */
+    void (*disk)(struct agent *ag, struct runner *r, const struct note_disk *note);
     /* The runner's process is gone: only the folders on scratch tell of its jobs.  b: the batch
      * that it had; NULL: none, or not known. */
     void (*lost)(struct agent *ag, struct batch *b);
@@ -47,7 +53,8 @@ struct runners {
     uv_loop_t *loop;
     struct runner_events events;
     struct agent *ag;
-    int dir_fd; /* of the folders runner.N */
+    int dir_fd;                    /* the folder of the folders runner.N */
+    const struct confine *confine; /* the confinement of new runners */
     struct ring all;
     struct ring idle; /* runners without a job; the one used last comes first */
     uv_timer_t idle_timer;
@@ -56,8 +63,8 @@ struct runners {
     size_t n_unknown; /* adopted runners that have not said yet what they run */
 };
 
-/* dir_fd stays the caller's. */
-void runners_init(struct runners *rs, uv_loop_t *loop, int dir_fd,
+/* dir_fd and confine stay the caller's and must outlive rs; events is copied. */
+void runners_init(struct runners *rs, uv_loop_t *loop, int dir_fd, const struct confine *confine,
                   const struct runner_events *events, struct agent *ag);
 /* Closes all connections: idle runners leave, the others finish their jobs. */
 void runners_close(struct runners *rs);
@@ -74,7 +81,17 @@ void runners_stop(struct runners *rs, const struct token *process);
 /* Has the runner end its jobs so that they can go on elsewhere; budget_ms: time until they must be
  * gone, SCHEMA_NONE: not limited. */
 void runner_preempt(struct runner *r, enum cause cause, const char *reason, int64_t budget_ms);
-/* Whether it runs jobs of this owner. */
+/* Has the runner end its job early, after a time to save its state. */
+void runner_stop_early(struct runner *r, const char *reason);
+/* Has the runner say how much its job, which asked for no disk, takes on scratch. */
+void runner_measure(struct runner *r);
+/* Has the runner end its process at once: it fills room on scratch that was promised to others. */
+void runner_shed(struct runner *r, const char *reason);
+/* Passes lines to the advisor that the runner runs. */
+void runner_advise(struct runner *r, const struct token *token, const char *text);
+/* Tells the runner the use of its job's GPUs. */
+void runner_tell_gpus(struct runner *r, const struct order_see_gpus *use);
+/* Whether the runner is for jobs of this owner. */
 bool runner_is_of(const struct runner *r, const struct owner *owner);
 /* The user whose jobs the runner runs, as in struct owner. */
 const char *runner_user(const struct runner *r);

@@ -234,7 +234,8 @@ static void fill_slot(const struct agent *ag, const struct given *g, struct slot
     const struct gpu_entry *gpus = g->gpus.items;
 
     slots_release(ag->slots, slot);
-    slot->need = (struct slot_need){ g->cpus_milli, g->gpus_milli, g->memory_bytes };
+    slot->need =
+        (struct slot_need){ g->cpus_milli, g->gpus_milli, g->memory_bytes, slot->need.disk_bytes };
     slot->cpus = mem_alloc(g->cpus.n * sizeof *slot->cpus);
     for (size_t i = 0; i < g->cpus.n; i++)
         slot->cpus[slot->n_cpus++] = (unsigned)cpus[i].number;

@@ -73,6 +73,7 @@ static void on_closed(void *context, struct chan *c, const struct err *why)
     struct service *s = context;
 
     (void)c;
+    s->n_deaths++;
     drop(s, why->kind == ERR_NONE ? "it ended" : why->text);
 }
 

@@ -38,6 +38,7 @@ struct service {
     pid_t pid;         /* 0: none */
     uv_timer_t retry;
     uint64_t delay_ms;
+    unsigned n_deaths; /* deaths of the child in a row; reset by the code that sees work done */
     struct arena *arena;
     bool is_needed;
     bool is_resting; /* the child was told to leave */

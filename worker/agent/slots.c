@@ -11,7 +11,7 @@
 enum { WHOLE = 1000 };
 
 struct cpu {
-    unsigned number;
+    unsigned number, node;
     bool is_taken;
 };
 
@@ -39,7 +39,8 @@ struct slots *slots_create(const struct slots_size *size)
     s->n_cpus = size->n_cpus;
     s->cpus = mem_alloc(size->n_cpus * sizeof *s->cpus);
     for (size_t i = 0; i < size->n_cpus; i++)
-        s->cpus[i].number = size->cpus[i];
+        s->cpus[i] =
+            (struct cpu){ size->cpus[i], size->cpu_nodes == NULL ? 0 : size->cpu_nodes[i], false };
     s->n_gpus = size->n_gpus;
     s->gpus = mem_alloc(size->n_gpus * sizeof *s->gpus);
     for (size_t i = 0; i < size->n_gpus; i++)
@@ -140,7 +141,38 @@ static size_t find_shared_gpu(const struct slots *s, int64_t share)
 
 /* ---- choosing ---- */
 
-/* Where more processors may be used than there are, some go without processors of their own. */
+static size_t free_cpus_on(const struct slots *s, unsigned node)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n_cpus; i++)
+        n += !s->cpus[i].is_taken && s->cpus[i].node == node;
+    return n;
+}
+
+/* Returns the NUMA node with the fewest free processors that suffice, which keeps room for large
+ * jobs; -1: no node has enough, so that they come from several. */
+static int64_t find_node(const struct slots *s, size_t n)
+{
+    size_t least = SIZE_MAX;
+    int64_t node = -1, counted = -1;
+
+    for (size_t i = 0; i < s->n_cpus; i++) {
+        size_t n_free;
+
+        if (s->cpus[i].is_taken || s->cpus[i].node == counted)
+            continue;
+        counted = s->cpus[i].node;
+        n_free = free_cpus_on(s, s->cpus[i].node);
+        if (n_free >= n && n_free < least) {
+            least = n_free;
+            node = s->cpus[i].node;
+        }
+    }
+    return node;
+}
+
+/* Fills in the item's lists.  If more than all processors may be used, some items get none. */
 static void choose_parts(const struct slots *s, struct slot_item *item)
 {
     size_t n = (size_t)(item->need.cpus_milli / WHOLE), n_free = 0, gpu = 0;
@@ -149,9 +181,11 @@ static void choose_parts(const struct slots *s, struct slot_item *item)
     for (size_t i = 0; i < s->n_cpus; i++)
         n_free += !s->cpus[i].is_taken;
     if (item->need.cpus_milli % WHOLE == 0 && n > 0 && n <= n_free) {
+        int64_t node = find_node(s, n);
+
         item->cpus = mem_resize(NULL, n, sizeof *item->cpus);
         for (size_t i = 0; item->n_cpus < n; i++)
-            if (!s->cpus[i].is_taken)
+            if (!s->cpus[i].is_taken && (node < 0 || s->cpus[i].node == node))
                 item->cpus[item->n_cpus++] = s->cpus[i].number;
     }
     item->gpus = mem_resize(NULL, (size_t)whole + 1, sizeof *item->gpus);
@@ -208,6 +242,8 @@ static enum fit try_item(const struct slots *s, const struct slot_item *item,
     if (need->cpus_milli > s->cpus_milli - s->used_cpus_milli ||
         !memory_fits(s, need, s->used_memory_bytes) || fresh > n_free)
         return slots_could_fit(s, need) ? FITS_NOT : FITS_NEVER;
+    if (need->disk_bytes > 0 && asking->has_room != NULL && !asking->has_room(item))
+        return FITS_NEVER;
     return fresh == 0 || asking->gpus_are_known ? FITS : FITS_IF_GPUS_ARE_FREE;
 }
 

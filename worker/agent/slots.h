@@ -25,13 +25,15 @@ struct slots_size {
     size_t n_cpus;
     int64_t cpus_milli; /* how much may be used at once; may differ from 1000 * n_cpus */
     size_t n_gpus;
-    int64_t memory_bytes; /* 0: not limited */
+    int64_t memory_bytes;      /* 0: not limited */
+    const unsigned *cpu_nodes; /* per processor: its NUMA node; NULL: the same for all */
 };
 
 struct slot_need {
     int64_t cpus_milli;
     int64_t gpus_milli;
     int64_t memory_bytes; /* 0: not said */
+    int64_t disk_bytes;   /* on scratch; 0: not said; checked by asking->has_room */
 };
 
 /* Part of a batch, which sets need and number; the lists, freed by the batch, say what it got. */
@@ -66,10 +68,12 @@ bool slots_has_waiting(const struct slots *s);
 
 /* What slots_next needs to know, and what it finds out. */
 struct slots_asking {
-    bool gpus_are_known;  /* whether others use them was asked a moment ago */
-    bool gpus_are_wanted; /* set: something could start if they were known */
-    bool (*may_start)(const struct slot_item *item); /* NULL: each may.  One that may not is passed
-                                                        over, and holds up nobody */
+    bool gpus_are_known;  /* it was found out just now whether other programs use the GPUs */
+    bool gpus_are_wanted; /* set by slots_next: an item could start if that were known */
+    bool (*may_start)(const struct slot_item *item); /* NULL: each may.  An item that may not is
+                                                        passed over and holds up no other */
+    bool (*has_room)(const struct slot_item *item);  /* Called for an item that needs disk and
+                                                        otherwise fits; as may_start */
 };
 
 /* Takes the next item to start out of the queue and gives it all it needs; NULL: none fits now. */

@@ -79,6 +79,11 @@ bool order_needs_tree(const struct order *o, const struct digest *tree)
     return false;
 }
 
+bool order_goes_on(const struct order *o)
+{
+    return o->assignment.attempt > 1 || o->assignment.from.param_name != NULL;
+}
+
 bool order_is_process(const struct order *o)
 {
     return !token_is_zero(&o->assignment.batch) &&
@@ -107,6 +112,16 @@ static const struct field preempt_fields[] = {
     FIELD(struct order_preempt, budget_ms, FIELD_INT, FIELD_NULLABLE, INT64_MAX),
 };
 
+static const struct field stop_early_fields[] = {
+    FIELD(struct order_stop_early, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct order_stop_early, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+};
+
+static const struct field measured_fields[] = {
+    FIELD_OF(struct note_measured, values, FIELD_LIST, FIELD_REQUIRED, MEASURED_MAX,
+             &measured_value_schema),
+};
+
 static const struct field hello_fields[] = {
     FIELD(struct note_hello, pid, FIELD_INT, FIELD_REQUIRED, INT32_MAX),
     FIELD(struct note_hello, token, FIELD_TOKEN, 0, 0),
@@ -124,8 +139,32 @@ static const struct field ended_fields[] = {
     FIELD(struct note_ended, trouble, FIELD_STR, 0, REASON_MAX_BYTES),
 };
 
+static const struct field advise_fields[] = {
+    FIELD(struct order_advise, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct order_advise, text, FIELD_STR, FIELD_REQUIRED, 2 * ADVICE_LINE_MAX_BYTES),
+};
+
+static const struct field gpu_user_fields[] = {
+    FIELD(struct gpu_user, pid, FIELD_INT, 0, INT32_MAX),
+    FIELD(struct gpu_user, used_bytes, FIELD_INT, 0, INT64_MAX),
+};
+static const struct schema gpu_user_schema = SCHEMA(struct gpu_user, "gpu_user", gpu_user_fields);
+
+static const struct field see_gpus_fields[] = {
+    FIELD(struct order_see_gpus, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD_OF(struct order_see_gpus, gpus, FIELD_LIST, 0, ORDER_GPUS_MAX, &gpu_use_schema),
+    FIELD_OF(struct order_see_gpus, processes, FIELD_LIST, 0, GPU_USERS_MAX, &gpu_user_schema),
+};
+
+static const struct field advice_fields[] = {
+    FIELD(struct note_advice, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct note_advice, line, FIELD_STR, 0, ADVICE_LINE_MAX_BYTES),
+    FIELD(struct note_advice, is_ready, FIELD_BOOL, 0, 0),
+};
+
 static const struct field settings_fields[] = {
     FIELD(struct settings, cache_size_bytes, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct settings, promised_bytes, FIELD_INT, 0, INT64_MAX),
 };
 const struct schema settings_schema = SCHEMA(struct settings, "settings", settings_fields);
 
@@ -178,11 +217,13 @@ static const struct field restore_fields[] = {
     FIELD(struct order_restore, param_name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct order_restore, job_name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct order_restore, attempt, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
+    FIELD_OF(struct order_restore, from, FIELD_STRUCT, 0, 0, &checkpoint_origin_schema),
 };
 
 static const struct field restored_fields[] = {
     FIELD(struct note_restored, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
     FIELD(struct note_restored, error, FIELD_STR, 0, ERR_TEXT_BYTES),
+    FIELD(struct note_restored, retry, FIELD_BOOL, 0, 0),
 };
 
 static const struct field look_fields[] = {
@@ -283,6 +324,29 @@ static const struct field gpus_fields[] = {
     FIELD(struct note_gpus, lines, FIELD_STR, FIELD_REQUIRED, 1024 * 1024),
 };
 
+static const struct field peek_fields[] = {
+    FIELD(struct order_peek, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD_OF(struct order_peek, at, FIELD_STRUCT, 0, 0, &peek_at_schema),
+};
+
+static const struct field peeked_fields[] = {
+    FIELD_OF(struct note_peeked, found, FIELD_STRUCT, FIELD_REQUIRED, 0, &peek_found_schema),
+};
+
+static const struct field disk_fields[] = {
+    FIELD(struct note_disk, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct note_disk, used_bytes, FIELD_INT, 0, INT64_MAX),
+};
+
+static const struct field shed_fields[] = {
+    FIELD(struct order_shed, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct order_shed, reason, FIELD_STR, FIELD_REQUIRED, REASON_MAX_BYTES),
+};
+
+static const struct field room_fields[] = {
+    FIELD(struct order_room, bytes, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
+};
+
 static const struct field account_fields[] = {
     FIELD(struct note_account, error, FIELD_STR, 0, ERR_TEXT_BYTES),
     FIELD(struct note_account, is_final, FIELD_BOOL, 0, 0),
@@ -332,5 +396,9 @@ static const struct field outcome_fields[] = {
     FIELD(struct outcome, ended_at, FIELD_INT, 0, INT64_MAX),
     FIELD(struct outcome, max_rss_bytes, FIELD_INT, 0, INT64_MAX),
     FIELD(struct outcome, cpu_ms, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct outcome, gpu_looks, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct outcome, gpu_memory_bytes, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct outcome, gpu_busy_looks, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct outcome, gpu_percent, FIELD_FLOAT, 0, 0),
 };
 const struct schema outcome_schema = SCHEMA(struct outcome, "outcome", outcome_fields);

@@ -20,45 +20,56 @@
  * order_NAME or note_NAME, that of a T row a struct token_entry with the token of an attempt or
  * batch, that of an N row a struct order_nothing.
  */
-#define ORDERS(X, T, N)             \
-    X(ORDER_RUN, run, 1)            \
-    X(ORDER_STOP, stop, 1)          \
-    X(ORDER_PREEMPT, preempt, 1)    \
-    X(NOTE_HELLO, hello, 2)         \
-    X(NOTE_STARTED, started, 2)     \
-    X(NOTE_ENDED, ended, 2)         \
-    X(ORDER_STAGE, stage, 1)        \
-    X(NOTE_STAGED, staged, 2)       \
-    X(ORDER_RELEASE, release, 1)    \
-    X(NOTE_CACHED, cached, 2)       \
-    X(ORDER_EXPECT, expect, 1)      \
-    N(NOTE_EXPECTED, expected, 2)   \
-    X(ORDER_RESTORE, restore, 1)    \
-    X(NOTE_RESTORED, restored, 2)   \
-    X(ORDER_LOOK, look, 1)          \
-    X(NOTE_FOUND, found, 2)         \
-    X(ORDER_WATCH, watch, 1)        \
-    T(ORDER_PUBLISH, publish, 1)    \
-    X(NOTE_GREW, grew, 2)           \
-    X(NOTE_PUBLISHED, published, 2) \
-    T(ORDER_WITHDRAW, withdraw, 1)  \
-    T(NOTE_WITHDRAWN, withdrawn, 2) \
-    T(ORDER_DISCARD, discard, 1)    \
-    T(NOTE_DISCARDED, discarded, 2) \
-    X(ORDER_SETTLE, settle, 1)      \
-    X(NOTE_SETTLED, settled, 2)     \
-    T(ORDER_REAP, reap, 1)          \
-    X(NOTE_REAPED, reaped, 2)       \
-    X(ORDER_FINISH, finish, 1)      \
-    X(NOTE_FINISHED, finished, 2)   \
-    N(ORDER_SURVEY, survey, 1)      \
-    X(NOTE_REMAINS, remains, 2)     \
-    N(NOTE_SURVEYED, surveyed, 2)   \
-    X(ORDER_PACK, pack, 1)          \
-    X(NOTE_PACKED, packed, 2)       \
-    X(NOTE_SHARE, share, 2)         \
-    X(NOTE_ACCOUNT, account, 2)     \
-    X(NOTE_GPUS, gpus, 2)
+#define ORDERS(X, T, N)                \
+    X(ORDER_RUN, run, 1)               \
+    X(ORDER_STOP, stop, 1)             \
+    X(ORDER_PREEMPT, preempt, 1)       \
+    X(ORDER_STOP_EARLY, stop_early, 1) \
+    X(NOTE_HELLO, hello, 2)            \
+    X(NOTE_STARTED, started, 2)        \
+    X(NOTE_ENDED, ended, 2)            \
+    X(NOTE_MEASURED, measured, 2)      \
+    X(ORDER_STAGE, stage, 1)           \
+    X(NOTE_STAGED, staged, 2)          \
+    X(ORDER_RELEASE, release, 1)       \
+    X(NOTE_CACHED, cached, 2)          \
+    X(ORDER_EXPECT, expect, 1)         \
+    N(NOTE_EXPECTED, expected, 2)      \
+    X(ORDER_RESTORE, restore, 1)       \
+    X(NOTE_RESTORED, restored, 2)      \
+    X(ORDER_LOOK, look, 1)             \
+    X(NOTE_FOUND, found, 2)            \
+    X(ORDER_WATCH, watch, 1)           \
+    T(ORDER_PUBLISH, publish, 1)       \
+    X(NOTE_GREW, grew, 2)              \
+    X(NOTE_PUBLISHED, published, 2)    \
+    T(ORDER_WITHDRAW, withdraw, 1)     \
+    T(NOTE_WITHDRAWN, withdrawn, 2)    \
+    T(ORDER_DISCARD, discard, 1)       \
+    T(NOTE_DISCARDED, discarded, 2)    \
+    X(ORDER_SETTLE, settle, 1)         \
+    X(NOTE_SETTLED, settled, 2)        \
+    T(ORDER_REAP, reap, 1)             \
+    X(NOTE_REAPED, reaped, 2)          \
+    X(ORDER_FINISH, finish, 1)         \
+    X(NOTE_FINISHED, finished, 2)      \
+    N(ORDER_SURVEY, survey, 1)         \
+    X(NOTE_REMAINS, remains, 2)        \
+    N(NOTE_SURVEYED, surveyed, 2)      \
+    X(ORDER_PACK, pack, 1)             \
+    X(NOTE_PACKED, packed, 2)          \
+    X(NOTE_SHARE, share, 2)            \
+    X(NOTE_ACCOUNT, account, 2)        \
+    X(NOTE_GPUS, gpus, 2)              \
+    X(ORDER_ADVISE, advise, 1)         \
+    X(NOTE_ADVICE, advice, 2)          \
+    X(ORDER_PEEK, peek, 1)             \
+    X(NOTE_PEEKED, peeked, 2)          \
+    X(ORDER_SEE_GPUS, see_gpus, 1)     \
+    N(ORDER_MEASURE, measure, 1)       \
+    X(NOTE_DISK, disk, 2)              \
+    X(ORDER_SHED, shed, 1)             \
+    X(ORDER_ROOM, room, 1)
 
 enum order_type {
 #define X(constant, name, direction) constant,
@@ -116,8 +127,10 @@ struct gpu_entry {
  * The process of a batch has an order of its own, that of its first job with the batch's token, and
  * the folder run/<batch>.  Each job of the batch has an order and a folder as well.
  */
-bool order_is_process(const struct order *o); /* of a process for several jobs */
-bool order_is_mate(const struct order *o);    /* of a job that shares its process */
+bool order_is_process(const struct order *o); /* whether o is that of a batch's process */
+/* Whether the attempt may begin with a checkpoint. */
+bool order_goes_on(const struct order *o);
+bool order_is_mate(const struct order *o); /* whether o is that of a job in a batch */
 
 /* Start the job in run/<token>/ on scratch; the cache has all trees that it needs. */
 struct order_run {
@@ -140,7 +153,14 @@ struct order_preempt {
     int64_t budget_ms; /* until its last process is gone; nullable: as long as it may take */
 };
 
-/* First word of a runner on every connection: what it is running, if anything. */
+/* Stop the job early: as ORDER_PREEMPT, but the outcome says event stop, and the job has its whole
+ * grace. */
+struct order_stop_early {
+    struct token token;
+    const char *reason;
+};
+
+/* The first message of a runner on every connection: which process it runs, if any. */
 struct note_hello {
     int64_t pid;
     struct token token; /* of the process: an attempt's, or a batch's; zero: idle */
@@ -154,11 +174,58 @@ struct note_started {
     int64_t at;
 };
 
-/* The outcome lies in ended/<token>/outcome; of a batch's token, after those of its attempts:
- * its process has ended. */
+/* The values that the job reported since the last note, or, to a new agent, from its start; sent
+ * only where the sweep asks for them. */
+struct note_measured {
+    struct list values; /* struct measured */
+};
+
+/* The attempt has ended, and its outcome lies in ended/<token>/outcome.  With a batch's token,
+ * after the notes of its attempts: its process has ended. */
 struct note_ended {
     struct token token;
     const char *trouble; /* why it could not be started, if that is this machine's fault */
+};
+
+/* Write these lines to the standard input of the advisor that the runner runs. */
+struct order_advise {
+    struct token token;
+    const char *text;
+};
+
+/* How busy the GPUs of the runner's job are at this moment, and which processes compute on them. */
+struct order_see_gpus {
+    struct token token;
+    struct list gpus;      /* struct gpu_use */
+    struct list processes; /* struct gpu_user: processes whose GPU memory is known */
+};
+
+struct gpu_user {
+    int64_t pid, used_bytes;
+};
+
+/* A line that the advisor wrote, or is_ready: it has taken all that it was passed (msg_advice). */
+struct note_advice {
+    struct token token;
+    const char *line;
+    bool is_ready;
+};
+
+/* How much the process's files take on scratch, if it asked for disk or after ORDER_MEASURE. */
+struct note_disk {
+    struct token token; /* of the process */
+    int64_t used_bytes;
+};
+
+/* End the process, which fills room on scratch that is promised to others. */
+struct order_shed {
+    struct token token; /* of the process */
+    const char *reason;
+};
+
+/* Remove unused trees from the cache until this many bytes are free on scratch. */
+struct order_room {
+    int64_t bytes;
 };
 
 /*
@@ -168,6 +235,7 @@ struct note_ended {
  */
 struct settings {
     int64_t cache_size_bytes; /* of all trees in the cache together; 0: not limited */
+    int64_t promised_bytes; /* no setting: what stays free on scratch for jobs that asked for it */
 };
 
 /* Bring this dataset of the project into the cache, or check it if the cache has it.  The cache
@@ -221,11 +289,13 @@ struct order_restore {
     const char *param_name;
     const char *job_name;
     int64_t attempt; /* only checkpoints of attempts before this one */
+    struct checkpoint_origin from;
 };
 
 struct note_restored {
     struct token token;
-    const char *error; /* NULL: the checkpoint is there, or there is none; else ask again later */
+    const char *error; /* NULL: the checkpoint is there, or there is none */
+    bool retry;        /* with an error: ask again later; else it will never be there */
 };
 
 /* Look whether an attempt of this job has published already. */
@@ -332,7 +402,17 @@ struct note_share {
     bool is_here;
 };
 
-/* The machine's GPUs, in the lines of gpu.h. */
+/* Read a place below the save folder of an attempt that runs, or has just ended. */
+struct order_peek {
+    struct token token;
+    struct peek_at at;
+};
+
+struct note_peeked {
+    struct peek_found found;
+};
+
+/* The machine's GPUs, as the lines that gpu.h describes. */
 struct note_gpus {
     const char *lines;
 };
@@ -359,11 +439,15 @@ struct outcome {
     int64_t ended_at;
     int64_t max_rss_bytes;
     int64_t cpu_ms;
+    /* The most memory that the job had on all its GPUs together, and how busy they were on average
+     * in percent; each with its number of samples, 0: there are none. */
+    int64_t gpu_looks, gpu_memory_bytes, gpu_busy_looks;
+    double gpu_percent;
 };
 
 extern const struct schema settings_schema, order_schema, outcome_schema, number_schema,
     gpu_entry_schema;
-enum { ORDER_CPUS_MAX = 4096, ORDER_GPUS_MAX = 1024 };
+enum { ORDER_CPUS_MAX = 4096, ORDER_GPUS_MAX = 1024, GPU_USERS_MAX = 4096 };
 
 /* File names on scratch: <scratch>/{run,ended,published}/<token>/... */
 #define SCRATCH_RUN       "run"

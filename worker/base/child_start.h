@@ -22,7 +22,8 @@
 #define CHILD_LEFTOVERS "--leftovers" /* SCRATCH RUNTIME ADDRESS: see pilot_cleanup.h */
 /* TREE PATH BASE JOB SHELL WORD...: becomes a job, see staged_env.h */
 #define CHILD_ENVIRONMENT "--environment"
-#define CHILD_MUX         "--mux" /* ADDRESS: keeps an SSH session; see common/connect/mux.h */
+#define CHILD_PEEK        "--peek" /* SCRATCH; see peek.h */
+#define CHILD_MUX         "--mux"  /* ADDRESS: keeps an SSH session; see common/connect/mux.h */
 
 /* "--as RIGHTS" before the part's name: the child takes these rights first (account_become()). */
 #define CHILD_AS "--as"

@@ -9,7 +9,9 @@
 #include "common/base/units.h"
 #include "worker/agent/runtime_dir.h"
 #include "worker/base/scratch.h"
+#include "worker/flow/disk_room.h"
 #include "worker/flow/flow_pack.h"
+#include "worker/flow/flow_peek.h"
 #include "worker/flow/flow_publish.h"
 #include "worker/flow/flow_recover.h"
 #include "worker/flow/flow_stage.h"
@@ -111,7 +113,7 @@ static void settle_attempt(struct agent *ag, struct attempt *a)
         ring_add_last(&ag->settled, &a->aside);
         return;
     }
-    if (a->order.assignment.attempt > 1) {
+    if (order_goes_on(&a->order)) {
         user_add_leftover(a->user, &a->token);
         user_discard_leftovers(a->user);
     }
@@ -138,6 +140,28 @@ static void stop_attempt(struct agent *ag, struct attempt *a)
     runners_stop(&ag->runners, &b->token);
 }
 
+/* A runner that is not known yet is told later, when it says that it has the attempt. */
+static void stop_early(const struct attempt *a)
+{
+    if (a->batch->runner != NULL && !a->batch->is_shared)
+        runner_stop_early(a->batch->runner, a->early_reason);
+}
+
+/* Lists a slot's GPUs as in CUDA_VISIBLE_DEVICES; NULL: none, or the text is too long. */
+static const char *list_gpu_ids(const struct agent *ag, const struct slot_item *slot,
+                                struct arena *arena)
+{
+    struct buf ids = { 0 };
+    const char *copy = NULL;
+
+    for (size_t i = 0; i < slot->n_gpus; i++)
+        buf_printf(&ids, "%s%s", i > 0 ? "," : "", ag->gpus.gpus[slot->gpus[i]].id);
+    if (ids.n > 0 && ids.n <= GPU_IDS_MAX_BYTES)
+        copy = arena_strdup(arena, buf_text(&ids));
+    buf_free(&ids);
+    return copy;
+}
+
 static void take_effect(struct agent *ag, struct attempt *a, enum effect effect,
                         const struct flow_event *ev)
 {
@@ -155,6 +179,7 @@ static void take_effect(struct agent *ag, struct attempt *a, enum effect effect,
     case EFFECT_GIVE: a->may_be_on_scratch = true; break;
     case EFFECT_START:
         a->started_at = ev->at;
+        a->gpu_ids = list_gpu_ids(ag, &b->slot, a->arena);
         flow_publish_watch_soon(ag, a);
         outbox_hint(&ag->outbox, a, EV_RUN, ev->at);
         break;
@@ -163,11 +188,17 @@ static void take_effect(struct agent *ag, struct attempt *a, enum effect effect,
         a->may_be_on_scratch = true;
         if (a->is_unwanted)
             stop_attempt(ag, a);
+        else if (a->early_reason != NULL)
+            stop_early(a);
         flow_publish_watch(a);
         break;
     case EFFECT_STOP:
         if (!a->is_unwanted)
             stop_attempt(ag, a);
+        break;
+    case EFFECT_STOP_EARLY:
+        a->early_reason = arena_strdup(a->arena, ev->reason == NULL ? "" : ev->reason);
+        stop_early(a);
         break;
     case EFFECT_TAKE_SLOT: take_slot(ag, b); break;
     case EFFECT_ORPHAN:
@@ -299,7 +330,9 @@ static bool may_start(const struct slot_item *item)
 /* Starts what fits, after looking whether data were changed. */
 static void fill_slots(struct agent *ag)
 {
-    struct slots_asking asking = { .gpus_are_known = gpus_are_known(ag), .may_start = may_start };
+    struct slots_asking asking = { .gpus_are_known = gpus_are_known(ag),
+                                   .may_start = may_start,
+                                   .has_room = disk_room_fits };
     struct slot_item *item;
 
     if (!ag->is_adopted || !ag->may_start || !slots_has_waiting(ag->slots))
@@ -337,6 +370,8 @@ static void on_started(struct agent *ag, struct runner *r, const struct note_sta
     for (RING_EACH(struct attempt, a, &b->members, mate))
         flow_post(ag, a, EVENT_STARTED, NULL)->at = note->at;
     flow_stage_start_succeeded(b->user);
+    if (b->slot.n_gpus > 0)
+        gpus_job_started(ag);
 }
 
 /* The process of a shared batch ends after its attempts; that of a single attempt with it. */
@@ -352,7 +387,23 @@ static void on_ended(struct agent *ag, struct runner *r, const struct token *tok
         flow_post(ag, a, EVENT_ENDED, trouble);
 }
 
-/* The runner may not have said yet what it has. */
+static void on_measured(struct agent *ag, const struct note_measured *note)
+{
+    measures_add(&ag->measures, note->values.items, note->values.n);
+}
+
+/* A line that comes without a connection is dropped: the advisor's session ended with that. */
+static void on_advice(struct agent *ag, struct runner *r, const struct note_advice *note)
+{
+    const struct attempt *a = attempts_find(&ag->attempts, &note->token);
+
+    if (a != NULL && runner_is_of(r, &a->user->owner) && a->order.assignment.advises &&
+        ag->is_registered)
+        server_link_send(ag->link, MSG_ADVICE, 0,
+                         &(struct msg_advice){ note->token, note->line, note->is_ready });
+}
+
+/* A runner of an earlier agent may not have said yet what it has. */
 static void on_overdue(struct agent *ag, struct runner *r, const struct token *process,
                        bool was_to_stop)
 {
@@ -389,7 +440,8 @@ static void on_lost(struct agent *ag, struct batch *b)
 }
 
 static const struct runner_events runner_events = { flow_recover_hello, on_started, on_ended,
-                                                    on_overdue, on_lost };
+                                                    on_measured,        on_advice,  on_overdue,
+                                                    disk_room_said,     on_lost };
 
 /* ---- users, known or refused on this machine ---- */
 
@@ -453,7 +505,7 @@ int flow_meet_server(struct agent *ag, const char *server_id, struct err *e)
     ag->user_events = &user_events;
     if (runtime_dir_settle(ag, server_id, e) < 0)
         return -1;
-    runners_init(&ag->runners, &ag->loop, ag->home_fd, &runner_events, ag);
+    runners_init(&ag->runners, &ag->loop, ag->home_fd, &ag->conf.confine, &runner_events, ag);
     flow_recover_begin(ag);
     return 0;
 }
@@ -466,4 +518,5 @@ void flow_free(struct agent *ag)
         flow_event_free(ev);
     flow_recover_free(ag);
     flow_pack_free(ag);
+    flow_peek_free(ag);
 }

@@ -9,7 +9,7 @@
 #include "common/share/share.h"
 
 /* A packing that ludwigd has ordered and that is not over. */
-struct pass {
+struct packing {
     struct ring ring;
     struct token token;
     struct user *user;
@@ -17,16 +17,16 @@ struct pass {
     bool only_here;
 };
 
-static struct pass *find_pass(const struct agent *ag, const struct token *token)
+static struct packing *find_packing(const struct agent *ag, const struct token *token)
 {
-    for (RING_EACH(struct pass, p, &ag->passes, ring)) {
+    for (RING_EACH(struct packing, p, &ag->packings, ring)) {
         if (token_equal(&p->token, token))
             return p;
     }
     return NULL;
 }
 
-static void forget_pass(struct pass *p)
+static void forget_packing(struct packing *p)
 {
     ring_remove(&p->ring);
     free(p->project);
@@ -38,8 +38,8 @@ static void forget_pass(struct pass *p)
 
 bool flow_pack_is_busy(const struct user *u)
 {
-    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): a pass that is freed left the ring */
-    for (RING_EACH(struct pass, p, &u->agent->passes, ring))
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): a packing that is freed left the ring */
+    for (RING_EACH(struct packing, p, &u->agent->packings, ring))
         if (p->user == u) /* NOLINT */
             return true;
     return false;
@@ -59,7 +59,7 @@ static void tell_failed(struct agent *ag, const struct token *token, const char 
 
 /* ---- orders ---- */
 
-static void order_pass(const struct pass *p)
+static void order_packing(const struct packing *p)
 {
     struct order_pack x = { p->token, p->share, p->drive, p->project, p->path, p->only_here };
 
@@ -69,9 +69,9 @@ static void order_pass(const struct pass *p)
 void flow_pack_begin(struct agent *ag, const struct msg_pack *m)
 {
     struct user *u = user_of(ag, m->user);
-    struct pass *p;
+    struct packing *p;
 
-    if (find_pass(ag, &m->token) != NULL)
+    if (find_packing(ag, &m->token) != NULL)
         return;
     user_lookup(u);
     if (!share_is_mounted(ag->share) || u->state == USER_REFUSED) {
@@ -79,31 +79,31 @@ void flow_pack_begin(struct agent *ag, const struct msg_pack *m)
         return;
     }
     p = mem_alloc(sizeof *p);
-    *p = (struct pass){ .token = m->token,
-                        .user = u,
-                        .project = mem_strdup(m->project),
-                        .path = mem_strdup(m->path),
-                        .share = mem_strdup(ag->share),
-                        .drive = mem_strdup(ag->drive),
-                        .only_here = m->only_here };
-    ring_add_last(&ag->passes, &p->ring);
-    order_pass(p);
+    *p = (struct packing){ .token = m->token,
+                           .user = u,
+                           .project = mem_strdup(m->project),
+                           .path = mem_strdup(m->path),
+                           .share = mem_strdup(ag->share),
+                           .drive = mem_strdup(ag->drive),
+                           .only_here = m->only_here };
+    ring_add_last(&ag->packings, &p->ring);
+    order_packing(p);
 }
 
 void flow_pack_refuse(struct user *u)
 {
-    for (RING_EACH(struct pass, p, &u->agent->passes, ring)) {
+    for (RING_EACH(struct packing, p, &u->agent->packings, ring)) {
         if (p->user != u)
             continue;
         tell_failed(u->agent, &p->token, u->why);
-        forget_pass(p);
+        forget_packing(p);
     }
 }
 
 void flow_pack_free(struct agent *ag)
 {
-    for (RING_EACH(struct pass, p, &ag->passes, ring))
-        forget_pass(p);
+    for (RING_EACH(struct packing, p, &ag->packings, ring))
+        forget_packing(p);
 }
 
 /* ---- answers ---- */
@@ -111,12 +111,12 @@ void flow_pack_free(struct agent *ag)
 static bool take_note(struct user *u, int type, const void *body, int64_t re)
 {
     const struct note_packed *note = body;
-    struct pass *p;
+    struct packing *p;
 
     (void)re;
     if (type != NOTE_PACKED)
         return false;
-    p = find_pass(u->agent, &note->token);
+    p = find_packing(u->agent, &note->token);
     if (p == NULL || p->user != u)
         return true;
     tell_packed(u->agent, &(struct msg_packed){ note->token, note->is_over, note->files,
@@ -125,7 +125,7 @@ static bool take_note(struct user *u, int type, const void *body, int64_t re)
         return true;
     log_event(note->error == NULL ? LOG_INFO : LOG_WARN, "packed", "project", "%s", p->project,
               "path", "%s", p->path, "why", "%s", note->error == NULL ? "" : note->error, NULL);
-    forget_pass(p);
+    forget_packing(p);
     if (!flow_pack_is_busy(u)) {
         service_rest(&u->packer);
         user_may_rest(u);
@@ -135,10 +135,10 @@ static bool take_note(struct user *u, int type, const void *body, int64_t re)
 
 static void on_up(struct user *u)
 {
-    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): a pass that is freed left the ring */
-    for (RING_EACH(struct pass, p, &u->agent->passes, ring))
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): a packing that is freed left the ring */
+    for (RING_EACH(struct packing, p, &u->agent->packings, ring))
         if (p->user == u) /* NOLINT */
-            order_pass(p);
+            order_packing(p);
 }
 
 const struct service_events flow_pack_events = { on_up, take_note };

@@ -8,6 +8,7 @@
 #include "common/base/log.h"
 #include "common/proto/layout.h"
 #include "worker/flow/flow_recover.h"
+#include "worker/flow/gpus.h"
 
 /* Age from which an attempt's log is watched; it has to be on the share within a second. */
 enum { YOUNG_MS = 200 };
@@ -80,10 +81,30 @@ void flow_publish_watch_soon(struct agent *ag, struct attempt *a)
 
 /* ---- orders ---- */
 
+/* Publishers that die one after the other may die of what one attempt has left: from then on
+ * attempts are published one by one, and one at which they go on dying is given up. */
+enum { ALONE_AFTER_DEATHS = 3, GIVE_UP_AFTER_DEATHS = 6 };
+
+static bool is_one_by_one(const struct user *u)
+{
+    return u->publisher.n_deaths >= ALONE_AFTER_DEATHS;
+}
+
+static struct attempt *first_to_publish(const struct user *u)
+{
+    struct attempt *a = user_next(u, NULL);
+
+    while (a != NULL && (a->phase != PHASE_PUBLISHING || a->is_given_up))
+        a = user_next(u, a);
+    return a;
+}
+
 void flow_publish_order(const struct attempt *a)
 {
     struct service *publisher = &a->user->publisher;
 
+    if (a->phase == PHASE_PUBLISHING && is_one_by_one(a->user) && a != first_to_publish(a->user))
+        return; /* its turn comes */
     if (a->phase == PHASE_PUBLISHING)
         service_send(publisher, ORDER_PUBLISH, &(struct token_entry){ a->token });
     else if (a->phase == PHASE_WITHDRAWING)
@@ -104,17 +125,60 @@ void flow_publish_discard_settled(struct agent *ag)
 
 /* ---- answers ---- */
 
+static void give_up(struct user *u)
+{
+    struct attempt *a = first_to_publish(u);
+    struct report *r;
+    char *why;
+
+    u->publisher.n_deaths = ALONE_AFTER_DEATHS; /* the next one is tried as often */
+    if (a == NULL)
+        return;
+    why = mem_printf("its results cannot be published: the process that does so ended %d times at "
+                     "it; see the worker's log, and whether it saved very many files, or names",
+                     GIVE_UP_AFTER_DEATHS);
+    log_event(LOG_ERROR, "not-published", "sweep", "%lld", (long long)a->order.assignment.sweep,
+              "job", "%lld", (long long)a->order.assignment.job, "why", "%s", why, NULL);
+    a->is_given_up = true;
+    r = outbox_report(a, EV_FAIL, why);
+    r->cause = CAUSE_FAILED;
+    flow_post(u->agent, a, EVENT_PUBLISHED, NULL)->report = r;
+    free(why);
+}
+
+static void send_all(struct user *u)
+{
+    for (struct attempt *a = user_next(u, NULL); a != NULL; a = user_next(u, a))
+        if (a->phase != PHASE_RUNNING)
+            flow_publish_order(a);
+        else if (!is_one_by_one(u))
+            flow_publish_watch(a);
+}
+
+/* The publisher answered for an attempt, so it does not die of it: all others are ordered again. */
+static void note_progress(struct user *u, struct attempt *done)
+{
+    bool was_one_by_one = is_one_by_one(u);
+
+    u->publisher.n_deaths = 0;
+    if (!was_one_by_one)
+        return;
+    for (struct attempt *a = user_next(u, NULL); a != NULL; a = user_next(u, a))
+        if (a->phase == PHASE_RUNNING)
+            flow_publish_watch(a);
+        else if (a->phase == PHASE_PUBLISHING && a != done)
+            flow_publish_order(a);
+}
+
 static void on_up(struct user *u)
 {
+    if (u->publisher.n_deaths >= GIVE_UP_AFTER_DEATHS)
+        give_up(u);
     u->n_leftovers_sent = 0; /* a new publisher knows no leftovers */
     user_discard_leftovers(u);
     if (u->n_foreign > 0)
         flow_recover_survey(u);
-    for (struct attempt *a = user_next(u, NULL); a != NULL; a = user_next(u, a))
-        if (a->phase == PHASE_RUNNING)
-            flow_publish_watch(a);
-        else
-            flow_publish_order(a);
+    send_all(u);
 }
 
 static void take_grew(struct user *u, const struct note_grew *note)
@@ -136,12 +200,15 @@ static void take_published(struct user *u, const struct note_published *note)
 
     if (a == NULL && note->error == NULL) /* an attempt of another server: ludwigd is not told */
         service_send(&u->publisher, ORDER_DISCARD, &foreign);
+    note_progress(u, a);
     if (a == NULL || a->user != u || a->phase != PHASE_PUBLISHING)
         return;
-    if (note->error == NULL)
-        flow_post(u->agent, a, EVENT_PUBLISHED, NULL)->report =
-            schema_copy(&report_schema, &note->report, a->arena);
-    else {
+    if (note->error == NULL) {
+        struct report *report = schema_copy(&report_schema, &note->report, a->arena);
+
+        if (!gpus_weigh_failure(u->agent, a, report))
+            flow_post(u->agent, a, EVENT_PUBLISHED, NULL)->report = report;
+    } else {
         log_event(LOG_WARN, "not-published-yet", "sweep", "%lld",
                   (long long)a->order.assignment.sweep, "job", "%lld",
                   (long long)a->order.assignment.job, "why", "%s", note->error, NULL);

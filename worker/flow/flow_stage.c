@@ -14,6 +14,7 @@
 #include "common/base/units.h"
 #include "common/proto/layout.h"
 #include "worker/base/scratch.h"
+#include "worker/flow/disk_room.h"
 #include "worker/flow/pilot_end.h"
 #include "worker/node/user_inotify.h"
 
@@ -69,6 +70,7 @@ static void ask_for_tree(struct user *u, struct tree *t)
     }
     t->is_doubted = false;
     t->is_held = true;
+    order.settings.promised_bytes = disk_room_promised(u);
     a = arena_create();
     order.recipe = recipe_of(u, t, a);
     t->order_seq = service_send(&u->stager, ORDER_STAGE, &order);
@@ -116,7 +118,8 @@ static void order_restore(struct attempt *a)
                                    .project = a->order.work.project,
                                    .param_name = is->param_name,
                                    .job_name = is->job_name,
-                                   .attempt = is->attempt };
+                                   .attempt = is->attempt,
+                                   .from = is->from };
 
     a->restore_due_at = 0;
     a->is_staged = true;
@@ -144,7 +147,7 @@ void flow_stage_admit(struct agent *ag, struct attempt *a)
             a->is_looked_at = true;
         if (!a->is_looked_at)
             order_look(a);
-        a->is_restored = a->order.assignment.attempt <= 1;
+        a->is_restored = !order_goes_on(&a->order);
         if (!a->is_restored)
             order_restore(a);
         ask_for_trees(a);
@@ -488,6 +491,10 @@ static void take_restored(struct user *u, const struct note_restored *note)
     }
     log_event(LOG_WARN, "restore", "project", "%s", a->order.work.project, "why", "%s", note->error,
               NULL);
+    if (!note->retry) {
+        flow_post(ag, a, EVENT_LOSE, note->error);
+        return;
+    }
     a->restore_delay_ms = a->restore_delay_ms == 0 ? RETRY_AT_FIRST_MS : 2 * a->restore_delay_ms;
     a->restore_due_at = uv_now(&ag->loop) + a->restore_delay_ms;
     if (a->restore_delay_ms > FLOW_PATIENCE_MS)

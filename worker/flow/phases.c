@@ -17,7 +17,8 @@ const char *const effect_names[EFFECT_COUNT] = { FLOW_EFFECTS(X2) };
     [EVENT_ENDED] = { PHASE_PUBLISHING, EFFECT_PUBLISH },                                    \
     [EVENT_MISSED] = { PHASE_MISSING, EFFECT_NONE },                                         \
     [EVENT_UNNAMED] = { PHASE_UNNAMED, EFFECT_NONE }, [EVENT_STOP] = { phase, EFFECT_STOP }, \
-    [EVENT_PREEMPT] = { PHASE_OUTCOME, EFFECT_TELL_LOST }
+    [EVENT_PREEMPT] = { PHASE_OUTCOME, EFFECT_TELL_LOST },                                   \
+    [EVENT_STOP_EARLY] = { phase, EFFECT_STOP_EARLY }
 
 /* The steps of an attempt that the janitor is asked about. */
 #define ASKED_STEPS                                             \
@@ -37,6 +38,7 @@ const struct step attempt_steps[PHASE_COUNT][EVENT_COUNT] = {
         [EVENT_RECALL] = { PHASE_OUTCOME, EFFECT_TELL_RECALLED },
         [EVENT_LOSE] = { PHASE_OUTCOME, EFFECT_TELL_LOST },
         [EVENT_PREEMPT] = { PHASE_OUTCOME, EFFECT_TELL_LOST },
+        [EVENT_STOP_EARLY] = { PHASE_OUTCOME, EFFECT_TELL_RECALLED },
     },
     [PHASE_QUEUED] = {
         [EVENT_UNREADY] = { PHASE_STAGING, EFFECT_UNQUEUE },
@@ -44,6 +46,7 @@ const struct step attempt_steps[PHASE_COUNT][EVENT_COUNT] = {
         [EVENT_STOP] = { PHASE_OUTCOME, EFFECT_TELL_CANCELLED },
         [EVENT_RECALL] = { PHASE_OUTCOME, EFFECT_TELL_RECALLED },
         [EVENT_PREEMPT] = { PHASE_OUTCOME, EFFECT_TELL_LOST },
+        [EVENT_STOP_EARLY] = { PHASE_OUTCOME, EFFECT_TELL_RECALLED },
     },
     [PHASE_STARTING] = {
         [EVENT_STARTED] = { PHASE_RUNNING, EFFECT_START },

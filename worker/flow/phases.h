@@ -44,7 +44,8 @@
     X(EVENT_STOP, "stop", "ludwigd wants nothing of it")                                        \
     X(EVENT_RECALL, "recall", "it goes back, if it has not started")                            \
     X(EVENT_LOSE, "lose", "what it needs will never be had, or nobody can look after it")       \
-    X(EVENT_PREEMPT, "preempt", "the Slurm job of this worker ends")
+    X(EVENT_PREEMPT, "preempt", "the Slurm job of this worker ends")                            \
+    X(EVENT_STOP_EARLY, "stop-early", "ludwigd wants it to save its state, and to end")
 
 /* event of the process of a batch, its name, its meaning */
 #define PROCESS_EVENTS(X)                                                            \
@@ -74,6 +75,7 @@
     X(EFFECT_FINISH, "finish", "has the janitor keep what it left")                          \
     X(EFFECT_PUBLISH, "publish", "has its result published")                                 \
     X(EFFECT_STOP, "stop", "has its runner end it")                                          \
+    X(EFFECT_STOP_EARLY, "stop-early", "has its runner end it, and what it saved published") \
     X(EFFECT_TELL_FOUND, "tell-found", "its outcome is done or superseded")                  \
     X(EFFECT_TELL_CANCELLED, "tell-cancelled", "its outcome is cancelled")                   \
     X(EFFECT_TELL_RECALLED, "tell-recalled", "its outcome is recalled")                      \

@@ -11,14 +11,18 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <linux/capability.h>
 
+#include "common/base/capabilities.h"
 #include "common/base/io.h"
 #include "common/base/log.h"
 #include "common/base/units.h"
 #include "worker/agent/runtime_dir.h"
 #include "worker/base/child_start.h"
 #include "worker/base/scratch.h"
+#include "worker/flow/disk_room.h"
 #include "worker/flow/flow.h"
+#include "worker/flow/flow_peek.h"
 #include "worker/flow/flow_publish.h"
 #include "worker/flow/flow_stage.h"
 #include "worker/flow/gpus.h"
@@ -41,8 +45,9 @@ static void on_child(uv_signal_t *handle, int number)
     while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
         bool is_known;
 
-        child_forget(pid); /* first, as the next child may get its number */
-        is_known = gpus_reaped(ag, pid) || child_question_reaped(&ag->share_question, pid);
+        child_forget(pid); /* first, as the next child may get the same pid */
+        is_known = gpus_reaped(ag, pid) || child_question_reaped(&ag->share_question, pid) ||
+                   flow_peek_reaped(ag, pid);
         for (RING_EACH(struct user, u, &ag->users, ring))
             is_known = is_known || user_reaped(u, pid);
         if (!is_known && ag->runners.loop != NULL)
@@ -132,6 +137,21 @@ static void look_at_slurm(struct agent *ag)
         ag->node.n_cpus = 0;
 }
 
+/* Keeps the capabilities that a worker needs to run jobs as their owners; a test compares them with
+ * examples/systemd/ludwig-worker.service.  Jobs that may have set-user-ID programs find for these
+ * what root has. */
+static int give_up_rights(const struct agent *ag, struct err *e)
+{
+    static const int kept[] = {
+        CAP_CHOWN,   CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER,
+        CAP_FSETID,  CAP_KILL,         CAP_SETGID,          CAP_SETUID,
+        CAP_SETPCAP, CAP_SYS_ADMIN,    CAP_SYS_PTRACE,      CAP_SYS_RESOURCE
+    };
+
+    return capabilities_keep(kept, sizeof kept / sizeof kept[0], ag->conf.confine.no_new_privs == 1,
+                             e);
+}
+
 static int look_around(struct agent *ag, const struct options *o, struct err *e)
 {
     struct scratch s;
@@ -144,6 +164,9 @@ static int look_around(struct agent *ag, const struct options *o, struct err *e)
         look_at_slurm(ag);
     /* A worker that a user or Slurm has started runs only that user's jobs. */
     ag->changes_uid = geteuid() == 0 && node_kind_parse(ag->conf.kind) == NODE_PLAIN;
+    confine_fill(&ag->conf.confine, ag->changes_uid);
+    if (ag->changes_uid && give_up_rights(ag, e) < 0)
+        return -1;
     if (folders_find(&ag->conf, ag->node.host, ag->slurm.id, ag->changes_uid, &ag->folders, e) < 0)
         return -1;
     if (!ag->changes_uid) { /* fails at once where its children would fail later */
@@ -160,7 +183,8 @@ static int look_around(struct agent *ag, const struct options *o, struct err *e)
 static int agent_start(struct agent *ag, const struct options *o, struct err *e)
 {
     uv_timer_t *timers[] = { &ag->orphan_timer, &ag->young_timer, &ag->adopt_timer,
-                             &ag->write_timer, &ag->gpu_timer };
+                             &ag->write_timer,  &ag->gpu_timer,   &ag->gpu_use_timer,
+                             &ag->disk_timer };
     const struct {
         uv_signal_t *handle;
         uv_signal_cb callback;
@@ -195,6 +219,7 @@ static int agent_start(struct agent *ag, const struct options *o, struct err *e)
     }
     if (pilot_end_is_pilot(ag) && pilot_end_init(ag, e) < 0)
         return -1;
+    flow_peek_init(ag);
     server_messages_init(ag);
     log_event(LOG_INFO, "start", "version", "%s", LUDWIG_VERSION, "server", "%s",
               ag->conf.server.text, "scratch", "%s", ag->folders.pattern, "runtime", "%s",
@@ -207,8 +232,14 @@ static int agent_start(struct agent *ag, const struct options *o, struct err *e)
                   "mend", "%s",
                   "start ludwig-worker by systemd with Delegate=yes (control groups of version 2)",
                   NULL);
+    if (!ag->changes_uid && node_kind_parse(ag->conf.kind) == NODE_PLAIN)
+        log_event(LOG_INFO, "one-account", "means", "%s",
+                  "all jobs run as this worker's account: where ludwigd gives it those of several "
+                  "users, each of them can read its key and the others' files",
+                  "mend", "%s", "run ludwig-worker as root, or give it the jobs of one user", NULL);
     on_child(&ag->sigchld, SIGCHLD);
     gpus_start(ag, on_gpus_known);
+    disk_room_start(ag);
     return 0;
 }
 
@@ -244,6 +275,7 @@ int lifecycle_run(const struct options *o, char **argv)
     /* No later worker uses the folders of a Slurm job. */
     removes = ag->slurm.id != NULL &&
               (ag->end == AGENT_LEAVES || (ag->end == AGENT_FAILS && pilot_end_has_nothing(ag)));
+    flow_peek_close(ag);
     agent_close(ag);
     flow_free(ag);
     if (removes)

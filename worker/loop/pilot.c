@@ -217,6 +217,11 @@ int pilot_main(const struct options *o)
         fprintf(stderr, "ludwig-worker: %s\n", e.text);
         return (int)err_exit_code(e.kind);
     }
+    if (slurm_job_is_ended(slurm_job_env, STDOUT_FILENO)) {
+        log_event(LOG_INFO, "pilot", "ends", "%s", "Slurm had cancelled its job before it began",
+                  NULL);
+        return EXIT_WELL;
+    }
     slurm_job_read(&job, slurm_job_env);
     claim_folders(o, &job);
     divided = job_cgroup_divide_own();

@@ -9,10 +9,13 @@
 #include "common/base/log.h"
 #include "common/base/path.h"
 #include "common/base/units.h"
+#include "worker/flow/disk_room.h"
 #include "worker/flow/flow.h"
 #include "worker/flow/flow_pack.h"
+#include "worker/flow/flow_peek.h"
 #include "worker/flow/flow_publish.h"
 #include "worker/flow/flow_stage.h"
+#include "worker/flow/gpus.h"
 #include "worker/flow/pilot_end.h"
 #include "common/share/share.h"
 
@@ -181,11 +184,28 @@ static void post_each(struct agent *ag, const struct list *tokens, enum event ev
     }
 }
 
+static void on_stop_early(struct agent *ag, const struct msg_stop_early *order)
+{
+    const struct attempt *a = attempts_find(&ag->attempts, &order->token);
+
+    if (a != NULL)
+        flow_post(ag, a, EVENT_STOP_EARLY, order->reason);
+}
+
+static void on_advise(struct agent *ag, const struct msg_advise *m)
+{
+    const struct attempt *a = attempts_find(&ag->attempts, &m->token);
+
+    if (a != NULL && a->batch != NULL && a->batch->runner != NULL)
+        runner_advise(a->batch->runner, &m->token, m->text);
+}
+
 static void on_registered(struct agent *ag, const struct msg_registered *registered)
 {
     server_link_keep_alive(ag->link, (uint64_t)proto_alive_every_ms(registered->lease_ms));
     if (!ag->is_registered) {
         outbox_connected(&ag->outbox);
+        measures_connected(&ag->measures);
         for (RING_EACH(struct user, u, &ag->users, ring))
             flow_stage_tell_cached(u);
     }
@@ -198,8 +218,6 @@ static void on_registered(struct agent *ag, const struct msg_registered *registe
 static void on_message(struct agent *ag, const struct envelope *m, struct arena *a, struct err *e)
 {
     const void *body = message_take_body(&proto, m, a, e);
-    struct msg_load load_now = { .load_milli = SCHEMA_NONE };
-    double load;
 
     if (body == NULL)
         return;
@@ -209,12 +227,16 @@ static void on_message(struct agent *ag, const struct envelope *m, struct arena 
         return;
     }
     switch (m->type) {
-    case MSG_OK: pilot_end_answered(ag, m->re); break;
+    case MSG_OK:
+        pilot_end_answered(ag, m->re);
+        measures_answered(&ag->measures, m->re, true);
+        break;
     case MSG_ERROR:
         if (!ag->is_registered)
             err_set(e, ERR_DENIED, "refused: %s", ((const struct msg_error *)body)->text);
         else
             outbox_refused(&ag->outbox, m->re);
+        measures_answered(&ag->measures, m->re, false);
         break;
     case MSG_REGISTERED: on_registered(ag, body); break;
     case MSG_HAND: on_hand(ag, body, m->seq, e); break;
@@ -226,7 +248,10 @@ static void on_message(struct agent *ag, const struct envelope *m, struct arena 
         post_each(ag, &((const struct msg_stop_attempts *)body)->tokens, EVENT_STOP);
         break;
     case MSG_RECALL: post_each(ag, &((const struct msg_recall *)body)->tokens, EVENT_RECALL); break;
+    case MSG_STOP_EARLY: on_stop_early(ag, body); break;
+    case MSG_ADVISE: on_advise(ag, body); break;
     case MSG_FOLLOW_LOG: flow_publish_follow(ag, body); break;
+    case MSG_READ_SAVED: flow_peek_begin(ag, body); break;
     case MSG_EXPECT: flow_stage_expect(ag, body); break;
     case MSG_PACK: flow_pack_begin(ag, body); break;
     case MSG_LEAVE: /* the jobs of a pilot cannot outlive it */
@@ -238,10 +263,8 @@ static void on_message(struct agent *ag, const struct envelope *m, struct arena 
             agent_stop(ag, AGENT_LEAVES);
         break;
     case MSG_RETIRE: pilot_end_when_done(ag, "ludwigd said so"); break;
-    case MSG_ASK_LOAD: /* told on demand, so that a worker without jobs has nothing to do */
-        if (getloadavg(&load, 1) == 1 && load >= 0)
-            load_now.load_milli = (int64_t)(load * 1000);
-        server_link_send(ag->link, MSG_LOAD, 0, &load_now);
+    case MSG_ASK_LOAD: /* only on demand, so that a worker without jobs has nothing to do */
+        gpus_tell_load(ag);
         break;
     default: err_set(e, ERR_PROTOCOL, "unexpected %s", proto.messages[m->type].name);
     }
@@ -252,10 +275,19 @@ static void on_down(struct agent *ag)
     ag->is_greeted = ag->is_welcome = ag->is_registered = false;
     ag->may_start = true;
     outbox_disconnected(&ag->outbox);
+    measures_disconnected(&ag->measures);
     flow_publish_follow_none(ag);
+    flow_peek_forget(ag);
 }
 
 /* ---- reports ---- */
+
+static int64_t send_measured(void *context, const struct msg_measured *m)
+{
+    const struct agent *ag = context;
+
+    return server_link_send(ag->link, MSG_MEASURED, 0, m);
+}
 
 static int64_t send_reports(void *context, const struct msg_report *m)
 {
@@ -292,6 +324,7 @@ void server_messages_init(struct agent *ag)
     child_question_init(&ag->share_question, &ag->loop, NOTE_SHARE, SHARE_ANSWER_MAX_MS, on_share,
                         ag);
     outbox_init(&ag->outbox, &ag->loop, &reports, ag);
+    measures_init(&ag->measures, &ag->loop, send_measured, ag);
     ag->link =
         server_link_create(&ag->loop, ag->conf.servers, ag->conf.n_servers, &self, &events, ag);
 }
@@ -304,8 +337,10 @@ void server_messages_register(struct agent *ag)
     bool is_closed = false; /* no job of any user can be started here */
     struct refusal *refused = NULL;
     size_t n_held = 0, n_refused = 0, capacity = 0;
+    size_t n_unused = 0;
     const char **models;
     struct held *held;
+    char **unused;
 
     if (!ag->is_register_due || !ag->is_welcome || !ag->is_adopted)
         return;
@@ -328,8 +363,14 @@ void server_messages_register(struct agent *ag)
         refused[n_refused++] = (struct refusal){ u->name == NULL ? "" : u->name, why };
     }
     models = mem_alloc(ag->gpus.n * sizeof *models);
-    for (size_t i = 0; i < ag->gpus.n; i++)
-        models[i] = ag->gpus.gpus[i].model;
+    unused = mem_alloc(ag->gpus.n * sizeof *unused);
+    for (size_t i = 0; i < ag->gpus.n; i++) {
+        const struct gpu_info *g = &ag->gpus.gpus[i];
+
+        models[i] = g->model;
+        if (g->trouble != NULL)
+            unused[n_unused++] = mem_printf("GPU %s: %s", g->id, g->trouble);
+    }
     m.boot_id = ag->node.boot_id;
     m.node = ag->conf.name != NULL    ? ag->conf.name
              : ag->slurm.node != NULL ? ag->slurm.node
@@ -340,11 +381,18 @@ void server_messages_register(struct agent *ag)
     m.memory_bytes = ag->node.memory_bytes;
     m.own_jobs_only = !share_is_mounted(ag->share);
     m.lacks_groups = ag->lacks_groups;
+    m.reads_saved = true;
+    m.disk_bytes = ag->told_disk_bytes = disk_room_total(ag);
+    m.is_one_account = !ag->changes_uid;
     m.attempts = (struct list){ held, n_held };
     m.refused = (struct list){ refused, n_refused };
     m.said_at = units_now_ms();
     m.gpu_models = (struct list){ models, ag->gpus.n };
+    m.gpus_unused = (struct list){ unused, n_unused };
     server_link_send(ag->link, MSG_REGISTER, 0, &m);
+    while (n_unused > 0)
+        free(unused[--n_unused]);
+    free(unused);
     free(models);
     free(refused);
     free(held);

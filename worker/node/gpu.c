@@ -3,13 +3,14 @@
 
 #include "worker/node/gpu.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/mem.h"
+#include "common/base/units.h"
 #include "worker/node/node.h"
 
 void gpu_list_free(struct gpu_list *l)
@@ -18,8 +19,10 @@ void gpu_list_free(struct gpu_list *l)
         free(l->gpus[i].id);
         free(l->gpus[i].uuid);
         free(l->gpus[i].model);
+        free(l->gpus[i].trouble);
     }
     free(l->gpus);
+    free(l->processes);
     *l = (struct gpu_list){ .n = 0 };
 }
 
@@ -27,29 +30,75 @@ void gpu_list_add(struct gpu_list *l, const char *id, const char *uuid, const ch
                   bool is_busy)
 {
     l->gpus = mem_resize(l->gpus, l->n + 1, sizeof *l->gpus);
-    l->gpus[l->n++] =
-        (struct gpu_info){ mem_strdup(id), mem_strdup(uuid), mem_strdup(model), is_busy };
+    l->gpus[l->n++] = (struct gpu_info){ .id = mem_strdup(id),
+                                         .uuid = mem_strdup(uuid),
+                                         .model = mem_strdup(model),
+                                         .is_busy = is_busy,
+                                         .percent = -1,
+                                         .used_bytes = -1,
+                                         .memory_bytes = -1 };
 }
 
-/* "gpu INDEX UUID MODEL" or "busy INDEX PID": the model may be missing, and has blanks in it. */
+enum { MIB = 1024 * 1024, GIB = 1024 * MIB };
+
+/* Takes "PID MIB"; adds no process if the text has another form or -1. */
+static void add_process(struct gpu_list *l, size_t gpu, const char *text)
+{
+    long long pid, used;
+
+    if (sscanf(text, "%lld %lld", &pid, &used) != 2 || pid <= 0 || used < 0 ||
+        used > INT64_MAX / MIB)
+        return;
+    l->processes = mem_resize(l->processes, l->n_processes + 1, sizeof *l->processes);
+    l->processes[l->n_processes++] = (struct gpu_process){ gpu, pid, used * MIB };
+}
+
+/* Takes "PERCENT MIB MIB" */
+static int parse_use(struct gpu_info *g, const char *text, struct err *e)
+{
+    long long percent, used, all;
+    int n = 0;
+
+    if (sscanf(text, "%lld %lld %lld%n", &percent, &used, &all, &n) != 3 || text[n] != '\0' ||
+        percent > 100 || used > INT64_MAX / MIB || all > INT64_MAX / MIB)
+        return err_set(e, ERR_PROTOCOL, "GPUs: cannot read '%s'", text);
+    g->percent = percent < 0 ? -1 : percent;
+    g->used_bytes = used < 0 ? -1 : used * MIB;
+    g->memory_bytes = all < 0 ? -1 : all * MIB;
+    return 0;
+}
+
+/* Takes a line of the child's answer.  A GPU's model may be missing or have blanks in it. */
 static int parse_line(struct gpu_list *l, const char *line, struct err *e)
 {
-    bool is_gpu = strncmp(line, "gpu ", 4) == 0;
-    const char *text = line + (is_gpu ? 4 : 5);
+    static const char *const kinds[] = { "gpu ", "busy ", "use ", "trouble " };
+    enum { GPU, BUSY, USE, TROUBLE, N_KINDS } kind = GPU;
     char *rest, *id, *uuid;
+    const char *text;
     long index;
 
     if (*line == '\0')
         return 0;
-    if (!is_gpu && strncmp(line, "busy ", 5) != 0)
+    while (kind < N_KINDS && strncmp(line, kinds[kind], strlen(kinds[kind])) != 0)
+        kind++;
+    if (kind == N_KINDS)
         return err_set(e, ERR_PROTOCOL, "GPUs: cannot read '%s'", line);
+    text = line + strlen(kinds[kind]);
     index = strtol(text, &rest, 10);
-    if (rest == text || *rest++ != ' ' || index < 0 || index >= GPUS_MAX ||
-        (is_gpu ? (size_t)index != l->n || *rest == '\0' || *rest == ' ' : (size_t)index >= l->n))
+    if (rest == text || *rest++ != ' ' || index < 0 || index >= GPUS_MAX || *rest == '\0' ||
+        *rest == ' ' || (kind == GPU ? (size_t)index != l->n : (size_t)index >= l->n))
         return err_set(e, ERR_PROTOCOL, "GPUs: cannot read '%s'", text);
-    if (!is_gpu) {
+    switch (kind) {
+    case USE: return parse_use(&l->gpus[index], rest, e);
+    case BUSY:
         l->gpus[index].is_busy = true;
+        add_process(l, (size_t)index, rest);
         return 0;
+    case TROUBLE:
+        free(l->gpus[index].trouble);
+        l->gpus[index].trouble = mem_strdup(rest);
+        return 0;
+    default: break;
     }
     id = mem_printf("%ld", index);
     uuid = mem_strndup(rest, strcspn(rest, " "));
@@ -94,39 +143,83 @@ void gpu_list_restrict(struct gpu_list *l, const char *visible)
     *l = kept;
 }
 
+/*
+ * Whether so much memory is taken that an unseen process must have it, one that ended or one in a
+ * container.  A driver or desktop keeps some; the bounds leave room for both, and are not measured.
+ */
+static bool is_memory_lost(const struct gpu_info *g)
+{
+    enum { KEPT_BYTES_GIB = 2, KEPT_PART = 10 };
+
+    return g->memory_bytes > 0 && g->used_bytes > (int64_t)KEPT_BYTES_GIB * GIB &&
+           g->used_bytes > g->memory_bytes / KEPT_PART;
+}
+
+bool gpu_add_reason(const struct gpu_list *l, size_t gpu, struct buf *reason)
+{
+    const struct gpu_info *g = &l->gpus[gpu];
+    size_t k = 0;
+
+    if (g->trouble != NULL) {
+        buf_add_str(reason, g->trouble);
+    } else if (g->is_busy) {
+        while (k < l->n_processes && l->processes[k].gpu != gpu)
+            k++;
+        buf_add_str(reason, "another program computes on it");
+        if (k < l->n_processes)
+            buf_printf(reason, " (process %" PRId64 ")", l->processes[k].pid);
+    } else if (is_memory_lost(g)) {
+        units_add_size(reason, g->used_bytes);
+        buf_add_str(reason,
+                    " of its memory are taken, and its driver names no process that has them");
+    }
+    return reason->n > 0;
+}
+
 /* ---- nvidia-smi ---- */
 
-/* Splits "FIRST, SECOND" in place. */
-static bool split_pair(char *line, char **first, char **second)
+/* Splits "FIRST, SECOND, ..." in place into at most n fields; returns how many it found. */
+static size_t split(char *line, char **fields, size_t n)
 {
-    char *comma = strchr(line, ',');
+    size_t found = 0;
+    char *field;
 
-    if (comma == NULL)
-        return false;
-    *comma++ = '\0';
-    while (isspace((unsigned char)*comma))
-        comma++;
-    *first = line;
-    *second = comma;
-    return true;
+    while (found < n && (field = strsep(&line, ",")) != NULL)
+        fields[found++] = field + strspn(field, " \t");
+    return found;
+}
+
+/* Returns the number; -1 for "[N/A]" and other words. */
+static long long number_of(const char *text)
+{
+    char *end;
+    long long number = strtoll(text, &end, 10);
+
+    return end == text || number < 0 ? -1 : number;
 }
 
 void gpu_lines_of_smi(const char *gpus, const char *apps, struct buf *out)
 {
-    char *lines = mem_strdup(gpus), *rest = lines, *line, *index, *uuid, *model;
+    enum { INDEX, UUID, MODEL, PERCENT, USED, ALL, N_FIELDS };
+    char *lines = mem_strdup(gpus), *rest = lines, *line, *f[N_FIELDS], *user[3];
 
     while ((line = strsep(&rest, "\n")) != NULL) {
-        char *users = mem_strdup(apps), *more = users, *app, *used, *pid;
+        char *users = mem_strdup(apps), *more = users, *app;
+        size_t n = split(line, f, N_FIELDS), n_user;
 
-        if (split_pair(line, &index, &uuid)) {
-            if (split_pair(uuid, &uuid, &model))
-                buf_printf(out, "gpu %s %s %s\n", index, uuid, model);
-            else
-                buf_printf(out, "gpu %s %s\n", index, uuid);
-            while ((app = strsep(&more, "\n")) != NULL)
-                if (split_pair(app, &used, &pid) && strcmp(used, uuid) == 0)
-                    buf_printf(out, "busy %s %s\n", index, pid);
-        }
+        if (n >= 2)
+            buf_printf(out, "gpu %s %s%s%s\n", f[INDEX], f[UUID], n > MODEL ? " " : "",
+                       n > MODEL ? f[MODEL] : "");
+        while (n >= 2 && (app = strsep(&more, "\n")) != NULL)
+            if ((n_user = split(app, user, 3)) >= 2 && strcmp(user[0], f[UUID]) == 0) {
+                buf_printf(out, "busy %s %s", f[INDEX], user[1]);
+                if (n_user > 2)
+                    buf_printf(out, " %lld", number_of(user[2]));
+                buf_add_char(out, '\n');
+            }
+        if (n == N_FIELDS)
+            buf_printf(out, "use %s %lld %lld %lld\n", f[INDEX], number_of(f[PERCENT]),
+                       number_of(f[USED]), number_of(f[ALL]));
         free(users);
     }
     free(lines);
@@ -137,11 +230,18 @@ void gpu_lines_of_smi(const char *gpus, const char *apps, struct buf *out)
  */
 enum {
     NVML_SUCCESS = 0,
+    NVML_NOT_SUPPORTED = 3,
     NVML_INSUFFICIENT_SIZE = 7,
+    NVML_RECOVERY_ACTION = 230, /* the field that says what mends the GPU, from driver 565 on */
+    NVML_RESET = 1,
+    NVML_REBOOT = 2,
+    NVML_DRAIN_AND_RESET = 4,
     UUID_BYTES = 96,
     NAME_BYTES = 96,
     PROCESSES_MAX = 64
 };
+
+static const unsigned long long NVML_NOT_SAID = ~0ULL;
 
 struct nvml_device;
 
@@ -149,6 +249,24 @@ struct nvml_process {
     unsigned pid;
     unsigned long long used_memory;
     unsigned gpu_instance, compute_instance;
+};
+
+struct nvml_percent {
+    unsigned gpu, memory;
+};
+
+struct nvml_memory {
+    unsigned long long all, free, used; /* bytes */
+};
+
+struct nvml_field {
+    unsigned field, scope;
+    long long at, took;
+    int type, result;
+    union {
+        unsigned number;
+        double widest;
+    } value;
 };
 
 struct nvml {
@@ -160,6 +278,13 @@ struct nvml {
     int (*uuid)(struct nvml_device *device, char *text, unsigned bytes);
     int (*name)(struct nvml_device *device, char *text, unsigned bytes);
     int (*processes)(struct nvml_device *device, unsigned *n, struct nvml_process *list);
+    int (*percent)(struct nvml_device *device, struct nvml_percent *percent);
+    int (*memory)(struct nvml_device *device, struct nvml_memory *memory);
+    /* These three are NULL where the driver is too old. */
+    int (*fields)(struct nvml_device *device, int n, struct nvml_field *fields);
+    int (*remapped_rows)(struct nvml_device *device, unsigned *corrected, unsigned *uncorrected,
+                         unsigned *is_pending, unsigned *has_failed);
+    const char *(*words)(int result);
 };
 
 static bool nvml_open(struct nvml *n)
@@ -173,7 +298,13 @@ static bool nvml_open(struct nvml *n)
                    { "nvmlDeviceGetHandleByIndex_v2", &n->device },
                    { "nvmlDeviceGetUUID", &n->uuid },
                    { "nvmlDeviceGetName", &n->name },
-                   { "nvmlDeviceGetComputeRunningProcesses_v3", &n->processes } };
+                   { "nvmlDeviceGetComputeRunningProcesses_v3", &n->processes },
+                   { "nvmlDeviceGetUtilizationRates", &n->percent },
+                   { "nvmlDeviceGetMemoryInfo", &n->memory },
+                   { "nvmlDeviceGetFieldValues", &n->fields },
+                   { "nvmlDeviceGetRemappedRows", &n->remapped_rows },
+                   { "nvmlErrorString", &n->words } };
+    enum { N_NEEDED = 9 };
 
     n->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (n->library == NULL)
@@ -181,33 +312,82 @@ static bool nvml_open(struct nvml *n)
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         void *found = dlsym(n->library, wanted[i].name);
 
-        if (found == NULL)
+        if (found == NULL && i < N_NEEDED)
             return false;
         *(void **)wanted[i].function = found;
     }
     return n->init() == NVML_SUCCESS;
 }
 
-/* Adds the device's line, and one for a process that computes there. */
-static bool nvml_add_device(const struct nvml *n, unsigned index, struct buf *out)
+/* Adds the line "use"; a part of a device (MIG) has no percentage. */
+static void nvml_add_use(const struct nvml *n, unsigned index, struct nvml_device *device,
+                         struct buf *out)
+{
+    enum { MIB_BITS = 20 };
+    struct nvml_percent percent;
+    struct nvml_memory memory;
+    bool has_percent = n->percent(device, &percent) == NVML_SUCCESS;
+    bool has_memory = n->memory(device, &memory) == NVML_SUCCESS;
+
+    buf_printf(out, "use %u %lld %lld %lld\n", index, has_percent ? (long long)percent.gpu : -1,
+               has_memory ? (long long)(memory.used >> MIB_BITS) : -1,
+               has_memory ? (long long)(memory.all >> MIB_BITS) : -1);
+}
+
+/* Adds a line "trouble" for a GPU that needs a reset; a fault of a program needs none. */
+static void nvml_add_health(const struct nvml *n, unsigned index, struct nvml_device *device,
+                            struct buf *out)
+{
+    struct nvml_field action = { .field = NVML_RECOVERY_ACTION };
+    unsigned corrected, uncorrected, is_pending, has_failed;
+
+    if (n->fields != NULL && n->fields(device, 1, &action) == NVML_SUCCESS &&
+        action.result == NVML_SUCCESS && action.value.number == NVML_REBOOT)
+        buf_printf(out, "trouble %u its driver says that the machine must be rebooted\n", index);
+    else if (n->fields != NULL && action.result == NVML_SUCCESS &&
+             (action.value.number == NVML_RESET || action.value.number == NVML_DRAIN_AND_RESET))
+        buf_printf(out, "trouble %u its driver says that it must be reset (nvidia-smi -r -i %u)\n",
+                   index, index);
+    else if (n->remapped_rows != NULL &&
+             n->remapped_rows(device, &corrected, &uncorrected, &is_pending, &has_failed) ==
+                 NVML_SUCCESS &&
+             has_failed != 0)
+        buf_printf(out, "trouble %u its memory is broken, and the driver cannot work around it\n",
+                   index);
+}
+
+/* Adds all lines of a device.  One that the driver cannot reach keeps its index, with a line
+ * "trouble". */
+static void nvml_add_device(const struct nvml *n, unsigned index, struct buf *out)
 {
     struct nvml_device *device;
     struct nvml_process list[PROCESSES_MAX];
     char uuid[UUID_BYTES], name[NAME_BYTES] = "";
     unsigned n_list = PROCESSES_MAX;
-    int rc;
+    int rc = n->device(index, &device);
 
-    if (n->device(index, &device) != NVML_SUCCESS ||
-        n->uuid(device, uuid, sizeof uuid) != NVML_SUCCESS)
-        return false;
-    (void)n->name(device, name, sizeof name);
+    if (rc == NVML_SUCCESS)
+        rc = n->uuid(device, uuid, sizeof uuid);
+    if (rc == NVML_SUCCESS)
+        (void)n->name(device, name, sizeof name);
+    else
+        (void)snprintf(uuid, sizeof uuid, "unknown-%u", index);
     buf_printf(out, "gpu %u %s %s\n", index, uuid, name);
-    rc = n->processes(device, &n_list, list);
+    if (rc == NVML_SUCCESS)
+        rc = n->processes(device, &n_list, list);
+    if (rc != NVML_SUCCESS && rc != NVML_INSUFFICIENT_SIZE && rc != NVML_NOT_SUPPORTED) {
+        buf_printf(out, "trouble %u its driver cannot reach it: %s (%d)\n", index,
+                   n->words == NULL ? "error" : n->words(rc), rc);
+        return;
+    }
     if (rc == NVML_INSUFFICIENT_SIZE)
         buf_printf(out, "busy %u 0\n", index);
-    else if (rc == NVML_SUCCESS && n_list > 0)
-        buf_printf(out, "busy %u %u\n", index, list[0].pid);
-    return rc == NVML_INSUFFICIENT_SIZE || rc == NVML_SUCCESS;
+    for (unsigned i = 0; rc == NVML_SUCCESS && i < n_list; i++)
+        buf_printf(out, "busy %u %u %lld\n", index, list[i].pid,
+                   list[i].used_memory == NVML_NOT_SAID ? -1
+                                                        : (long long)(list[i].used_memory / MIB));
+    nvml_add_use(n, index, device, out);
+    nvml_add_health(n, index, device, out);
 }
 
 static bool ask_nvml(struct buf *out)
@@ -220,10 +400,8 @@ static bool ask_nvml(struct buf *out)
         return false;
     well = n.count(&count) == NVML_SUCCESS && count <= GPUS_MAX;
     for (unsigned i = 0; well && i < count; i++)
-        well = nvml_add_device(&n, i, out);
+        nvml_add_device(&n, i, out);
     n.shutdown();
-    if (!well)
-        buf_clear(out);
     return well;
 }
 
@@ -232,10 +410,11 @@ void gpu_ask(struct buf *lines)
     struct buf gpus = { 0 }, apps = { 0 };
 
     if (!ask_nvml(lines) &&
-        node_ask("exec nvidia-smi --query-gpu=index,uuid,name --format=csv,noheader 2>/dev/null",
+        node_ask("exec nvidia-smi --query-gpu=index,uuid,name,utilization.gpu,memory.used,"
+                 "memory.total --format=csv,noheader,nounits 2>/dev/null",
                  &gpus) &&
-        node_ask("exec nvidia-smi --query-compute-apps=gpu_uuid,pid --format=csv,noheader "
-                 "2>/dev/null",
+        node_ask("exec nvidia-smi --query-compute-apps=gpu_uuid,pid,used_memory "
+                 "--format=csv,noheader,nounits 2>/dev/null",
                  &apps))
         gpu_lines_of_smi(buf_text(&gpus), buf_text(&apps), lines);
     buf_free(&gpus);

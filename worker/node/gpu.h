@@ -30,11 +30,22 @@ struct gpu_info {
     char *uuid;
     char *model; /* "": not known */
     bool is_busy;
+    char *trouble; /* NULL, or why it does not work, in its driver's words; in the agent's list of
+                      GPUs that it offers: why no job may begin on it now */
+    int64_t percent, used_bytes, memory_bytes; /* -1: not known */
+};
+
+/* A process that computes on a GPU; one that uses two GPUs is listed twice. */
+struct gpu_process {
+    size_t gpu; /* index in gpus */
+    int64_t pid, used_bytes;
 };
 
 struct gpu_list {
     struct gpu_info *gpus;
     size_t n;
+    struct gpu_process *processes; /* those whose GPU memory is known */
+    size_t n_processes;
 };
 
 /* Asks NVML, else nvidia-smi, and adds the lines; adds none if the machine has neither. */
@@ -52,7 +63,12 @@ void gpu_list_restrict(struct gpu_list *l, const char *visible);
 void gpu_list_add(struct gpu_list *l, const char *id, const char *uuid, const char *model,
                   bool is_busy);
 
-/* Our lines for nvidia-smi's two answers (index, uuid, name; uuid, pid). */
+/* Adds to reason, which is empty, why no job should begin on a GPU that no job of ours has; false:
+ * one may begin. */
+bool gpu_add_reason(const struct gpu_list *l, size_t gpu, struct buf *reason);
+
+/* Translates nvidia-smi's two answers to the lines above.  gpus: index, uuid, name, percent, MiB
+ * used, MiB in all; apps: uuid, pid, MiB. */
 void gpu_lines_of_smi(const char *gpus, const char *apps, struct buf *out);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "worker/node/node.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -125,7 +126,24 @@ int64_t node_parse_meminfo(const char *text)
     return at == NULL ? 0 : strtoll(at + sizeof key - 1, NULL, 10) * 1024;
 }
 
-/* A mask too small for the machine's processors is refused with EINVAL. */
+/* Returns the processor's NUMA node; 0 where the kernel knows of none. */
+static unsigned node_of_cpu(unsigned cpu)
+{
+    char *path = mem_printf("/sys/devices/system/cpu/cpu%u", cpu);
+    DIR *dir = opendir(path);
+    const struct dirent *entry;
+    unsigned node = 0;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        if (sscanf(entry->d_name, "node%u", &node) == 1)
+            break;
+    if (dir != NULL)
+        closedir(dir);
+    free(path);
+    return node;
+}
+
+/* Reads the affinity mask; the kernel refuses one too small for its processors with EINVAL. */
 static int look_at_cpus(struct node *n, struct err *e)
 {
     int rc = -1;
@@ -146,7 +164,12 @@ static int look_at_cpus(struct node *n, struct err *e)
         if (rc < 0 && errno != EINVAL)
             break;
     }
-    return rc < 0 ? err_sys(e, "processor affinity") : 0;
+    if (rc < 0)
+        return err_sys(e, "processor affinity");
+    n->cpu_nodes = mem_alloc(n->n_cpus * sizeof *n->cpu_nodes);
+    for (size_t i = 0; i < n->n_cpus; i++)
+        n->cpu_nodes[i] = node_of_cpu(n->cpus[i]);
+    return 0;
 }
 
 bool node_ask(const char *command, struct buf *out)
@@ -200,5 +223,6 @@ void node_free(struct node *n)
     free(n->host);
     free(n->boot_id);
     free(n->cpus);
+    free(n->cpu_nodes);
     *n = (struct node){ .n_cpus = 0 };
 }

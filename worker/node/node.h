@@ -15,7 +15,8 @@
 struct node {
     char *host;
     char *boot_id;
-    unsigned *cpus; /* processors of the affinity mask */
+    unsigned *cpus;      /* processors of the affinity mask */
+    unsigned *cpu_nodes; /* per processor: its NUMA node */
     size_t n_cpus;
     int64_t cpus_milli;   /* of the mask, or what the control group allows if less */
     int64_t memory_bytes; /* of the machine, or what the control group allows if less; 0: unknown */

@@ -4,11 +4,15 @@
 #include "worker/node/slurmjob.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/base/buf.h"
+#include "common/base/io.h"
 #include "common/base/mem.h"
 #include "worker/node/gpu.h"
 #include "worker/node/node.h"
@@ -102,6 +106,33 @@ void slurm_job_free(struct slurm_job *j)
     free(j->id);
     free(j->node);
     *j = (struct slurm_job){ .id = NULL };
+}
+
+/* ---- whether it is being ended ---- */
+
+bool slurm_job_is_ended(slurm_get_fn get, int output)
+{
+    enum { LAST_BYTES = 4096 }; /* a prolog may have written there, too */
+    char text[LAST_BYTES + 1], *path;
+    struct stat st;
+    ssize_t n = 0;
+    int fd;
+
+    if (get("SLURM_RESTART_COUNT") != NULL || fstat(output, &st) < 0 || !S_ISREG(st.st_mode) ||
+        st.st_size == 0)
+        return false;
+    path = mem_printf("/proc/self/fd/%d", output); /* output is open for writing only */
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    free(path);
+    if (fd < 0)
+        return false;
+    n = io_read_all_at(fd, text, LAST_BYTES,
+                       st.st_size > LAST_BYTES ? (uint64_t)(st.st_size - LAST_BYTES) : 0);
+    (void)close(fd);
+    if (n <= 0)
+        return false;
+    text[n] = '\0';
+    return strstr(text, "*** JOB ") != NULL && strstr(text, " CANCELLED AT ") != NULL;
 }
 
 /* ---- the end of its time ---- */

@@ -7,6 +7,7 @@
 #ifndef LUDWIG_WORKER_NODE_SLURMJOB_H
 #define LUDWIG_WORKER_NODE_SLURMJOB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,8 +28,17 @@ void slurm_job_read(struct slurm_job *j, slurm_get_fn get);
 const char *slurm_job_env(const char *name);
 void slurm_job_free(struct slurm_job *j);
 
-/* The soonest end that it can have, as it did not begin before it was submitted: 0 when one of the
- * two is not known, or it has waited for so long that this is too little. */
+/*
+ * Whether Slurm is ending this job already.  To end a job, slurmstepd writes "*** JOB 62 ON node1
+ * CANCELLED AT 2026-11-26T18:10:06 ***" into its output and sends SIGTERM, which is lost if the
+ * script has not begun; SIGKILL follows after KillWait.  Call this when SIGTERM is blocked: what
+ * came before then is in the output, of which output is a descriptor.  Returns false for a job that
+ * Slurm has started again: its output may have the line of an earlier run.
+ */
+bool slurm_job_is_ended(slurm_get_fn get, int output);
+
+/* Returns the soonest end that the job can have, as it began no sooner than it was submitted, in ms
+ * since 1970; 0: a time is not known, or the job has waited for more than 2% of time_ms. */
 int64_t slurm_job_soonest_end(int64_t submitted_at_ms, int64_t time_ms, int64_t now_ms);
 /* Reads the end in a line of `scontrol -o show job`, a local time; 0: there is none. */
 int64_t slurm_job_parse_end(const char *text);

@@ -21,6 +21,7 @@
 #include "worker/share/sftplink.h"
 
 enum { PIECE_BYTES = 8 * 1024 * 1024, INDEX_MAX_BYTES = 1 << 30, ROUNDS_MAX = 5, VANISHED = -1 };
+enum { OTHERS_WRITE = 022 }; /* programs trust the checkpoints that they load */
 
 /* ---- looking ---- */
 
@@ -109,13 +110,26 @@ int checkpoint_copy_is_kept(const struct checkpoint_copy *k, const struct share_
 int checkpoint_copy_begin(struct checkpoint_copy *k, const struct share_dir *at,
                           const char *temporary, const struct share_modes *modes, struct err *e)
 {
+    struct share_stat st;
+
     k->temporary = mem_strdup(temporary);
     k->modes = *modes;
+    k->modes.dir &= ~(mode_t)OTHERS_WRITE;
+    k->modes.file &= ~(mode_t)OTHERS_WRITE;
     if (share_remove_tree(at, temporary, e) < 0 ||
-        share_project_make_closed(at, temporary, modes, e) < 0)
+        share_project_make_closed(at, temporary, &k->modes, e) < 0)
         return -1;
     k->to = share_open_dir(at, temporary, e);
-    return k->to == NULL ? -1 : 0;
+    if (k->to == NULL || share_stat(k->to, "", &st, e) < 0)
+        return -1;
+    /* What another user than the project's owner makes, the owner removes as one of the group. */
+    if (st.uid == modes->owner)
+        return 0;
+    k->modes = *modes;
+    if (share_fd(at) >= 0) /* share_project_open_up is to come */
+        return 0;
+    return share_remove_dir(at, temporary, e) < 0 ? -1
+                                                  : share_make_dir(at, temporary, modes->dir, e);
 }
 
 /* Whether the entries are equal in what the copy holds. */
@@ -439,7 +453,11 @@ static int finish_copy(struct checkpoint_copies *k, struct watched *w, struct er
         share_sync_dir(k->dir, "of checkpoints", e) < 0)
         return -1;
     w->is_known = true;
-    if (checkpoint_remove_older(k->dir, x->job_name, &as, x->attempt, k->hex, &why) < 0)
+    /* An earlier attempt that was taken for lost may have published meanwhile, and its checkpoint
+     * stays. */
+    if (checkpoint_remove_older(k->dir, x->job_name, &as,
+                                k->order.work.work.checkpoint.keep ? x->attempt : 0, x->attempt,
+                                k->hex, &why) < 0)
         log_event(LOG_WARN, "checkpoints-not-removed", "attempt", "%s", k->hex, "error", "%s",
                   why.text, NULL);
     return 0;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "common/base/beneath.h"
 #include "common/base/crash_point.h"
 #include "common/base/io.h"
+#include "common/base/log.h"
 #include "common/base/path.h"
 #include "common/base/units.h"
 #include "common/data/msgpack.h"
@@ -29,6 +31,8 @@ static const char *final_path_of(const struct order *o, int event, struct arena 
 
     if (event_is_publication((enum attempt_event)event))
         layout_run(&path, o->work.project, x->param_name, x->job_name);
+    else if (event == EV_STOP)
+        layout_stopped(&path, o->work.project, x->param_name, x->job_name, x->attempt);
     else
         layout_failed(&path, o->work.project, x->param_name, x->job_name, x->attempt);
     return buf_to_arena(&path, a);
@@ -383,7 +387,7 @@ static int bring_result(struct result *r, struct publish_group *g, const char *h
 static int result_prepare(struct result *r, struct publish_group *g, const char *host,
                           struct err *e)
 {
-    static const int events[] = { EV_DONE, EV_FAIL };
+    static const int events[] = { EV_DONE, EV_FAIL, EV_STOP };
     int result = 0;
 
     r->first_file = g->n_files;
@@ -392,7 +396,7 @@ static int result_prepare(struct result *r, struct publish_group *g, const char 
     CRASH_POINT(publish_begun);
     if (r->step != RESULT_NEW)
         return 0;
-    if (has_result(r) || r->outcome.event == EV_FAIL) {
+    if (has_result(r) || r->outcome.event == EV_FAIL || r->outcome.event == EV_STOP) {
         r->final_path = final_path_of(&r->order, r->outcome.event, g->arena);
         r->final = path_basename(r->final_path);
         r->temporary = temporary_of(r->final, &r->token, g->arena);
@@ -537,6 +541,60 @@ static int result_fence(struct result *r, struct publish_group *g, struct err *e
     return 0;
 }
 
+/* ---- what was stopped before ---- */
+
+/* The number of the attempt that "JOB.a3" names; 0: it is another name. */
+static int64_t attempt_of(const char *name, const char *job_name)
+{
+    size_t n = strlen(job_name);
+    char *end = NULL;
+    int64_t attempt;
+
+    if (strncmp(name, job_name, n) != 0 || strncmp(name + n, ".a", 2) != 0)
+        return 0;
+    attempt = strtoll(name + n + 2, &end, 10);
+    return *end == '\0' ? attempt : 0;
+}
+
+/* Removes what earlier attempts of the job saved when they were stopped, as this result takes its
+ * place.  What cannot be removed is logged and left. */
+static void replace_stopped(const struct result *r, struct publish_group *g)
+{
+    const struct assignment *x = &r->order.assignment;
+    const struct publish_group_share *share;
+    const struct share_entry *items;
+    struct share_dir *d = NULL;
+    struct buf path = { 0 };
+    struct err why = { 0 };
+    struct list entries = { 0 };
+    const char *folder;
+
+    if (!r->has_order || x->attempt < 2 || (!has_result(r) && r->outcome.event != EV_STOP))
+        return;
+    layout_stopped(&path, r->order.work.project, x->param_name, x->job_name, x->attempt);
+    folder = folder_of(buf_to_arena(&path, g->arena), g->arena);
+    share = publish_group_share(g, r->order.share, NULL);
+    if (share != NULL)
+        d = share_open_dir(share->dir, folder, NULL);
+    if (d == NULL) /* nothing was stopped before */
+        return;
+    if (share_list(d, "", SHARE_NAMES, g->arena, &entries, &why) < 0)
+        entries.n = 0;
+    items = entries.items;
+    for (size_t i = 0; i < entries.n; i++) {
+        int64_t attempt = attempt_of(items[i].name, x->job_name);
+
+        if (attempt > 0 && attempt < x->attempt)
+            (void)share_remove_tree(d, items[i].name, &why);
+    }
+    share_close(d);
+    if (has_result(r)) /* unless others of its configuration lie there */
+        (void)share_remove_dir(share->dir, folder, NULL);
+    if (why.kind != ERR_NONE)
+        log_event(LOG_WARN, "stopped-not-replaced", "attempt", "%s", r->hex, "error", "%s",
+                  why.text, NULL);
+}
+
 /* ---- the report ---- */
 
 static int result_finish(struct result *r, struct publish_group *g, struct err *e)
@@ -555,6 +613,7 @@ static int result_finish(struct result *r, struct publish_group *g, struct err *
         }
     CRASH_POINT(parents_synced);
     checkpoint_publish_finish(r, g);
+    replace_stopped(r, g);
     r->report = (struct report){ .token = r->token,
                                  .winner = r->report.winner,
                                  .event = x->event,
@@ -565,9 +624,14 @@ static int result_finish(struct result *r, struct publish_group *g, struct err *
                                  .signal = x->signal,
                                  .max_rss_bytes = x->max_rss_bytes,
                                  .cpu_ms = x->cpu_ms,
+                                 .gpu_looks = x->gpu_looks,
+                                 .gpu_memory_bytes = x->gpu_memory_bytes,
+                                 .gpu_busy_looks = x->gpu_busy_looks,
+                                 .gpu_percent = x->gpu_percent,
                                  .cause = x->cause,
                                  .reason = x->reason,
-                                 .run_path = r->final_path };
+                                 .run_path = r->final_path,
+                                 .has_checkpoint = r->carry.step == CARRY_KEPT };
     if (r->metrics != NULL)
         r->report.metrics = (struct list){ r->metrics->items, r->metrics->n };
     if (scratch_write(fd, report, &report_schema, &r->report, NULL) < 0) {

@@ -34,6 +34,7 @@ struct carry {
     enum carry_step step;
     struct publish_group_folder *folder; /* of checkpoints; NULL: not opened */
     const char *temporary;
+    struct share_modes modes; /* of the copy */
     struct checkpoint_name as;
 };
 

@@ -66,11 +66,16 @@ struct shiplog {
 int shiplog_ship(int log_fd, const char *name, const struct share_dir *to, const char *to_name,
                  mode_t mode, struct err *e)
 {
-    int from = openat(log_fd, name, O_RDONLY | O_CLOEXEC);
+    int from = openat(log_fd, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
     int result;
 
-    if (from < 0 && errno != ENOENT)
+    if (from < 0 && errno != ENOENT && errno != ELOOP)
         return err_sys(e, "open log %s", name);
+    if (from >= 0 && (fstat(from, &st) < 0 || !S_ISREG(st.st_mode))) {
+        close(from);
+        from = -1;
+    }
     result = share_ship(to, to_name, mode, from, e);
     if (from >= 0)
         close(from);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* batch_jobs.c - the jobs that one process works through: told it, followed, and ended */
+/* batch_jobs.c - names a batch's jobs to their process, follows its reports, ends the jobs */
 
 #include "worker/runner/batch_jobs.h"
 
@@ -106,7 +106,12 @@ int chunk_check_command(const char *command, const struct value *chunk, struct e
     return result;
 }
 
-enum { LINE_MAX_BYTES = 64 * 1024, BLOCK_BYTES = 64 * 1024, LOOK_MAX_BYTES = 1024 * 1024 };
+enum {
+    LINE_MAX_BYTES = 64 * 1024,
+    BLOCK_BYTES = 64 * 1024,
+    LOOK_MAX_BYTES = 1024 * 1024,
+    REST_MAX_MS = 10 * 1000
+};
 
 /* ---- following what its process reports, line by line ---- */
 
@@ -115,7 +120,7 @@ static bool is_true(const struct value *v)
     return v != NULL && v->type == VALUE_BOOL && v->b;
 }
 
-/* Digits only: 0 when it is no number of a sweep or job. */
+/* Returns the number that text begins with; 0: it begins with no digit, or is too large. */
 static int64_t number_of(const char *text, char **end)
 {
     long long number;
@@ -142,7 +147,7 @@ static void take_log(struct follow_report *r, const struct value *log)
     r->log_size_bytes = log->list.items[1].i;
 }
 
-/* The rest of the line, as a job with a process of its own would have written it. */
+/* Adds the line's measures, as a job with a process of its own would have written them. */
 static void add_rest(struct buf *out, const struct value *line, struct arena *a)
 {
     static const char *const about_the_job[] = { "job", "done", "failed" };
@@ -165,26 +170,39 @@ static void add_rest(struct buf *out, const struct value *line, struct arena *a)
     buf_add_char(out, '\n');
 }
 
+/* "SWEEP.JOB" */
+static void read_job(const struct value *job, struct follow_report *r)
+{
+    int64_t sweep, number = 0;
+    char *end;
+
+    if (job == NULL || job->type != VALUE_STR || strlen(job->str.s) != job->str.n)
+        return;
+    sweep = number_of(job->str.s, &end);
+    if (sweep != 0 && *end == '.')
+        number = number_of(end + 1, &end);
+    if (number == 0 || *end != '\0')
+        return;
+    r->sweep = sweep;
+    r->job = number;
+}
+
 static void take_line(struct follow *f)
 {
-    struct follow_report r = { .sweep = 0 };
-    struct buf measures = { 0 };
-    const struct value *job, *failed;
     struct value line;
-    char *end;
+    struct follow_report r = { .line = &line };
+    struct buf measures = { 0 };
+    const struct value *failed;
 
     if (json_read(buf_text(&f->line), f->line.n, f->arena, &line, NULL) < 0 ||
         line.type != VALUE_MAP)
         return;
-    job = value_get(&line, "job"); /* "SWEEP.JOB" */
-    if (job == NULL || job->type != VALUE_STR || strlen(job->str.s) != job->str.n)
+    read_job(value_get(&line, "job"), &r);
+    if (r.sweep == 0) {
+        if (f->takes_all)
+            f->each(f->context, &r);
         return;
-    r.sweep = number_of(job->str.s, &end);
-    if (r.sweep == 0 || *end != '.')
-        return;
-    r.job = number_of(end + 1, &end);
-    if (r.job == 0 || *end != '\0')
-        return;
+    }
     failed = value_get(&line, "failed"); /* a reason, or true */
     r.has_failed = is_true(failed) || (failed != NULL && failed->type == VALUE_STR);
     if (failed != NULL && failed->type == VALUE_STR && failed->str.n > 0)
@@ -228,14 +246,20 @@ void follow_feed(struct follow *f, const char *bytes, size_t n)
     }
 }
 
+void follow_again(struct follow *f)
+{
+    begin_line(f);
+    f->offset = 0;
+}
+
 /* Reads regular files only: a fifo would wait for a writer.  inotify tells of lines written
  * meanwhile. */
 bool follow_look(struct follow *f)
 {
     _Alignas(struct inotify_event) char events[4096];
     char block[BLOCK_BYTES];
+    int64_t until, begin, end;
     struct stat st;
-    int64_t until;
     ssize_t n = 1;
     int fd;
 
@@ -255,6 +279,13 @@ bool follow_look(struct follow *f)
     }
     until = st.st_size - f->offset > LOOK_MAX_BYTES ? f->offset + LOOK_MAX_BYTES : st.st_size;
     while (f->offset < until && n > 0) {
+        io_find_data(fd, f->offset, &begin, &end);
+        /* A hole ends a line, and is not read: it may be larger than any disk. */
+        if (begin > f->offset) {
+            begin_line(f);
+            f->offset = begin < st.st_size ? begin : st.st_size;
+            continue;
+        }
         n = io_read_all_at(fd, block, sizeof block, (uint64_t)f->offset);
         if (n > 0) {
             follow_feed(f, block, (size_t)n);
@@ -263,6 +294,16 @@ bool follow_look(struct follow *f)
     }
     close(fd);
     return n > 0 && f->offset < st.st_size;
+}
+
+/* Stops after a time: the job, which has ended, may have made the file longer than can be read. */
+void follow_rest(struct follow *f)
+{
+    int64_t until_ms = units_monotonic_ms() + REST_MAX_MS;
+
+    while (follow_look(f) && units_monotonic_ms() < until_ms)
+        ;
+    follow_end(f);
 }
 
 /* The folder is watched, as there may be no file yet, or another one later. */
@@ -333,8 +374,8 @@ void batch_jobs_begin(struct batch_jobs *m, const struct scratch *s, const struc
     }
     *process = run->order;
     process->assignment.token = m->token;
-    /* The sum of the jobs' times, as only the process can tell jobs apart; an order takes 2^53
-     * ms. */
+    /* The process gets the sum of its jobs' times, as it alone can tell the jobs apart; an order
+     * takes 2^53 ms at most. */
     all_ms = run->order.work.work.resources.time_ms * (int64_t)m->n;
     process->work.work.resources.time_ms = all_ms < INT64_C(1) << 53 ? all_ms : INT64_C(1) << 53;
 }
@@ -390,7 +431,8 @@ static struct mate *first_open(const struct batch_jobs *m)
 static void cut_log(struct batch_jobs *m, const struct mate *mate, const struct follow_report *r)
 {
     int log_fd = m->scratch->log_fd;
-    int from = openat(log_fd, m->hex, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int from = openat(log_fd, m->hex, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int64_t begin, end;
     char block[BLOCK_BYTES];
     struct stat st;
     ssize_t n = 1;
@@ -398,18 +440,23 @@ static void cut_log(struct batch_jobs *m, const struct mate *mate, const struct 
 
     if (from < 0)
         return;
-    if (fstat(from, &st) < 0)
+    if (fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
         st.st_size = 0;
     else if (r != NULL && r->log_size_bytes >= 0 && r->log_size_bytes < st.st_size &&
              r->log_inode == (uint64_t)st.st_ino)
         st.st_size = r->log_size_bytes;
     if (st.st_size > m->log_offset) {
-        to = openat(log_fd, mate->hex, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-                    LOG_MODE);
-        for (int64_t at = m->log_offset; to >= 0 && n > 0 && at < st.st_size; at += n) {
-            size_t most = st.st_size - at < BLOCK_BYTES ? (size_t)(st.st_size - at) : BLOCK_BYTES;
+        to = openat(log_fd, mate->hex,
+                    O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, LOG_MODE);
+        for (int64_t at = m->log_offset; to >= 0 && n > 0; at = begin + n) {
+            size_t most;
 
-            n = io_read_all_at(from, block, most, (uint64_t)at);
+            /* A hole has nothing to tell, and may be larger than the disk. */
+            io_find_data(from, at, &begin, &end);
+            if (begin >= st.st_size)
+                break;
+            most = st.st_size - begin < BLOCK_BYTES ? (size_t)(st.st_size - begin) : BLOCK_BYTES;
+            n = io_read_all_at(from, block, most, (uint64_t)begin);
             if (n > 0 && io_write_all(to, block, (size_t)n) < 0)
                 n = -1;
         }
@@ -441,7 +488,16 @@ static void end_mate(struct mate *mate, int event, const char *reason)
     mate->state = MATE_ENDED;
 }
 
-/* A job is done or has failed.  Its log and usage are those since the job before. */
+/* Copies what GPUs did. */
+static void take_gpus(struct outcome *to, const struct outcome *from)
+{
+    to->gpu_looks = from->gpu_looks;
+    to->gpu_memory_bytes = from->gpu_memory_bytes;
+    to->gpu_busy_looks = from->gpu_busy_looks;
+    to->gpu_percent = from->gpu_percent;
+}
+
+/* Ends a job that is reported done or failed, with the log and usage since the report before. */
 static void end_reported(struct batch_jobs *m, struct mate *mate, const struct follow_report *r)
 {
     struct process_usage now;
@@ -466,6 +522,7 @@ static void end_reported(struct batch_jobs *m, struct mate *mate, const struct f
         m->cpu_ms = now.cpu_ms;
     }
     mate->outcome.max_rss_bytes = now.max_rss_bytes;
+    take_gpus(&mate->outcome, &m->gpus);
     if (first_open(m) == NULL)
         mate->not_before_ms = units_monotonic_ms() + LAST_WAIT_MS;
 }
@@ -507,14 +564,15 @@ void batch_jobs_follow(struct batch_jobs *m, int64_t started_at)
     m->since_ms = started_at;
     m->is_running = true;
     follow_open(&m->follow, dir_fd, on_report, m);
-    batch_jobs_look(m, 0); /* what it has said already */
+    batch_jobs_look(m, &(struct outcome){ 0 }); /* what it has said already */
 }
 
-void batch_jobs_look(struct batch_jobs *m, int64_t used_cpu_ms)
+void batch_jobs_look(struct batch_jobs *m, const struct outcome *process)
 {
     if (!m->is_running)
         return;
-    m->used_cpu_ms = used_cpu_ms;
+    m->used_cpu_ms = process->cpu_ms;
+    take_gpus(&m->gpus, process);
     m->has_more = follow_look(&m->follow);
 }
 
@@ -549,6 +607,16 @@ void batch_jobs_stop(struct batch_jobs *m, const struct token *token)
             m->items[i].is_stopped = true;
 }
 
+const char *batch_jobs_folder(void *mates, size_t i)
+{
+    const struct batch_jobs *m = mates;
+
+    for (size_t k = 0; k < m->n; k++)
+        if (m->items[k].state != MATE_SAVED && i-- == 0)
+            return m->items[k].hex;
+    return NULL;
+}
+
 bool batch_jobs_are_unwanted(const struct batch_jobs *m)
 {
     for (size_t i = 0; i < m->n; i++)
@@ -574,10 +642,11 @@ void batch_jobs_over(struct batch_jobs *m, const struct outcome *process)
     struct mate *first;
     bool is_silent;
 
-    do
-        batch_jobs_look(m, process->cpu_ms);
-    while (m->has_more);
-    follow_end(&m->follow);
+    if (m->is_running) {
+        m->used_cpu_ms = process->cpu_ms;
+        follow_rest(&m->follow);
+        m->has_more = false;
+    }
     is_silent = m->last == NULL && process->event == EV_DONE;
     m->is_running = false;
     if (jobdir_shed(m->scratch, m->hex, &e) <

@@ -7,6 +7,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/path.h"
@@ -26,12 +28,30 @@ static const struct {
     { "singularity", "SINGULARITYENV_" },
 };
 
+/* Whether the runtime was installed set-user-ID: it then begins with that program, which gets no
+ * more rights than the job where no_new_privs holds, and says so in words of its own. */
+static bool needs_setuid(const char *program, const char *name)
+{
+    char *real = path_real(program, NULL);
+    char *folder = real == NULL ? NULL : path_dirname(real);
+    char *starter =
+        folder == NULL ? NULL : mem_printf("%s/../libexec/%s/bin/starter-suid", folder, name);
+    struct stat st;
+    bool needs = starter != NULL && stat(starter, &st) == 0 && (st.st_mode & S_ISUID) != 0;
+
+    free(starter);
+    free(folder);
+    free(real);
+    return needs;
+}
+
 int container_find(struct container *c, const struct order *o, char *const *env,
                    const char *scratch, struct arena *a, struct err *e)
 {
     const struct jobspec *w = &o->work.work;
     const struct data_entry *data = w->data.items;
     char hex[TOKEN_HEX], tree[DIGEST_HEX], host[HOST_NAME_MAX + 1] = "this machine";
+    const char *name = NULL;
     char *link = mem_printf("%s/" SCRATCH_BIN "/ludwig", scratch), *ludwig = path_real(link, NULL);
 
     token_hex(&o->assignment.token, hex);
@@ -45,11 +65,19 @@ int container_find(struct container *c, const struct order *o, char *const *env,
     free(link);
     free(ludwig);
     for (size_t i = 0; c->program == NULL && i < sizeof runtimes / sizeof runtimes[0]; i++) {
-        c->program = job_spawn_program(runtimes[i].name, jobenv_get(env, "PATH"), a);
+        c->program = job_spawn_program(name = runtimes[i].name, jobenv_get(env, "PATH"), a);
         c->prefix = runtimes[i].prefix;
     }
+    (void)gethostname(host, sizeof host - 1);
+    if (c->program != NULL && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 &&
+        needs_setuid(c->program, name))
+        return err_set(
+            e, ERR_DENIED,
+            "container: %s on %s is installed set-user-ID, which jobs may not use there: "
+            "its administrator can install it without, or write no_new_privs: no into "
+            "worker.yaml",
+            name, host);
     if (c->program == NULL) {
-        (void)gethostname(host, sizeof host - 1);
         return err_set(e, ERR_NOT_FOUND,
                        "container: neither apptainer nor singularity is in PATH on %s", host);
     }

@@ -21,6 +21,7 @@
 #include "common/base/crash_point.h"
 #include "common/data/msgpack.h"
 #include "common/data/template.h"
+#include "worker/base/confine.h"
 #include "worker/base/job_spawn.h"
 #include "worker/base/process_tree.h"
 #include "worker/runner/container.h"
@@ -150,7 +151,19 @@ static void judge(struct job *j)
         j->outcome.event = EV_FAIL;
         j->outcome.cause = CAUSE_OOM;
         break;
-    case JOB_FILLS_DISK: /* the same */
+    case JOB_HAS_NAN: /* its reason says where */
+        j->outcome.event = EV_FAIL;
+        j->outcome.cause = CAUSE_NAN;
+        break;
+    case JOB_IS_STOPPED_EARLY:
+        /* A job that was only asked to save its state, and ended well without doing so, is done. */
+        is_well = is_well && j->was_asked && !j->was_told &&
+                  !checkpoint_signal_was_obeyed(&j->asked, j->scratch, j->hex);
+        j->outcome.event = is_well ? EV_DONE : EV_STOP;
+        if (is_well)
+            j->outcome.reason = NULL;
+        break;
+    case JOB_FILLS_DISK: /* its reason says how much it took */
         j->outcome.event = EV_FAIL;
         j->outcome.cause = CAUSE_FAILED;
         break;
@@ -169,10 +182,21 @@ static void judge(struct job *j)
         break;
     default:
         j->outcome.event = EV_DONE;
-        if (!is_well)
+        if (!is_well) {
             judge_failure(j);
+        } else if (j->advises) { /* it has no result, and so nothing is published */
+            j->outcome.event = EV_CANCEL;
+            set_reason(j, "it has ended with exit code 0");
+        }
+    }
+    if (j->memwatch.peak_bytes > j->outcome.max_rss_bytes) /* several processes together */
+        j->outcome.max_rss_bytes = j->memwatch.peak_bytes;
+    if (j->notifies && j->outcome.event == EV_FAIL) { /* its log alone is published */
+        j->outcome.event = EV_CANCEL;
+        j->outcome.cause = CAUSE_NONE;
     }
     checkpoint_signal_free(&j->asked);
+    diskwatch_end(&j->diskwatch);
     if (j->log_end_bytes > 0)
         limit_log(j);
     j->phase = JOB_PHASE_OVER;
@@ -231,7 +255,10 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
 {
     const struct bytes packed = o->assignment.params;
     const struct jobspec *w = &o->work.work;
-    struct job_spawn p = { .in_fd = site->null_fd, .cpus = &o->cpus, .group_fd = -1 };
+    struct job_spawn p = { .in_fd = site->in_fd > 0 ? site->in_fd : site->null_fd,
+                           .out_fd = site->out_fd,
+                           .cpus = &o->cpus,
+                           .group_fd = -1 };
     struct jobdir dir = { -1, -1, -1 };
     struct value params;
     struct err e = { 0 };
@@ -247,7 +274,10 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
                        .scratch = site->scratch,
                        .is_batch = site->chunk != NULL,
                        .has_container = w->container != NULL,
+                       .advises = o->assignment.advises,
+                       .notifies = o->assignment.notifies,
                        .memory_bytes = w->resources.memory_bytes,
+                       .has_whole_gpus = w->resources.gpus_milli >= 1000,
                        .log_max_bytes = site->chunk == NULL ? w->log.max_bytes : 0,
                        .outcome = { .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE } };
     token_hex(&j->token, j->hex);
@@ -258,9 +288,8 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
     j->oom = j->is_limited ? &site->limit->oom : site->oom;
     j->kills = j->oom == NULL ? -1 : oom_kills(j->oom);
     j->hits = j->oom == NULL ? -1 : oom_hits(j->oom);
-    if (!j->is_limited)
-        memwatch_begin(&j->memwatch, j->memory_bytes);
-    diskwatch_begin(&j->diskwatch, j->is_batch ? 0 : w->resources.disk_bytes);
+    memwatch_begin(&j->memwatch, j->memory_bytes, j->is_limited);
+    diskwatch_begin(&j->diskwatch, w->resources.disk_bytes);
     p.file_max_bytes = w->resources.disk_bytes;
 
     if (mp_read(packed.data, packed.n, a, &params, &e) < 0)
@@ -299,6 +328,7 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
 static void end_all(struct job *j, int64_t grace_ms)
 {
     (void)process_tree_signal(SIGTERM);
+    j->was_told = true;
     j->phase = JOB_PHASE_ENDING;
     j->deadline_ms = units_monotonic_ms() + grace_ms;
 }
@@ -394,6 +424,44 @@ void job_preempt(struct job *j, enum cause cause, const char *reason, int64_t bu
     }
 }
 
+/* A job that has ended by itself, or is being ended, keeps its outcome here, too. */
+void job_stop_early(struct job *j, const char *reason)
+{
+    if (j->phase != JOB_PHASE_RUNNING)
+        return;
+    set_reason(j, reason != NULL ? reason : "stopped early");
+    end_gently(j, JOB_IS_STOPPED_EARLY);
+}
+
+void job_end_nan(struct job *j, const char *reason)
+{
+    if (j->phase != JOB_PHASE_RUNNING)
+        return;
+    set_reason(j, reason);
+    j->stop = JOB_HAS_NAN;
+    end_all(j, j->end_grace_ms);
+}
+
+static bool is_watched(const struct job *j)
+{
+    return j->phase != JOB_PHASE_NONE && j->phase < JOB_PHASE_KILLING;
+}
+
+void job_measure_disk(struct job *j)
+{
+    if (j->diskwatch.limit_bytes == 0)
+        j->diskwatch.limit_bytes = INT64_MAX;
+}
+
+void job_end_full(struct job *j, const char *reason)
+{
+    if (!is_watched(j))
+        return;
+    set_reason(j, reason);
+    j->stop = JOB_FILLS_DISK;
+    kill_all(j);
+}
+
 static bool has_log_limit(const struct job *j)
 {
     return j->log_max_bytes > 0 && j->phase != JOB_PHASE_NONE && j->phase != JOB_PHASE_OVER;
@@ -416,11 +484,6 @@ static void end_greedy(struct job *j, enum job_stop stop, const char *what, int6
     kill_all(j);
 }
 
-static bool is_watched(const struct job *j)
-{
-    return j->phase != JOB_PHASE_NONE && j->phase < JOB_PHASE_KILLING;
-}
-
 void job_tick(struct job *j)
 {
     int64_t bytes;
@@ -432,6 +495,12 @@ void job_tick(struct job *j)
 
     if (is_watched(j) && (bytes = memwatch_look(&j->memwatch)) > 0)
         end_greedy(j, JOB_IS_TOO_LARGE, "out of memory: it used ", bytes, j->memory_bytes, "");
+    /* Where a control group limits the job, the kernel counts these files itself. */
+    if (is_watched(j) && !j->is_limited && j->memory_bytes > 0 &&
+        (bytes = confine_tmp_bytes()) > j->memory_bytes)
+        end_greedy(j, JOB_IS_TOO_LARGE,
+                   "out of memory: its files in /tmp, /var/tmp, /dev/shm and shared memory take ",
+                   bytes, j->memory_bytes, "");
     if (is_watched(j) && (bytes = diskwatch_look(&j->diskwatch, j->scratch, j->hex)) > 0)
         end_greedy(j, JOB_FILLS_DISK, "out of disk: its files take ", bytes,
                    j->diskwatch.limit_bytes, " (resources: disk)");
@@ -465,8 +534,51 @@ int job_wait_ms(const struct job *j)
     return watch_ms >= 0 && watch_ms < wait_ms ? watch_ms : (int)wait_ms;
 }
 
-/* A process's usage includes that of processes it waited for: all of the job but those that were
- * never waited for.  The memory is that of the largest one. */
+/* Returns how much of the GPUs' memory our descendants have.  Where the driver knows no process of
+ * ours, as inside a container, all that is used on GPUs that the job has alone counts. */
+static int64_t gpu_memory_of(const struct job *j, const struct order_see_gpus *use)
+{
+    const struct gpu_user *users = use->processes.items;
+    const struct gpu_use *gpus = use->gpus.items;
+    int64_t ours = SCHEMA_NONE, all = SCHEMA_NONE;
+    size_t n;
+    struct process_tree_process *tree = process_tree_list(&n);
+
+    for (size_t i = 0; i < use->processes.n; i++)
+        for (size_t k = 0; k < n; k++)
+            if (tree[k].pid == (pid_t)users[i].pid)
+                ours = (ours == SCHEMA_NONE ? 0 : ours) + users[i].used_bytes;
+    for (size_t i = 0; i < use->gpus.n; i++)
+        if (gpus[i].used_bytes != SCHEMA_NONE)
+            all = (all == SCHEMA_NONE ? 0 : all) + gpus[i].used_bytes;
+    free(tree);
+    return ours != SCHEMA_NONE ? ours : j->has_whole_gpus ? all : SCHEMA_NONE;
+}
+
+void job_see_gpus(struct job *j, const struct order_see_gpus *use)
+{
+    const struct gpu_use *gpus = use->gpus.items;
+    int64_t bytes = gpu_memory_of(j, use), n = 0, sum = 0;
+    struct outcome *x = &j->outcome;
+
+    if (!is_watched(j))
+        return;
+    for (size_t i = 0; i < use->gpus.n; i++)
+        if (gpus[i].percent != SCHEMA_NONE) {
+            sum += gpus[i].percent;
+            n++;
+        }
+    if (bytes != SCHEMA_NONE) {
+        x->gpu_looks++;
+        if (bytes > x->gpu_memory_bytes)
+            x->gpu_memory_bytes = bytes;
+    }
+    if (n > 0)
+        x->gpu_percent += ((double)sum / (double)n - x->gpu_percent) / (double)++x->gpu_busy_looks;
+}
+
+/* Adds up what the ended children used: a process's usage includes that of processes it waited for.
+ * The memory is that of the largest one. */
 void job_reap(struct job *j)
 {
     struct rusage used;

@@ -44,6 +44,8 @@ enum job_stop {
     JOB_IS_TOO_LARGE,
     JOB_FILLS_DISK,
     JOB_IS_PREEMPTED,
+    JOB_IS_STOPPED_EARLY,
+    JOB_HAS_NAN,
     JOB_IS_CANCELLED
 };
 
@@ -59,6 +61,7 @@ struct job {
     int64_t kill_pause_ms;
     int save_signal; /* signal that asks the job to save its state; 0: none */
     bool was_asked;  /* the job was asked */
+    bool was_told;   /* the job was told to end, by SIGTERM */
     struct checkpoint_request asked;
     const struct scratch *scratch;
     bool is_batch;
@@ -67,11 +70,14 @@ struct job {
     int64_t end_grace_ms; /* from SIGTERM to SIGKILL */
     bool in_slurm; /* in a pilot: Slurm sends SIGTERM to all of its processes, jobs' as well */
     bool has_container;
-    bool is_limited; /* to memory_bytes, by the kernel */
+    bool advises;    /* no job: a sweep's advisor */
+    bool notifies;   /* no job: a notification */
+    bool is_limited; /* the kernel limits it to memory_bytes */
     const struct oom *oom;
     int64_t kills, hits; /* oom_kills() and oom_hits() when the job began */
     int64_t memory_bytes;
-    struct memwatch memwatch; /* used if the kernel does not limit the job's memory */
+    bool has_whole_gpus; /* no other job computes on them */
+    struct memwatch memwatch;
     struct diskwatch diskwatch;
     int64_t log_max_bytes; /* 0: its log has no limit */
     int64_t
@@ -86,6 +92,7 @@ struct job_site {
     struct spares *spares;
     const struct jobenv_user *user;
     int null_fd;               /* /dev/null */
+    int in_fd, out_fd;         /* of an advisor: its standard input and output; 0: of a job */
     const struct oom *oom;     /* NULL: the kernel's counts are not known */
     struct memlimit *limit;    /* NULL, or closed: jobs have none */
     const struct value *chunk; /* of the process of a batch; NULL: of a job */
@@ -100,6 +107,17 @@ void job_cancel(struct job *j, int64_t grace_ms);
  * event lose, and this cause.  reason: NULL, or why; budget_ms: until all of it is gone,
  * SCHEMA_NONE: as long as it may take.  Called again, only a budget that is over sooner counts. */
 void job_preempt(struct job *j, enum cause cause, const char *reason, int64_t budget_ms);
+/* Ends the job early, for this reason: it is asked to save its state first, as by job_preempt, but
+ * what it saved is published.  A job that has come to its end meanwhile is done. */
+void job_stop_early(struct job *j, const char *reason);
+/* Measures from now on how much the job's files take, though it did not ask for disk. */
+void job_measure_disk(struct job *j);
+/* Kills the job at once: its files fill room that was promised to others. */
+void job_end_full(struct job *j, const char *reason);
+/* Ends the job as failed, as its metric is nan or infinite. */
+void job_end_nan(struct job *j, const char *reason);
+/* Takes what the job's GPUs do now. */
+void job_see_gpus(struct job *j, const struct order_see_gpus *use);
 /* Collects children that ended; call it when SIGCHLD came. */
 void job_reap(struct job *j);
 /* Acts if the phase's deadline has come. */

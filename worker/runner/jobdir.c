@@ -213,9 +213,9 @@ int jobdir_make(struct jobdir *d, const struct scratch *s, struct spares *spares
     /* The checkpoint moves in last: if the folder cannot be made, it stays where it was brought. */
     if (rc == 0 && !order_is_process(o)) {
         brought = mem_printf("%s/%s", SCRATCH_CHECKPOINTS, hex);
-        if (o->assignment.attempt > 1)
+        if (order_goes_on(o))
             rc = renameat(s->fd, brought, d->fd, JOB_CHECKPOINT);
-        if (o->assignment.attempt <= 1 || (rc < 0 && errno == ENOENT))
+        if (!order_goes_on(o) || (rc < 0 && errno == ENOENT))
             rc = have_dir(d->fd, JOB_CHECKPOINT, e);
         else if (rc < 0)
             err_sys(e, "take %s", brought);

@@ -28,8 +28,9 @@ enum {
     NEAR_PERCENT = 90
 };
 
-/* A job that is watched is looked at so often; more often when it uses so much of its limit. */
-enum { WATCH_MS = 1000, WATCH_NEAR_MS = 100, WATCH_NEAR_PERCENT = 80 };
+/* Pauses between looks at a watched job, the shorter one near its limit.  GROWN_PART: growth by a
+ * part of this size is worth a look that counts shared memory once. */
+enum { WATCH_MS = 1000, WATCH_NEAR_MS = 100, WATCH_NEAR_PERCENT = 80, GROWN_PART = 20 };
 
 /* ---- small texts ---- */
 
@@ -267,11 +268,11 @@ bool memlimit_set(struct memlimit *m, int64_t bytes)
 
 /* ---- looking how much a job takes ---- */
 
-void memwatch_begin(struct memwatch *w, int64_t limit_bytes)
+void memwatch_begin(struct memwatch *w, int64_t limit_bytes, bool only_looks)
 {
-    w->limit_bytes = limit_bytes;
-    w->bytes = 0;
-    w->next_ms = units_monotonic_ms() + WATCH_NEAR_MS;
+    *w = (struct memwatch){ .limit_bytes = limit_bytes,
+                            .only_looks = only_looks,
+                            .next_ms = units_monotonic_ms() + WATCH_NEAR_MS };
 }
 
 int memwatch_wait_ms(const struct memwatch *w)
@@ -332,10 +333,20 @@ int64_t memwatch_look(struct memwatch *w)
         return 0;
     list = process_tree_list(&n);
     most = add_up(list, n, false);
-    if (most > w->limit_bytes)
-        most = bytes = add_up(list, n, true);
+    /* Looks in parts only where it may be too much, or clearly more than ever before. */
+    if (most > w->limit_bytes || (n > 1 && most - most / GROWN_PART > w->most_bytes))
+        bytes = add_up(list, n, true);
+    else if (n == 1)
+        bytes = most;
     free(list);
-    w->next_ms = now_ms + memwatch_pause_ms(most, w->bytes, w->limit_bytes);
+    if (most > w->most_bytes)
+        w->most_bytes = most;
+    if (most > w->limit_bytes)
+        most = bytes;
+    w->next_ms = now_ms + (w->only_looks ? (int)WATCH_MS
+                                         : memwatch_pause_ms(most, w->bytes, w->limit_bytes));
     w->bytes = most;
-    return bytes > w->limit_bytes ? bytes : 0;
+    if (bytes > w->peak_bytes)
+        w->peak_bytes = bytes;
+    return bytes > w->limit_bytes && !w->only_looks ? bytes : 0;
 }

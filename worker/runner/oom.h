@@ -79,12 +79,15 @@ bool memlimit_set(struct memlimit *m, int64_t bytes);
  */
 struct memwatch {
     int64_t limit_bytes; /* 0: the job is not watched */
-    int64_t bytes;       /* that were used when it was looked at last */
+    bool only_looks;     /* the kernel limits the job: a look never says that it took too much */
+    int64_t bytes;       /* used at the last look; what processes share may count for each */
+    int64_t most_bytes;  /* the most of all looks; what processes share counts for each */
+    int64_t peak_bytes;  /* the most of all looks; what processes share counts once */
     int64_t next_ms;     /* monotonic: when to look again */
 };
 
-void memwatch_begin(struct memwatch *w, int64_t limit_bytes);
-/* For poll(2), -1: never. */
+void memwatch_begin(struct memwatch *w, int64_t limit_bytes, bool only_looks);
+/* How long until the next look, for poll(2); -1: there is none. */
 int memwatch_wait_ms(const struct memwatch *w);
 /* Looks, if that is due.  Returns how many bytes all our descendants use together if that is more
  * than the limit and the kernel does not limit them; else 0. */

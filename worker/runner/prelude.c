@@ -173,7 +173,7 @@ bool prelude_has_failed(int dir_fd, const char *folder, enum cause *cause, struc
     /* The job may have put anything there. */
     int fd = openat(dir_fd, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     ssize_t got = fd < 0 ? -1 : io_read_all(fd, text, REASON_MAX_BYTES);
-    size_t n, begins = 0;
+    size_t n, begins;
 
     free(path);
     if (fd >= 0)
@@ -187,6 +187,8 @@ bool prelude_has_failed(int dir_fd, const char *folder, enum cause *cause, struc
         begins = sizeof environment - 1;
     } else if (strncmp(text, failed, sizeof failed - 1) == 0) {
         begins = sizeof failed - 1;
+    } else {
+        return false;
     }
     for (char *c = text + begins; *c != '\0'; c++)
         if ((unsigned char)*c < ' ')
@@ -195,5 +197,5 @@ bool prelude_has_failed(int dir_fd, const char *folder, enum cause *cause, struc
     while (n > 0 && text[begins + n - 1] == ' ')
         n--;
     buf_add(reason, text + begins, n);
-    return begins > 0;
+    return true;
 }

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -21,9 +24,12 @@
 #include "common/base/path.h"
 #include "common/base/units.h"
 #include "worker/base/child_start.h"
+#include "worker/base/confine.h"
 #include "worker/base/process_tree.h"
+#include "worker/runner/advisor_pipes.h"
 #include "worker/runner/batch_jobs.h"
 #include "worker/runner/job.h"
+#include "worker/runner/live.h"
 
 /* An outcome that could not be written (scratch is full) is tried again after this. */
 #define SAVE_PAUSE_MS 1000
@@ -47,10 +53,18 @@ struct runner {
     int null_fd;
     struct oom oom;
     struct memlimit limit;
-    struct job job;          /* what runs: an attempt's process, or that of the mates */
-    struct batch_jobs mates; /* of a batch */
-    int64_t grace_ms;        /* for the mates' process, once no mate is wanted */
-    int64_t say_again_ms;    /* when it may be said again that an outcome could not be written */
+    struct job job;             /* what runs: an attempt's process, or that of the mates */
+    struct live live;           /* what an attempt with a process of its own reports */
+    struct batch_jobs mates;    /* of a batch */
+    struct advisor_pipes pipes; /* of an advisor; closed: what runs is none */
+    bool has_emptied_tmp;       /* since the job began */
+    struct disk_told {          /* what the agent was told last of the job's use of disk */
+        unsigned n_looks;
+        int64_t used_bytes, free_bytes; /* -1: it was not told */
+        bool is_wanted;                 /* by the agent, of a job that did not ask for disk */
+    } disk;
+    int64_t grace_ms;     /* for the mates' process, once no mate is wanted */
+    int64_t say_again_ms; /* when it may be said again that an outcome could not be written */
 };
 
 /* ---- notes to the agent ---- */
@@ -86,6 +100,40 @@ static void tell_hello(struct runner *r)
     free(mates);
 }
 
+static void tell_measured(struct runner *r)
+{
+    struct note_measured note = { .values = { r->live.values, r->live.n } };
+
+    if (r->live.n == 0 || r->wire.fd < 0 || r->is_deaf)
+        return;
+    send_note(r, NOTE_MEASURED, &note);
+    r->live.n = 0;
+}
+
+/* Tells the agent how much disk the job takes when that may matter to other jobs: since the last
+ * note the job or others took 1/64 of its limit, or less is free than it may still take. */
+static void tell_disk(struct runner *r)
+{
+    const struct diskwatch *w = &r->job.diskwatch;
+    int64_t free_bytes, part = w->limit_bytes / 64;
+    struct disk_told *told = &r->disk;
+    struct statvfs fs;
+
+    if (!is_busy(r) || w->n_looks == told->n_looks || r->wire.fd < 0)
+        return;
+    told->n_looks = w->n_looks;
+    if (fstatvfs(r->scratch.run_fd, &fs) < 0)
+        return;
+    free_bytes = (int64_t)((uint64_t)fs.f_bavail * fs.f_frsize);
+    if (!told->is_wanted && told->used_bytes >= 0 && free_bytes > w->limit_bytes - w->used_bytes &&
+        w->used_bytes < told->used_bytes + part && free_bytes > told->free_bytes - part)
+        return;
+    told->used_bytes = w->used_bytes;
+    told->free_bytes = free_bytes;
+    send_note(r, NOTE_DISK,
+              &(struct note_disk){ r->mates.n > 0 ? r->mates.token : r->job.token, w->used_bytes });
+}
+
 /* ---- the job ---- */
 
 /* Why the job could not be started, if this machine is at fault and starting it elsewhere may help;
@@ -105,11 +153,32 @@ static void say_not_written(struct runner *r, const char *hex, const struct err 
     r->say_again_ms = now_ms + SAY_PAUSE_MS;
 }
 
+static void take_advice(void *context, const char *line)
+{
+    struct runner *r = context;
+
+    send_note(r, NOTE_ADVICE, &(struct note_advice){ r->job.token, line, false });
+}
+
+/* Passes on what lies in the pipes of the advisor. */
+static void relay(struct runner *r, short to, short from)
+{
+    if (to != 0 && r->pipes.to.n > 0 && advisor_pipes_write(&r->pipes))
+        send_note(r, NOTE_ADVICE, &(struct note_advice){ r->job.token, NULL, true });
+    if (from != 0)
+        advisor_pipes_read(&r->pipes, take_advice, r);
+}
+
 static void save_job(struct runner *r)
 {
     struct note_ended ended = { .token = r->job.token, .trouble = trouble_of(&r->job.outcome) };
     struct err e = { 0 };
 
+    live_finish(&r->live);
+    tell_measured(r);
+    live_end(&r->live);
+    relay(r, 0, POLLIN); /* its last words */
+    advisor_pipes_close(&r->pipes);
     if (job_save(&r->job, &r->scratch, &e) == 0) {
         send_note(r, NOTE_ENDED, &ended);
         return;
@@ -121,18 +190,41 @@ static void save_job(struct runner *r)
 /* false: the process could not be started, and its outcome says why. */
 static bool start_process(struct runner *r, const struct order *o, const struct value *chunk)
 {
-    struct job_site site = { &r->scratch, &r->spares, &r->user, r->null_fd,
-                             &r->oom,     &r->limit,  chunk };
+    struct job_site site = { .scratch = &r->scratch,
+                             .spares = &r->spares,
+                             .user = &r->user,
+                             .null_fd = r->null_fd,
+                             .oom = &r->oom,
+                             .limit = &r->limit,
+                             .chunk = chunk };
     struct note_started started = { .token = o->assignment.token };
+    struct err e = { 0 };
 
     /* Opened only now: the agent has put us into our control group by now. */
     if (r->oom.root == NULL)
         oom_open(&r->oom, "");
+    /* An advisor without pipes ends at once, as its input does. */
+    if (o->assignment.advises && advisor_pipes_open(&r->pipes, &site.in_fd, &site.out_fd, &e) < 0) {
+        log_event(LOG_ERROR, "advisor-pipes", "error", "%s", e.text, NULL);
+        site.in_fd = site.out_fd = 0;
+    }
     job_start(&r->job, &site, o, r->arena);
+    if (site.in_fd > 0)
+        close(site.in_fd);
+    if (site.out_fd > 0)
+        close(site.out_fd);
     if (r->job.phase == JOB_PHASE_OVER)
         return false;
+    r->has_emptied_tmp = false;
+    r->disk = (struct disk_told){ .used_bytes = -1 };
     started.at = r->job.outcome.started_at;
     send_note(r, NOTE_STARTED, &started);
+    if (chunk == NULL && o->work.live.metric != NULL)
+        live_begin(
+            &r->live, &o->work.live, &o->assignment.token,
+            openat(r->scratch.run_fd, r->job.hex, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (r->pipes.to_fd >= 0)
+        send_note(r, NOTE_ADVICE, &(struct note_advice){ r->job.token, NULL, true });
     return true;
 }
 
@@ -184,8 +276,11 @@ static void start_batch(struct runner *r, const struct order_run *run)
         refuse_batch(r, EV_FAIL, e.text); /* with their folders, to be published as failed */
     else if (!start_process(r, &process, &chunk))
         refuse_batch(r, r->job.outcome.event, r->job.outcome.reason);
-    else
+    else {
+        r->job.diskwatch.member = batch_jobs_folder;
+        r->job.diskwatch.context = &r->mates;
         batch_jobs_follow(&r->mates, r->job.outcome.started_at);
+    }
     free(run_path);
 }
 
@@ -193,11 +288,18 @@ static void start_batch(struct runner *r, const struct order_run *run)
 
 static int take_order(struct runner *r, const struct envelope *m, struct err *e)
 {
-    static const int types[] = { ORDER_RUN, ORDER_STOP, ORDER_PREEMPT, -1 };
+    static const int types[] = { ORDER_RUN,        ORDER_STOP,     ORDER_PREEMPT,
+                                 ORDER_STOP_EARLY, ORDER_ADVISE,   ORDER_MEASURE,
+                                 ORDER_SHED,       ORDER_SEE_GPUS, -1 };
     union {
         struct order_run run;
         struct order_stop stop;
         struct order_preempt preempt;
+        struct order_stop_early stop_early;
+        struct order_advise advise;
+        struct order_see_gpus see_gpus;
+        struct order_nothing measure;
+        struct order_shed shed;
     } x;
 
     if (child_order_body(&r->wire, m, types, &x, e) < 0)
@@ -216,6 +318,23 @@ static int take_order(struct runner *r, const struct envelope *m, struct err *e)
         /* Any other job has ended already, and the agent will hear of it. */
         if (token_equal(&x.stop.token, &r->job.token) || batch_jobs_are_unwanted(&r->mates))
             job_cancel(&r->job, x.stop.grace_ms);
+    } else if (m->type == ORDER_STOP_EARLY) {
+        if (token_equal(&x.stop_early.token, &r->job.token))
+            job_stop_early(&r->job, x.stop_early.reason);
+    } else if (m->type == ORDER_SEE_GPUS) {
+        if (token_equal(&x.see_gpus.token, &r->job.token))
+            job_see_gpus(&r->job, &x.see_gpus);
+    } else if (m->type == ORDER_MEASURE) {
+        r->disk.is_wanted = true;
+        job_measure_disk(&r->job);
+    } else if (m->type == ORDER_SHED) {
+        if (token_equal(&x.shed.token, r->mates.n > 0 ? &r->mates.token : &r->job.token))
+            job_end_full(&r->job, x.shed.reason);
+    } else if (m->type == ORDER_ADVISE) {
+        if (token_equal(&x.advise.token, &r->job.token)) {
+            advisor_pipes_pass(&r->pipes, x.advise.text);
+            relay(r, POLLOUT, 0);
+        }
     } else if (token_equal(&x.preempt.token, &r->job.token)) {
         job_preempt(&r->job, (enum cause)x.preempt.cause, x.preempt.reason, x.preempt.budget_ms);
     }
@@ -264,20 +383,46 @@ static bool take_agent(struct runner *r)
     lose_agent(r);
     wire_init(&r->wire, fd, &orders);
     tell_hello(r);
+    r->disk.used_bytes = -1;
+    live_again(&r->live);
     return true;
+}
+
+/* ---- what the job reports ---- */
+
+static void look_at_reports(struct runner *r)
+{
+    struct buf why = { 0 };
+
+    live_look(&r->live);
+    tell_measured(r);
+    if (!r->live.ends_nan || !r->live.has_nan || r->job.stop != JOB_NOT_STOPPED)
+        return;
+    buf_printf(&why, "%s was %s at step %" PRId64 " (guard: {nan: stop})", r->live.metric,
+               isnan(r->live.nan.value) ? "nan" : "infinite", r->live.nan.step);
+    job_end_nan(&r->job, buf_text(&why));
+    buf_free(&why);
 }
 
 /* ---- the loop ---- */
 
+/* The sooner one; -1 is never. */
+static int sooner(int a_ms, int b_ms)
+{
+    return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
+}
+
 static void turn_once(struct runner *r, struct err *e)
 {
-    struct pollfd p[4] = { { r->signal_fd, POLLIN, 0 },
-                           { r->wire.fd, POLLIN, 0 },
-                           { CHILD_LISTEN_FD, POLLIN, 0 },
-                           { batch_jobs_fd(&r->mates), POLLIN, 0 } };
+    struct pollfd p[7] = {
+        { r->signal_fd, POLLIN, 0 },      { r->wire.fd, POLLIN, 0 },
+        { CHILD_LISTEN_FD, POLLIN, 0 },   { batch_jobs_fd(&r->mates), POLLIN, 0 },
+        { live_fd(&r->live), POLLIN, 0 }, { r->pipes.to.n > 0 ? r->pipes.to_fd : -1, POLLOUT, 0 },
+        { r->pipes.from_fd, POLLIN, 0 }
+    };
     int job_ms = r->job.phase == JOB_PHASE_OVER ? SAVE_PAUSE_MS : job_wait_ms(&r->job);
-    int mates_ms = batch_jobs_wait_ms(&r->mates);
-    int n = poll(p, 4, job_ms < 0 || (mates_ms >= 0 && mates_ms < job_ms) ? mates_ms : job_ms);
+    int n =
+        poll(p, 7, sooner(sooner(job_ms, batch_jobs_wait_ms(&r->mates)), live_wait_ms(&r->live)));
     struct signalfd_siginfo info;
     bool should_end = false;
     ssize_t got;
@@ -289,6 +434,8 @@ static void turn_once(struct runner *r, struct err *e)
     /* Takes orders first: an order that was sent before a process ended counts as such. */
     if (n > 0 && p[1].revents != 0)
         (void)read_orders(r);
+    if (n > 0)
+        relay(r, p[5].revents, p[6].revents);
     if (n > 0 && p[0].revents != 0) {
         while ((got = read(r->signal_fd, &info, sizeof info)) > 0 || (got < 0 && errno == EINTR))
             should_end |= got > 0 && info.ssi_signo == SIGTERM;
@@ -297,12 +444,18 @@ static void turn_once(struct runner *r, struct err *e)
             job_preempt(&r->job, CAUSE_PREEMPTED, "its Slurm job was told to end", TOLD_BUDGET_MS);
         job_reap(&r->job);
     }
+    look_at_reports(r);
     job_tick(&r->job);
+    tell_disk(r);
+    if (r->job.phase == JOB_PHASE_OVER && !r->has_emptied_tmp) {
+        confine_empty_tmp();
+        r->has_emptied_tmp = true;
+    }
     if (r->mates.n > 0 && r->job.phase == JOB_PHASE_OVER) {
         batch_jobs_over(&r->mates, &r->job.outcome);
         r->job.phase = JOB_PHASE_NONE;
     } else if (r->mates.n > 0 && r->job.phase != JOB_PHASE_NONE) {
-        batch_jobs_look(&r->mates, r->job.outcome.cpu_ms);
+        batch_jobs_look(&r->mates, &r->job.outcome);
         if (batch_jobs_are_unwanted(&r->mates))
             job_cancel(&r->job, r->grace_ms);
     }
@@ -316,16 +469,20 @@ static void turn_once(struct runner *r, struct err *e)
 
 int runner_main(int argc, char **argv)
 {
-    struct runner r = { .oom = { .kills_fd = -1 }, .job = { .deadline_ms = -1 } };
+    struct runner r = { .oom = { .kills_fd = -1 },
+                        .job = { .deadline_ms = -1 },
+                        .pipes = { .to_fd = -1, .from_fd = -1 } };
+    struct confine confine;
     struct err e = { 0 };
     sigset_t set;
 
-    if (argc != 2 || argv[1][0] != '/') {
-        err_set(&e, ERR_USAGE, "--runner SCRATCH, absolute");
+    if (argc != 3 || argv[1][0] != '/') {
+        err_set(&e, ERR_USAGE, "--runner SCRATCH CONFINEMENT, absolute");
         return child_fail("runner", &e);
     }
     umask(027); /* the jobs' as well */
-    if (child_begin(&e) < 0 || process_tree_become_reaper(&e) < 0)
+    if (child_begin(&e) < 0 || confine_read(argv[2], &confine, &e) < 0 ||
+        confine_self(&confine, argv[1], &e) < 0 || process_tree_become_reaper(&e) < 0)
         return child_fail("runner", &e);
     wire_init(&r.wire, CHILD_CHANNEL_FD, &orders);
     if (scratch_open(&r.scratch, argv[1], &e) < 0)
@@ -348,6 +505,7 @@ int runner_main(int argc, char **argv)
         turn_once(&r, &e);
     if (e.kind != ERR_NONE)
         return child_fail("runner", &e);
+    live_end(&r.live);
     spares_free(&r.spares);
     oom_close(&r.oom);
     memlimit_close(&r.limit);

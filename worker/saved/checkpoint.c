@@ -136,8 +136,8 @@ static int remove_kept(const struct share_dir *d, const char *job_name,
 }
 
 int checkpoint_remove_older(const struct share_dir *d, const char *job_name,
-                            const struct checkpoint_name *than, int64_t attempt,
-                            const char *token_hex, struct err *e)
+                            const struct checkpoint_name *than, int64_t first_attempt,
+                            int64_t last_attempt, const char *token_hex, struct err *e)
 {
     struct arena *a = arena_create();
     struct list entries;
@@ -152,13 +152,13 @@ int checkpoint_remove_older(const struct share_dir *d, const char *job_name,
         struct token token;
         const char *rest = read_name(name + is_hidden, job_name, &k);
 
-        if (rest == NULL)
+        if (rest == NULL || k.attempt < first_attempt || k.attempt > last_attempt)
             continue;
         if (!is_hidden && *rest == '\0' && (than == NULL || compare_names(&k, than) < 0) &&
             remove_kept(d, job_name, &k, token_hex, e) < 0)
             result = -1;
         if (is_hidden && *rest == '.' && token_parse(rest + 1, &token) == 0 &&
-            k.attempt <= attempt && share_remove_tree(d, name, e) < 0)
+            share_remove_tree(d, name, e) < 0)
             result = -1;
     }
     arena_destroy(a);

@@ -57,8 +57,8 @@ int checkpoint_give_name(const struct share_dir *d, const char *temporary, const
 /* Removes these attempts' checkpoints that are older than *than (NULL: all), and what they left
  * incomplete or half removed. */
 int checkpoint_remove_older(const struct share_dir *d, const char *job_name,
-                            const struct checkpoint_name *than, int64_t attempt,
-                            const char *token_hex, struct err *e);
+                            const struct checkpoint_name *than, int64_t first_attempt,
+                            int64_t last_attempt, const char *token_hex, struct err *e);
 
 /* ---- snapshots of folders ---- */
 

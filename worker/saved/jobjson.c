@@ -25,6 +25,11 @@ static struct value int_or_null(int64_t number)
     return number == SCHEMA_NONE ? value_null() : value_int(number);
 }
 
+static struct value amount_or_null(int64_t amount)
+{
+    return amount > 0 ? value_int(amount) : value_null();
+}
+
 static struct value time_or_null(int64_t at, struct arena *a)
 {
     struct buf text = { 0 };
@@ -167,6 +172,12 @@ void jobjson_add(struct buf *out, const struct jobjson *j)
         value_member("ended_at", time_or_null(u->ended_at, a)),
         value_member("max_rss_bytes", int_or_null(u->max_rss_bytes)),
         value_member("cpu_seconds", value_float((double)u->cpu_ms / 1000)),
+        value_member("gpu_memory_bytes",
+                     int_or_null(u->gpu_looks > 0 ? u->gpu_memory_bytes : SCHEMA_NONE)),
+        value_member("gpu_percent",
+                     number_or_null(u->gpu_busy_looks > 0 ? u->gpu_percent : (double)NAN)),
+        value_member("memory_bytes", amount_or_null(w->resources.memory_bytes)),
+        value_member("time_ms", amount_or_null(w->resources.time_ms)),
         value_member("metrics", value_map(a, values, n_metrics)),
         value_member("metric_ranges", value_map(a, ranges, n_metrics)),
         value_member("files", files_of(s, a)),

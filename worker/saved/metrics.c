@@ -24,7 +24,8 @@ static const char series_suffix[] = ".csv";
 
 struct lines {
     int fd;
-    size_t begin, end; /* of the bytes not handed out yet */
+    int64_t offset;    /* where the next read begins */
+    size_t begin, end; /* the bytes not handed out yet */
     bool at_end;
     char bytes[LINE_MAX_BYTES + 1];
 };
@@ -51,15 +52,21 @@ static struct lines *lines_open(int dir_fd, const char *name)
 static char *lines_next(struct lines *l, size_t *n)
 {
     char *line, *newline = memchr(l->bytes + l->begin, '\n', l->end - l->begin);
+    int64_t data, data_end;
     ssize_t got;
 
     if (newline == NULL && !l->at_end) {
         memmove(l->bytes, l->bytes + l->begin, l->end - l->begin);
         l->end -= l->begin;
         l->begin = 0;
-        got = io_read_all(l->fd, l->bytes + l->end, LINE_MAX_BYTES - l->end);
+        io_find_data(l->fd, l->offset, &data, &data_end); /* a hole may be larger than any disk */
+        l->offset = data;
+        got = data == INT64_MAX ? 0
+                                : io_read_all_at(l->fd, l->bytes + l->end, LINE_MAX_BYTES - l->end,
+                                                 (uint64_t)data);
         l->at_end = got <= 0;
         l->end += got > 0 ? (size_t)got : 0;
+        l->offset += got > 0 ? got : 0;
         newline = memchr(l->bytes, '\n', l->end);
     }
     if (newline == NULL && l->begin == l->end)

@@ -133,10 +133,15 @@ static void set_mode(int fd, const struct stat *st, mode_t mode)
         (void)fchmod(fd, mode);
 }
 
-static int scan_file(struct scan *x, int dir_fd, const char *name, const char *path, struct err *e)
+/* Adds a file and its digest.  One with other names may lie elsewhere, too, and not be meant for
+ * others there: it keeps mode and group; only the copy on the share has those of the project. */
+static int scan_file(struct scan *x, int dir_fd, const char *name, const char *path,
+                     bool has_other_names, struct err *e)
 {
     struct saved_entry entry = { .type = SAVED_FILE, .path = path };
-    int fd = beneath_open_own(dir_fd, name, O_RDONLY | O_NONBLOCK, S_IRUSR | S_IWUSR);
+    const int flags = O_RDONLY | O_NONBLOCK;
+    int fd = has_other_names ? beneath_open(dir_fd, name, flags, 0)
+                             : beneath_open_own(dir_fd, name, flags, S_IRUSR | S_IWUSR);
     struct stat st;
     int result = -1;
 
@@ -150,7 +155,7 @@ static int scan_file(struct scan *x, int dir_fd, const char *name, const char *p
         err_sys(e, "look at %s", path);
     } else if (digest_of_fd(fd, &entry.digest, &entry.size_bytes, e) == 0) {
         entry.mode = share_project_file_mode(x->modes, st.st_mode);
-        if (set_group(x, fd, &st))
+        if (st.st_nlink == 1 && set_group(x, fd, &st))
             set_mode(fd, &st, entry.mode);
         add_entry(x->saved, &entry);
         result = 0;
@@ -182,7 +187,7 @@ static int scan_entry(void *context, int dir_fd, const struct portable_names_ent
         add_rename(x->saved,
                    &(struct saved_rename){ found->folder, found->name, found->wanted, path });
     if (S_ISREG(st.st_mode))
-        return scan_file(x, dir_fd, found->name, path, e);
+        return scan_file(x, dir_fd, found->name, path, st.st_nlink > 1, e);
     add_entry(x->saved,
               &(struct saved_entry){ .type = S_ISDIR(st.st_mode) ? SAVED_FOLDER : SAVED_LINK,
                                      .path = path,

@@ -65,7 +65,8 @@ int stage_date_sources(struct stage *s, struct err *e)
             number_at(head + SIZE_AT) != (uint32_t)p->rows[source].size)
             continue;
         times[1].tv_sec = (time_t)number_at(head + TIME_AT);
-        dir_fd = dir_walk_to(&s->walk, plan_path(p, source), &name, e);
+        /* Sources have their own walk, as the other one stays in the compiled modules' folder. */
+        dir_fd = dir_walk_to(&s->other, plan_path(p, source), &name, e);
         if (dir_fd < 0)
             return -1;
         /* A source that another tree shares keeps the time that it got there, mostly the same. */

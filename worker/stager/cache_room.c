@@ -200,11 +200,12 @@ struct making {
     bool was_full;
 };
 
-static uint64_t floor_bytes(const struct statvfs *fs)
+static uint64_t floor_bytes(const struct making *m, const struct statvfs *fs)
 {
     uint64_t part = (uint64_t)fs->f_blocks * fs->f_frsize / FLOOR_FRACTION;
 
-    return part < FLOOR_MAX_BYTES ? part : FLOOR_MAX_BYTES;
+    return (part < FLOOR_MAX_BYTES ? part : FLOOR_MAX_BYTES) +
+           (uint64_t)m->cache->settings.promised_bytes;
 }
 
 static void add_size(struct buf *text, const char *before, uint64_t bytes)
@@ -225,8 +226,8 @@ static int refuse_room(const struct making *m, const struct statvfs *fs, struct 
         add_size(&text, "scratch has no room for ", m->need->bytes);
         buf_printf(&text, " in %" PRIu64 " files", m->need->files);
         add_size(&text, ": it has ", (uint64_t)fs->f_bavail * fs->f_frsize);
-        add_size(&text, " free, of which ", floor_bytes(fs));
-        buf_printf(&text, " stay free%s, and all that it holds is in use",
+        add_size(&text, " free, of which ", floor_bytes(m, fs));
+        buf_printf(&text, " stay free for jobs%s, and all that it holds is in use",
                    m->need->was_full ? ", and is full" : "");
     }
     err_set(e, ERR_NO_SPACE, "%s", buf_text(&text));
@@ -250,7 +251,7 @@ static int has_room(const struct making *m, struct statvfs *fs, struct err *e)
     if (fstatvfs(m->cache->fd, fs) < 0)
         return err_sys(e, "look how much room scratch has");
     free_bytes = (uint64_t)fs->f_bavail * fs->f_frsize;
-    floor = floor_bytes(fs);
+    floor = floor_bytes(m, fs);
     if (m->was_full || !is_within_size(m, m->held_bytes))
         return 0;
     if (fs->f_files > 0 && n->files > 0 &&

@@ -96,7 +96,8 @@ struct stage_queue {
     struct digest_set used;   /* trees that jobs use */
     struct digest_set going;
     struct stage_notes notes;
-    bool has_given_up; /* `at` was stopped: no job waits for it, or one waits for another tree */
+    int64_t room_bytes; /* so much of scratch is to be made free; 0: nothing is */
+    bool has_given_up;  /* `at` was stopped: no job waits for it, or one waits for another tree */
     bool is_over;
 };
 
@@ -523,11 +524,21 @@ static void work_at(struct stage_queue *q)
         free_task(t);
 }
 
+/* Removes trees that nobody uses until so much is free, for a job that asked for disk. */
+static void make_room(struct stage_queue *q, int64_t bytes)
+{
+    struct cache cache = cache_for(q, &(struct stage_task){ .next = NULL });
+    struct err why = { 0 };
+
+    (void)cache_make_room(&cache, &(struct cache_need){ .bytes = (uint64_t)bytes }, &why);
+}
+
 /* The thread has a umask of its own: its files get modes as they are given. */
 static void *run_stage_queue(void *context)
 {
     struct stage_queue *q = context;
     struct stage_task **first;
+    int64_t room_bytes;
     bool is_over;
 
     if (unshare(CLONE_FS) == 0)
@@ -537,16 +548,20 @@ static void *run_stage_queue(void *context)
         pthread_mutex_lock(&q->lock);
         q->has_given_up = false;
         q->going.n = 0;
-        while (q->tasks == NULL && q->later == NULL && !q->is_over)
+        while (q->tasks == NULL && q->later == NULL && q->room_bytes == 0 && !q->is_over)
             pthread_cond_wait(&q->changed, &q->lock);
         is_over = q->is_over;
-        if (!is_over) {
+        room_bytes = q->room_bytes;
+        q->room_bytes = 0;
+        if (!is_over && room_bytes == 0) {
             first = q->tasks != NULL ? &q->tasks : &q->later;
             q->at = *first;
             *first = q->at->next;
         }
         pthread_mutex_unlock(&q->lock);
-        if (!is_over)
+        if (!is_over && room_bytes > 0)
+            make_room(q, room_bytes);
+        else if (!is_over)
             work_at(q);
     } while (!is_over);
     return NULL;
@@ -692,6 +707,14 @@ static bool stage_queue_destroy(struct stage_queue *q)
     return true;
 }
 
+static void stage_queue_room(struct stage_queue *q, int64_t bytes)
+{
+    pthread_mutex_lock(&q->lock);
+    q->room_bytes = bytes;
+    pthread_cond_signal(&q->changed);
+    pthread_mutex_unlock(&q->lock);
+}
+
 struct stager {
     struct scratch scratch;
     struct shares *access;
@@ -703,19 +726,22 @@ struct stager {
 
 static int take_order(struct stager *s, const struct envelope *m, struct err *e)
 {
-    static const int types[] = { ORDER_STAGE,   ORDER_RELEASE, ORDER_EXPECT,
-                                 ORDER_RESTORE, ORDER_LOOK,    -1 };
+    static const int types[] = {
+        ORDER_STAGE, ORDER_RELEASE, ORDER_EXPECT, ORDER_RESTORE, ORDER_LOOK, ORDER_ROOM, -1
+    };
     union {
         struct order_stage stage;
         struct order_release release;
         struct order_expect expect;
         struct order_restore restore;
         struct order_look look;
+        struct order_room room;
     } x;
     struct note_restored restored = { .error = NULL };
     struct note_found found = { .found = false };
     struct share_dir *share;
     struct err why = { 0 };
+    int rc;
 
     if (child_order_body(&s->wire, m, types, &x, e) < 0)
         return -1;
@@ -723,10 +749,12 @@ static int take_order(struct stager *s, const struct envelope *m, struct err *e)
     case ORDER_STAGE: stage_queue_stage(s->queue, &x.stage, m->seq); return 0;
     case ORDER_RELEASE: stage_queue_release(s->queue, &x.release); return 0;
     case ORDER_EXPECT: stage_queue_expect(s->queue, &x.expect, m->seq); return 0;
+    case ORDER_ROOM: stage_queue_room(s->queue, x.room.bytes); return 0;
     case ORDER_RESTORE:
         restored.token = x.restore.token;
-        if (checkpoint_restore(&s->scratch, s->access, &x.restore, &why) < 0)
-            restored.error = why.text;
+        rc = checkpoint_restore(&s->scratch, s->access, &x.restore, &why);
+        restored.error = rc != 0 ? why.text : NULL;
+        restored.retry = rc < 0;
         return wire_send(&s->wire, NOTE_RESTORED, m->seq, NULL, &restored, e) < 0 ? -1 : 0;
     default: /* ORDER_LOOK; while the share is away the answer is no: result_fence finds out later */
         found.token = x.look.token;

@@ -135,6 +135,22 @@ static void a_short_job_is_told_by_its_outcome_alone(void **state)
     assert_int_equal(w->n_batches, 1);
 }
 
+static void each_report_names_the_gpus(void **state)
+{
+    struct world *w = *state;
+    struct attempt *a = add(w);
+
+    a->gpu_ids = "0,2";
+    outbox_hint(&w->box, a, EV_RUN, 1);
+    let_time_pass(w);
+    outbox_pump(&w->box);
+    assert_string_equal(w->batch[0].gpu_ids, "0,2");
+    answer(w, VERDICT_TAKEN);
+    decide(w, a, EV_DONE);
+    outbox_pump(&w->box);
+    assert_string_equal(w->batch[0].gpu_ids, "0,2");
+}
+
 static void why_it_is_not_published_yet_is_told_once(void **state)
 {
     struct world *w = *state;
@@ -413,6 +429,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_short_job_is_told_by_its_outcome_alone),
         TEST(a_long_job_is_told_when_it_starts_and_when_it_ends),
+        TEST(each_report_names_the_gpus),
         TEST(why_it_is_not_published_yet_is_told_once),
         TEST(one_batch_is_on_its_way_at_a_time),
         TEST(a_batch_has_a_largest_size),

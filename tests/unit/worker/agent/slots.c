@@ -19,14 +19,20 @@ struct world {
     size_t n;
 };
 
-static void world_init(struct world *w, size_t n_cpus, int64_t cpus_milli, size_t n_gpus,
-                       int64_t memory)
+static void world_init_on(struct world *w, const unsigned *nodes, size_t n_cpus, int64_t cpus_milli,
+                          size_t n_gpus, int64_t memory)
 {
     static const unsigned cpus[] = { 3, 5, 7, 9, 11, 13, 15, 17 };
-    struct slots_size size = { cpus, n_cpus, cpus_milli, n_gpus, memory };
+    struct slots_size size = { cpus, n_cpus, cpus_milli, n_gpus, memory, nodes };
 
     w->n = 0;
     w->slots = slots_create(&size);
+}
+
+static void world_init(struct world *w, size_t n_cpus, int64_t cpus_milli, size_t n_gpus,
+                       int64_t memory)
+{
+    world_init_on(w, NULL, n_cpus, cpus_milli, n_gpus, memory);
 }
 
 static void world_free(struct world *w)
@@ -41,7 +47,7 @@ static struct slot_item *add(struct world *w, int64_t cpus, int64_t gpus, int64_
     struct slot_item *item = &w->items[w->n];
 
     slot_item_init(item);
-    item->need = (struct slot_need){ cpus, gpus, memory };
+    item->need = (struct slot_need){ cpus, gpus, memory, 0 };
     item->number = (int64_t)++w->n;
     slots_add(w->slots, item);
     return item;
@@ -62,15 +68,15 @@ static void as_many_start_as_fit(void **state)
         struct slot_need need; /* of each */
         int started;
     } cases[] = {
-        { 4000, 0, { 1000, 0, 0 }, 4 },
-        { 4000, 0, { 1500, 0, 0 }, 2 },
-        { 4000, 0, { 500, 0, 0 }, 8 },
-        { 1500, 0, { 1000, 0, 0 }, 1 },
-        { 4000, 4 * (int64_t)GIB, { 1000, 0, 3 * (int64_t)GIB }, 1 },
-        { 4000, 4 * (int64_t)GIB, { 1000, 0, 2 * (int64_t)GIB }, 2 },
-        { 4000, 4 * (int64_t)GIB, { 1000, 0, 0 }, 4 },
-        { 4000, 0, { 1000, 0, 64 * (int64_t)GIB }, 4 },
-        { 4000, 0, { 4001, 0, 0 }, 0 },
+        { 4000, 0, { 1000, 0, 0, 0 }, 4 },
+        { 4000, 0, { 1500, 0, 0, 0 }, 2 },
+        { 4000, 0, { 500, 0, 0, 0 }, 8 },
+        { 1500, 0, { 1000, 0, 0, 0 }, 1 },
+        { 4000, 4 * (int64_t)GIB, { 1000, 0, 3 * (int64_t)GIB, 0 }, 1 },
+        { 4000, 4 * (int64_t)GIB, { 1000, 0, 2 * (int64_t)GIB, 0 }, 2 },
+        { 4000, 4 * (int64_t)GIB, { 1000, 0, 0, 0 }, 4 },
+        { 4000, 0, { 1000, 0, 64 * (int64_t)GIB, 0 }, 4 },
+        { 4000, 0, { 4001, 0, 0, 0 }, 0 },
     };
 
     (void)state;
@@ -103,6 +109,33 @@ static void they_start_in_order_of_their_numbers(void **state)
     assert_null(next(&w));
     slots_release(w.slots, first);
     assert_ptr_equal(next(&w), second);
+    world_free(&w);
+}
+
+static void processors_of_an_attempt_are_near_the_same_memory(void **state)
+{
+    static const unsigned nodes[] = { 0, 1, 0, 1, 0, 1, 0, 1 }; /* they take turns */
+    const struct slot_item *one, *two, *three, *four;
+    struct world w;
+
+    (void)state;
+    world_init_on(&w, nodes, 8, 8000, 0, 0);
+    one = add(&w, 1000, 0, 0);
+    two = add(&w, 2000, 0, 0);
+    three = add(&w, 3000, 0, 0);
+    four = add(&w, 2000, 0, 0);
+    for (int i = 0; i < 4; i++)
+        assert_non_null(next(&w));
+    assert_int_equal(one->cpus[0], 3);
+    /* Where less is left, so that three fit on the other one. */
+    assert_int_equal(two->cpus[0], 7);
+    assert_int_equal(two->cpus[1], 11);
+    assert_int_equal(three->cpus[0], 5);
+    assert_int_equal(three->cpus[1], 9);
+    assert_int_equal(three->cpus[2], 13);
+    /* No node has two any more. */
+    assert_int_equal(four->cpus[0], 15);
+    assert_int_equal(four->cpus[1], 17);
     world_free(&w);
 }
 
@@ -252,7 +285,7 @@ static void a_gpu_that_others_use_is_not_given(void **state)
 {
     struct world w;
     struct slot_item *item;
-    struct slot_need two = { 1000, 2000, 0 };
+    struct slot_need two = { 1000, 2000, 0, 0 };
 
     (void)state;
     world_init(&w, 8, 8000, 2, 0);
@@ -296,7 +329,7 @@ static void what_was_running_before_counts(void **state)
     world_init(&w, 2, 2000, 1, 0);
     old = &w.items[w.n++];
     slot_item_init(old);
-    old->need = (struct slot_need){ 1000, 1000, 0 };
+    old->need = (struct slot_need){ 1000, 1000, 0, 0 };
     old->cpus = calloc(1, sizeof *old->cpus);
     old->gpus = calloc(1, sizeof *old->gpus);
     old->cpus[0] = 3;
@@ -327,7 +360,7 @@ static void one_that_has_all_gpus_leaves_none_to_others(void **state)
         world_init(&w, 8, 8000, 2, 0);
         old = &w.items[w.n++];
         slot_item_init(old);
-        old->need = (struct slot_need){ 1000, cases[i].gpus_milli, 0 };
+        old->need = (struct slot_need){ 1000, cases[i].gpus_milli, 0, 0 };
         slots_list_gpus(w.slots, old);
         assert_int_equal(old->n_gpus, 2);
         slots_take(w.slots, old);
@@ -337,6 +370,35 @@ static void one_that_has_all_gpus_leaves_none_to_others(void **state)
         slots_drop(w.slots, half);
         world_free(&w);
     }
+}
+
+static bool is_room_for_less(const struct slot_item *item)
+{
+    return item->need.disk_bytes < (int64_t)GIB;
+}
+
+/* However often others pass it. */
+static void one_without_room_on_scratch_holds_up_nobody(void **state)
+{
+    struct slots_asking asking = { .has_room = is_room_for_less };
+    struct slot_item *large, *small;
+    struct world w;
+
+    (void)state;
+    world_init(&w, 2, 2000, 0, 0);
+    large = add(&w, 1000, 0, 0);
+    large->need.disk_bytes = 2 * (int64_t)GIB;
+    small = add(&w, 1000, 0, 0);
+    small->need.disk_bytes = 1;
+    for (int i = 0; i < 2 * SLOTS_PASSED_MAX; i++) {
+        assert_ptr_equal(slots_next(w.slots, &asking), small);
+        assert_null(slots_next(w.slots, &asking));
+        slots_release(w.slots, small);
+        slots_add(w.slots, small);
+    }
+    asking.has_room = NULL;
+    assert_ptr_equal(slots_next(w.slots, &asking), large);
+    world_free(&w);
 }
 
 static void what_is_dropped_does_not_start(void **state)
@@ -360,6 +422,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_many_start_as_fit),
         cmocka_unit_test(they_start_in_order_of_their_numbers),
+        cmocka_unit_test(processors_of_an_attempt_are_near_the_same_memory),
         cmocka_unit_test(whole_processors_are_an_attempts_own),
         cmocka_unit_test(fractions_have_no_processor_of_their_own),
         cmocka_unit_test(more_may_run_than_there_are_processors_when_configured),
@@ -371,6 +434,7 @@ int main(void)
         cmocka_unit_test(a_fresh_gpu_is_asked_for_but_a_shared_one_is_ours),
         cmocka_unit_test(what_was_running_before_counts),
         cmocka_unit_test(one_that_has_all_gpus_leaves_none_to_others),
+        cmocka_unit_test(one_without_room_on_scratch_holds_up_nobody),
         cmocka_unit_test(what_is_dropped_does_not_start),
     };
 

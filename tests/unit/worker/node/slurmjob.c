@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,12 +147,46 @@ static void the_end_of_its_time_is_read_from_what_scontrol_shows(void **state)
         assert_int_equal(slurm_job_parse_end(cases[i].text), cases[i].ends_at_ms);
 }
 
+static void a_job_that_is_ended_is_told_by_its_output(void **state)
+{
+#define CANCELLED \
+    "slurmstepd-node1: error: *** JOB 62 ON node1 CANCELLED AT 2026-11-26T18:10:06 ***\n"
+    static const struct {
+        const char *text;
+        bool is_restarted, is_ended;
+    } cases[] = {
+        { "", false, false },
+        { "modules: cuda/12.4 loaded\n", false, false },
+        { CANCELLED, false, true },
+        { "modules: cuda/12.4 loaded\n" CANCELLED, false, true },
+        { "slurmstepd: error: *** JOB 7_1 ON n CANCELLED AT 2026-11-26T18:10:06 DUE TO PREEMPTION ***\n",
+          false, true },
+        { "slurmstepd: error: *** JOB 7 ON n CANCELLED AT 2026-11-26T18:10:06 DUE TO JOB REQUEUE ***\n",
+          true, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        FILE *output = tmpfile();
+
+        assert_non_null(output);
+        assert_true(fputs(cases[i].text, output) >= 0 && fflush(output) == 0);
+        environment[0] = cases[i].is_restarted ? (struct entry){ "SLURM_RESTART_COUNT", "1" }
+                                               : (struct entry){ NULL, NULL };
+        environment[1].name = NULL;
+        assert_int_equal(slurm_job_is_ended(get, fileno(output)), cases[i].is_ended);
+        fclose(output);
+    }
+    assert_false(slurm_job_is_ended(get, -1));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_slurm_gave_is_read_from_the_environment),
         cmocka_unit_test(one_that_starts_soon_knows_its_end_by_when_it_was_submitted),
         cmocka_unit_test(the_end_of_its_time_is_read_from_what_scontrol_shows),
+        cmocka_unit_test(a_job_that_is_ended_is_told_by_its_output),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

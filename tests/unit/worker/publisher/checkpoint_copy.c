@@ -21,7 +21,7 @@
 #define KEPT  "share/demo/.ludwig/checkpoints/param_003"
 #define ROOM  HEX_A "/checkpoint/" /* the job's folder, in run/ */
 
-static const struct share_modes modes = { 0755, 0644, (gid_t)-1 };
+static const struct share_modes modes = { 0755, 0644, (gid_t)-1, -1 };
 
 struct keep_site {
     struct site site;
@@ -518,11 +518,11 @@ static void older_ones_go_and_newer_ones_stay(void **state)
     open_keep(&s);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         make_kept(&s, cases[i].name);
-    must(checkpoint_remove_older(s.kept, JOB, &than, 2, HEX_A, &e), &e);
+    must(checkpoint_remove_older(s.kept, JOB, &than, 0, 2, HEX_A, &e), &e);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if ((faccessat(s.kept_fd, cases[i].name, F_OK, 0) == 0) != cases[i].stays)
             fail_msg("%s", cases[i].name);
-    must(checkpoint_remove_older(s.kept, JOB, NULL, INT64_MAX, HEX_A, &e), &e);
+    must(checkpoint_remove_older(s.kept, JOB, NULL, 0, INT64_MAX, HEX_A, &e), &e);
     assert_int_equal(site_count(arena_printf(s.site.arena, "%s/" KEPT, s.site.top)), 3);
     close_keep(&s);
 }

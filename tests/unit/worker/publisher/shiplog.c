@@ -319,6 +319,35 @@ static void the_rest_goes_behind_what_is_there(void **state)
     site_close(&s);
 }
 
+/* A job may put anything in the place of its log, and make that as long as it likes. */
+static void neither_pipes_nor_links_nor_holes_are_shipped(void **state)
+{
+    struct site s;
+    struct err e = { 0 };
+    struct stat st;
+    int fd;
+
+    (void)state;
+    site_open(&s, NULL);
+    site_write(s.top_fd, "secret", "secret\n");
+    assert_int_equal(mkfifoat(s.top_fd, "pipe", 0600), 0);
+    assert_int_equal(symlinkat("secret", s.top_fd, "link"), 0);
+    assert_int_equal(shiplog_ship(s.top_fd, "pipe", s.dir, "of-pipe", 0600, &e), 0);
+    assert_int_equal(shiplog_ship(s.top_fd, "link", s.dir, "of-link", 0600, &e), 0);
+    assert_string_equal(site_read(&s, "of-pipe"), "");
+    assert_string_equal(site_read(&s, "of-link"), "");
+    site_write(s.top_fd, "holes", "log\n");
+    fd = openat(s.top_fd, "holes", O_RDWR | O_CLOEXEC);
+    assert_int_equal(ftruncate(fd, (off_t)1 << 26), 0);
+    assert_int_equal(pwrite(fd, "more\n", 5, (off_t)1 << 26), 5);
+    assert_int_equal(shiplog_ship(s.top_fd, "holes", s.dir, "of-holes", 0600, &e), 0);
+    assert_int_equal(fstatat(s.top_fd, "of-holes", &st, 0), 0);
+    assert_int_equal(st.st_size, ((off_t)1 << 26) + 5);
+    assert_true(st.st_blocks < 2048);
+    close(fd);
+    site_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +358,7 @@ int main(void)
         cmocka_unit_test(what_a_job_reports_lies_beside_its_log_until_it_is_forgotten),
         cmocka_unit_test(a_forgotten_log_is_left_alone),
         cmocka_unit_test(the_rest_goes_behind_what_is_there),
+        cmocka_unit_test(neither_pipes_nor_links_nor_holes_are_shipped),
     };
 
     return SITE_EITHER_WAY(tests);

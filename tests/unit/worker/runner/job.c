@@ -52,6 +52,7 @@ static void the_end_of_the_process_is_the_outcome(void **state)
         { "exit 0", EV_DONE, CAUSE_NONE, 0, -1, NULL },
         { "exit 3", EV_FAIL, CAUSE_FAILED, 3, -1, "exit code 3" },
         { "exit 137", EV_FAIL, CAUSE_FAILED, 137, -1, "exit code 137" },
+        { "echo mine >../trouble; exit 1", EV_FAIL, CAUSE_FAILED, 1, -1, "exit code 1" },
         { "kill -SEGV $$", EV_FAIL, CAUSE_SIGNAL, -1, 11,
           "killed by signal 11 (Segmentation fault)" },
         { "kill -KILL $$", EV_FAIL, CAUSE_SIGNAL, -1, 9, "killed by signal 9 (Killed)" },
@@ -859,6 +860,77 @@ static void who_is_preempted_is_gone_within_its_budget(void **state)
     close_run(&r);
 }
 
+static void who_is_stopped_early_saves_and_is_stopped(void **state)
+{
+    struct run r;
+
+    (void)state;
+    open_run(&r);
+    start_saver(&r, "ends", 0, LONGEST_MS);
+    job_stop_early(&r.job, "worse than the others");
+    assert_int_equal(r.job.phase, JOB_PHASE_CHECKPOINT);
+    job_stop_early(&r.job, "said again");
+    end(&r);
+    assert_true(has_saved(&r));
+    assert_int_equal(r.job.outcome.event, EV_STOP);
+    assert_int_equal(r.job.outcome.cause, CAUSE_NONE);
+    assert_string_equal(r.job.outcome.reason, "worse than the others");
+    close_run(&r);
+}
+
+/* Without checkpoint: exit code 0 may well be how it says that it has saved. */
+static void who_is_stopped_early_by_sigterm_is_stopped_whatever_it_ends_with(void **state)
+{
+    struct run r;
+
+    (void)state;
+    open_run(&r);
+    start(&r, "trap 'exit 0' TERM; echo ready; sleep 1000 & wait");
+    wait_for(&r, "ready");
+    job_stop_early(&r.job, "worse");
+    end(&r);
+    assert_int_equal(r.job.outcome.event, EV_STOP);
+    close_run(&r);
+}
+
+static void who_comes_to_its_end_before_it_is_stopped_is_done(void **state)
+{
+    struct run r;
+
+    (void)state;
+    open_run(&r);
+    start(&r, "true");
+    end(&r);
+    job_stop_early(&r.job, "too late");
+    job_end_nan(&r.job, "too late");
+    assert_int_equal(r.job.outcome.event, EV_DONE);
+    close_run(&r);
+    /* asked, and not told to end: it did not save */
+    open_run(&r);
+    start_saver(&r, "finishes", 0, LONGEST_MS);
+    job_stop_early(&r.job, "worse");
+    end(&r);
+    assert_int_equal(r.job.outcome.event, EV_DONE);
+    assert_null(r.job.outcome.reason);
+    close_run(&r);
+}
+
+static void who_has_a_nan_has_failed_by_it(void **state)
+{
+    struct run r;
+
+    (void)state;
+    open_run(&r);
+    start(&r, "trap 'exit 0' TERM; echo ready; sleep 1000 & wait");
+    wait_for(&r, "ready");
+    job_end_nan(&r.job, "loss was nan at step 3");
+    end(&r);
+    assert_int_equal(r.job.outcome.event, EV_FAIL);
+    assert_int_equal(r.job.outcome.cause, CAUSE_NAN);
+    assert_string_equal(r.job.outcome.reason, "loss was nan at step 3");
+    close_run(&r);
+}
+
 static void fail_in_slurm(struct run *r, bool in_slurm)
 {
     struct order o = site_order(&r->site, 'a', "exit 3");
@@ -1127,6 +1199,10 @@ int main(void)
         cmocka_unit_test(who_is_preempted_saves_and_is_lost),
         cmocka_unit_test(who_is_asked_and_comes_to_its_end_without_saving_is_done),
         cmocka_unit_test(who_is_preempted_and_comes_to_its_end_is_done),
+        cmocka_unit_test(who_is_stopped_early_saves_and_is_stopped),
+        cmocka_unit_test(who_is_stopped_early_by_sigterm_is_stopped_whatever_it_ends_with),
+        cmocka_unit_test(who_comes_to_its_end_before_it_is_stopped_is_done),
+        cmocka_unit_test(who_has_a_nan_has_failed_by_it),
         cmocka_unit_test(who_is_preempted_is_gone_within_its_budget),
         cmocka_unit_test(what_fails_just_before_it_is_preempted_was_preempted),
         cmocka_unit_test(what_fails_in_slurm_without_being_told_has_failed),

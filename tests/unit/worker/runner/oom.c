@@ -324,7 +324,7 @@ static void who_asked_for_nothing_is_not_looked_at(void **state)
     struct memwatch w;
 
     (void)state;
-    memwatch_begin(&w, 0);
+    memwatch_begin(&w, 0, false);
     assert_int_equal(memwatch_wait_ms(&w), -1);
     assert_int_equal(memwatch_look(&w), 0);
 }
@@ -358,12 +358,20 @@ static void what_children_share_counts_once(void **state)
         }
         assert_int_equal(read(ends[0], &byte, 1), 1);
     }
-    memwatch_begin(&w, n * 5 / 4);
+    memwatch_begin(&w, n * 5 / 4, false);
     w.next_ms = 0;
     assert_int_equal(memwatch_look(&w), 0);
-    memwatch_begin(&w, n / 4);
+    memwatch_begin(&w, n / 4, false);
     w.next_ms = 0;
     assert_true(memwatch_look(&w) > n / 4);
+    memwatch_begin(&w, n / 4, true);
+    w.next_ms = 0;
+    assert_int_equal(memwatch_look(&w), 0); /* the kernel limits it */
+    assert_in_range(w.peak_bytes, n / 2, n * 5 / 4);
+    memwatch_begin(&w, 100 * n, false);
+    w.next_ms = 0;
+    assert_int_equal(memwatch_look(&w), 0);
+    assert_in_range(w.peak_bytes, n / 2, n * 5 / 4);
     close(go[1]);
     for (int i = 0; i < 2; i++)
         assert_int_equal(waitpid(pids[i], NULL, 0), pids[i]);

@@ -35,7 +35,7 @@ static void open_runner(struct runner_site *r, const char *folder_name)
 {
     struct note_hello hello;
     struct err e = { 0 };
-    char *argv[2];
+    char *argv[3];
     int lock_fd, listen_fd, dir_fd;
 
     site_open(&r->site, NULL);
@@ -48,8 +48,10 @@ static void open_runner(struct runner_site *r, const char *folder_name)
     dir_fd = io_open_dir(r->folder, &e);
     listen_fd = unix_socket_listen_at(dir_fd, "sock", &e);
     assert_true(listen_fd >= 0);
-    r->agent = agent_start(runner_main, 2, argv, lock_fd, listen_fd);
+    argv[2] = mem_strdup("0:0:-1:-1:-1");
+    r->agent = agent_start(runner_main, 3, argv, lock_fd, listen_fd);
     free(argv[0]);
+    free(argv[2]);
     close(dir_fd);
     close(listen_fd);
     close(lock_fd);

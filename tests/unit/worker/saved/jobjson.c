@@ -33,6 +33,8 @@ static void job_json_says_whose_it_is(void **state)
         { "ended_at", "\"1970-01-01T00:01:01Z\"" },
         { "max_rss_bytes", "4096" },
         { "cpu_seconds", "1.5" },
+        { "memory_bytes", "null" },
+        { "time_ms", "null" },
         { "git", "null" },
         { "metrics", "{\"accuracy\":0.9,\"loss\":0.5}" },
         { "metric_ranges", "{\"accuracy\":{\"min\":0.5,\"max\":0.9,\"n\":2,\"step\":4},"

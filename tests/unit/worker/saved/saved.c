@@ -9,7 +9,7 @@
 #include "tests/unit/worker_site.h"
 #include "worker/saved/saved.h"
 
-static const struct share_modes modes = { 02750, 0640, (gid_t)-1 };
+static const struct share_modes modes = { 02750, 0640, (gid_t)-1, -1 };
 
 static void must_scan(struct site *s, struct saved *saved)
 {
@@ -71,6 +71,34 @@ static void files_are_listed_and_get_the_projects_modes(void **state)
     assert_int_equal(saved.n_left_out, 1);
     assert_string_equal(saved.left_out[0], "fifo");
     assert_false(site_has(&s, "save/fifo"));
+    saved_free(&saved);
+    site_close(&s);
+}
+
+static void a_file_that_lies_elsewhere_too_keeps_its_mode(void **state)
+{
+    struct site s;
+    struct saved saved;
+
+    (void)state;
+    site_open(&s, NULL);
+    make_tree(&s);
+    site_write(s.top_fd, "elsewhere", "private");
+    assert_int_equal(fchmodat(s.top_fd, "elsewhere", 0600, 0), 0);
+    assert_int_equal(linkat(s.top_fd, "elsewhere", s.top_fd, "save/same", 0), 0);
+    site_write(s.top_fd, "closed", "private");
+    assert_int_equal(linkat(s.top_fd, "closed", s.top_fd, "save/closed", 0), 0);
+    assert_int_equal(fchmodat(s.top_fd, "closed", 0, 0), 0);
+    must_scan(&s, &saved);
+    assert_int_equal(mode_of(&s, "elsewhere"), 0600);
+    assert_int_equal(mode_of(&s, "closed"), 0);
+    assert_int_equal(get(&saved, "same")->size_bytes, 7);
+    assert_int_equal(get(&saved, "same")->mode, 0640); /* of the copy on the share */
+    assert_int_equal(mode_of(&s, "save/empty"), 0640);
+    if (geteuid() != 0) {
+        assert_null(get(&saved, "closed"));
+        assert_int_equal(saved.n_left_out, 2);
+    }
     saved_free(&saved);
     site_close(&s);
 }
@@ -226,6 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_listed_and_get_the_projects_modes),
+        cmocka_unit_test(a_file_that_lies_elsewhere_too_keeps_its_mode),
         cmocka_unit_test(what_had_to_be_renamed_is_remembered),
         cmocka_unit_test(renames_that_were_broken_off_are_ended),
         cmocka_unit_test(a_tree_without_rights_is_opened_up),

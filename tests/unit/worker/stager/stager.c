@@ -154,7 +154,7 @@ static void a_share_that_is_away_is_asked_again(void **state)
 static void what_is_released_makes_room(void **state)
 {
     struct stager_site s;
-    struct order_stage order = { .project = "demo", .settings = { 10 } };
+    struct order_stage order = { .project = "demo", .settings = { .cache_size_bytes = 10 } };
     struct order_release release;
     struct note_cached cached;
     struct dataset first;
@@ -230,7 +230,7 @@ static void what_another_stager_brings_is_waited_for(void **state)
 static void what_another_stager_uses_stays(void **state)
 {
     struct stager_site s;
-    struct order_stage order = { .project = "demo", .settings = { 10 } };
+    struct order_stage order = { .project = "demo", .settings = { .cache_size_bytes = 10 } };
     struct order_release release;
     struct cache_locks other;
     struct note_cached cached;
@@ -276,7 +276,7 @@ static void put_order(struct stager_site *s, const struct scratch *where)
 /* After it was released. */
 static void stays_as_there_is_an_order_for_it(struct stager_site *s, const struct scratch *where)
 {
-    struct order_stage order = { .project = "demo", .settings = { 10 } };
+    struct order_stage order = { .project = "demo", .settings = { .cache_size_bytes = 10 } };
     struct order_release release;
 
     pack(s, "first");
@@ -327,9 +327,11 @@ static void what_a_pilots_job_beside_ours_uses_stays(void **state)
 
 static void expect(struct stager_site *s, int64_t cache_size_bytes)
 {
-    const struct order_expect order = {
-        { &s->set, s->set.bytes > 0 }, "demo", s->site.share, s->site.share, { cache_size_bytes }
-    };
+    const struct order_expect order = { { &s->set, s->set.bytes > 0 },
+                                        "demo",
+                                        s->site.share,
+                                        s->site.share,
+                                        { .cache_size_bytes = cache_size_bytes } };
 
     agent_tell(&s->agent, ORDER_EXPECT, &order);
 }
@@ -345,7 +347,7 @@ static void hear_expected(struct stager_site *s)
 static void what_is_expected_is_brought_and_in_nobodys_way(void **state)
 {
     struct stager_site s;
-    struct order_stage order = { .project = "demo", .settings = { 10 } };
+    struct order_stage order = { .project = "demo", .settings = { .cache_size_bytes = 10 } };
     struct note_cached cached;
     struct dataset first;
 
@@ -446,13 +448,14 @@ static void a_job_that_waits_comes_before_what_is_expected(void **state)
     }
 }
 
-static struct note_restored restore(struct stager_site *s)
+static struct note_restored restore_from(struct stager_site *s, struct checkpoint_origin from)
 {
     struct order_restore order = { .share = s->site.share,
                                    .project = "demo",
                                    .param_name = "param_003",
                                    .job_name = "n",
-                                   .attempt = 2 };
+                                   .attempt = 2,
+                                   .from = from };
     struct note_restored restored;
 
     token_parse("0123456789abcdef0123456789abcdef", &order.token);
@@ -462,33 +465,74 @@ static struct note_restored restore(struct stager_site *s)
     return restored;
 }
 
-static void a_checkpoint_is_brought(void **state)
+static struct note_restored restore(struct stager_site *s)
 {
-    static const char path[] = "share/demo/.ludwig/checkpoints/param_003/n.a1";
+    return restore_from(s, (struct checkpoint_origin){ .param_name = NULL });
+}
+
+/* Makes a checkpoint of an empty folder. */
+static void keep_checkpoint(struct stager_site *s, const char *path)
+{
     struct checkpoint_snapshot none = { .n = 0 };
     struct buf index = { 0 };
-    struct stager_site s;
     struct err e = { 0 };
-    char *kept;
+    char *kept = mem_printf("%s/%s", s->site.top, path);
+
+    assert_int_equal(io_make_dirs(kept, 0755, &e), 0);
+    assert_int_equal(checkpoint_snapshot_add_index(&index, &none, &e), 0);
+    assert_int_equal(io_write_file_at(s->site.top_fd,
+                                      arena_printf(s->site.arena, "%s/" CHECKPOINT_INDEX, path),
+                                      index.bytes, index.n, 0644, &e),
+                     0);
+    free(kept);
+    buf_free(&index);
+}
+
+static void a_checkpoint_is_brought(void **state)
+{
+    struct stager_site s;
 
     (void)state;
     open_stager(&s);
     assert_null(restore(&s).error); /* there is none */
     assert_false(site_has(&s.site, "scratch/checkpoints/0123456789abcdef0123456789abcdef"));
-    kept = mem_printf("%s/%s", s.site.top, path);
-    assert_int_equal(io_make_dirs(kept, 0755, &e), 0);
-    assert_int_equal(checkpoint_snapshot_add_index(&index, &none, &e), 0);
-    assert_int_equal(io_write_file_at(s.site.top_fd,
-                                      arena_printf(s.site.arena, "%s/" CHECKPOINT_INDEX, path),
-                                      index.bytes, index.n, 0644, &e),
-                     0);
+    keep_checkpoint(&s, "share/demo/.ludwig/checkpoints/param_003/n.a1");
     assert_int_equal(renameat(s.site.top_fd, "share/demo", s.site.top_fd, "away"), 0);
     assert_non_null(restore(&s).error);
     assert_int_equal(renameat(s.site.top_fd, "away", s.site.top_fd, "share/demo"), 0);
     assert_null(restore(&s).error);
     assert_true(site_has(&s.site, "scratch/checkpoints/0123456789abcdef0123456789abcdef"));
-    free(kept);
-    buf_free(&index);
+    close_stager(&s);
+}
+
+static void an_attempt_begins_with_another_jobs_checkpoint(void **state)
+{
+    static const struct checkpoint_origin from = { "param_001", "m", 2 };
+    struct stager_site s;
+    struct note_restored answer;
+
+    (void)state;
+    open_stager(&s);
+    /* One that is not there will never be; nor is an older attempt's, or a copy of it while it ran,
+     * what the result says. */
+    keep_checkpoint(&s, "share/demo/.ludwig/checkpoints/param_001/m.a1");
+    keep_checkpoint(&s, "share/demo/.ludwig/checkpoints/param_001/m.a2.7");
+    answer = restore_from(&s, from);
+    assert_non_null(strstr(answer.error, "no checkpoint of param_001"));
+    assert_false(answer.retry);
+    answer = restore_from(&s, (struct checkpoint_origin){ .param_name = "param_001" });
+    assert_non_null(strstr(answer.error, "no checkpoint of param_001"));
+    assert_false(answer.retry);
+    assert_false(site_has(&s.site, "scratch/checkpoints/0123456789abcdef0123456789abcdef"));
+    /* A share that is away is asked again. */
+    keep_checkpoint(&s, "share/demo/.ludwig/checkpoints/param_001/m.a2");
+    assert_int_equal(renameat(s.site.top_fd, "share/demo", s.site.top_fd, "away"), 0);
+    answer = restore_from(&s, from);
+    assert_non_null(answer.error);
+    assert_true(answer.retry);
+    assert_int_equal(renameat(s.site.top_fd, "away", s.site.top_fd, "share/demo"), 0);
+    assert_null(restore_from(&s, from).error);
+    assert_true(site_has(&s.site, "scratch/checkpoints/0123456789abcdef0123456789abcdef"));
     close_stager(&s);
 }
 
@@ -536,6 +580,7 @@ int main(void)
         cmocka_unit_test(what_is_expected_gets_no_room_from_what_is_in_use),
         cmocka_unit_test(a_job_that_waits_comes_before_what_is_expected),
         cmocka_unit_test(a_checkpoint_is_brought),
+        cmocka_unit_test(an_attempt_begins_with_another_jobs_checkpoint),
         cmocka_unit_test(it_looks_who_has_published),
     };
 
