@@ -83,7 +83,7 @@ static int show_best(struct cli *cli, struct err *e)
 
     if (o->json && o->yaml)
         return err_set(e, ERR_USAGE, "either --json or --yaml");
-    if (selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
+    if (selector_check(&cli->args, e) < 0 || session_read(cli, &s, e) < 0)
         return -1;
     aggregate_init(&g);
     result = selector_sweep(&s.rpc, word, &sweep, e);
@@ -100,7 +100,7 @@ const struct command cmd_best = {
     .name = "best",
     .args = "[SWEEP] [OPTION]...",
     .help = "show the best configuration of a sweep",
-    .more = "SWEEP is a number or last, which is meant without one.\n"
+    .more = "SWEEP is a number, or last, which is the default.\n"
             "\n"
             "  ludwig best 7\n"
             "  ludwig best 7 --yaml > best.yaml\n"

@@ -5,10 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/query/jobinfo.h"
 #include "client/query/pages.h"
 #include "client/query/selector.h"
 #include "client/session/session.h"
 #include "client/share/download.h"
+#include "client/share/unpack.h"
 #include "client/term/output.h"
 #include "client/term/progress.h"
 #include "client/term/safe_text.h"
@@ -20,16 +22,18 @@
 enum { AHEAD = 64 };
 
 struct options {
-    bool logs, failed, safe_links;
+    bool logs, failed, source, all_links;
 };
 
 static const struct opt options[] = {
     { "logs", 0, OPT_FLAG, NULL, offsetof(struct options, logs), 0, 0,
       "also copy what the jobs printed, in all attempts" },
     { "failed", 0, OPT_FLAG, NULL, offsetof(struct options, failed), 0, 0,
-      "also copy what failed attempts left" },
-    { "safe-links", 0, OPT_FLAG, NULL, offsetof(struct options, safe_links), 0, 0,
-      "leave out symlinks that may lead out of DIR" },
+      "also copy what failed attempts left, and what jobs saved that were stopped early" },
+    { "source", 0, OPT_FLAG, NULL, offsetof(struct options, source), 0, 0,
+      "also unpack the source as it was submitted, into DIR/source" },
+    { "all-links", 0, OPT_FLAG, NULL, offsetof(struct options, all_links), 0, 0,
+      "also copy symlinks that may lead out of DIR" },
     { 0 },
 };
 
@@ -158,7 +162,7 @@ static int fetch_attempts(struct fetch *f, int64_t sweep, const struct job_info 
                           bool with_failed, bool is_ahead, struct err *e)
 {
     struct buf path = { 0 };
-    int result = 0;
+    int result = jobinfo_check_names(j, e);
 
     for (int64_t attempt = 1; attempt <= j->attempt && result >= 0; attempt++) {
         buf_clear(&path);
@@ -167,6 +171,10 @@ static int fetch_attempts(struct fetch *f, int64_t sweep, const struct job_info 
             result = fetch_path(f, buf_text(&path), is_ahead, e);
         buf_clear(&path);
         layout_failed(&path, f->project, j->param_name, j->job_name, attempt);
+        if (result >= 0 && with_failed)
+            result = fetch_path(f, buf_text(&path), is_ahead, e);
+        buf_clear(&path);
+        layout_stopped(&path, f->project, j->param_name, j->job_name, attempt);
         if (result >= 0 && with_failed)
             result = fetch_path(f, buf_text(&path), is_ahead, e);
     }
@@ -190,13 +198,44 @@ static int take_jobs(void *context, const struct job_info *jobs, size_t n, struc
     return 0;
 }
 
+/* ---- the source ---- */
+
+/* A source that is there already may have been changed by hand: it stays. */
+static int fetch_source(struct fetch *f, const struct share_dir *fs, struct err *e)
+{
+    struct msg_get_work request = { f->sweep };
+    struct msg_got_work reply;
+    struct pack_totals totals;
+    struct err why = { 0 };
+    char *to;
+    int result;
+
+    if (rpc_call(&f->session->rpc, MSG_GET_WORK, &request, &reply, e) < 0)
+        return -1;
+    if (digest_is_zero(&reply.work.work.source.id)) {
+        output_note("note: sweep %" PRId64 " has no source", f->sweep);
+        return 0;
+    }
+    to = path_join(f->to, "source");
+    result = unpack_tree(fs, f->project, &reply.work.work.source.id, to, &totals, &why);
+    if (result == 0)
+        output_note("%s: the source, %" PRId64 " file%s", to, totals.files,
+                    totals.files == 1 ? "" : "s");
+    else if (why.kind == ERR_EXISTS)
+        output_note("note: %s is there already, and was left as it is", to);
+    else
+        err_set(e, why.kind, "the source: %s", why.text);
+    free(to);
+    return result == 0 || why.kind == ERR_EXISTS ? 0 : -1;
+}
+
 /* ---- the command ---- */
 
 static int copy_all(struct fetch *f, struct err *e)
 {
     static const struct job_filter all = { 0 };
     /* A folder with other files in it is not marked, as it may be the source itself. */
-    static const char *const own[] = { "runs", "logs", "failed", NULL };
+    static const char *const own[] = { "runs", "logs", "failed", "stopped", "source", NULL };
     static const char text[] = "Results that `ludwig fetch` copied: no part of a sweep's source.\n";
     const struct download_counts *c = download_counts(f->copy);
     struct rpc *rpc = &f->session->rpc;
@@ -227,8 +266,8 @@ static int copy_all(struct fetch *f, struct err *e)
     units_add_size(&out, c->bytes);
     buf_printf(&out, "), %" PRId64 " there already", c->there);
     if (c->astray > 0)
-        buf_printf(&out, ", %" PRId64 " link%s out of it left out", c->astray,
-                   c->astray == 1 ? "" : "s");
+        buf_printf(&out, ", %" PRId64 " link%s out of it left out (--all-links copies %s)",
+                   c->astray, c->astray == 1 ? "" : "s", c->astray == 1 ? "it" : "them");
     if (c->odd > 0)
         buf_printf(&out, ", %" PRId64 " that are no files left out", c->odd);
     if (c->unread > 0)
@@ -260,11 +299,13 @@ static int fetch_to(struct fetch *f, const char *to, struct err *e)
     if (fs != NULL)
         f->copy = download_open(fs, f->to, e);
     if (f->copy != NULL) {
-        if (f->options->safe_links)
-            download_safe_links(f->copy);
+        if (f->options->all_links)
+            download_all_links(f->copy);
         download_watch(f->copy, show_progress, note_unread, f);
         result = copy_all(f, e);
         f->n_unread = download_counts(f->copy)->unread;
+        if (result == 0 && f->options->source)
+            result = fetch_source(f, fs, e);
     }
     download_close(f->copy);
     share_close(fs);
@@ -280,7 +321,7 @@ static int fetch_sweep(struct cli *cli, struct err *e)
     int result;
 
     selector = selector_words_or_last(&selector);
-    if (selector_check(&selector, e) < 0 || session_open(cli, &s, e) < 0)
+    if (selector_check(&selector, e) < 0 || session_read(cli, &s, e) < 0)
         return -1;
     result = selector_sweep(&s.rpc, selector.words[0], &f.sweep, e);
     if (result == 0)
@@ -301,6 +342,7 @@ const struct command cmd_fetch = {
     .help = "copy the results of a sweep from the shared drive",
     .more = "Below DIR (the default is PROJECT-SWEEP) they lie as on the share:\n"
             "runs/param_003/JOB/, and with --logs and --failed also logs/ and failed/.\n"
+            "--source unpacks the source as it was submitted into DIR/source.\n"
             "Files that are there already with the same size and time are not copied again,\n"
             "so that a fetch that was interrupted goes on. Results that the sweep took over\n"
             "from earlier ones come too. Files that cannot be read are named and left out;\n"

@@ -3,13 +3,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "client/query/jobinfo.h"
 #include "client/query/joblist.h"
+#include "client/query/live.h"
 #include "client/query/pages.h"
 #include "client/query/selector.h"
-#include "client/results/live.h"
 #include "client/session/session.h"
 #include "client/term/csv.h"
 #include "client/term/jsonlist.h"
@@ -18,24 +19,27 @@
 #include "client/term/safe_text.h"
 #include "client/term/table.h"
 #include "common/base/units.h"
+#include "common/data/json.h"
 
 struct options {
     struct list states;
-    const char *where, *sort;
+    const char *where, *sort, *columns;
     int64_t limit;
     bool csv, json, quiet;
 };
 
+#define WORD(constant, number, name, ...) " " #name
 static const struct opt options[] = {
     { "state", 0, OPT_STRS, "STATE", offsetof(struct options, states), 0, 0,
-      "only jobs that are queued, staging, running, publishing, done, failed, cancelled or held; "
-      "several separated by commas" },
+      "only jobs in these states, with commas between:" JOB_STATES(WORD) },
     { "where", 0, OPT_STR, "TEST", offsetof(struct options, where), 0, 0,
-      "only jobs for which TEST holds, as 'lr > 0.01 and state = failed'" },
+      "only jobs for which TEST holds, as 'lr > 0.01 and state = failed' or 'loss > 2'" },
     { "sort", 's', OPT_STR, "NAME", offsetof(struct options, sort), 0, 0,
       "by a parameter or a field, as rep, node or seconds; -NAME: the largest first" },
     { "limit", 0, OPT_INT, "N", offsetof(struct options, limit), 1, INT64_MAX,
       "only the first N of these" },
+    { "columns", 0, OPT_STR, "NAME,...", offsetof(struct options, columns), 0, 0,
+      "these columns: parameters and fields, as max_rss_bytes, cpu_seconds or seconds" },
     { "csv", 0, OPT_FLAG, NULL, offsetof(struct options, csv), 0, 0, "print CSV" },
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
     { "quiet", 'q', OPT_FLAG, NULL, offsetof(struct options, quiet), 0, 0,
@@ -252,7 +256,8 @@ static int show_page(void *context, const struct job_info *jobs, size_t n, struc
 /* Takes jobs as they come, until there are as many as wanted. */
 struct gathering {
     struct listing *listing;
-    struct joblist kept; /* to be sorted, or written as CSV */
+    struct joblist kept; /* to be sorted, or written as CSV, or with these columns: */
+    struct list columns; /* const char *; empty: the usual ones */
     bool keeps;
     int64_t left; /* OPT_UNSET: all */
 };
@@ -272,7 +277,67 @@ static int gather_page(void *context, const struct job_info *jobs, size_t n, str
     return g->left == 0;
 }
 
-/* What was kept, in pages as they would have come. */
+static bool is_size(const char *name)
+{
+    static const char *const sizes[] = { "max_rss_bytes", "memory_bytes", "gpu_memory_bytes" };
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (strcmp(name, sizes[i]) == 0)
+            return true;
+    return false;
+}
+
+/* What a cell shows: memory and time as people read them. */
+static void add_cell(struct table *t, const struct job_info *j, const char *name)
+{
+    struct buf text = { 0 };
+    struct jobinfo_row row;
+    struct value v = joblist_value(&row, j, name);
+    enum tone tone = strcmp(name, "state") == 0 ? jobinfo_tone(j->state) : TONE_PLAIN;
+
+    if (v.type == VALUE_STR)
+        buf_add_str(&text, v.str.s);
+    else if (is_size(name) && v.type == VALUE_INT)
+        units_add_size(&text, v.i);
+    else if (strcmp(name, "gpu_percent") == 0 && v.type == VALUE_FLOAT)
+        buf_printf(&text, "%.0f%%", v.f);
+    else if (strcmp(name, "time_ms") == 0 && v.type == VALUE_INT)
+        units_add_duration(&text, v.i);
+    else if ((strcmp(name, "seconds") == 0 || strcmp(name, "cpu_seconds") == 0) &&
+             v.type == VALUE_FLOAT)
+        units_add_duration(&text, (int64_t)(v.f * 1000 + 0.5));
+    else if (v.type != VALUE_NULL)
+        json_add_text(&text, &v);
+    table_add_buf(t, tone, &text);
+}
+
+static int show_columns(const struct joblist *l, const struct list *names, struct err *e)
+{
+    const char *const *items = names->items;
+    struct column *heads = mem_resize(NULL, names->n, sizeof *heads);
+    struct table *t;
+    int result;
+
+    for (size_t i = 0; i < names->n; i++) {
+        heads[i] = (struct column){ .head = items[i], .shrinks = true };
+        for (size_t k = 0; k < l->n && !heads[i].right; k++) {
+            struct jobinfo_row row;
+            struct value v = joblist_value(&row, &l->jobs[k], items[i]);
+
+            heads[i].right = v.type == VALUE_INT || v.type == VALUE_FLOAT;
+        }
+    }
+    t = table_for_stdout(heads, names->n);
+    free(heads);
+    for (size_t k = 0; k < l->n; k++)
+        for (size_t i = 0; i < names->n; i++)
+            add_cell(t, &l->jobs[k], items[i]);
+    result = table_print(t, e);
+    table_destroy(t);
+    return result;
+}
+
+/* Shows the jobs that were kept, in pages as they would have come. */
 static int show_kept(struct gathering *g, const struct options *o, struct err *e)
 {
     struct joblist *kept = &g->kept;
@@ -285,6 +350,14 @@ static int show_kept(struct gathering *g, const struct options *o, struct err *e
     if (o->limit != OPT_UNSET && (size_t)o->limit < n)
         kept->n = n = (size_t)o->limit;
     g->listing->n = n;
+    if (g->columns.n > 0 && joblist_check_columns(kept, &g->columns, e) < 0)
+        return -1;
+    if (g->columns.n > 0 && !o->csv)
+        return show_columns(kept, &g->columns, e);
+    if (g->columns.n > 0) {
+        joblist_add_columns(&out, kept, &g->columns);
+        return csv_write(&out, e);
+    }
     if (o->csv) {
         joblist_add_csv(&out, kept, units_now_ms());
         return csv_write(&out, e);
@@ -354,6 +427,22 @@ static int say_rest(struct rpc *rpc, const struct list *targets, const struct jo
     return 0;
 }
 
+/* The words of "a,b,c"; text NULL: none. */
+static struct list split(const char *text, struct arena *a)
+{
+    size_t n = 0, most = text != NULL ? strlen(text) + 1 : 0;
+    const char **names = arena_alloc(a, most * sizeof *names);
+
+    while (text != NULL && *text != '\0') {
+        size_t length = strcspn(text, ",");
+
+        if (length > 0)
+            names[n++] = arena_strndup(a, text, length);
+        text += length + (text[length] == ',');
+    }
+    return (struct list){ names, n };
+}
+
 static int list_jobs(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
@@ -366,7 +455,7 @@ static int list_jobs(struct cli *cli, struct err *e)
                          .for_terminal = output_is_terminal(STDOUT_FILENO),
                          .arena = cli->arena };
     const struct opt_words words = selector_words_or_last(&cli->args);
-    struct gathering g = { .keeps = o->sort != NULL || o->csv,
+    struct gathering g = { .keeps = o->sort != NULL || o->csv || o->columns != NULL,
                            .left = o->sort != NULL ? OPT_UNSET : o->limit };
     struct list targets;
     unsigned states;
@@ -374,6 +463,9 @@ static int list_jobs(struct cli *cli, struct err *e)
 
     if (o->csv && (o->json || o->quiet))
         return err_set(e, ERR_USAGE, "--csv goes without --json and --quiet");
+    if (o->columns != NULL && (o->json || o->quiet))
+        return err_set(e, ERR_USAGE,
+                       "--columns goes without --quiet, and --json, which has them all");
 
     if (opt_state_read(&stateopt_jobs, &o->states, &states, e) < 0)
         return -1;
@@ -381,6 +473,7 @@ static int list_jobs(struct cli *cli, struct err *e)
     if (jobinfo_parse_where(o->where, cli->arena, &filter.where, e) < 0 ||
         selector_check(&words, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
+    g.columns = split(o->columns, cli->arena);
     l.row_arena = arena_create();
     l.live_arena = arena_create();
     if (o->json)
@@ -388,6 +481,7 @@ static int list_jobs(struct cli *cli, struct err *e)
     result = selector_targets(&s.rpc, NULL, &words, cli->arena, &targets, e);
     if (result == 0)
         result = selector_check_jobs(&s.rpc, &targets, e);
+    filter.measures = filter.where != NULL ? job_measures_create(&s) : NULL;
     g.listing = &l;
     g.kept.arena = cli->arena;
     if (result == 0)
@@ -397,6 +491,8 @@ static int list_jobs(struct cli *cli, struct err *e)
     joblist_free(&g.kept);
     if (result == 0 && o->json)
         result = jsonlist_end(&json, e);
+    else if (result == 0 && l.has_table && o->columns != NULL)
+        result = say_rest(&s.rpc, &targets, &filter, l.n, e);
     else if (result == 0 && l.has_table)
         result = say_same(&l, e) < 0 ? -1 : say_rest(&s.rpc, &targets, &filter, l.n, e);
     jsonlist_drop(&json);
@@ -404,6 +500,7 @@ static int list_jobs(struct cli *cli, struct err *e)
     arena_destroy(l.row_arena);
     arena_destroy(l.live_arena);
     share_close(l.fs);
+    job_measures_destroy(filter.measures);
     session_close(&s);
     return result < 0 ? -1 : EXIT_WELL;
 }
@@ -412,7 +509,7 @@ const struct command cmd_jobs = {
     .name = "jobs",
     .args = "[SWEEP|JOB]... [OPTION]...",
     .help = "list the jobs of a sweep",
-    .more = SELECTOR_HELP "Where none is named, last is meant.\n" WHERE_HELP,
+    .more = SELECTOR_HELP "Without a name it takes the last sweep.\n" WHERE_HELP,
     .max_args = ARGS_ANY,
     .options = options,
     .options_size = sizeof(struct options),

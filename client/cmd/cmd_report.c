@@ -25,7 +25,7 @@ struct options {
 
 static const struct opt options[] = {
     { "job", 0, OPT_STR, "JOB", offsetof(struct options, job), 0, 0,
-      "which job of the chunk is meant, as 7.13" },
+      "which job of the chunk it is, as 7.13" },
     { "done", 0, OPT_FLAG, NULL, offsetof(struct options, done), 0, 0,
       "this job of the chunk is done" },
     { "failed", 0, OPT_MAYBE, "REASON", offsetof(struct options, failed), 0, 0,

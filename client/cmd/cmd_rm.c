@@ -11,26 +11,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/query/jobinfo.h"
 #include "client/query/pages.h"
 #include "client/query/project_meant.h"
 #include "client/query/selector.h"
 #include "client/session/session.h"
 #include "client/term/output.h"
 #include "client/term/progress.h"
+#include "common/base/mem.h"
 #include "common/base/path.h"
 #include "common/base/units.h"
 #include "common/proto/layout.h"
 
 struct options {
-    bool yes, json, keep_results;
+    bool yes, json, keep_results, leftovers;
+    const char *older;
 };
 
 static const struct opt options[] = {
     { "keep-results", 0, OPT_FLAG, NULL, offsetof(struct options, keep_results), 0, 0,
       "leave runs/ as it is: what the jobs saved" },
+    { "leftovers", 0, OPT_FLAG, NULL, offsetof(struct options, leftovers), 0, 0,
+      "only what failed attempts left in failed/: results, logs and records stay" },
+    { "older", 0, OPT_STR, "TIME", offsetof(struct options, older), 0, 0,
+      "with --leftovers: only of jobs that ended so long ago, as 30d" },
     { "yes", 'y', OPT_FLAG, NULL, offsetof(struct options, yes), 0, 0, "do not ask" },
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
     { 0 },
+};
+
+/* A sweep to remove from, and its project as the server said it before the user was asked. */
+struct chosen {
+    int64_t sweep;
+    const char *project;
 };
 
 /* One run of the command. */
@@ -41,7 +54,12 @@ struct rm {
     struct targets found;
     const char **projects; /* projects to remove as a whole */
     size_t n_projects;
-    int64_t jobs;
+    const char **places; /* projects that were named or are shown: no other one is touched */
+    size_t n_places, places_capacity;
+    struct chosen *chosen;
+    size_t n_chosen, chosen_capacity;
+    int64_t jobs;         /* with --leftovers: attempts */
+    int64_t ended_before; /* with --leftovers: ms since 1970 */
     /* While files are removed: of this sweep, in this project. */
     int64_t sweep;
     struct share_dir *root, *project, *logs;
@@ -51,7 +69,32 @@ struct rm {
 
 /* ---- which ---- */
 
-/* "exp" is a project, and "exp/param_003" a configuration of it; both NULL: it is no such word. */
+/* Returns the place of that name, which is added if it is new. */
+static const char *add_place(struct rm *r, const char *project)
+{
+    for (size_t i = 0; i < r->n_places; i++)
+        if (strcmp(r->places[i], project) == 0)
+            return r->places[i];
+    mem_grow((void **)&r->places, &r->places_capacity, r->n_places, sizeof *r->places);
+    return r->places[r->n_places++] = arena_strdup(r->arena, project);
+}
+
+static void choose(struct rm *r, int64_t sweep, const char *project)
+{
+    mem_grow((void **)&r->chosen, &r->chosen_capacity, r->n_chosen, sizeof *r->chosen);
+    r->chosen[r->n_chosen++] = (struct chosen){ sweep, add_place(r, project) };
+}
+
+static const char *project_of(const struct rm *r, int64_t sweep)
+{
+    size_t i = 0;
+
+    while (i < r->n_chosen && r->chosen[i].sweep != sweep)
+        i++;
+    return i < r->n_chosen ? r->chosen[i].project : NULL;
+}
+
+/* "exp" is a project, "exp/param_003" a configuration in it; both NULL: the word is neither. */
 struct place_word {
     const char *project, *param; /* NULL: all of the project */
 };
@@ -112,6 +155,8 @@ static int find_in_project(struct rm *r, const struct place_word *word, struct e
         return -1;
     if (in.n == 0)
         return err_set(e, ERR_NOT_FOUND, "there is no project '%s' with sweeps", word->project);
+    for (size_t i = 0; i < in.n; i++)
+        choose(r, in.items[i].sweep, word->project);
     sweeps = (struct list){ in.items, in.n };
     if (word->param == NULL) {
         r->projects[r->n_projects++] = word->project;
@@ -144,8 +189,20 @@ static int find_all(struct rm *r, const struct opt_words *words, struct err *e)
         if (selector_targets(&r->session->rpc, NULL, &one, r->arena, &targets, e) < 0 ||
             selector_check_jobs(&r->session->rpc, &targets, e) < 0)
             return -1;
-        for (size_t k = 0; k < targets.n; k++)
-            targets_add(&r->found, (const struct target *)targets.items + k);
+        for (size_t k = 0; k < targets.n; k++) {
+            const struct target *t = (const struct target *)targets.items + k;
+            struct sweep_info info;
+
+            targets_add(&r->found, t);
+            if (k > 0 && t->sweep == t[-1].sweep)
+                continue;
+            if (pages_sweep(&r->session->rpc, t->sweep, &info, e) < 0)
+                return -1;
+            if (info.project == NULL || !jobinfo_is_one_name(info.project))
+                return err_set(e, ERR_PROTOCOL,
+                               "the server gives sweep %" PRId64 " no name of a project", t->sweep);
+            choose(r, t->sweep, info.project);
+        }
     }
     targets_merge(&r->found);
     return 0;
@@ -179,14 +236,23 @@ static bool confirm(const struct rm *r)
     if (r->options->yes || !output_can_ask())
         return true;
     buf_add_str(&question, "remove ");
-    for (size_t i = 0; i < r->n_projects; i++)
-        buf_printf(&question, "project %s, ", r->projects[i]);
-    buf_printf(&question, "%" PRId64 " job%s of sweep%s %" PRId64, r->jobs, r->jobs == 1 ? "" : "s",
-               r->found.n > 1 && t[0].sweep != t[r->found.n - 1].sweep ? "s" : "", t[0].sweep);
-    if (t[0].sweep != t[r->found.n - 1].sweep)
-        buf_printf(&question, " to %" PRId64, t[r->found.n - 1].sweep);
-    buf_printf(&question, " with %slogs and checkpoints, for good?",
-               r->options->keep_results ? "" : "results, ");
+    if (r->options->leftovers) {
+        buf_add_str(&question, "what failed attempts left in failed/");
+    } else {
+        for (size_t i = 0; i < r->n_projects; i++)
+            buf_printf(&question, "project %s, ", r->projects[i]);
+        buf_printf(&question, "%" PRId64 " job%s of sweep%s %" PRId64, r->jobs,
+                   r->jobs == 1 ? "" : "s", t[0].sweep != t[r->found.n - 1].sweep ? "s" : "",
+                   t[0].sweep);
+        if (t[0].sweep != t[r->found.n - 1].sweep)
+            buf_printf(&question, " to %" PRId64, t[r->found.n - 1].sweep);
+    }
+    for (size_t i = 0; i < r->n_places; i++)
+        buf_printf(&question, "%s%s", i == 0 ? " of " : ", ", r->places[i]);
+    if (!r->options->leftovers)
+        buf_printf(&question, " with %slogs and checkpoints",
+                   r->options->keep_results ? "" : "results, ");
+    buf_add_str(&question, ", for good?");
     yes = output_ask(buf_text(&question));
     buf_free(&question);
     return yes;
@@ -293,28 +359,58 @@ static int remove_logs(struct rm *r, const struct job_info *j, struct err *e)
     return result;
 }
 
-static bool is_one_name(const char *name)
-{
-    return name != NULL && path_is_portable_name(name) && name[0] != '.';
-}
-
 static int remove_job(struct rm *r, const struct job_info *j, struct err *e)
 {
     const char *const runs[] = { "runs", j->param_name, NULL };
     const char *const failed[] = { "failed", j->param_name, NULL };
+    const char *const stopped[] = { "stopped", j->param_name, NULL };
     const char *const checkpoints[] = { ".ludwig", "checkpoints", j->param_name, NULL };
 
-    if (!is_one_name(j->param_name) || !is_one_name(j->job_name))
-        return err_set(e, ERR_PROTOCOL, "the server names a job's folder '%s/%s'",
-                       j->param_name != NULL ? j->param_name : "",
-                       j->job_name != NULL ? j->job_name : "");
+    if (jobinfo_check_names(j, e) < 0)
+        return -1;
     if ((!r->options->keep_results && remove_of_job(r, runs, j, false, e) < 0) ||
-        remove_of_job(r, failed, j, true, e) < 0 || remove_of_job(r, checkpoints, j, true, e) < 0 ||
-        remove_logs(r, j, e) < 0)
+        remove_of_job(r, failed, j, true, e) < 0 || remove_of_job(r, stopped, j, true, e) < 0 ||
+        remove_of_job(r, checkpoints, j, true, e) < 0 || remove_logs(r, j, e) < 0)
         return err_wrap(e, "job %s", j->job);
     if (!r->options->keep_results)
         tidy_param(r->project, "runs", j->param_name);
     tidy_param(r->project, "failed", j->param_name);
+    tidy_param(r->project, "stopped", j->param_name);
+    return 0;
+}
+
+/* Removes leftovers only of a job that is over: one that is tried again may need them. */
+static int remove_leftovers(struct rm *r, const struct job_info *j, struct err *e)
+{
+    const char *const failed[] = { "failed", j->param_name, NULL };
+    struct share_dir *dir;
+    int result = 0;
+
+    if (j->ended_at == 0 || j->ended_at >= r->ended_before || jobinfo_check_names(j, NULL) < 0)
+        return 0;
+    if (enter(r->project, failed, &dir, e) < 0)
+        return -1;
+    for (int64_t k = 1; dir != NULL && k <= j->attempt && result == 0; k++) {
+        char *name = mem_printf("%s.a%" PRId64, j->job_name, k);
+        struct share_dir *left = share_enter(dir, name, NULL);
+
+        r->jobs += left != NULL;
+        share_close(left);
+        result = share_remove_tree(dir, name, e);
+        free(name);
+    }
+    share_close(dir);
+    if (result < 0)
+        return err_wrap(e, "job %s", j->job);
+    tidy_param(r->project, "failed", j->param_name);
+    return 0;
+}
+
+static int take_leftovers(void *context, const struct job_info *jobs, size_t n, struct err *e)
+{
+    for (size_t i = 0; i < n; i++)
+        if (remove_leftovers(context, &jobs[i], e) < 0)
+            return -1;
     return 0;
 }
 
@@ -343,24 +439,18 @@ static int remove_files_of(struct rm *r, struct target *t, struct err *e)
     const char *const logs[] = { "logs", number, NULL };
     const char *const above_logs[] = { "logs", NULL }, *const sweeps[] = { "sweeps", NULL };
     const struct list one = { t, 1 };
-    struct sweep_info info;
-    const char *names[2] = { NULL, NULL };
-    int result = pages_sweep(&r->session->rpc, t->sweep, &info, e);
+    const char *const names[] = { project_of(r, t->sweep), NULL };
+    int result = enter(r->root, names, &r->project, e);
 
-    if (result == 0)
-        names[0] = arena_strdup(r->arena, info.project != NULL ? info.project : "");
-    if (result == 0 && !is_one_name(names[0]))
-        result = err_set(e, ERR_PROTOCOL, "'%s' is no project", names[0]);
-    if (result == 0)
-        result = enter(r->root, names, &r->project, e);
     if (result == 0 && r->project != NULL) {
         r->sweep = t->sweep;
         result = enter(r->project, logs, &r->logs, e);
         if (result == 0)
-            result = pages_jobs(&r->session->rpc, &one, &all, take_jobs, r, e);
+            result = pages_jobs(&r->session->rpc, &one, &all,
+                                r->options->leftovers ? take_leftovers : take_jobs, r, e);
         share_close(r->logs);
         r->logs = NULL;
-        if (result == 0 && target_is_whole(t) &&
+        if (result == 0 && target_is_whole(t) && !r->options->leftovers &&
             (remove_below(r->project, above_logs, number, e) < 0 ||
              remove_below(r->project, sweeps, number, e) < 0))
             result = -1;
@@ -395,11 +485,13 @@ static int check_no_other(struct rm *r, const char *project, struct err *e)
 /* Removes what is left of a project: ludwig's own folders; other things stay. */
 static int remove_project(struct rm *r, const char *name, struct err *e)
 {
-    static const char *const folders[] = { "runs", "failed", "logs", "sweeps", ".ludwig" };
+    static const char *const folders[] = {
+        "runs", "failed", "stopped", "logs", "sweeps", ".ludwig"
+    };
     const char *const names[] = { name, NULL };
     struct share_dir *project;
 
-    if (!is_one_name(name))
+    if (!jobinfo_is_one_name(name))
         return err_set(e, ERR_USAGE, "'%s' is no project", name);
     if (check_no_other(r, name, e) < 0 || enter(r->root, names, &project, e) < 0)
         return -1;
@@ -426,7 +518,7 @@ static int remove_files(struct rm *r, struct err *e)
         return -1;
     for (size_t i = 0; i < r->found.n && result == 0; i++)
         result = remove_files_of(r, &r->found.items[i], e);
-    for (size_t i = 0; i < r->n_projects && result == 0; i++)
+    for (size_t i = 0; i < r->n_projects && result == 0 && !r->options->leftovers; i++)
         result = remove_project(r, r->projects[i], e);
     status_line_clear(&r->line);
     share_close(r->root);
@@ -439,8 +531,12 @@ static int say_removed(const struct rm *r, struct err *e)
 {
     const struct msg_removed removed = { r->jobs };
 
-    output_note("%" PRId64 " job%s removed%s", r->jobs, r->jobs == 1 ? "" : "s",
-                r->options->keep_results ? "; what they saved is still in runs/" : "");
+    if (r->options->leftovers)
+        output_note("removed what %" PRId64 " failed attempt%s left", r->jobs,
+                    r->jobs == 1 ? "" : "s");
+    else
+        output_note("%" PRId64 " job%s removed%s", r->jobs, r->jobs == 1 ? "" : "s",
+                    r->options->keep_results ? "; what they saved is still in runs/" : "");
     return r->options->json ? output_write_json(proto.messages[MSG_REMOVED].schema, &removed, e)
                             : 0;
 }
@@ -448,30 +544,43 @@ static int say_removed(const struct rm *r, struct err *e)
 static int run(struct cli *cli, struct err *e)
 {
     struct session s;
-    struct rm r = { .options = cli->options, .session = &s, .arena = cli->arena };
+    struct rm r = {
+        .options = cli->options, .session = &s, .arena = cli->arena, .ended_before = units_now_ms()
+    };
+    const bool leaves_records = r.options->leftovers;
+    int64_t older_ms = 0;
     int result;
 
+    if (r.options->older != NULL && !leaves_records)
+        return err_set(e, ERR_USAGE, "--older goes with --leftovers");
+    if (r.options->older != NULL && units_parse_duration(r.options->older, &older_ms, e) < 0)
+        return err_wrap(e, "--older");
+    r.ended_before -= older_ms;
     if (session_open(cli, &s, e) < 0)
         return -1;
     result = find_all(&r, &cli->args, e);
     if (result == 0 && r.found.n == 0)
-        result = err_set(e, ERR_NOT_FOUND, "no sweep is meant: nothing to remove");
-    if (result == 0)
+        result = err_set(e, ERR_NOT_FOUND, "there is no such sweep: nothing to remove");
+    if (result == 0 && !leaves_records)
         result = tell(&r, REMOVE_LOOK, e);
     if (result == 0 && !confirm(&r)) {
         output_note("nothing was removed");
         session_close(&s);
+        free(r.places);
+        free(r.chosen);
         return EXIT_FAILED;
     }
-    if (result == 0)
+    if (result == 0 && !leaves_records)
         result = tell(&r, REMOVE_BEGIN, e);
     if (result == 0)
         result = remove_files(&r, e);
-    if (result == 0)
+    if (result == 0 && !leaves_records)
         result = tell(&r, REMOVE_END, e);
     if (result == 0)
         result = say_removed(&r, e);
     session_close(&s);
+    free(r.places);
+    free(r.chosen);
     return result < 0 ? -1 : EXIT_WELL;
 }
 
@@ -490,7 +599,8 @@ const struct command cmd_rm = {
             "\n"
             "  ludwig rm 7\n"
             "  ludwig rm exp/param_003 --keep-results\n"
-            "  ludwig rm exp --yes\n",
+            "  ludwig rm exp --yes\n"
+            "  ludwig rm exp --leftovers --older 30d\n",
     .min_args = 1,
     .max_args = ARGS_ANY,
     .options = options,

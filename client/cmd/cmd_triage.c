@@ -114,7 +114,7 @@ const struct command cmd_triage = {
     .name = "triage",
     .args = "[SWEEP] [OPTION]...",
     .help = "group a sweep's failures by their cause, and say what those of each have in common",
-    .more = "SWEEP is a number or last, which is meant without one. Jobs failed of the same\n"
+    .more = "SWEEP is a number, or last, which is the default. Jobs failed of the same\n"
             "cause if they ended in the same way with the same error line, apart from\n"
             "numbers and folders. Of all values of parameters, and nodes, the one is named\n"
             "by which they differ most from the jobs that did not fail so, or two or three\n"

@@ -9,7 +9,7 @@
 #include "client/query/pages.h"
 #include "client/query/selector.h"
 #include "client/query/sweepview.h"
-#include "client/results/live.h"
+#include "client/query/live.h"
 #include "client/results/ranked.h"
 #include "client/session/session.h"
 #include "client/session/subscription.h"

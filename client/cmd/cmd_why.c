@@ -75,7 +75,9 @@ static int show_answer(const struct session *s, const struct msg_why *why, struc
     const struct job_info *j = &why->job;
     struct buf out = { 0 }, line = { 0 };
 
-    buf_printf(&out, "job %s: %s\n", j->job, job_state_names[j->state]);
+    buf_printf(&out, "job %s: %s", j->job, job_state_names[j->state]);
+    safe_text_clean(&out, "");
+    buf_add_char(&out, '\n');
     jobinfo_add_params(&line, &j->params);
     if (line.n > 0)
         add_line(&out, buf_text(&line));
@@ -97,9 +99,6 @@ static int show_answer(const struct session *s, const struct msg_why *why, struc
     buf_clear(&line);
     if (j->attempt > 0 && j->started_at != 0)
         add_times(&line, j);
-    else if (j->state == JOB_QUEUED && j->attempt > 0 && j->reason != NULL && !jobinfo_is_paused(j))
-        /* A job that waits again shows its last attempt. */
-        buf_printf(&line, "attempt %" PRId64 " came to nothing: %s", j->attempt, j->reason);
     if (line.n > 0)
         add_line(&out, buf_text(&line));
     if (j->log_path != NULL && j->started_at != 0)

@@ -271,7 +271,13 @@ static bool is_up_without_groups(const struct node_info *node)
     return is_up(node) && node->lacks_groups;
 }
 
-/* Adds a finding with the names of those nodes of the page; returns their number. */
+static bool is_up_as_one_account(const struct node_info *node)
+{
+    return is_up(node) && node->is_one_account;
+}
+
+/* Adds a finding with the number and names of the page's nodes for which is_one is true, if there
+ * are any.  Returns their number. */
 static size_t say_nodes(struct doctor *d, const struct list *page,
                         bool (*is_one)(const struct node_info *node), const char *words,
                         enum verdict_of_check verdict, const char *advice)
@@ -332,6 +338,10 @@ void check_workers(struct doctor *d)
     say_nodes(d, &page.nodes, is_up_without_groups,
               "without control groups, where a process that a job hides may go on after its end",
               CHECK_NOTE, "let systemd start ludwig-worker, with Delegate=yes");
+    say_nodes(d, &page.nodes, is_up_as_one_account,
+              "with one account for the jobs of all users, who can read its worker's key and each "
+              "other's files there",
+              CHECK_NOTE, "run ludwig-worker as root, or serve one user with it");
 }
 
 void check_gpus(struct doctor *d)

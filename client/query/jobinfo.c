@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* jobinfo.c - says in words what a job is and does; gives its fields for --where */
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <string.h>
 
 #include "client/query/jobinfo.h"
 #include "client/term/opt.h"
+#include "common/base/path.h"
 #include "common/base/units.h"
 #include "common/data/json.h"
 
@@ -17,6 +19,20 @@ static struct value text_or_null(const char *text)
 static struct value number_or_null(int64_t number)
 {
     return number != SCHEMA_NONE ? value_int(number) : value_null();
+}
+
+bool jobinfo_is_one_name(const char *name)
+{
+    return name != NULL && path_is_portable_name(name) && name[0] != '.';
+}
+
+int jobinfo_check_names(const struct job_info *j, struct err *e)
+{
+    if (jobinfo_is_one_name(j->param_name) && jobinfo_is_one_name(j->job_name))
+        return 0;
+    return err_set(e, ERR_PROTOCOL, "the server names the folder of job %s '%s/%s'", j->job,
+                   j->param_name != NULL ? j->param_name : "",
+                   j->job_name != NULL ? j->job_name : "");
 }
 
 void jobinfo_fill_row(struct jobinfo_row *row, const struct job_info *j)
@@ -34,11 +50,22 @@ void jobinfo_fill_row(struct jobinfo_row *row, const struct job_info *j)
         { value_str("signal"), number_or_null(j->signal) },
         { value_str("cause"), text_or_null(j->cause) },
         { value_str("reason"), text_or_null(j->reason) },
+        { value_str("max_rss_bytes"), number_or_null(j->max_rss_bytes) },
+        { value_str("cpu_seconds"),
+          isnan(j->cpu_seconds) ? value_null() : value_float(j->cpu_seconds) },
+        { value_str("memory_bytes"), number_or_null(j->memory_bytes) },
+        { value_str("time_ms"), number_or_null(j->time_ms) },
+        { value_str("gpu_memory_bytes"), number_or_null(j->gpu_memory_bytes) },
+        { value_str("gpu_percent"),
+          isnan(j->gpu_percent) ? value_null() : value_float(j->gpu_percent) },
+        { value_str("gpu_ids"), text_or_null(j->gpu_ids) },
     };
 
     for (size_t i = 0; i < JOBINFO_FIELDS; i++)
         row->fields[i] = fields[i];
-    row->row = (struct where_row){ row->fields, JOBINFO_FIELDS, &j->params };
+    row->row = (struct where_row){ .fields = row->fields,
+                                   .n_fields = JOBINFO_FIELDS,
+                                   .params = &j->params };
 }
 
 int jobinfo_parse_where(const char *text, struct arena *a, struct where **where, struct err *e)

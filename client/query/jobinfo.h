@@ -5,11 +5,11 @@
 #ifndef LUDWIG_CLIENT_QUERY_JOBINFO_H
 #define LUDWIG_CLIENT_QUERY_JOBINFO_H
 
-#include "client/query/where.h"
+#include "client/term/where.h"
 #include "client/term/table.h"
 #include "common/proto/proto.h"
 
-enum { JOBINFO_FIELDS = 12 };
+enum { JOBINFO_FIELDS = 19 };
 
 /* Points into the job. */
 struct jobinfo_row {
@@ -20,6 +20,11 @@ struct jobinfo_row {
 void jobinfo_fill_row(struct jobinfo_row *row, const struct job_info *j);
 /* As where_parse, but unknown states and causes are ERR_USAGE, too.  *where is NULL if text is. */
 int jobinfo_parse_where(const char *text, struct arena *a, struct where **where, struct err *e);
+
+/* Whether name can be that of an entry of a folder that is not hidden, and no path; NULL cannot. */
+bool jobinfo_is_one_name(const char *name);
+/* Checks that the two names by which the server names the job's folder are there, and no paths. */
+int jobinfo_check_names(const struct job_info *j, struct err *e);
 
 enum tone jobinfo_tone(int state);
 /* "lr=0.1 optimizer=adam" */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/query/jobinfo.h"
 #include "client/term/csv.h"
+#include "common/base/suggest.h"
 
 static const char *keep_text(struct arena *a, const char *text)
 {
@@ -51,23 +51,27 @@ struct sorted {
     int sign;     /* -1: the largest first */
 };
 
-/* Jobs come in the order of their numbers, which a text would not tell. */
-static struct value key_of(const struct job_info *j, size_t place, const char *name)
+struct value joblist_value(struct jobinfo_row *row, const struct job_info *j, const char *name)
 {
-    struct jobinfo_row row;
     const struct value *param = value_get(&j->params, name);
 
-    if (strcmp(name, "job") == 0)
-        return value_int((int64_t)place);
     if (strcmp(name, "seconds") == 0)
         return j->started_at == 0 || j->ended_at == 0
                    ? value_null()
                    : value_float((double)(j->ended_at - j->started_at) / 1000);
-    jobinfo_fill_row(&row, j);
-    for (size_t i = 0; i < row.row.n_fields; i++)
-        if (strcmp(row.fields[i].key.str.s, name) == 0)
-            return row.fields[i].value;
+    jobinfo_fill_row(row, j);
+    for (size_t i = 0; i < row->row.n_fields; i++)
+        if (strcmp(row->fields[i].key.str.s, name) == 0)
+            return row->fields[i].value;
     return param != NULL ? *param : value_null();
+}
+
+/* The value to sort by; for "job" its place, as jobs come in the order of their numbers. */
+static struct value key_of(const struct job_info *j, size_t place, const char *name)
+{
+    struct jobinfo_row row;
+
+    return strcmp(name, "job") == 0 ? value_int((int64_t)place) : joblist_value(&row, j, name);
 }
 
 static bool is_number(const struct value *v)
@@ -124,6 +128,59 @@ int joblist_sort(struct joblist *l, const char *name, struct err *e)
     l->jobs = jobs;
     l->capacity = l->n;
     return is_known ? 0 : err_set(e, ERR_USAGE, "--sort: no job has a '%s'", name);
+}
+
+/* ---- chosen columns ---- */
+
+int joblist_check_columns(const struct joblist *l, const struct list *names, struct err *e)
+{
+    static const struct job_info none = { .job = "" };
+    struct jobinfo_row row;
+
+    jobinfo_fill_row(&row, &none);
+    for (size_t i = 0; i < names->n; i++) {
+        const char *name = ((const char *const *)names->items)[i];
+        struct suggest nearest = { .word = name };
+        bool is_known = strcmp(name, "seconds") == 0;
+
+        suggest_try(&nearest, "seconds");
+        for (size_t k = 0; k < row.row.n_fields && !is_known; k++) {
+            suggest_try(&nearest, row.fields[k].key.str.s);
+            is_known = strcmp(row.fields[k].key.str.s, name) == 0;
+        }
+        for (size_t k = 0; k < l->n && !is_known; k++)
+            is_known = value_get(&l->jobs[k].params, name) != NULL;
+        if (!is_known && nearest.best != NULL)
+            return err_set(e, ERR_USAGE, "--columns: no job has a '%s' (did you mean '%s'?)", name,
+                           nearest.best);
+        if (!is_known)
+            return err_set(e, ERR_USAGE, "--columns: no job has a '%s'", name);
+    }
+    return 0;
+}
+
+void joblist_add_columns(struct buf *out, const struct joblist *l, const struct list *names)
+{
+    const char *const *items = names->items;
+    struct jobinfo_row row;
+
+    for (size_t i = 0; i < names->n; i++) {
+        if (i > 0)
+            buf_add_char(out, ',');
+        csv_add(out, items[i]);
+    }
+    buf_add_char(out, '\n');
+    for (size_t k = 0; k < l->n; k++) {
+        for (size_t i = 0; i < names->n; i++) {
+            struct value v = joblist_value(&row, &l->jobs[k], items[i]);
+            struct buf cell = { 0 };
+
+            csv_next_value(&cell, v.type != VALUE_NULL ? &v : NULL);
+            buf_add_str(out, buf_text(&cell) + (i == 0)); /* the cell begins with a comma */
+            buf_free(&cell);
+        }
+        buf_add_char(out, '\n');
+    }
 }
 
 /* ---- CSV ---- */

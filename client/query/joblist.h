@@ -5,7 +5,7 @@
 #ifndef LUDWIG_CLIENT_QUERY_JOBLIST_H
 #define LUDWIG_CLIENT_QUERY_JOBLIST_H
 
-#include "common/proto/proto.h"
+#include "client/query/jobinfo.h"
 
 /* A list that is zero-initialised but for the arena is empty. */
 struct joblist {
@@ -21,7 +21,15 @@ void joblist_free(struct joblist *l);
  * without a value come last, and equal ones keep their order.  ERR_USAGE: no job has that name. */
 int joblist_sort(struct joblist *l, const char *name, struct err *e);
 
-/* With a column for each parameter that any of them has. */
+/* Returns the job's field or parameter of that name, or "seconds" (how long it ran); null: it has
+ * none.  The value points into row and j. */
+struct value joblist_value(struct jobinfo_row *row, const struct job_info *j, const char *name);
+/* ERR_USAGE for a name that is neither a field nor a parameter of any job. */
+int joblist_check_columns(const struct joblist *l, const struct list *names, struct err *e);
+/* Appends the jobs as CSV with these columns (const char *). */
+void joblist_add_columns(struct buf *out, const struct joblist *l, const struct list *names);
+
+/* Appends the jobs as CSV, with a column for each parameter that any of them has. */
 void joblist_add_csv(struct buf *out, struct joblist *l, int64_t now_ms);
 
 #endif

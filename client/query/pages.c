@@ -10,6 +10,21 @@
 /* Jobs in the first page when only parameters' names are wanted: one job has most names already. */
 enum { NAMES_PAGE = 20 };
 
+/* More pages than any lab has: a page holds hundreds of rows. */
+enum { PAGES_MAX_IN_WALK = 1000 * 1000 };
+
+int pages_go_on(struct pages_walk *w, int64_t next, struct err *e)
+{
+    if (next <= w->at)
+        return err_set(e, ERR_PROTOCOL,
+                       "the server's pages lead nowhere: behind %" PRId64 " comes %" PRId64, w->at,
+                       next);
+    if (++w->n >= PAGES_MAX_IN_WALK)
+        return err_set(e, ERR_PROTOCOL, "the server's pages do not end: there were %" PRId64, w->n);
+    w->at = next;
+    return 0;
+}
+
 /* ---- sweeps ---- */
 
 bool pages_is_of(const char *owner, const char *user)
@@ -50,6 +65,7 @@ int pages_sweeps(struct rpc *rpc, const struct sweep_filter *filter, sweeps_fn t
                  struct err *e)
 {
     struct msg_get_sweeps request = { .limit = filter->page > 0 ? filter->page : PAGE_MAX };
+    struct pages_walk walk = { .at = INT64_MIN };
     struct msg_sweep_page page;
     int result;
 
@@ -63,6 +79,8 @@ int pages_sweeps(struct rpc *rpc, const struct sweep_filter *filter, sweeps_fn t
         page.more = page.more && page.sweeps.n > 0;
         if (page.sweeps.n > 0)
             request.before = sweeps[page.sweeps.n - 1].sweep;
+        if (page.more && pages_go_on(&walk, -request.before, e) < 0)
+            return -1;
         request.limit = PAGE_MAX;
         for (size_t i = 0; i < page.sweeps.n; i++)
             if (pages_is_wanted(filter, &sweeps[i]))
@@ -93,6 +111,7 @@ struct walk {
     struct list states;
     int64_t page; /* how many jobs the first page has */
     struct where *where;
+    const struct job_measures *measures;
     jobs_fn take;
     void *context;
 };
@@ -108,13 +127,15 @@ static int walk(const struct walk *w, const struct list *targets, struct err *e)
                                         .last = t->last,
                                         .limit = w->page,
                                         .states = w->states };
+        struct pages_walk pages = { .at = request.after };
         struct msg_job_page page;
 
         do {
             struct job_info *jobs;
             size_t n = 0;
 
-            if (rpc_call(w->rpc, MSG_GET_JOBS, &request, &page, e) < 0)
+            if (rpc_call(w->rpc, MSG_GET_JOBS, &request, &page, e) < 0 ||
+                (page.next != 0 && pages_go_on(&pages, page.next, e) < 0))
                 return -1;
             request.after = page.next;
             request.limit = PAGE_MAX;
@@ -123,6 +144,12 @@ static int walk(const struct walk *w, const struct list *targets, struct err *e)
                 struct jobinfo_row row;
 
                 jobinfo_fill_row(&row, &jobs[k]);
+                if (w->measures != NULL) {
+                    const struct list measures = job_measures_of(w->measures, jobs[k].job);
+
+                    row.row.measures = measures.items;
+                    row.row.n_measures = measures.n;
+                }
                 if (w->where == NULL || where_matches(w->where, &row.row))
                     jobs[n++] = jobs[k];
             }
@@ -144,14 +171,17 @@ int pages_jobs(struct rpc *rpc, const struct list *targets, const struct job_fil
                jobs_fn take, void *context, struct err *e)
 {
     struct where *where = filter->where;
-    const struct walk w = { rpc, filter->states, PAGE_MAX, where, take, context };
-    /* Names are checked before anything is shown or changed, and in jobs of all states, as only a
-     * few jobs may have a parameter with a condition. */
-    const struct walk first = { rpc, { 0 }, NAMES_PAGE, where, stop_once_known, where };
+    const struct walk w = { rpc, filter->states, PAGE_MAX, where, filter->measures, take, context };
+    /* Names in --where are checked before anything is shown or changed, by jobs of all states, as
+     * only a few jobs may have a parameter with a condition. */
+    const struct walk first = { rpc, { 0 }, NAMES_PAGE, where, NULL, stop_once_known, where };
     const char *both;
 
     if (where != NULL) {
-        if (walk(&first, targets, e) < 0 || where_check_names(where, e) < 0)
+        if (walk(&first, targets, e) < 0 ||
+            (filter->measures != NULL && !where_knows_names(where) &&
+             job_measures_learn(filter->measures, targets, where, e) < 0) ||
+            where_check_names(where, e) < 0)
             return -1;
         both = where_shadowing(where);
         if (both != NULL && !filter->is_quiet)
@@ -181,11 +211,13 @@ int pages_job(struct rpc *rpc, const struct target *t, struct job_info *info, st
 int pages_results(struct rpc *rpc, int64_t sweep, results_fn take, void *context, struct err *e)
 {
     struct msg_get_results request = { .sweep = sweep, .limit = PAGE_MAX };
+    struct pages_walk walk = { .at = 0 };
     struct msg_result_page page;
     int result;
 
     do {
-        if (rpc_call(rpc, MSG_GET_RESULTS, &request, &page, e) < 0)
+        if (rpc_call(rpc, MSG_GET_RESULTS, &request, &page, e) < 0 ||
+            (page.next != 0 && pages_go_on(&walk, page.next, e) < 0))
             return -1;
         result = take(context, page.results.items, page.results.n, e);
         request.after = page.next;

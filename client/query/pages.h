@@ -8,8 +8,18 @@
 #ifndef LUDWIG_CLIENT_QUERY_PAGES_H
 #define LUDWIG_CLIENT_QUERY_PAGES_H
 
-#include "client/query/where.h"
+#include "client/query/job_measures.h"
 #include "client/session/rpc.h"
+
+/* How far a walk over pages has come.  Each page must lead further than the one before, and the
+ * number of pages is limited, so that no server can hold us for ever. */
+struct pages_walk {
+    int64_t at; /* where the next page begins, as a number that grows */
+    int64_t n;  /* pages that have come */
+};
+/* Notes that a page has come that is not the last, and that the next one begins behind next.
+ * ERR_PROTOCOL: next is no progress, or there were too many pages. */
+int pages_go_on(struct pages_walk *w, int64_t next, struct err *e);
 
 /* Whether a sweep of this owner is the user's.  An owner "lab/alice", a person of the shared
  * account lab, is meant by "lab/alice", "lab" and "alice". */
@@ -35,7 +45,8 @@ int pages_sweeps(struct rpc *rpc, const struct sweep_filter *filter, sweeps_fn t
 struct job_filter {
     struct list states;  /* const char *; empty: all */
     struct where *where; /* NULL: all; names that no job of the targets has are an error */
-    bool is_quiet;       /* no note on a name that is both a field's and a parameter's */
+    struct job_measures *measures; /* of the jobs; NULL: where knows no measures */
+    bool is_quiet;                 /* no note on a name that is both a field's and a parameter's */
 };
 
 typedef int (*jobs_fn)(void *context, const struct job_info *jobs, size_t n, struct err *e);

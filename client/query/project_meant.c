@@ -2,6 +2,8 @@
 /* project_meant.c - which project a user means by a name */
 #include "client/query/project_meant.h"
 
+#include <string.h>
+
 #include "common/data/msgpack.h"
 
 int project_meant(struct rpc *rpc, const char **name, struct arena *a, struct err *e)
@@ -10,6 +12,7 @@ int project_meant(struct rpc *rpc, const char **name, struct arena *a, struct er
     struct msg_previewed answer;
     struct buf none = { 0 };
     struct err why = { 0 };
+    size_t n = strlen(*name);
     int rc;
 
     mp_add_list(&none, 0);
@@ -18,8 +21,13 @@ int project_meant(struct rpc *rpc, const char **name, struct arena *a, struct er
     buf_free(&none);
     if (rc < 0 && why.kind != ERR_USAGE && why.kind != ERR_DENIED)
         return err_set(e, why.kind, "%s", why.text);
-    /* Without an owner there is no such project yet: the other user's is meant. */
-    if (rc >= 0 && answer.project != NULL && answer.owner != NULL)
-        *name = arena_strdup(a, answer.project);
+    /* Without an owner the project does not exist yet: another user's is meant. */
+    if (rc < 0 || answer.project == NULL || answer.owner == NULL)
+        return 0;
+    if (strncmp(answer.project, *name, n) != 0 ||
+        (answer.project[n] != '\0' && answer.project[n] != '.'))
+        return err_set(e, ERR_PROTOCOL, "the server takes project '%s' for '%s', which is another",
+                       *name, answer.project);
+    *name = arena_strdup(a, answer.project);
     return 0;
 }

@@ -86,8 +86,12 @@ int sweep_why_read(struct rpc *rpc, int64_t sweep, struct arena *a, struct sweep
         buf_printf(&text, "it is paused (ludwig resume %" PRId64 ")\n", sweep);
     if (info.refused != NULL)
         buf_printf(&text, "Slurm: %s\n", info.refused);
-    if (info.held != NULL)
+    if (info.held != NULL && info.jobs.held > 0)
         buf_printf(&text, "%s\n", info.held);
+    if (info.advisor != NULL)
+        buf_printf(&text, "advisor: %s\n", info.advisor);
+    if (info.notice != NULL)
+        buf_printf(&text, "notify: %s\n", info.notice);
     result = queue_read(rpc, &info, &queue, e);
     if (result == 0)
         result = add_waiting(&text, rpc, sweep, &queue, e);

@@ -231,15 +231,19 @@ static int64_t count_started(const struct job_counts *c)
 void sweepview_add_row(struct table *t, const struct sweep_info *s, int64_t now_ms)
 {
     const struct job_counts *c = &s->jobs;
-    struct buf time = { 0 };
+    struct buf time = { 0 }, stopped = { 0 };
 
     table_printf(t, TONE_PLAIN, "%" PRId64, s->sweep);
     table_add(t, TONE_PLAIN, s->project);
     table_add(t, TONE_PLAIN, s->name);
     table_add(t, TONE_PLAIN, s->user);
     table_add(t, sweepview_tone(s->state), sweep_state_names[s->state]);
-    table_printf(t, TONE_PLAIN, "%" PRId64 "/%" PRId64, progress_done(c) + s->reused,
-                 progress_jobs(c) + s->reused);
+    if (c->stopped > 0)
+        buf_printf(&stopped, " (%" PRId64 " stopped)", c->stopped);
+    table_printf(t, TONE_PLAIN, "%" PRId64 "/%" PRId64 "%s",
+                 progress_done(c) + c->stopped + s->reused, progress_jobs(c) + s->reused,
+                 buf_text(&stopped));
+    buf_free(&stopped);
     table_printf(t, TONE_PLAIN, "%" PRId64, count_started(c));
     table_printf(t, TONE_PLAIN, "%" PRId64, c->queued);
     table_printf(t, c->failed > 0 ? TONE_BAD : TONE_PLAIN, "%" PRId64, c->failed);
@@ -310,10 +314,18 @@ static void add_description(struct table *t, const struct sweep_info *s, int64_t
         buf_add_str(&text, s->refused);
         add_line(t, "Slurm", TONE_BAD, &text);
     }
-    if (s->held != NULL) {
+    if (s->held != NULL && s->jobs.held > 0) {
         buf_printf(&text, "%" PRId64 " job%s: %s", s->jobs.held, s->jobs.held == 1 ? "" : "s",
                    without_word(s->held));
         add_line(t, "held", TONE_BAD, &text);
+    }
+    if (s->advisor != NULL) {
+        buf_add_str(&text, s->advisor);
+        add_line(t, "advisor", TONE_PLAIN, &text);
+    }
+    if (s->notice != NULL) {
+        buf_add_str(&text, s->notice);
+        add_line(t, "notify", TONE_BAD, &text);
     }
     if (s->tags != NULL) {
         buf_add_str(&text, s->tags);
@@ -378,12 +390,18 @@ void sweepview_add(struct buf *out, const struct sweep_info *s, const struct fai
     struct table *t = table_create(lines, 2, width, colour);
     int64_t ended = progress_reached(s), jobs = progress_jobs(&s->jobs) + s->reused;
     int64_t left_ms = sweepview_left_ms(s);
+    bool is_growing = s->advisor != NULL && !progress_is_over(s);
     struct buf text = { 0 };
 
     add_description(t, s, now_ms);
-    if (width >= BAR_NEEDS)
-        progress_add_bar(&text, ended, jobs);
-    buf_printf(&text, "%" PRId64 " %%", jobs == 0 ? 100 : 100 * ended / jobs);
+    if (is_growing) {
+        buf_printf(&text, "%" PRId64 " of the %" PRId64 " jobs so far; more follow", ended, jobs);
+        left_ms = 0;
+    } else {
+        if (width >= BAR_NEEDS)
+            progress_add_bar(&text, ended, jobs);
+        buf_printf(&text, "%" PRId64 " %%", jobs == 0 ? 100 : 100 * ended / jobs);
+    }
     if (s->state == SWEEP_CANCELLED)
         buf_add_str(&text, ", then cancelled");
     if (left_ms > 0) {

@@ -99,7 +99,11 @@ static struct config_result *find_config(struct aggregate *g, const struct job_r
     }
     mem_grow((void **)&g->configs, &g->capacity, g->n, sizeof *g->configs);
     g->configs[g->n] = (struct config_result){ .param_name = arena_strdup(g->arena, r->param_name),
-                                               .params = value_copy(g->arena, &r->params) };
+                                               .params = value_copy(g->arena, &r->params),
+                                               .max_rss_bytes = SCHEMA_NONE,
+                                               .cpu_seconds = (double)NAN,
+                                               .gpu_memory_bytes = SCHEMA_NONE,
+                                               .gpu_percent = (double)NAN };
     return &g->configs[g->n++];
 }
 
@@ -129,6 +133,22 @@ static struct measure *find_measure(struct aggregate *g, struct config_result *c
     return &c->measures[metric];
 }
 
+static void raise_to(int64_t *most, int64_t bytes) /* SCHEMA_NONE is below all numbers */
+{
+    if (bytes > *most)
+        *most = bytes;
+}
+
+/* Combines *mean, the mean of *n_mean values, with the mean of n more values. */
+static void add_to_mean(double *mean, int64_t *n_mean, double of_these, int64_t n)
+{
+    if (n == 0)
+        return;
+    *mean = *n_mean == 0 ? of_these
+                         : (*mean * (double)*n_mean + of_these * (double)n) / (double)(*n_mean + n);
+    *n_mean += n;
+}
+
 void aggregate_add(struct aggregate *g, const struct job_result *r)
 {
     const enum job_state state = (enum job_state)r->state;
@@ -141,6 +161,10 @@ void aggregate_add(struct aggregate *g, const struct job_result *r)
     c->jobs[c->n_jobs++] = (struct config_job){ arena_strdup(g->arena, r->job), is_done };
     c->counts.of[state]++;
     c->n_done += is_done;
+    raise_to(&c->max_rss_bytes, r->max_rss_bytes);
+    add_to_mean(&c->cpu_seconds, &c->n_cpu, r->cpu_seconds, !isnan(r->cpu_seconds));
+    raise_to(&c->gpu_memory_bytes, r->gpu_memory_bytes);
+    add_to_mean(&c->gpu_percent, &c->n_gpu, r->gpu_percent, !isnan(r->gpu_percent));
     c->n_left += !job_is_ended(state);
     if (job_look(state) == JOB_LOOKS_BAD && c->reason == NULL && r->reason != NULL)
         c->reason = arena_strdup(g->arena, r->reason);
@@ -158,7 +182,7 @@ void aggregate_add(struct aggregate *g, const struct job_result *r)
                                               .max = has_range ? v->max : v->value };
     }
     c->n_nan += has_nan;
-    if (state == JOB_FAILED)
+    if (state == JOB_FAILED || job_ended_early(state))
         aggregate_add_live(g, r->param_name, &r->metrics);
 }
 
@@ -230,6 +254,10 @@ static void merge_config(struct config_result *to, struct config_result *from)
     to->n_done += from->n_done;
     to->n_left += from->n_left;
     to->n_nan += from->n_nan;
+    raise_to(&to->max_rss_bytes, from->max_rss_bytes);
+    add_to_mean(&to->cpu_seconds, &to->n_cpu, from->cpu_seconds, from->n_cpu);
+    raise_to(&to->gpu_memory_bytes, from->gpu_memory_bytes);
+    add_to_mean(&to->gpu_percent, &to->n_gpu, from->gpu_percent, from->n_gpu);
     to->reason = to->reason != NULL ? to->reason : from->reason;
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         to->counts.of[i] += from->counts.of[i];

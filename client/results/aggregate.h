@@ -62,6 +62,12 @@ struct config_result {
     struct config_job *jobs;  /* in the order they were added */
     size_t n_jobs, jobs_capacity;
     const char *reason;       /* of the first failed job, or NULL */
+    int64_t max_rss_bytes;    /* the most that one of its jobs held; SCHEMA_NONE: not known */
+    int64_t n_cpu;            /* jobs whose cpu_seconds are known */
+    double cpu_seconds;       /* the mean of these jobs; NAN: there are none */
+    int64_t gpu_memory_bytes; /* the most GPU memory of one of its jobs; SCHEMA_NONE: not known */
+    int64_t n_gpu;            /* jobs whose gpu_percent is known */
+    double gpu_percent;       /* how busy their GPUs were, on average */
     struct measure *measures; /* one for each of the aggregate's metrics; n may be 0 */
     size_t n_measures;        /* later metrics have no value */
 };
@@ -95,11 +101,12 @@ void aggregate_group(struct aggregate *g, const struct list *by /* const char * 
 /* Computes the statistics of what was added. */
 void aggregate_finish(struct aggregate *g);
 
-/* NULL when no job of the configuration that is done reported the metric. */
-/* The same where only jobs without a result have reported it. */
-const struct measure *aggregate_live(const struct config_result *c, size_t metric);
+/* Returns the metric of the configuration; NULL: none of its done jobs reported it. */
 const struct measure *aggregate_measure(const struct config_result *c, size_t metric);
-/* As said, or as its name suggests; else GOAL_MAX, of which aggregate_goal_is_known is false. */
+/* Returns a metric that only jobs without a result reported; NULL: a done job did, or no job. */
+const struct measure *aggregate_live(const struct config_result *c, size_t metric);
+/* Returns the user's goal for the metric, or what its name suggests; else GOAL_MAX, and then
+ * aggregate_goal_is_known is false. */
 enum goal aggregate_goal(const struct aggregate *g, size_t metric);
 bool aggregate_goal_is_known(const struct aggregate *g, size_t metric);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/query/live.h"
 #include "client/query/pages.h"
 #include "client/results/gather.h"
 #include "client/term/output.h"
@@ -88,8 +89,14 @@ static int take_times(void *context, const struct job_info *jobs, size_t n, stru
             continue;
         job = &t->gathered->jobs[at];
         job->node = kept(t->gathered, jobs[i].node);
+        job->gpu_ids = kept(t->gathered, jobs[i].gpu_ids);
+        job->resumed = kept(t->gathered, jobs[i].resumed);
+        if (job->result.state == JOB_STOPPED)
+            job->result.reason = kept(t->gathered, jobs[i].reason);
         job->started_at = jobs[i].started_at;
         job->ended_at = jobs[i].ended_at;
+        if (t->gathered->triage != NULL)
+            triage_add(t->gathered->triage, &jobs[i]);
     }
     return 0;
 }
@@ -115,6 +122,67 @@ static int learn_times(struct gathered *g, struct rpc *rpc, struct err *e)
     }
     hash_table_destroy(t.by_job);
     return result;
+}
+
+/* ---- a sweep ---- */
+
+/* Reads a sweep's results, and notes the files of jobs that have reported but have no result. */
+struct reading {
+    struct gathered *gathered;
+    struct live *live;
+    const char **live_configs;
+    size_t n_live;
+};
+
+static int take_results(void *context, const struct job_result *results, size_t n, struct err *e)
+{
+    struct reading *r = context;
+
+    (void)e;
+    for (size_t i = 0; i < n; i++) {
+        aggregate_add(r->gathered->aggregate, &results[i]);
+        gather_job(r->gathered, &results[i]);
+        if (results[i].metrics_path == NULL || results[i].metrics.n > 0 ||
+            !r->gathered->wants_live || r->n_live == LIVE_MAX)
+            continue;
+        r->live[r->n_live].path = kept(r->gathered, results[i].metrics_path);
+        r->live_configs[r->n_live++] = kept(r->gathered, results[i].param_name);
+    }
+    return 0;
+}
+
+/* Adds what running jobs have reported, if the drive can be read. */
+static void add_live(struct reading *r, struct session *session)
+{
+    struct share_dir *fs = r->n_live > 0 ? session_open_drive(session, NULL) : NULL;
+
+    if (fs == NULL)
+        return;
+    live_read(fs, r->live, r->n_live, r->gathered->arena);
+    for (size_t i = 0; i < r->n_live; i++)
+        aggregate_add_live(r->gathered->aggregate, r->live_configs[i], &r->live[i].metrics);
+    share_close(fs);
+}
+
+int gather_sweep(struct gathered *g, struct session *session, int64_t sweep,
+                 const struct measures_said *said, struct err *e)
+{
+    struct reading r = { .gathered = g,
+                         .live = arena_alloc(g->arena, LIVE_MAX * sizeof *r.live),
+                         .live_configs = arena_alloc(g->arena, LIVE_MAX * sizeof *r.live_configs) };
+    struct sweep_info info, *own;
+
+    if (pages_sweep(&session->rpc, sweep, &info, e) < 0)
+        return -1;
+    own = schema_copy(&sweep_info_schema, &info, g->arena);
+    g->sweeps = (struct list){ own, 1 };
+    if (pages_results(&session->rpc, sweep, take_results, &r, e) < 0)
+        return -1;
+    add_live(&r, session);
+    if (measures_rank(g->aggregate, said, &own->ranking, g->arena, &g->ranked_by, e) < 0)
+        return -1;
+    aggregate_finish(g->aggregate);
+    return 0;
 }
 
 /* ---- series ---- */
@@ -189,7 +257,8 @@ static void read_series(struct gathered *g, struct share_dir *fs)
         for (; n_ahead < n_read && n_ahead < i + AHEAD; n_ahead++)
             series_ahead(fs, &g->jobs[order[n_ahead]].result, names, n_metrics);
         curves_read(&g->curves, order[i], fs, &g->jobs[order[i]].result, names, n_metrics);
-        show_progress(&line, i, n_read);
+        if (!g->is_quiet)
+            show_progress(&line, i, n_read);
     }
     status_line_clear(&line);
     for (size_t i = 0; i < g->curves.n; i++)
@@ -202,19 +271,49 @@ static void read_series(struct gathered *g, struct share_dir *fs)
     free(order);
 }
 
+/* ---- nodes ---- */
+
+/* Learns of nodes, without whose jobs run there, as what is gathered may be passed on to others. */
+static int learn_nodes(struct gathered *g, struct rpc *rpc, struct err *e)
+{
+    const struct msg_get_nodes request = { .limit = PAGE_MAX };
+    struct msg_node_page page, *own;
+
+    if (rpc_call(rpc, MSG_GET_NODES, &request, &page, e) < 0)
+        return -1;
+    own = schema_copy(proto.messages[MSG_NODE_PAGE].schema, &page, g->arena);
+    for (size_t i = 0; i < own->nodes.n; i++) {
+        struct node_info *node = (struct node_info *)own->nodes.items + i;
+
+        node->user = NULL;
+        node->jobs = node->users = node->holds = (struct list){ 0 };
+    }
+    for (size_t i = 0; i < own->pools.n; i++)
+        ((struct pool_trouble *)own->pools.items + i)->user = NULL;
+    for (size_t i = 0; i < own->pilots.n; i++)
+        ((struct pilots_waiting *)own->pilots.items + i)->user = NULL;
+    g->nodes = own;
+    return 0;
+}
+
 int gather_learn(struct gathered *g, struct session *session, struct err *e)
 {
     struct share_dir *fs;
     struct err why = { 0 };
 
     find_configs(g);
-    if (learn_times(g, &session->rpc, e) < 0)
+    g->triage = g->wants_triage ? triage_create() : NULL;
+    if (learn_times(g, &session->rpc, e) < 0 ||
+        (g->wants_nodes && learn_nodes(g, &session->rpc, e) < 0))
         return -1;
+    if (g->triage != NULL)
+        g->causes = triage_judge(g->triage);
     if (g->n_jobs == 0 || g->aggregate->n_metrics == 0)
         return 0;
     fs = session_open_drive(session, &why);
     if (fs == NULL) {
-        output_note("note: without curves: %s", why.text);
+        if (!g->is_quiet)
+            output_note("note: without curves: %s", why.text);
         add_note(g, "Curves are missing, as the shared drive could not be read.");
         return 0;
     }
@@ -285,6 +384,7 @@ struct list gather_mean_curve(const struct gathered *g, size_t config, size_t me
 void gather_free(struct gathered *g)
 {
     curves_free(&g->curves);
+    triage_destroy(g->triage);
     free(g->jobs);
     *g = (struct gathered){ 0 };
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "client/query/pages.h"
 #include "client/results/ranked.h"
@@ -75,6 +76,40 @@ static bool matches_config(const struct aggregate *g, const struct config_result
         fields[row.n_fields++] =
             value_member(g->metrics[i], has_mean ? value_float(m->last.mean) : value_null());
     }
+    result = where_matches(where, &row);
+    free(fields);
+    return result;
+}
+
+bool ranked_is_of_jobs(const struct where *where)
+{
+    static const char *const words[] = { "job", "rep", "state" };
+    const char *name;
+
+    for (size_t i = 0; (name = where_name(where, i)) != NULL; i++)
+        for (size_t k = 0; k < sizeof words / sizeof words[0]; k++)
+            if (strcmp(name, words[k]) == 0)
+                return true;
+    return false;
+}
+
+bool ranked_matches_job(struct where *where, const struct job_result *job)
+{
+    const struct metric *metrics = job->metrics.items;
+    struct member *fields = mem_resize(NULL, 5 + job->metrics.n, sizeof *fields);
+    struct where_row row = { .fields = fields, .params = &job->params };
+    bool result;
+
+    fields[row.n_fields++] = value_member("job", value_str(job->job));
+    fields[row.n_fields++] = value_member("param_name", value_str(job->param_name));
+    fields[row.n_fields++] = value_member("rep", value_int(job->rep));
+    fields[row.n_fields++] = value_member("state", value_str(job_state_names[job->state]));
+    fields[row.n_fields++] =
+        value_member("reason", job->reason != NULL ? value_str(job->reason) : value_null());
+    for (size_t i = 0; i < job->metrics.n; i++)
+        fields[row.n_fields++] =
+            value_member(metrics[i].name,
+                         isfinite(metrics[i].value) ? value_float(metrics[i].value) : value_null());
     result = where_matches(where, &row);
     free(fields);
     return result;

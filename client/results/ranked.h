@@ -5,7 +5,7 @@
 #ifndef LUDWIG_CLIENT_RESULTS_RANKED_H
 #define LUDWIG_CLIENT_RESULTS_RANKED_H
 
-#include "client/query/where.h"
+#include "client/term/where.h"
 #include "client/results/results_out.h"
 #include "client/session/rpc.h"
 
@@ -17,5 +17,11 @@ int ranked_read(struct rpc *rpc, int64_t sweep, const struct measures_said *said
 /* Leaves out the configurations that do not match --where, which knows their parameters, means and
  * numbers of jobs by outcome.  Call it after aggregate_finish. */
 int ranked_leave_out(struct aggregate *g, struct where *where, struct err *e);
+
+/* Whether --where names a field that only jobs have, not configurations: job, rep or state. */
+bool ranked_is_of_jobs(const struct where *where);
+/* Whether the job matches --where: its parameters, last values, job, rep, state, reason and
+ * param_name. */
+bool ranked_matches_job(struct where *where, const struct job_result *job);
 
 #endif

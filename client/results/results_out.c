@@ -164,6 +164,10 @@ struct result_row {
     const char *reason;
     bool best;
     struct list jobs;
+    int64_t max_rss_bytes;
+    double cpu_seconds;
+    int64_t gpu_memory_bytes;
+    double gpu_percent;
     struct value metrics;
 };
 
@@ -175,6 +179,10 @@ static const struct field result_fields[] = {
     FIELD(struct result_row, reason, FIELD_STR, 0, REASON_MAX_BYTES),
     FIELD(struct result_row, best, FIELD_BOOL, 0, 0),
     FIELD(struct result_row, jobs, FIELD_STRS, 0, INT64_MAX),
+    FIELD(struct result_row, max_rss_bytes, FIELD_INT, FIELD_NULLABLE, INT64_MAX),
+    FIELD(struct result_row, cpu_seconds, FIELD_FLOAT, FIELD_NULLABLE, 0),
+    FIELD(struct result_row, gpu_memory_bytes, FIELD_INT, FIELD_NULLABLE, INT64_MAX),
+    FIELD(struct result_row, gpu_percent, FIELD_FLOAT, FIELD_NULLABLE, 0),
     FIELD(struct result_row, metrics, FIELD_VALUE, 0, 0),
 };
 enum { N_RESULT_FIELDS = sizeof result_fields / sizeof result_fields[0] };
@@ -254,6 +262,10 @@ int results_write_json(const struct results_view *v, struct err *e)
                                   .reason = c->reason,
                                   .best = (int64_t)i == v->best,
                                   .jobs = { jobs, c->n_jobs },
+                                  .max_rss_bytes = c->max_rss_bytes,
+                                  .cpu_seconds = c->cpu_seconds,
+                                  .gpu_memory_bytes = c->gpu_memory_bytes,
+                                  .gpu_percent = c->gpu_percent,
                                   .metrics = { .type = VALUE_MAP, .map = { measures, 0 } } };
 
         for (size_t k = 0; k < c->n_jobs; k++)
@@ -298,6 +310,14 @@ static void add_csv_row(struct buf *out, const struct results_view *v,
         buf_printf(out, "%c%s", i > 0 ? ' ' : ',', c->jobs[i].job);
     if (c->n_jobs == 0)
         buf_add_char(out, ',');
+    buf_add_char(out, ',');
+    if (c->max_rss_bytes != SCHEMA_NONE)
+        buf_printf(out, "%" PRId64, c->max_rss_bytes);
+    csv_next_number(out, c->cpu_seconds);
+    buf_add_char(out, ',');
+    if (c->gpu_memory_bytes != SCHEMA_NONE)
+        buf_printf(out, "%" PRId64, c->gpu_memory_bytes);
+    csv_next_number(out, c->gpu_percent);
     for (size_t i = 0; i < v->n_metrics * N_CSV_FIELDS; i++) {
         const struct measure *m = aggregate_measure(c, v->metrics[i / N_CSV_FIELDS]);
         const struct field *f = &measure_fields[i % N_CSV_FIELDS];
@@ -323,7 +343,7 @@ int results_write_csv(const struct results_view *v, struct err *e)
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         if (aggregate_counts((enum job_state)i))
             csv_next(&out, job_state_names[i]);
-    buf_add_str(&out, ",left,reason,jobs");
+    buf_add_str(&out, ",left,reason,jobs,max_rss_bytes,cpu_seconds,gpu_memory_bytes,gpu_percent");
     for (size_t i = 0; i < v->n_metrics * N_CSV_FIELDS; i++) {
         const struct field *f = &measure_fields[i % N_CSV_FIELDS];
         bool is_best = strcmp(f->name, "best_mean") == 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "client/query/pages.h"
+#include "client/results/ranked.h"
 #include "client/results/results_out.h"
 #include "client/results/series.h"
 #include "client/term/csv.h"
@@ -373,21 +374,8 @@ static int add_job(struct series_out *o, const struct job_result *r, struct err 
 /* Whether the job matches --where and may have a series. */
 static bool is_wanted(const struct series_out *o, const struct job_result *r)
 {
-    const struct metric *metrics = r->metrics.items;
-    struct member *fields = mem_resize(NULL, 3 + r->metrics.n, sizeof *fields);
-    struct where_row row = { fields, 3, &r->params };
-    bool matches;
-
-    fields[0] = value_member("job", value_str(r->job));
-    fields[1] = value_member("param_name", value_str(r->param_name));
-    fields[2] = value_member("rep", value_int(r->rep));
-    for (size_t i = 0; i < r->metrics.n; i++)
-        fields[row.n_fields++] =
-            value_member(metrics[i].name,
-                         isfinite(metrics[i].value) ? value_float(metrics[i].value) : value_null());
-    matches = o->said->where == NULL || where_matches(o->said->where, &row);
-    free(fields);
-    return matches && (r->run_path != NULL || r->metrics_path != NULL);
+    return (o->said->where == NULL || ranked_matches_job(o->said->where, r)) &&
+           (r->run_path != NULL || r->metrics_path != NULL);
 }
 
 static int add_page(void *context, const struct job_result *results, size_t n, struct err *e)

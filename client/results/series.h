@@ -8,7 +8,7 @@
 #ifndef LUDWIG_CLIENT_RESULTS_SERIES_H
 #define LUDWIG_CLIENT_RESULTS_SERIES_H
 
-#include "client/query/where.h"
+#include "client/term/where.h"
 #include "client/session/session.h"
 #include "common/share/share.h"
 

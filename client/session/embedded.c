@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -118,11 +119,11 @@ static int write_conf(const char *state, const char *name, struct member *member
 
 /* Starts "PROGRAM --config STATE/CONF [OPTION]" with its output appended to STATE/LOG. */
 static pid_t start_program(const char *state, const char *program, const char *conf_name,
-                           const char *log_name, struct err *e)
+                           const char *option, const char *log_name, struct err *e)
 {
     char *path = child_beside_us(program, e);
     char *conf = path_join(state, conf_name), *log = path_join(state, log_name);
-    const char *argv[] = { path, "--config", conf, NULL };
+    const char *argv[] = { path, "--config", conf, option, NULL };
     pid_t pid = path == NULL ? -1 : child_start_daemon(argv, log, e);
 
     free(log);
@@ -171,6 +172,21 @@ static int lock_server(const char *state, struct err *e)
     return fd;
 }
 
+static int wait_for_server(const char *state, pid_t pid, const char *socket_path, struct err *e)
+{
+    int64_t deadline_ms = units_monotonic_ms() + START_MAX_MS;
+
+    while (!rpc_is_answered(socket_path)) {
+        if (child_has_ended(pid))
+            return say_why_it_ended(state, "ludwigd", "ludwigd.log", e);
+        if (units_monotonic_ms() >= deadline_ms)
+            return err_set(e, ERR_UNREACHABLE, "ludwigd did not answer within %d s (its log: %s)",
+                           START_MAX_MS / 1000, state);
+        (void)poll(NULL, 0, LOOK_EVERY_MS);
+    }
+    return 0;
+}
+
 static int start_server(const char *state, const struct conf *c, const char *socket_path,
                         struct err *e)
 {
@@ -184,7 +200,6 @@ static int start_server(const char *state, const struct conf *c, const char *soc
         value_member("sockets", (struct value){ .type = VALUE_LIST, .list = { &path, 1 } }),
     };
     size_t n = 3;
-    int64_t deadline_ms;
     pid_t pid = -1;
 
     if (listen != NULL)
@@ -195,22 +210,13 @@ static int start_server(const char *state, const struct conf *c, const char *soc
     if (io_make_dirs(share, 0700, e) == 0 &&
         write_conf(state, "ludwigd.yaml", members, n, e) == 0 &&
         address_write(state, socket_path, e) == 0)
-        pid = start_program(state, "ludwigd", "ludwigd.yaml", "ludwigd.log", e);
+        pid = start_program(state, "ludwigd", "ludwigd.yaml", NULL, "ludwigd.log", e);
     free(listen);
     free(server_state);
     free(share);
     if (pid < 0)
         return -1;
-    deadline_ms = units_monotonic_ms() + START_MAX_MS;
-    while (!rpc_is_answered(socket_path)) {
-        if (child_has_ended(pid))
-            return say_why_it_ended(state, "ludwigd", "ludwigd.log", e);
-        if (units_monotonic_ms() >= deadline_ms)
-            return err_set(e, ERR_UNREACHABLE, "ludwigd did not answer within %d s (its log: %s)",
-                           START_MAX_MS / 1000, state);
-        (void)poll(NULL, 0, LOOK_EVERY_MS);
-    }
-    return 0;
+    return wait_for_server(state, pid, socket_path, e);
 }
 
 /* Numbers of workers without pilots.  Lost workers may come back. */
@@ -286,7 +292,7 @@ static int start_worker(struct rpc *rpc, const char *state, const struct conf *c
     if (c->resources.type == VALUE_MAP)
         members[n++] = value_member("resources", c->resources);
     if (write_conf(state, "worker.yaml", members, n, e) == 0)
-        pid = start_program(state, "ludwig-worker", "worker.yaml", "worker.log", e);
+        pid = start_program(state, "ludwig-worker", "worker.yaml", NULL, "worker.log", e);
     free(server);
     free(worker_state);
     return pid < 0 ? -1 : wait_for_worker(rpc, state, pid, e);
@@ -407,6 +413,104 @@ int embedded_reach(struct rpc *rpc, const struct conf *c, struct err *e)
         close(lock_fd);
     free(state);
     return result;
+}
+
+/* ---- for one command ---- */
+
+/* Starts a reading server, at a socket of its own, where no other command finds it. */
+static int start_reader(struct embedded_reader *reader, const char *state, const struct conf *c,
+                        struct err *e)
+{
+    char *share = conf_embedded_share(c), *server_state = path_join(state, "server");
+    char *usual = address_choose_socket(state, e);
+    struct value path;
+    struct member members[] = {
+        value_member("share", value_str(share)),
+        value_member("state", value_str(server_state)),
+        value_member("sockets", (struct value){ .type = VALUE_LIST, .list = { &path, 1 } }),
+    };
+    pid_t pid = -1;
+
+    if (usual != NULL) {
+        reader->socket_path = mem_printf("%.*sread", (int)(strlen(usual) - strlen("sock")), usual);
+        path = value_str(reader->socket_path);
+        if (write_conf(state, "reading.yaml", members, 3, e) == 0)
+            pid = start_program(state, "ludwigd", "reading.yaml", "--reading", "ludwigd.log", e);
+    }
+    free(usual);
+    free(server_state);
+    free(share);
+    if (pid < 0)
+        return -1;
+    reader->pid = pid;
+    return wait_for_server(state, pid, reader->socket_path, e);
+}
+
+/* Whether the server was started on this machine last: on another host it may still run. */
+static bool has_run_here(const char *state)
+{
+    struct arena *a = arena_create();
+    char *conf = path_join(state, "ludwigd.yaml");
+    struct endpoint to = { 0 };
+    bool has = access(conf, R_OK) == 0 &&
+               (address_read(state, &to, a, NULL) < 0 || to.kind == ENDPOINT_UNIX);
+
+    free(conf);
+    arena_destroy(a);
+    return has;
+}
+
+int embedded_read(struct rpc *rpc, const struct conf *c, struct embedded_reader *reader,
+                  struct err *e)
+{
+    struct endpoint to = { .kind = ENDPOINT_UNIX };
+    char *state = conf_state_dir();
+    struct err why = { 0 };
+    int result = embedded_reach(rpc, c, &why);
+
+    *reader = (struct embedded_reader){ 0 };
+    if (result < 0 && (why.kind != ERR_UNREACHABLE || !has_run_here(state))) {
+        err_set(e, why.kind, "%s", why.text);
+        free(state);
+        return -1;
+    }
+    if (result < 0) {
+        reader->lock_fd = lock_server(state, e);
+        reader->is_locked = reader->lock_fd >= 0;
+    }
+    /* Another command may have started a server while this one waited for the lock. */
+    if (result < 0 && reader->is_locked && embedded_connect(rpc, c, &why) == 0) {
+        embedded_read_end(reader);
+        result = 0;
+    } else if (result < 0 && reader->is_locked) {
+        long unfinished = count_unfinished(state);
+
+        if (unfinished >= 0 && start_reader(reader, state, c, e) == 0) {
+            to.text = to.path = reader->socket_path;
+            result = rpc_open(rpc, &to, c->user, e);
+        } else if (unfinished < 0) {
+            err_set(e, why.kind, "%s", why.text);
+        }
+        if (result < 0)
+            embedded_read_end(reader);
+        else if (unfinished > 0)
+            output_note("note: %s", why.text);
+    }
+    free(state);
+    return result;
+}
+
+void embedded_read_end(struct embedded_reader *reader)
+{
+    int64_t deadline_ms = units_monotonic_ms() + STOP_MAX_MS;
+
+    if (reader->pid > 0 && kill(reader->pid, SIGTERM) == 0)
+        while (!child_has_ended(reader->pid) && units_monotonic_ms() < deadline_ms)
+            (void)poll(NULL, 0, LOOK_EVERY_MS);
+    if (reader->is_locked)
+        close(reader->lock_fd);
+    free(reader->socket_path);
+    *reader = (struct embedded_reader){ 0 };
 }
 
 int embedded_up(struct rpc *rpc, const struct conf *c, bool wants_worker, bool *has_no_worker,

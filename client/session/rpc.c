@@ -14,6 +14,14 @@
 
 enum { FIRST_PAUSE_MS = 20, LONGEST_PAUSE_MS = 1000 };
 
+bool rpc_is_as(const struct rpc *r, const char *user)
+{
+    const char *me = r->welcome.user;
+    size_t n = me == NULL ? 0 : strcspn(me, "/");
+
+    return n > 0 && user != NULL && strcspn(user, "/") == n && memcmp(user, me, n) == 0;
+}
+
 bool rpc_is_answered(const char *socket_path)
 {
     const struct endpoint to = { .kind = ENDPOINT_UNIX, .path = socket_path };
@@ -29,7 +37,8 @@ bool rpc_is_answered(const char *socket_path)
 
 static int begin_ssh(struct rpc *r, struct err *e)
 {
-    struct mux_options o = { .may_prompt = prompt_is_welcome(), .interrupt_fd = r->interrupt_fd };
+    struct mux_options o = { .may_prompt = !r->is_silent && prompt_is_welcome(),
+                             .interrupt_fd = r->interrupt_fd };
 
     r->mux = mux_begin(&r->to, &o, e);
     return r->mux == NULL ? -1 : 0;
@@ -57,6 +66,8 @@ static int connect_to(struct rpc *r, bool with_sftp, struct err *e)
 {
     if (r->to.kind != ENDPOINT_SSH)
         return unixsocket_connect_server(&r->to, true, e);
+    if (r->beside != NULL)
+        return connect_to(r->beside, false, e);
     if (r->mux != NULL && !mux_is_alive(r->mux))
         drop_ssh(r);
     if (wait_for_ssh(r, e) < 0)
@@ -109,7 +120,7 @@ static int receive_welcome(struct rpc *r, bool *lost, struct err *e)
     return 0;
 }
 
-void rpc_begin(struct rpc *r, const struct endpoint *to, const char *user_label)
+static void rpc_begin_at(struct rpc *r, const struct endpoint *to, const char *user_label)
 {
     const char **const texts[] = { &r->to.text, &r->to.user, &r->to.host, &r->to.path };
 
@@ -122,6 +133,11 @@ void rpc_begin(struct rpc *r, const struct endpoint *to, const char *user_label)
     r->to = *to;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         *texts[i] = *texts[i] != NULL ? arena_strdup(r->place, *texts[i]) : NULL;
+}
+
+void rpc_begin(struct rpc *r, const struct endpoint *to, const char *user_label)
+{
+    rpc_begin_at(r, to, user_label);
     if (to->kind == ENDPOINT_SSH)
         (void)begin_ssh(r, NULL);
 }
@@ -172,6 +188,17 @@ void rpc_close(struct rpc *r)
     *r = (struct rpc){ .wire = { .fd = -1 } };
 }
 
+int rpc_open_beside(struct rpc *r, struct rpc *other, struct err *e)
+{
+    rpc_begin_at(r, &other->to, other->user_label);
+    r->beside = other->mux != NULL ? other : NULL;
+    r->interrupt_fd = other->interrupt_fd;
+    if (rpc_hello(r, false, NULL) == 0 && rpc_welcome(r, NULL) == 0)
+        return 0;
+    /* sshd may allow one channel only. */
+    return rpc_open(r, &other->to, other->user_label, e);
+}
+
 static int64_t longer(int64_t pause_ms)
 {
     return pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
@@ -210,8 +237,12 @@ int64_t rpc_send(struct rpc *r, enum msg_type type, const struct token *id, cons
                  bool *lost, struct err *e)
 {
     struct err why = { 0 };
-    int64_t seq = wire_send(&r->wire, (int)type, 0, id, body, &why);
+    int64_t seq;
 
+    *lost = true;
+    if (r->wire.fd < 0) /* an earlier try to connect anew has failed */
+        return err_set(e, ERR_UNREACHABLE, "the connection to the server was lost");
+    seq = wire_send(&r->wire, (int)type, 0, id, body, &why);
     *lost = seq < 0 && why.kind == ERR_UNREACHABLE;
     if (seq < 0)
         err_set(e, why.kind, "%s", why.text);
@@ -259,6 +290,12 @@ static void send_question(struct rpc *r, struct rpc_question *q)
 
     err_clear(&q->why);
     q->n_opened = r->n_opened;
+    if (r->wire.fd < 0) { /* the server did not come back within an earlier call's patience */
+        q->is_sent = false;
+        q->is_lost = true;
+        err_set(&q->why, ERR_UNREACHABLE, "the connection to the server was lost");
+        return;
+    }
     q->is_sent =
         rpc_send(r, q->type, changes ? &q->id : NULL, q->request, &q->is_lost, &q->why) >= 0;
 }

@@ -29,10 +29,15 @@ struct rpc {
     int64_t hello_at_ms, round_trip_ms; /* of the greeting */
     int64_t n_opened;                   /* connections so far */
     int interrupt_fd;                   /* when readable, give up waiting; -1: none */
+    bool is_silent;                     /* the terminal shows something else: do not ask on it */
+    struct rpc *beside;                 /* the rpc whose mux this one uses; NULL: none */
 };
 
 int rpc_open(struct rpc *r, const struct endpoint *to, const char *user_label, struct err *e);
-/* The same step by step.  A step that fails closes r. */
+/* Opens a second connection to the other's server; over SSH that is a further channel of the same
+ * SSH connection, if that allows it.  The other must outlive r, and one thread must use both. */
+int rpc_open_beside(struct rpc *r, struct rpc *other, struct err *e);
+/* These four do what rpc_open does, step by step.  A step that fails closes r. */
 void rpc_begin(struct rpc *r, const struct endpoint *to, const char *user_label);
 /* Over SSH: waits until the session is authenticated. */
 int rpc_wait(struct rpc *r, struct err *e);
@@ -42,6 +47,8 @@ int rpc_hello(struct rpc *r, bool with_sftp, struct err *e);
 /* Waits for ludwigd's answer to the greeting. */
 int rpc_welcome(struct rpc *r, struct err *e);
 void rpc_close(struct rpc *r); /* a zero-initialised r is fine */
+/* Whether the server knows us as that user; compares accounts without the labels behind them. */
+bool rpc_is_as(const struct rpc *r, const char *user);
 /* Whether a process listens on that socket. */
 bool rpc_is_answered(const char *socket_path);
 

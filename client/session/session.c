@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include "client/session/embedded.h"
+#include "common/base/io.h"
 #include "common/base/path.h"
+#include "common/proto/layout.h"
+#include "common/proto/shareid.h"
 #include "common/proto/unixsocket.h"
 #include "common/sftp/sftp_root.h"
 
@@ -158,7 +161,7 @@ static int connect_server(struct session *s, const struct session_wants *wants, 
 
 /* wants NULL: the server is not started. */
 static int begin_session(struct cli *cli, struct session *s, const struct session_wants *wants,
-                         struct err *e)
+                         bool only_reads, struct err *e)
 {
     static const struct session_wants nothing;
     int result;
@@ -169,6 +172,8 @@ static int begin_session(struct cli *cli, struct session *s, const struct sessio
         return -1;
     if (!s->choice.embedded)
         result = connect_server(s, wants != NULL ? wants : &nothing, e);
+    else if (only_reads)
+        result = embedded_read(&s->rpc, &s->conf, &s->reader, e);
     else if (wants == NULL)
         result = embedded_reach(&s->rpc, &s->conf, e);
     else
@@ -182,17 +187,47 @@ static int begin_session(struct cli *cli, struct session *s, const struct sessio
 
 int session_open(struct cli *cli, struct session *s, struct err *e)
 {
-    return begin_session(cli, s, NULL, e);
+    return begin_session(cli, s, NULL, false, e);
+}
+
+int session_read(struct cli *cli, struct session *s, struct err *e)
+{
+    return begin_session(cli, s, NULL, true, e);
 }
 
 int session_start(struct cli *cli, struct session *s, const struct session_wants *wants,
                   struct err *e)
 {
-    return begin_session(cli, s, wants, e);
+    return begin_session(cli, s, wants, false, e);
 }
 
-/* Turns a path relative to the folder of projects, as from the server, into one relative to the
- * drive. */
+struct share_dir *session_without_server(struct session *s, struct err *e)
+{
+    char *own = s->choice.embedded ? conf_embedded_share(&s->conf) : NULL, *path = NULL;
+    const char *drive = own != NULL ? own : s->conf.share;
+    struct shareid id = { 0 };
+    struct buf text = { 0 };
+    struct share_dir *dir = NULL;
+
+    if (drive == NULL) {
+        err_set(e, ERR_NOT_FOUND, "share: in config.yaml does not say where the drive is mounted");
+        return NULL;
+    }
+    path = path_join(drive, LAYOUT_SERVER_DIR "/" SHAREID_NAME);
+    if (io_read_file(path, SHAREID_MAX_BYTES, &text, e) == 0 &&
+        shareid_decode(&id, buf_bytes(&text), s->arena, e) == 0) {
+        s->projects = id.projects != NULL ? id.projects : "";
+        s->share = s->projects[0] == '\0' ? arena_strdup(s->arena, drive)
+                                          : arena_printf(s->arena, "%s/%s", drive, s->projects);
+        dir = share_open_mount(s->share, e);
+    }
+    buf_free(&text);
+    free(path);
+    free(own);
+    return dir;
+}
+
+/* Turns a path relative to the folder of projects, as the server has it, into the drive's. */
 static const char *drive_path(const struct session *s, struct arena *a, const char *path)
 {
     if (path == NULL || path[0] == '\0' || s->projects[0] == '\0')
@@ -259,13 +294,20 @@ static int find_root(struct session *s, struct err *e)
     return 0;
 }
 
-struct share_connection *session_drive(struct session *s, struct err *e)
+struct share_connection *session_drive_here(struct session *s)
 {
     struct share_connection *d = &s->drive;
-    struct err why = { 0 };
 
     if (d->mount == NULL && d->connect == NULL && is_mounted(s))
         d->mount = s->share;
+    return d;
+}
+
+struct share_connection *session_drive(struct session *s, struct err *e)
+{
+    struct share_connection *d = session_drive_here(s);
+    struct err why = { 0 };
+
     if (d->mount != NULL)
         return d;
     d->connect = connect_files;
@@ -302,4 +344,5 @@ void session_close(struct session *s)
     for (size_t i = 0; i < SHARE_CONNECTION_LANES_MAX; i++)
         mux_close(s->lanes[i].mux);
     rpc_close(&s->rpc);
+    embedded_read_end(&s->reader);
 }

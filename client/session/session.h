@@ -5,6 +5,7 @@
 #ifndef LUDWIG_CLIENT_SESSION_SESSION_H
 #define LUDWIG_CLIENT_SESSION_SESSION_H
 
+#include "client/session/embedded.h"
 #include "client/session/rpc.h"
 #include "client/share/share_connection.h"
 #include "client/term/command.h"
@@ -26,6 +27,7 @@ struct session {
     struct share_connection drive; /* see session_drive */
     struct session_lane lanes[SHARE_CONNECTION_LANES_MAX];
     bool has_no_worker; /* see embedded_up */
+    struct embedded_reader reader;
     bool is_subscribed; /* a subscription makes a lost connection anew */
 };
 
@@ -38,15 +40,22 @@ struct session_wants {
 
 /* Connects to the server that the command line and the configuration name. */
 int session_open(struct cli *cli, struct session *s, struct err *e);
-/* The same, but starts the user's own server if need be. */
+/* As session_open, for a command that only reads; see embedded_read. */
+int session_read(struct cli *cli, struct session *s, struct err *e);
+/* As session_open, but starts the user's own server if need be. */
 int session_start(struct cli *cli, struct session *s, const struct session_wants *wants,
                   struct err *e);
 void session_close(struct session *s);
+/* Opens the folder of projects after session_read failed with ERR_UNREACHABLE, if the drive is
+ * mounted here; the caller closes it.  NULL with e set. session_shown_path works afterwards. */
+struct share_dir *session_without_server(struct session *s, struct err *e);
 
 /* Returns the shared drive, connected on first use, and again when the connection broke.  It
  * belongs to the session; NULL with e set. */
 struct share_connection *session_drive(struct session *s, struct err *e);
-/* The drive's folder, to read from; the caller closes it. */
+/* Returns the shared drive without connecting to it. */
+struct share_connection *session_drive_here(struct session *s);
+/* Opens the drive's folder to read from; the caller closes it. */
 struct share_dir *session_open_drive(struct session *s, struct err *e);
 /* Whether the connection is alive, as far as is known. */
 bool session_is_connected(const struct session *s);

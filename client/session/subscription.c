@@ -38,8 +38,8 @@ int subscription_begin(struct subscription *s, struct rpc *rpc, const struct msg
 int subscription_begin_all(struct subscription *s, struct rpc *rpc,
                            const struct msg_subscribe *what, size_t n, struct err *e)
 {
-    bool lost = false;
-    int fd = interrupt_open(e);
+    bool lost = false, is_own = rpc->interrupt_fd < 0;
+    int fd = is_own ? interrupt_open(e) : rpc->interrupt_fd;
 
     if (fd < 0)
         return -1;
@@ -47,6 +47,7 @@ int subscription_begin_all(struct subscription *s, struct rpc *rpc,
                                 .requests = mem_copy(what, n * sizeof *what),
                                 .n = n,
                                 .interrupt_fd = fd,
+                                .owns_interrupt = is_own,
                                 .other_fd = -1 };
     rpc->interrupt_fd = s->interrupt_fd;
     rpc->patience_ms = SUBSCRIPTION_PATIENCE_MS;
@@ -58,9 +59,11 @@ int subscription_begin_all(struct subscription *s, struct rpc *rpc,
 
 void subscription_end(struct subscription *s)
 {
-    interrupt_close(s->interrupt_fd);
+    if (s->owns_interrupt) {
+        interrupt_close(s->interrupt_fd);
+        s->rpc->interrupt_fd = -1;
+    }
     free(s->requests);
-    s->rpc->interrupt_fd = -1;
     s->rpc->patience_ms = RPC_PATIENCE_MS;
 }
 

@@ -16,8 +16,9 @@ struct subscription {
     struct rpc *rpc;
     struct msg_subscribe *requests; /* one for each sweep, with the last cursor seen */
     size_t n;
-    int interrupt_fd;
-    int other_fd; /* also waited for; -1: none */
+    int interrupt_fd; /* the rpc's, where it has one; else readable after Ctrl-C */
+    bool owns_interrupt;
+    int other_fd; /* EVENT_OTHER comes when this is readable; -1: none */
 };
 
 enum event {

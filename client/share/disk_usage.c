@@ -30,6 +30,7 @@ static int64_t *part_of(struct disk_usage *u, const char *path)
         int64_t *bytes;
     } parts[] = { { "runs/", &u->results },
                   { "failed/", &u->failed },
+                  { "stopped/", &u->failed },
                   { "logs/", &u->logs },
                   { ".ludwig/checkpoints/", &u->checkpoints },
                   { ".ludwig/packs/", &u->packs } };

@@ -27,7 +27,7 @@ struct download {
     void (*tick)(void *context);
     void (*unread)(void *context, const struct err *why);
     void *context; /* of both */
-    bool has_safe_links_only;
+    bool has_all_links;
     char *part_name;
     char *tidied; /* the last target folder in which half-done files were removed */
     char *piece;
@@ -88,9 +88,9 @@ void download_close(struct download *c)
     free(c);
 }
 
-void download_safe_links(struct download *c)
+void download_all_links(struct download *c)
 {
-    c->has_safe_links_only = true;
+    c->has_all_links = true;
 }
 
 void download_watch(struct download *c, void (*tick)(void *context),
@@ -308,7 +308,7 @@ static int copy_link(struct download *c, const struct item *it, struct err *e)
 
     if (target == NULL)
         result = skip(c, &why, e);
-    else if (c->has_safe_links_only && leads_astray(c, it, target))
+    else if (!c->has_all_links && leads_astray(c, it, target))
         c->counts.astray++;
     else if (there != NULL && strcmp(there, target) == 0)
         c->counts.there++;

@@ -26,8 +26,8 @@ struct download_counts {
 /* Opens the target folder, made if need be; one copy at a time may write there (ERR_BUSY). */
 struct download *download_open(struct share_dir *fs, const char *to, struct err *e);
 void download_close(struct download *c); /* NULL is fine */
-/* Leaves out links that lead, or may lead, out of the target folder. */
-void download_safe_links(struct download *c);
+/* Also copies links that lead, or may lead, out of the target folder. */
+void download_all_links(struct download *c);
 /* tick is called now and then while bytes flow; unread with the reason for each entry that cannot
  * be read, after which the rest is copied.  Either may be NULL. */
 void download_watch(struct download *c, void (*tick)(void *context),

@@ -286,7 +286,7 @@ int store_limit_readers(struct store *s, const struct readers *all, const struct
                        s->to->project);
     if (mode == (s->project.mode & 07777))
         return 0;
-    if (share_set_folder(s->root, s->to->project, -1, mode, e) < 0)
+    if (share_set_folder_mode(s->root, s->to->project, mode, e) < 0)
         return err_wrap(e, "close the project's folder to those who may not read what goes there");
     s->project.mode = mode;
     *has_closed = true;

@@ -122,11 +122,11 @@ flipped() {
         damaged=$(find "$packs/parts" -name "*.$part" -size +20k -newer flipped.yaml)
         [ -e "$damaged" ]
         flip "$damaged"
-        [ "$(python3 "$TEST_ROOT/tests/functional/packs_check.py" <<<"$damaged")" = "$damaged" ]
+        [ "$(python3 -S "$TEST_ROOT/tests/functional/packs_check.py" <<<"$damaged")" = "$damaged" ]
         waits_for flipped.yaml "$(basename "$damaged")"
         [ ! -e "$damaged" ] && [ -e "$damaged.bad" ]
         runs flipped.yaml
-        python3 "$TEST_ROOT/tests/functional/packs_check.py" <<<"$damaged"
+        python3 -S "$TEST_ROOT/tests/functional/packs_check.py" <<<"$damaged"
         ludwig down
         rm -r "$SCRATCH"/*/cache
     done

@@ -91,6 +91,9 @@ differ() {
     not grep -qx 'command' out
     grep -q '^results  *6 configurations in both, 0 only in sweep 1, 2 only in sweep 3$' out
     grep -qE '^lr=0.1 h=1 .*0.9105 ± 0.00071 +0.81 +-0\.1[0-9]*$' out
+    ludwig compare 1 3 | diff out -
+    grep -qE '^best        sweep 1: [a-z]+ 0\.[0-9]+ ± ' out
+    grep -qE '^            sweep 3: [a-z]+ [0-9.]+, ' out
     ludwig diff 1 1 >out
     grep -qx 'sweep.yaml  is the same' out
     not grep -q '^  [-+] ' out

@@ -91,7 +91,7 @@ looking() {
     ludwig why 1.5 --json >out
     like out 'd=why' 'd["job"]=job_info'
     ludwig nodes --json >out
-    members out v nodes pools
+    members out v nodes pools pilots
     like out 'd["nodes"]=node_info'
 }
 it 'status, jobs, why and nodes' looking
@@ -115,6 +115,13 @@ results() {
     [ "$(tr ',' '\n' <first.csv | grep -c '^accuracy_')" = 11 ]
 }
 it 'results and series' results
+
+help() {
+    ludwig help --json >out
+    like out 'd=help' 'd["commands"]=help_command' 'd["common_options"]=help_option' 'd["exit_codes"]=help_exit'
+    like out '[o for c in d["commands"] for o in c["options"]]=help_option'
+}
+it 'help' help
 
 usage() {
     ludwig usage --json >out

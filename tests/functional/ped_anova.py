@@ -1,7 +1,7 @@
 """ped_anova.py [--optuna] RESULTS IMPORTANCE - checks `ludwig results --importance --json`
 
-Works out PED-ANOVA (arXiv:2304.10255, with the kernels of Optuna's evaluator) from RESULTS once more,
-in other words than the C does; with --optuna lets Optuna do it."""
+Computes PED-ANOVA (arXiv:2304.10255, with the kernels of Optuna's evaluator) from RESULTS by code that is
+independent of the C code or, with --optuna, by Optuna."""
 
 import json
 import math
@@ -16,7 +16,7 @@ def trials(results):
 
 
 def kind_of(values):
-    """As client/importance/axis.h says: choices, or a range with its scale."""
+    """The kind of axis, as client/importance/axis.h says: choices, or a range with its scale."""
     numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
     different = sorted(set(values)) if numbers else sorted(set(values), key=repr)
     if not numbers or (len(different) <= 10 and 2 * len(different) <= len(values)):
@@ -112,7 +112,8 @@ def by_optuna(all_trials, n_top):
         evaluator = optuna.importance.PedAnovaImportanceEvaluator(baseline_quantile=quantile)
     except TypeError:  # its name since 4.6
         evaluator = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=quantile)
-    return evaluator.evaluate(study)
+    found = evaluator.evaluate(study)
+    return {name: value / sum(found.values()) for name, value in found.items()}
 
 
 def main():

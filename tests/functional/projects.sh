@@ -58,6 +58,13 @@ it 'logs, results and fetch find their files' '
     [ "$(cat fetched/runs/*/*/out)" = well ]
 '
 
+it 'peek, debug and reproduce, too' '
+    [ "$(ludwig peek 1.1 out)" = well ]
+    ludwig debug 1.1 looked --no-shell
+    [ "$(cat looked/runs/*/*/out)" = well ]
+    ludwig reproduce 1.1 | grep "^job 2.1 came out as job 1.1: "
+'
+
 it 'doctor looks at the projects there' '
     ludwig doctor | tee /dev/stderr | grep -F "$TEST_TMP/mount/data/research/lab/demo is yours"
 '

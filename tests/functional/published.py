@@ -2,9 +2,9 @@
 # published.py - checks the folders under runs/ and failed/ of a project on the share
 """usage: published.py PROJECT_FOLDER
 
-Each folder must be as its job.json says: every file there, with that size and SHA-256,
-and none besides.  No job may have two results.  Prints "JOB TOKEN ATTEMPT FOLDER" for
-each folder under runs/.
+Each folder must have exactly the files that its job.json lists, with the size and SHA-256
+given there.  No job may have two results.  Prints "JOB TOKEN ATTEMPT FOLDER" for each
+folder under runs/.
 """
 
 import hashlib

@@ -47,6 +47,25 @@ whole_sweep() {
 }
 it 'a sweep goes with its files, and nothing of it is reused' whole_sweep
 
+leftovers() {
+    run left 1 9
+    exists "$SHARE"/left/failed/param_002/*
+    ludwig rm left --leftovers --older 1d 2>said
+    grep -qx "removed what 0 failed attempts left" said
+    exists "$SHARE"/left/failed/param_002/*
+    ludwig rm left --leftovers 2>said
+    grep -qx "removed what 1 failed attempt left" said
+    not exists "$SHARE"/left/failed/*
+    exists "$SHARE"/left/runs/param_001/*/value.csv
+    exists "$SHARE/left/logs/$id"/param_002*
+    [ "$(ludwig jobs "$id" -q | wc -l)" = 2 ]
+    not ludwig rm left --older 1d 2>said
+    grep -q -e '--older goes with --leftovers' said
+    not ludwig rm left --leftovers --older soon 2>said
+    grep -q -e '--older: ' said
+}
+it 'what failed attempts left goes alone, also after a time' leftovers
+
 one_job() {
     run r 1 2 3
     ludwig rm "$id.2" --json >s
@@ -146,6 +165,38 @@ smaller() {
     wait_until 60 'ludwig down && [ $(stat -c %s "$db") -lt $((before * 3 / 4)) ]'
 }
 it 'the database gets smaller' smaller
+
+# Behind a proxy that says KEPT for MINE, from the Nth time on.
+lied_to() { # N COMMAND...
+    local n=$1 status=0
+    shift
+    rm -f lie.sock
+    python3 "$TEST_ROOT/tests/functional/cut.py" "$PWD/lie.sock" \
+        "$(sed -n 's/^unix://p' "$XDG_STATE_HOME/ludwig/address")" lie "$n" mine kept &
+    wait_until 10 '[ -S lie.sock ]'
+    ludwig_wait --server "unix:$PWD/lie.sock" "$@" || status=$?
+    kill $!
+    return $status
+}
+liar() {
+    run kept 1
+    run mine 1
+    not lied_to 0 rm mine --yes 2>e
+    grep -qx "ludwig: the server takes project 'mine' for 'kept', which is another" e
+    exists "$SHARE"/kept/runs/param_001/*/value.csv
+    exists "$SHARE"/mine/runs/param_001/*/value.csv
+    python3 "$TEST_ROOT/tests/functional/terminal.py" 24x80 --type '[y/N] ' 'n\r' ludwig rm "$id" >out && return 1
+    grep -q "^remove 1 job of sweep $id of mine with results, logs and checkpoints, for good? \[y/N\] " out
+    # What it said first holds, whatever it says later.
+    lied_to 1 rm "$id" --yes
+    not exists "$SHARE"/mine/runs/*
+    run mine 1
+    exists "$SHARE"/mine/runs/param_001/*/value.csv
+    lied_to 2 rm mine --yes
+    not exists "$SHARE"/mine/runs/*
+    exists "$SHARE"/kept/runs/param_001/*/value.csv
+}
+it 'a server that lies has nothing of another project removed' liar
 
 disk() {
     run y 1 2

@@ -84,8 +84,9 @@ table() {
 }
 jobs() {
     json "$TEST_TMP/results" '[r["jobs"] for r in d["results"]] == [["1.%d" % (4 * i + k) for k in (1, 2, 3, 4)] for i in range(3)]'
-    [ "$(head -n 1 "$TEST_TMP/results.csv" | cut -d, -f1-9)" = param_name,x,fixed,n,failed,cancelled,left,reason,jobs ]
-    grep -q '^param_001,3,same,4,0,0,0,,1.1 1.2 1.3 1.4,' "$TEST_TMP/results.csv"
+    [ "$(head -n 1 "$TEST_TMP/results.csv" | cut -d, -f1-14)" = \
+        param_name,x,fixed,n,failed,cancelled,stopped,left,reason,jobs,max_rss_bytes,cpu_seconds,gpu_memory_bytes,gpu_percent ]
+    grep -q '^param_001,3,same,4,0,0,0,0,,1.1 1.2 1.3 1.4,' "$TEST_TMP/results.csv"
     # Of one that failed the jobs that did not are named.
     ludwig results 1 --where 'x = 5' >out
     grep -qE '^best: jobs (1\.[0-9]+, ){2}1\.[0-9]+ \(ludwig logs 1' out
@@ -145,6 +146,17 @@ where() {
     grep -q "'y'" err
     not ludwig results 1 --where 'x >' 2>err
 }
+where_reps() {
+    ludwig results 1 --where 'rep < 2' --json | json - 'all(r["n"] <= 2 for r in d["results"]) and len(d["results"]) == 3'
+    ludwig results 1 --where 'rep = 0 and accuracy > 0.5' --csv >out
+    [ "$(wc -l <out)" = 2 ]
+    grep -q '^param_002,7,same,1,' out
+    not ludwig results 1 --where 'rep = 0 and acuracy > 0.5' 2>err
+    grep -q "no job has 'acuracy' (did you mean 'accuracy'?)" err
+    not ludwig results 1 --where 'state = faild' 2>err
+    grep -q "state is never 'faild' (did you mean 'failed'?)" err
+}
+it '--where rep, job or state chooses jobs' where_reps
 it '--where leaves configurations out, by parameters, means and counts' where
 
 mistakes() {
@@ -256,7 +268,7 @@ params: {x: [1, 2]}
 resources: {cpus: 2}
 END
     cat >gate.sh <<END
-[ \$1 = 1 ] || until [ -e $TEST_TMP/gates/go ]; do sleep 0.1; done
+[ \$1 = 1 ] || until [ -e $TEST_TMP/gates/go ]; do sleep 0.3; done
 ludwig report m=\$1
 END
     id=$(submit gate.yaml)
@@ -335,7 +347,7 @@ END
     json nan.json 'd["results"][2]["metrics"]["loss"]["nan"] == 2'
     not grep -qi 'nan[^"]' nan.json
     ludwig results "$id" --csv >nan.csv
-    grep -qE '^param_001,1,2,0,0,0,,[0-9. ]+,2,1,,,' nan.csv
+    grep -qE '^param_001,1,2,0,0,0,0,,[0-9. ]+,[0-9]+,[0-9.]+,,,2,1,,,' nan.csv
     ludwig results "$id" --series accuracy --json | json - '[s["value"] for s in d["series"]][:2] == [0.9, None]'
 }
 it 'a job that diverged is told, and never looks good' diverged

@@ -180,8 +180,8 @@ it 'numbers grow beyond three digits' many_numbers
 
 two_at_once() {
     printf 'project: c\ncommand: sleep 0.3\nsource: []\nparams: {a: [1, 2]}\n' >sweep.yaml
-    timeout 100 ludwig submit sweep.yaml --wait >a &
-    timeout 100 ludwig submit sweep.yaml --wait >b &
+    timeout 300 ludwig submit sweep.yaml --wait >a &
+    timeout 300 ludwig submit sweep.yaml --wait >b &
     wait
     [ "$(cat a)" != "$(cat b)" ]
     published c >/dev/null
@@ -203,6 +203,21 @@ told() {
     # What does not count runs nothing again.
     echo more | tee -a README.md >notebooks/a.ipynb
     ludwig_wait submit sweep.yaml --json 2>../err | json - 'd["reused"] == 2'
+    # Nor do pages and pictures of its results.
+    echo 'echo "{\"accuracy\": 0.$1}" >>"$LUDWIG_METRICS"' >../measure.sh
+    printf 'project: measured\ncommand: sh measure.sh {a}\nsource: measure.sh\nparams: {a: [1, 2]}\n' >../measure.yaml
+    measured=$(ludwig_wait submit ../measure.yaml --wait)
+    for form in '--html sweep.html' '--optuna study.log'; do
+        # shellcheck disable=SC2086 # words
+        ludwig results "$measured" $form
+    done
+    for form in svg pdf png; do
+        ludwig plot "$measured" -o "sweep.$form"
+    done
+    ludwig_wait submit sweep.yaml --json 2>../err | json - 'd["reused"] == 2'
+    for name in sweep.html study.log sweep.svg sweep.pdf sweep.png; do
+        grep -q "$name (written by ludwig)" ../err
+    done
     last=$(ludwig status last --json | json - 'd["sweep"]')
     echo '# more' >>train.sh
     rm old

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "client/query/jobinfo.h"
-#include "client/query/where.h"
+#include "client/term/where.h"
 #include "client/term/safe_text.h"
 #include "common/data/json.h"
 

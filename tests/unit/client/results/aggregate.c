@@ -139,6 +139,40 @@ static void replications_meet_in_their_configuration(void **state)
     aggregate_free(&g);
 }
 
+static void what_jobs_took_is_the_most_and_the_mean(void **state)
+{
+    const struct list by = { 0 };
+    struct job_result r = {
+        .job = "1.1", .state = JOB_DONE, .max_rss_bytes = SCHEMA_NONE, .cpu_seconds = (double)NAN
+    };
+    struct aggregate g;
+
+    (void)state;
+    aggregate_init(&g);
+    r.param_name = "param_001";
+    aggregate_add(&g, &r);
+    r.param_name = "param_002";
+    aggregate_add(&g, &r);
+    r.max_rss_bytes = 100;
+    r.cpu_seconds = 2;
+    aggregate_add(&g, &r);
+    r.max_rss_bytes = 50;
+    r.cpu_seconds = 4;
+    aggregate_add(&g, &r);
+    assert_true(g.configs[0].max_rss_bytes == SCHEMA_NONE);
+    assert_true(isnan(g.configs[0].cpu_seconds));
+    assert_int_equal(g.configs[1].max_rss_bytes, 100);
+    assert_true(g.configs[1].cpu_seconds == 3);
+    r.param_name = "param_003";
+    r.cpu_seconds = 9;
+    aggregate_add(&g, &r);
+    aggregate_group(&g, &by);
+    assert_int_equal(g.n, 1);
+    assert_int_equal(g.configs[0].max_rss_bytes, 100);
+    assert_true(g.configs[0].cpu_seconds == 5);
+    aggregate_free(&g);
+}
+
 static void jobs_that_are_not_done_are_counted_with_the_first_reason(void **state)
 {
     const struct config_result *c;
@@ -608,6 +642,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(statistics_are_those_of_numpy),
         cmocka_unit_test(replications_meet_in_their_configuration),
+        cmocka_unit_test(what_jobs_took_is_the_most_and_the_mean),
         cmocka_unit_test(jobs_that_are_not_done_are_counted_with_the_first_reason),
         cmocka_unit_test(the_best_value_of_each_job_follows_the_goal),
         cmocka_unit_test(without_a_range_the_last_value_is_the_best_one),

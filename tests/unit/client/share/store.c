@@ -714,10 +714,10 @@ static void a_connection_that_broke_is_told_by_the_next_step(void **state)
             arrived = inputs_arrive(packed, &s->e);
         assert_int_equal(shutdown(s->fd, SHUT_RDWR), 0);
         s->is_away = true;
-        /* All may have arrived before. */
+        /* If all arrived through others than the connection that broke, the next step says so. */
         if (!arrives)
             arrived = inputs_arrive(packed, &why);
-        if (arrived != NULL)
+        if (arrives || arrived != NULL)
             assert_null(inputs_settle(arrived, &why));
         assert_int_equal(why.kind, ERR_UNREACHABLE);
         assert_int_equal(inputs_try_again(&c, &why, &s->e), 0);
@@ -725,7 +725,8 @@ static void a_connection_that_broke_is_told_by_the_next_step(void **state)
         assert_non_null(strstr(s->e.text, "the server is away"));
         err_clear(&s->e);
         inputs_free(&c);
-        assert_int_equal(count(s, PACKS, ".manifest"), 0);
+        if (arrives || arrived == NULL) /* else other connections may have brought it all */
+            assert_int_equal(count(s, PACKS, ".manifest"), 0);
     }
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "client/query/jobinfo.h"
-#include "client/query/where.h"
+#include "client/term/where.h"
 #include "common/data/json.h"
 #include "common/proto/param_test.h"
 

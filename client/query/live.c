@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* live.c - the last values that jobs without a result have reported */
-#include "client/results/live.h"
+#include "client/query/live.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -8,10 +8,10 @@
 #include "common/data/json.h"
 #include "common/proto/metric_line.h"
 
-/* A file is read whole, or where it is larger, its end. */
+/* A larger file than WHOLE_MAX_BYTES is not read whole: only its last END_BYTES are. */
 enum { WHOLE_MAX_BYTES = 64 * 1024, END_BYTES = 16 * 1024, WORDS_MAX = 4 };
 
-/* What of a file's lines was understood so far. */
+/* The last value of each measure in the lines read so far. */
 struct taking {
     struct arena *arena;
     struct metric *items;
@@ -33,7 +33,7 @@ static void take_value(void *context, const char *name, size_t n, double value, 
     t->items[i].step = step;
 }
 
-/* A line that is not whole yet, or not from its beginning, is no JSON. */
+/* Passes over lines that are no JSON, such as one whose beginning or end is missing. */
 static void take_lines(struct live *job, struct arena *a, struct bytes content)
 {
     struct taking t = { a, arena_alloc(a, METRICS_MAX * sizeof *t.items), 0 };

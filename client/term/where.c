@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* where.c - expressions for --where: parsing, and testing rows */
+/* where.c - parses expressions of --where, and tests rows with them */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 #include <strings.h>
 
-#include "client/query/where.h"
+#include "client/term/where.h"
 #include "client/term/safe_text.h"
 #include "common/base/buf.h"
 #include "common/base/suggest.h"
 #include "common/data/json.h"
 #include "common/data/yaml.h"
 
-/* Rows whose names are kept for "did you mean". */
+/* For "did you mean", so many names are kept, from so many rows. */
 enum { ROWS_LEARNED_MAX = 1000, NAMES_LEARNED_MAX = 500 };
 
 enum where_op {
@@ -29,13 +29,13 @@ enum where_op {
 
 struct where_literal {
     struct value value;
-    struct bytes text; /* the value as written, without quotes */
+    struct bytes text; /* the value as written, without quotes; true and false in lower case */
 };
 
 struct where_test {
-    size_t name; /* index */
+    size_t name; /* index in where.names */
     enum where_op op;
-    struct where_literal *literals; /* one; with "in" at least one */
+    struct where_literal *literals; /* one; for "in" and "not in" one or more */
     size_t n;
 };
 
@@ -44,16 +44,16 @@ enum where_node_type { WHERE_TEST, WHERE_AND, WHERE_OR };
 struct where_node {
     enum where_node_type type;
     bool is_negated;
-    struct where_test test;
-    struct where_node *parts; /* of an and, an or: the first */
-    struct where_node *next;  /* of the same and, or */
+    struct where_test test;   /* if type is WHERE_TEST */
+    struct where_node *parts; /* else the first part */
+    struct where_node *next;  /* the next part of the same and, or */
 };
 
 struct where_name {
     const char *text;
-    bool is_seen;
+    bool is_seen;              /* a row had it, or where_learn was told */
     bool is_shadowing;         /* a row had a field and a parameter of this name */
-    const struct value *value; /* in the current row; NULL: it has none */
+    const struct value *value; /* in the current row; NULL: the row has no such name */
 };
 
 struct where {
@@ -86,8 +86,8 @@ enum lexeme_type {
 struct lexeme {
     enum lexeme_type type;
     enum where_op op;
-    const char *text; /* of words and quoted texts, in the arena */
-    size_t at, n;     /* place in the expression */
+    const char *text; /* of words and quoted texts, without quotes, in the arena */
+    size_t at, n;     /* offset and bytes in the expression */
 };
 
 struct parser {
@@ -105,7 +105,7 @@ static const struct {
     const char *text;
     enum where_op op;
 } ops[] = {
-    /* longer ones first */
+    /* An operator stands before those that begin it: "==" before "=". */
     { "==", WHERE_EQUAL },    { "!=", WHERE_DIFFERENT }, { "<=", WHERE_AT_MOST },
     { ">=", WHERE_AT_LEAST }, { "=", WHERE_EQUAL },      { "<", WHERE_LESS },
     { ">", WHERE_GREATER },   { "~", WHERE_CONTAINS },
@@ -221,7 +221,8 @@ static bool accept(struct parser *p, enum lexeme_type type)
 
 /* ---- names and values ---- */
 
-/* Reads a word as in a sweep file; other YAML, such as an anchor, is text here. */
+/* Reads a word as a value of a sweep file: a number, boolean, null or text.  Other YAML, such as an
+ * anchor or a list, is text here. */
 static struct value read_scalar(const struct lexeme *l, struct arena *a)
 {
     struct yaml_node *node;
@@ -235,7 +236,7 @@ static struct value read_scalar(const struct lexeme *l, struct arena *a)
     return node->scalar;
 }
 
-/* Adds a value to those of the test. */
+/* Reads a value and adds it to the test's literals. */
 static int read_literal(struct parser *p, struct where_test *t)
 {
     struct where_literal literal, *items;
@@ -247,7 +248,7 @@ static int read_literal(struct parser *p, struct where_test *t)
     if (literal.value.type == VALUE_NULL &&
         (t->op == WHERE_CONTAINS || (t->op >= WHERE_LESS && t->op <= WHERE_AT_LEAST)))
         return fail_at(p, p->now.at, "only = and != compare with %s", p->now.text);
-    /* Messages show numbers as written, and booleans in one form: true, not True. */
+    /* Keep the text of a number as written, but write a boolean in one form: true for True. */
     if (literal.value.type == VALUE_BOOL)
         text = literal.value.b ? "true" : "false";
     literal.text = (struct bytes){ (const uint8_t *)text, strlen(text) };
@@ -283,7 +284,7 @@ static int read_name(struct parser *p, size_t *name)
     return 0;
 }
 
-/* NAME OP VALUE, NAME in (VALUE, VALUE...), NAME not in (...) */
+/* Reads NAME OP VALUE, NAME in (VALUE, VALUE...) or NAME not in (...). */
 static int read_test(struct parser *p, struct where_test *t)
 {
     if (read_name(p, &t->name) < 0)
@@ -341,7 +342,8 @@ static struct where_node *read_not(struct parser *p)
     return node;
 }
 
-/* PART between PART between PART; a single PART gets no node of its own. */
+/* Reads parts with `between` (and, or) between them.  Returns a node with the parts; for a single
+ * part, that part itself; NULL with e set on error. */
 static struct where_node *read_chain(struct parser *p, enum where_node_type type,
                                      enum lexeme_type between,
                                      struct where_node *(*read_part)(struct parser *))
@@ -397,15 +399,21 @@ struct where *where_parse(const char *text, struct arena *a, struct err *e)
 
 /* ---- values of names in a row ---- */
 
-static const struct value *find_field(const struct where_row *row, const char *name)
+static const struct value *find_among(const struct member *members, size_t n, const char *name)
 {
-    for (size_t i = 0; i < row->n_fields; i++)
-        if (strcmp(row->fields[i].key.str.s, name) == 0)
-            return &row->fields[i].value;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(members[i].key.str.s, name) == 0)
+            return &members[i].value;
     return NULL;
 }
 
-/* A key may contain dots, so the longest key that exists is taken. */
+static const struct value *find_field(const struct where_row *row, const char *name)
+{
+    return find_among(row->fields, row->n_fields, name);
+}
+
+/* Finds the value of a path such as "model.depth" in nested maps.  Keys may contain dots, so in
+ * each map the longest key that begins the rest of the path is taken. */
 static const struct value *find_path(const struct value *map, const char *path)
 {
     while (map != NULL && map->type == VALUE_MAP) {
@@ -437,10 +445,17 @@ static const struct value *find_value(const struct where_row *row, const char *n
 
     if (found == NULL && strncmp(name, prefix, strlen(prefix)) == 0)
         found = find_path(row->params, name + strlen(prefix));
-    return found != NULL ? found : find_path(row->params, name);
+    if (found == NULL)
+        found = find_path(row->params, name);
+    return found != NULL ? found : find_among(row->measures, row->n_measures, name);
 }
 
 /* ---- seen names ---- */
+
+const char *where_name(const struct where *w, size_t i)
+{
+    return i < w->n_names ? w->names[i].text : NULL;
+}
 
 bool where_knows_names(const struct where *w)
 {
@@ -465,6 +480,25 @@ int where_check_names(const struct where *w, struct err *e)
         return err_set(e, ERR_USAGE, "--where: no job has '%s'", w->names[i].text);
     }
     return 0;
+}
+
+static void keep_name(struct where *w, const char *name)
+{
+    size_t k = 0;
+
+    if (w->learned == NULL)
+        w->learned = arena_alloc(w->arena, NAMES_LEARNED_MAX * sizeof *w->learned);
+    while (k < w->n_learned && strcmp(w->learned[k], name) != 0)
+        k++;
+    if (k == w->n_learned && k < NAMES_LEARNED_MAX)
+        w->learned[w->n_learned++] = arena_strdup(w->arena, name);
+}
+
+void where_learn(struct where *w, const char *name)
+{
+    for (size_t i = 0; i < w->n_names; i++)
+        w->names[i].is_seen |= strcmp(w->names[i].text, name) == 0;
+    keep_name(w, name);
 }
 
 const char *where_shadowing(const struct where *w)
@@ -555,8 +589,8 @@ static enum order compare_value(const struct value *v, const struct where_litera
     return x < y ? LESS : x > y ? GREATER : SAME;
 }
 
-/* Whether the value passes the test.  v NULL: the name has no value, which equals null, and passes
- * no other test. */
+/* Whether the value passes the test.  A v of NULL (the row lacks the name) counts as null, which
+ * equals null and passes no other test. */
 static bool passes_test(const struct where_test *t, const struct value *v)
 {
     bool is_null = v == NULL || v->type == VALUE_NULL, is_equal = false, found;
@@ -592,7 +626,7 @@ static bool passes_test(const struct where_test *t, const struct value *v)
     }
 }
 
-/* Whether the row matches the node; recursion is as deep as the parentheses. */
+/* Whether the current row matches the node.  Recursion is as deep as the parentheses. */
 static bool holds(const struct where *w, const struct where_node *node)
 {
     bool decides = node->type == WHERE_OR; /* a true part decides an or, a false one an and */
@@ -619,19 +653,10 @@ bool where_matches(struct where *w, const struct where_row *row)
         name->is_shadowing |= n_params > 0 && find_field(row, name->text) != NULL &&
                               value_get(params, name->text) != NULL;
     }
-    /* The row's names are remembered for "did you mean". */
+    /* Remember the row's names for "did you mean". */
     if (w->n_rows++ < ROWS_LEARNED_MAX && !where_knows_names(w))
-        for (size_t i = 0; i < row->n_fields + n_params; i++) {
-            const char *key = i < row->n_fields ? row->fields[i].key.str.s
-                                                : params->map.members[i - row->n_fields].key.str.s;
-            size_t k = 0;
-
-            if (w->learned == NULL)
-                w->learned = arena_alloc(w->arena, NAMES_LEARNED_MAX * sizeof *w->learned);
-            while (k < w->n_learned && strcmp(w->learned[k], key) != 0)
-                k++;
-            if (k == w->n_learned && k < NAMES_LEARNED_MAX)
-                w->learned[w->n_learned++] = arena_strdup(w->arena, key);
-        }
+        for (size_t i = 0; i < row->n_fields + n_params; i++)
+            keep_name(w, i < row->n_fields ? row->fields[i].key.str.s
+                                           : params->map.members[i - row->n_fields].key.str.s);
     return holds(w, w->root);
 }
