@@ -13,9 +13,9 @@
 #include "client/results/ranked.h"
 #include "client/session/session.h"
 #include "client/session/sweep_wait.h"
+#include "client/spec/describe.h"
 #include "client/submit/dryrun.h"
 #include "client/submit/environment.h"
-#include "client/submit/gpu_hint.h"
 #include "client/submit/submit.h"
 #include "client/submit/submit_request.h"
 #include "client/term/excerpt.h"
@@ -242,17 +242,33 @@ static void say_done_otherwise(const struct msg_submitted *done, const struct bu
     buf_free(&how);
 }
 
-static int say_submitted(const struct msg_submitted *done, const struct buf *changes, bool json,
-                         struct err *e)
+static void say_advised(const struct spec *s, const struct msg_submitted *done)
 {
-    struct buf out = { 0 };
+    struct buf words = { 0 }, text = { 0 };
+
+    spec_add_advisor(s, &text);
+    safe_text_add_harmless(&words, buf_text(&text), text.n, "");
+    output_note("sweep %" PRId64 " in project %s: %s", done->sweep, done->project,
+                buf_text(&words));
+    buf_free(&words);
+    buf_free(&text);
+}
+
+static int say_submitted(const struct spec *s, const struct msg_submitted *done,
+                         const struct buf *changes, bool json, struct err *e)
+{
+    struct buf out = { 0 }, unused = { 0 };
 
     if (done->done_otherwise > 0)
         say_done_otherwise(done, changes);
-    output_note("sweep %" PRId64 ": %" PRId64 " configuration%s x %" PRId64 " = %" PRId64
-                " job%s (%" PRId64 " reused, %" PRId64 " queued) in project %s",
-                done->sweep, done->configs, done->configs == 1 ? "" : "s", done->reps, done->jobs,
-                done->jobs == 1 ? "" : "s", done->reused, done->queued, done->project);
+    if (spec_has_advisor(s))
+        say_advised(s, done);
+    else
+        output_note("sweep %" PRId64 ": %" PRId64 " configuration%s x %" PRId64 " = %" PRId64
+                    " job%s (%" PRId64 " reused, %" PRId64 " queued) in project %s",
+                    done->sweep, done->configs, done->configs == 1 ? "" : "s", done->reps,
+                    done->jobs, done->jobs == 1 ? "" : "s", done->reused, done->queued,
+                    done->project);
     if (done->followed > 0) {
         struct buf followed = { 0 };
 
@@ -262,6 +278,11 @@ static int say_submitted(const struct msg_submitted *done, const struct buf *cha
                     buf_text(&followed));
         buf_free(&followed);
     }
+    describe_unused(&unused, &s->work.resources, done->ran_jobs, done->max_rss_bytes,
+                    done->longest_ms);
+    if (unused.n > 0)
+        output_note("note: %s", buf_text(&unused));
+    buf_free(&unused);
     if (done->note != NULL)
         output_note("note: no worker can run it, so it waits: %s", done->note);
     if (json)
@@ -271,14 +292,16 @@ static int say_submitted(const struct msg_submitted *done, const struct buf *cha
     return output_write(&out, e);
 }
 
-static void note_gpus(const struct spec *s, struct session *session)
+static void note_resources(const struct spec *s, const struct buf *gpus)
 {
-    struct buf hint = { 0 };
+    struct buf time = { 0 };
 
-    gpu_hint_add(&hint, s, session, true);
-    if (hint.n > 0)
-        output_note("note: %s", buf_text(&hint));
-    buf_free(&hint);
+    if (gpus->n > 0)
+        output_note("note: %s", buf_text(gpus));
+    describe_pilots_time(&time, s);
+    if (time.n > 0)
+        output_note("note: %s", buf_text(&time));
+    buf_free(&time);
 }
 
 /* Prints why jobs of a sweep that is over failed; connects anew, as messages may wait in rpc. */
@@ -325,7 +348,7 @@ static int submit(const struct submit_request *o, const struct options *opts, st
                                          .sends_files = true,
                                          .files_bytes = inputs_glance(&o->spec) };
     struct msg_submitted done = { 0 };
-    struct buf changes = { 0 };
+    struct submit_notes notes = { 0 };
     struct session s = { 0 };
     int result;
 
@@ -341,18 +364,19 @@ static int submit(const struct submit_request *o, const struct options *opts, st
             "login node; --partition NAME, or slurm: in the sweep's file, has Slurm run the "
             "jobs. Without --wait the sweep waits for a worker");
     if (result == 0)
-        result = submit_sweep(o, &s, &done, &changes, e);
+        result = submit_sweep(o, &s, &done, &notes, e);
     submit_end_look(o->git);
     if (result == 0)
-        note_gpus(&o->spec, &s);
+        note_resources(&o->spec, &notes.gpus);
     if (result == 0)
-        result = say_submitted(&done, &changes, opts->json, e);
+        result = say_submitted(&o->spec, &done, &notes.changes, opts->json, e);
     if (result == 0 && opts->wait)
         result = sweep_wait(&s.rpc, done.sweep, e);
     if (result == EXIT_FAILED && opts->wait)
         (void)say_failures(&s.rpc, done.sweep, NULL); /* the sweep has ended, whatever this says */
     session_close(&s);
-    buf_free(&changes);
+    buf_free(&notes.changes);
+    buf_free(&notes.gpus);
     return result;
 }
 

@@ -341,7 +341,19 @@ static int check_secrets(const struct inputs *c, struct err *e)
                    n == 1 ? "it is" : "they are");
 }
 
-/* The project's folder is closed to those who may not read something that goes there. */
+int inputs_refuse(struct inputs *c, struct err *e)
+{
+    if (check_home(c, e) < 0)
+        return -1;
+    for (size_t i = 0; i < c->n_trees; i++)
+        if (tree_seek_secrets(c->trees[i], e) < 0) {
+            tree_blame(c->trees[i], e);
+            return -1;
+        }
+    return check_secrets(c, e);
+}
+
+/* Closes the project's folder to users who may not read every file that is uploaded there. */
 static int limit_readers(struct inputs *c, struct err *e)
 {
     struct readers all = c->readers, files = c->readers;

@@ -61,6 +61,8 @@ void inputs_plan(struct inputs *c, const struct spec *s, const struct place *to)
 void inputs_plan_paths(struct inputs *c, const char *const *paths, size_t n,
                        const struct place *to);
 void inputs_free(struct inputs *c); /* a zero-initialised c is fine */
+/* Refuses missing inputs, and keys and passwords in the source, before inputs_count would do so. */
+int inputs_refuse(struct inputs *c, struct err *e);
 /* Prints a note when the source is larger than is usual. */
 void inputs_note_size(const struct inputs *c);
 /* Appends c->left as "exp-1/ (fetched results), a.yaml (a sweep file)", safe for a terminal. */

@@ -2,6 +2,7 @@
 /* source_kind.c - recognizes files in a program's folder that are no part of the program */
 #include "client/pack/source_kind.h"
 
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,37 @@ static bool is_sweep_file(const char *path)
     return is_sweep;
 }
 
+/* Whether ludwig wrote the file for a browser, a paper or Optuna: its beginning says so. */
+static bool is_of_ludwig(const char *path)
+{
+    static const struct {
+        const char *suffix, *mark;
+    } forms[] = {
+        { ".html", "<meta name=\"generator\" content=\"ludwig\">" },
+        { ".svg", "<!-- drawn by ludwig -->" },
+        { ".pdf", " drawn by ludwig\n" },
+        { ".png", "drawn by ludwig" },
+        { ".log", "{\"op_code\":0,\"worker_id\":\"ludwig\"" },
+    };
+    const char *dot = strrchr(path_basename(path), '.');
+    char begin[512];
+    bool is_found = false;
+
+    for (size_t i = 0; dot != NULL && i < sizeof forms / sizeof forms[0] && !is_found; i++) {
+        ssize_t n;
+        int fd;
+
+        if (strcmp(dot, forms[i].suffix) != 0)
+            continue;
+        fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+        n = fd < 0 ? 0 : io_read_all(fd, begin, sizeof begin);
+        is_found = n > 0 && memmem(begin, (size_t)n, forms[i].mark, strlen(forms[i].mark)) != NULL;
+        if (fd >= 0)
+            close(fd);
+    }
+    return is_found;
+}
+
 static bool has(const char *folder, const char *name)
 {
     char *path = path_join(folder, name);
@@ -100,7 +132,9 @@ const char *source_kind(const char *from, const char *path, bool is_folder)
 {
     if (is_folder)
         return kind_of_folder(from, path);
-    return strchr(path, '/') == NULL && is_sweep_file(from) ? "a sweep file" : NULL;
+    if (strchr(path, '/') != NULL)
+        return NULL;
+    return is_sweep_file(from) ? "a sweep file" : is_of_ludwig(from) ? "written by ludwig" : NULL;
 }
 
 static bool matches(const char *pattern, const char *path, bool is_folder)

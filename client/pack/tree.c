@@ -66,6 +66,25 @@ static void look_for_secret(struct tree *t, const struct walk_entry *entry, stru
     }
 }
 
+int tree_seek_secrets(struct tree *t, struct err *e)
+{
+    struct walk *w = walk_begin(&t->plan, e);
+    struct walk_entry entry;
+    struct buf folder = { 0 };
+    int rc = w == NULL ? -1 : 0;
+
+    t->n_secrets = 0;
+    buf_clear(&t->secrets);
+    while (rc == 0 && t->seeks_secrets && (rc = walk_next(w, &entry, e)) == 1) {
+        look_for_secret(t, &entry, &folder);
+        rc = 0;
+    }
+    if (w != NULL)
+        walk_end(w);
+    buf_free(&folder);
+    return rc;
+}
+
 int tree_count(struct tree *t, struct pack_inventory *inventory, struct err *e)
 {
     struct walk *w = walk_begin(&t->plan, e);

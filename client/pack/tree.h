@@ -36,6 +36,8 @@ struct tree {
     int64_t new_files, new_bytes; /* with content that was not on the share */
 };
 
+/* Checks that the tree's top exists, and fills secrets if seeks_secrets. */
+int tree_seek_secrets(struct tree *t, struct err *e);
 /* Counts the entries, refuses those that cannot be sent, and tells the inventory which pieces are
  * wanted.  Reads no file. */
 int tree_count(struct tree *t, struct pack_inventory *inventory, struct err *e);

@@ -39,13 +39,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import (Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union,
-                    cast)
+from typing import (Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple,
+                    Type, Union, cast)
 
 __all__ = [
     "Client", "Sweep", "LudwigError", "UsageError", "UnreachableError", "DeniedError",
     "in_job", "param2val", "save_path", "data_path", "checkpoint", "restart", "rep", "seed",
     "job", "job_name", "param_name", "project_path", "report", "chunk", "Job",
+    "advise", "Search", "Trial",
 ]
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -158,6 +159,7 @@ class Client:
                batch: Optional[int] = None, retry: Optional[Mapping[str, Any]] = None,
                order: Optional[str] = None,
                guard: Union[str, Mapping[str, Any], None] = None,
+               stop: Union[str, Mapping[str, Any], None] = None,
                checkpoint: Optional[Mapping[str, Any]] = None,
                results: Optional[Mapping[str, Any]] = None,
                slurm: Union[Mapping[str, Any], Sequence[Mapping[str, Any]], None] = None,
@@ -182,7 +184,7 @@ class Client:
                         None: the environment of this interpreter, if it has one
         modules         what `module load` loads before setup
         log             {"max": "100MiB"}: how much is kept of what a job prints
-        env, setup, container, batch, retry, order, guard, checkpoint, results, slurm,
+        env, setup, container, batch, retry, order, guard, stop, checkpoint, results, slurm,
         private         as in a sweep file: man ludwig-sweep
         first_only      the first configuration alone
         local           a worker may be started here, even on a login node
@@ -193,7 +195,7 @@ class Client:
         answer = self._submit(
             [], command=command, param2val_list=param2val_list, src_ps=src_ps, data_ps=data_ps,
             reps=reps, name=name, resources=resources, nodes=nodes, priority=priority,
-            reuse=reuse, env=env, environment=environment, modules=modules, log=log, setup=setup, container=container, batch=batch, retry=retry, order=order, guard=guard,
+            reuse=reuse, env=env, environment=environment, modules=modules, log=log, setup=setup, container=container, batch=batch, retry=retry, order=order, guard=guard, stop=stop,
             checkpoint=checkpoint, results=results, slurm=slurm, private=private,
             first_only=first_only, local=local)
         sweep = Sweep(self, answer["sweep"], answer)
@@ -294,8 +296,8 @@ class Client:
 
 # What a sweep file says, beside what the configurations are.
 _SWEEP_KEYS = ("command", "src_ps", "data_ps", "reps", "name", "resources", "nodes", "priority",
-               "env", "setup", "container", "batch", "retry", "order", "guard", "checkpoint", "results", "slurm",
-               "private", "log", "environment", "modules", "reuse")
+               "env", "setup", "container", "batch", "retry", "order", "guard", "stop", "notify", "checkpoint",
+               "results", "slurm", "private", "log", "environment", "modules", "reuse")
 
 
 def _error(done: subprocess.CompletedProcess[str]) -> LudwigError:
@@ -646,3 +648,158 @@ def _job(item: JSON) -> Job:
     same: Tuple[str, ...] = ("job", "param_name", "job_name", "rep", "seed", "restart")
     return Job(param2val=item["params"], save_path=Path(item["save_path"]),
                checkpoint=Path(item["checkpoint"]), **{name: item[name] for name in same})
+
+
+# ---- an advisor: a program that chooses the configurations of a sweep ----
+
+@dataclasses.dataclass
+class Trial:
+    """A configuration that was given, and what is known of it."""
+
+    id: int
+    params: Dict[str, Any]
+    by: str = "advisor"  # or "late", "fallback": drawn at random
+    start: Optional[int] = None  # the trial whose checkpoint it goes on from
+    values: Dict[int, float] = dataclasses.field(default_factory=dict)  # by replication
+    failed: Dict[int, str] = dataclasses.field(default_factory=dict)
+    seconds: float = 0.0
+    step: Optional[int] = None  # of the last value
+    stopped: bool = False  # early, so its value is not that of a whole training
+    resumed: int = 0  # how many of its jobs went on after they were stopped
+    checkpoints: Dict[int, bool] = dataclasses.field(default_factory=dict)
+    """By replication that was stopped: whether it left a checkpoint from which it can go on."""
+    steps: Dict[int, Dict[int, float]] = dataclasses.field(default_factory=dict)
+    """Values while it ran, by replication and step; for an advisor with `stepped` alone."""
+
+    @property
+    def value(self) -> Optional[float]:
+        """The mean over the replications that are done; None: none is."""
+        return sum(self.values.values()) / len(self.values) if self.values else None
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether all its jobs that were stopped can go on from their checkpoints."""
+        return bool(self.checkpoints) and all(self.checkpoints.values())
+
+    def is_over(self, reps: int) -> bool:
+        """Whether all its replications have ended."""
+        return len(set(self.values) | set(self.failed)) >= reps
+
+
+@dataclasses.dataclass
+class Search:
+    """What an advisor was told so far."""
+
+    params: Dict[str, JSON]  # by name: {"kind": "float", "low": ..., "high": ..., "log": ...}, ...
+    fixed: Dict[str, Any]
+    metric: str
+    goal: str  # "min" or "max"
+    reps: int
+    seed: int
+    budget: JSON
+    trials: Dict[int, Trial] = dataclasses.field(default_factory=dict)
+
+    def is_there(self, name: str, params: Mapping[str, Any]) -> bool:
+        """Whether the parameter exists in a configuration with these others."""
+        return all(other in params and params[other] in values and self.is_there(other, params)
+                   for other, values in self.params[name].get("when", {}).items())
+
+
+Point = Union[Dict[str, Any], Tuple[Dict[str, Any], Optional[int]], int]
+Suggest = Callable[[Search, int, int], Optional[Sequence[Point]]]
+
+
+def _point(point: Union[Dict[str, Any], Tuple[Dict[str, Any], Optional[int]]]) -> JSON:
+    params, start = point if isinstance(point, tuple) else (point, None)
+    return {"params": params} if start is None else {"params": params, "from": start}
+
+
+def advise(suggest: Suggest, name: str = "", deterministic: bool = True,
+           given: Optional[Callable[[Search, Trial], None]] = None,
+           told: Optional[Callable[[Search, Trial], None]] = None,
+           stepped: Optional[Callable[[Search, Trial, int], Optional[str]]] = None,
+           resumes: bool = False) -> None:
+    """Serves as the advisor of a sweep until that ends (docs/advisor.md).
+
+    suggest(search, n, seed) returns at most n configurations; [] when there are no more, and None
+    to be asked again when more is known.  A pair of a configuration and the number of a trial goes
+    on from that trial's checkpoint.  given and told, where they are wanted, are called when a
+    configuration was given (also one that stands in, at random), and when one is over.
+    stepped(search, trial, rep) is called when a job has reported a value while it runs; if it
+    returns a text, the configuration's jobs are stopped, for that reason.  With resumes, suggest
+    may also return numbers of stopped trials, whose jobs go on from their checkpoints (of those that
+    can_resume; others are left out), and is asked with n = 0 when the budget's configurations are
+    given.
+    """
+    lines, sys.stdout = sys.stdout, sys.stderr  # what anybody prints goes to the log
+
+    def say(**line: Any) -> None:
+        lines.write(json.dumps(line) + "\n")
+        lines.flush()
+
+    search: Optional[Search] = None
+    stopping: Set[int] = set()
+    for text in iter(sys.stdin.readline, ""):
+        line: JSON = json.loads(text)
+        kind = line["type"]
+        if kind == "space":
+            search = Search(**{field: line[field] for field in (
+                "params", "fixed", "metric", "goal", "reps", "seed", "budget")})
+            hello: JSON = {"name": name or getattr(suggest, "__name__", "advisor"),
+                           "deterministic": deterministic}
+            wants = ["steps"] * (stepped is not None) + ["resume"] * resumes
+            if wants:
+                hello["wants"] = wants
+            say(type="hello", **hello)
+        elif search is None or kind == "end":
+            break
+        elif kind == "given":
+            for point in line["points"]:
+                trial = Trial(point["id"], point["params"], line["by"], point.get("from"))
+                search.trials[trial.id] = trial
+                if given is not None:
+                    given(search, trial)
+        elif kind == "resumed" and line["id"] in search.trials:
+            trial = search.trials[line["id"]]
+            trial.resumed += 1
+            for ended in (trial.values, trial.failed, trial.checkpoints):
+                ended.pop(line["rep"], None)
+            trial.stopped = bool(trial.checkpoints)
+            stopping.discard(trial.id)
+        elif kind == "step" and line["id"] in search.trials:
+            trial = search.trials[line["id"]]
+            trial.steps.setdefault(line["rep"], {})[line["step"]] = line["value"]
+            why = stepped(search, trial, line["rep"]) if stepped is not None else None
+            if why is not None and trial.id not in stopping:
+                stopping.add(trial.id)
+                say(type="stop", re=line["seq"], ids=[trial.id], why=why)
+        elif kind == "tell" and line["id"] in search.trials:
+            trial = search.trials[line["id"]]
+            was_over = trial.is_over(search.reps)
+            trial.seconds += line.get("seconds", 0.0)
+            trial.step = line.get("step", trial.step)
+            trial.checkpoints.pop(line["rep"], None)
+            if line.get("stopped", False):
+                trial.checkpoints[line["rep"]] = line.get("checkpoint", False)
+            trial.stopped = bool(trial.checkpoints)
+            if "value" in line:
+                trial.values[line["rep"]] = line["value"]
+                trial.failed.pop(line["rep"], None)
+            else:
+                trial.failed[line["rep"]] = line["failed"]
+            if told is not None and trial.is_over(search.reps) and not was_over:
+                told(search, trial)
+        elif kind == "ask":
+            points = suggest(search, line["n"], line["seed"])
+            numbers = [point for point in points or [] if isinstance(point, int)]
+            again = [number for number in numbers if search.trials[number].can_resume]
+            if again:
+                say(type="resume", re=line["seq"], ids=again)
+            answer: JSON = {"points": [_point(point) for point in points or []
+                                       if not isinstance(point, int)]}
+            runs = any(not trial.is_over(search.reps) for trial in search.trials.values())
+            if points is None or (not answer["points"] and (again or (numbers and runs))):
+                answer["wait"] = True
+            elif not answer["points"]:
+                answer["done"] = True
+            say(type="give", re=line["seq"], **answer)

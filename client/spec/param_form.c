@@ -359,6 +359,19 @@ static int read_int_uniform(struct reading *rd, const struct yaml_node *node)
     return to->first > to->last ? refuse_order(rd, node) : 0;
 }
 
+static int read_log_int(struct reading *rd, const struct yaml_node *node)
+{
+    static const int64_t most = INT64_C(1000000000000000); /* a double still holds most + 0.5 */
+    struct param *to = rd->to;
+
+    if (read_int_uniform(rd, node) < 0)
+        return -1;
+    to->form = PARAM_LOG_INT;
+    if (to->first < 1)
+        return expected(rd, &node->items[0], "a whole number above 0");
+    return to->last > most ? expected(rd, &node->items[1], "at most 10^15") : 0;
+}
+
 static int read_normal(struct reading *rd, const struct yaml_node *node)
 {
     static const double reach = 10; /* standard deviations from the mean, which no draw exceeds */
@@ -392,6 +405,8 @@ static int read_normal(struct reading *rd, const struct yaml_node *node)
       "sampled: a number between LOW and HIGH whose logarithm is uniform; LOW is above 0")     \
     X("int_uniform", "[LOW, HIGH]", PARAM_INT_UNIFORM, read_int_uniform,                       \
       "sampled: a whole number from LOW to HIGH, both included")                               \
+    X("log_int", "[LOW, HIGH]", PARAM_LOG_INT, read_log_int,                                   \
+      "sampled: the same, but its logarithm is uniform; LOW is above 0")                       \
     X("normal", "[MEAN, SD]", PARAM_NORMAL, read_normal,                                       \
       "sampled: normally distributed; SD is the standard deviation")                           \
     X("choice", "[A, B, ...]", PARAM_CHOICE, read_choice, "sampled: one of them")

@@ -24,6 +24,7 @@ enum param_form {
     PARAM_UNIFORM,     /* between low and high */
     PARAM_LOG_UNIFORM, /* its logarithm is uniform; 0 < low */
     PARAM_INT_UNIFORM, /* whole numbers from first to last, both included */
+    PARAM_LOG_INT,     /* such whole numbers, their logarithm uniform; 0 < first */
     PARAM_NORMAL       /* mean low, standard deviation high */
 };
 

@@ -29,6 +29,9 @@ void sampler_init(struct sampler *s, const struct plan *plan, const struct param
     if (param->form == PARAM_LOG_UNIFORM) {
         s->log_low = portable_log(param->low);
         s->log_high = portable_log(param->high);
+    } else if (param->form == PARAM_LOG_INT) {
+        s->log_low = portable_log((double)param->first - 0.5);
+        s->log_high = portable_log((double)param->last + 0.5);
     }
 }
 
@@ -137,6 +140,14 @@ static struct value clamped(const struct param *p, double x)
     return value_float(rounded < p->low ? p->low : rounded > p->high ? p->high : rounded);
 }
 
+/* The nearest whole number in the range. */
+static struct value whole(const struct param *p, double x)
+{
+    int64_t n = (int64_t)floor(x + 0.5);
+
+    return value_int(n < p->first ? p->first : n > p->last ? p->last : n);
+}
+
 struct value sampler_draw(const struct sampler *s, uint64_t index)
 {
     const struct param *p = s->param;
@@ -149,6 +160,7 @@ struct value sampler_draw(const struct sampler *s, uint64_t index)
     case PARAM_INT_UNIFORM:
         n = (uint64_t)p->last - (uint64_t)p->first + 1;
         return value_int((int64_t)((uint64_t)p->first + sampler_below(s, index, n)));
+    case PARAM_LOG_INT: return whole(p, portable_exp(between(s->log_low, s->log_high, unit)));
     case PARAM_NORMAL: return value_float(rounded_of(p, p->low + p->high * sample_normal(unit)));
     default: return p->values[sampler_below(s, index, p->n)];
     }
@@ -164,6 +176,7 @@ struct value sample_middle(const struct param *p)
     case PARAM_INT_UNIFORM:
         span = (uint64_t)p->last - (uint64_t)p->first;
         return value_int((int64_t)((uint64_t)p->first + span / 2));
+    case PARAM_LOG_INT: return whole(p, sqrt((double)p->first - 0.5) * sqrt((double)p->last + 0.5));
     case PARAM_NORMAL: return value_float(rounded_of(p, p->low));
     default: return p->values[0];
     }

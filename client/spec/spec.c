@@ -44,6 +44,10 @@ static int read_plan(struct yaml_keys_reader *r, const struct key *key,
     struct spec_reading *reading = r->context;
     size_t i = 0;
 
+    if (strcmp(key->name, "method") == 0 && node->type == VALUE_MAP) {
+        reading->method_was_refused = spec_read_advisor(r, node, to) < 0;
+        return reading->method_was_refused ? -1 : 0;
+    }
     while (strcmp(readers[i].name, key->name) != 0)
         i++;
     if (readers[i].read(r, key, node, to) == 0)
@@ -121,9 +125,16 @@ const struct key spec_keys[] = {
       .type = KEY_CUSTOM,
       .offset = AT(plan.method),
       .read = read_plan,
-      .help = "how configurations are made: grid (all of them), random or sobol (samples: many); "
-              "default: grid",
-      .schema = "\"enum\": [\"grid\", \"random\", \"sobol\"]" },
+      .of = spec_advisor_keys,
+      .help = "how configurations are made: grid (all of them), random or sobol (samples: many), "
+              "or {advisor: COMMAND}, one after the other; default: grid",
+      .schema = "\"anyOf\": [{\"enum\": [\"grid\", \"random\", \"sobol\"]}, "
+                "{\"$ref\": \"#/$defs/advisor\"}]" },
+    { .name = "budget",
+      .type = KEY_MAP,
+      .offset = AT(budget),
+      .of = spec_budget_keys,
+      .help = "with an advisor: when it is not asked any more" },
     { .name = "samples",
       .type = KEY_INT,
       .offset = AT(plan.samples),
@@ -167,11 +178,14 @@ const struct key spec_keys[] = {
       .help = "values that --minimal takes instead",
       .schema = "\"type\": [\"object\", \"null\"]" },
     { .name = "reps",
-      .type = KEY_INT,
+      .type = KEY_CUSTOM,
       .offset = AT(reps),
-      .min = 1,
-      .max = REPS_MAX,
-      .help = "replications of each configuration; default: 1" },
+      .of = spec_reps_keys,
+      .read = spec_read_reps,
+      .help = "replications of each configuration, or {max: 10, race: 3}: of those that may be "
+              "the best; default: 1",
+      .schema = "\"anyOf\": [{\"type\": \"integer\", \"minimum\": 1, \"maximum\": 4096}, "
+                "{\"$ref\": \"#/$defs/reps\"}]" },
     { .name = "resources",
       .type = KEY_MAP,
       .offset = AT(work.resources),
@@ -199,10 +213,10 @@ const struct key spec_keys[] = {
       .type = KEY_CUSTOM,
       .offset = AT(in_file_order),
       .read = spec_read_order,
-      .help =
-          "which jobs run first: canary, one with each value of each parameter; or file, in its "
-          "order; default: canary",
-      .schema = "\"enum\": [\"canary\", \"file\", null]" },
+      .help = "which jobs run first: canary, one with each value of each parameter; file, in its "
+              "order; or 'lr > 0.01 first', what matches; default: canary",
+      .schema = "\"anyOf\": [{\"enum\": [\"canary\", \"file\", null]}, "
+                "{\"type\": \"string\", \"pattern\": \" first$\"}]" },
     { .name = "guard",
       .type = KEY_CUSTOM,
       .offset = AT(guard),
@@ -210,6 +224,23 @@ const struct key spec_keys[] = {
       .read = spec_read_guard,
       .help = "when jobs are held, as all that was like them failed; off: never",
       .schema = "\"anyOf\": [{\"$ref\": \"#/$defs/guard\"}, {\"enum\": [\"off\", false, null]}]" },
+    { .name = "stop",
+      .type = KEY_CUSTOM,
+      .offset = AT(stop),
+      .of = spec_stop_keys,
+      .read = spec_read_stop,
+      .help = "which jobs are stopped before they have come to their end, by what they report: "
+              "{rule: asha, step: epoch}; off: none",
+      .schema = "\"anyOf\": [{\"$ref\": \"#/$defs/stop\"}, {\"enum\": [\"asha\", \"median\", "
+                "\"off\", false, null]}]" },
+    { .name = "notify",
+      .type = KEY_CUSTOM,
+      .offset = AT(notify),
+      .of = spec_notify_keys,
+      .read = spec_read_notify,
+      .help = "who is told when the sweep has ended, a job has failed or nothing goes on: "
+              "{when: [ended, failed], mail: ADDRESS}, or run: COMMAND, or url: URL",
+      .schema = "\"anyOf\": [{\"$ref\": \"#/$defs/notify\"}, {\"type\": \"null\"}]" },
     { .name = "checkpoint",
       .type = KEY_MAP,
       .offset = AT(work.checkpoint),
@@ -510,8 +541,8 @@ void spec_check_debug(struct yaml_keys_reader *r)
 /* With --param2vals, refuses the keys that describe configurations. */
 static void check_listed(struct yaml_keys_reader *r, const struct yaml_node *root)
 {
-    static const char *const keys[] = { "params", "method", "samples", "seed",
-                                        "zip",    "when",   "exclude", "include" };
+    static const char *const keys[] = { "params", "method",  "samples", "seed",  "zip",
+                                        "when",   "exclude", "include", "budget" };
 
     for (size_t i = 0; i < root->n; i++)
         for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
@@ -590,6 +621,8 @@ static void check_all(struct yaml_keys_reader *r, const struct yaml_node *root)
     spec_check_container(r, root);
     spec_check_environment(r, root);
     spec_check_work(r, root);
+    spec_check_stop(r, root);
+    spec_check_advisor(r, root);
     check_plan(r, root);
 }
 

@@ -11,6 +11,8 @@
 #include "client/spec/plan.h"
 #include "common/data/yaml_keys.h"
 #include "common/proto/jobspec.h"
+#include "common/proto/notify.h"
+#include "common/proto/search.h"
 
 /* One entry of data:, or a container image that is uploaded like one. */
 struct spec_data {
@@ -41,6 +43,22 @@ struct spec_environment {
     struct list options;     /* const char *: further options of the tool */
 };
 
+/* method: {advisor: ...} */
+struct spec_advisor {
+    const char *command; /* the advisor; NULL: the sweep has none */
+    int64_t patience_ms; /* how long an answer is waited for; 0: ADVICE_PATIENCE_MS */
+    int64_t ahead;       /* configurations to keep queued; 0: as many as can run at once */
+    bool falls_back;     /* to random configurations when the advisor fails; else it pauses */
+};
+
+/* budget: of an advisor; a member that is 0 sets no limit. */
+struct spec_budget {
+    int64_t configs;
+    int64_t gpu_hours_milli;
+};
+
+struct where; /* client/term/where.h */
+
 struct spec {
     const char *file;   /* the sweep file's name on the command line, for messages */
     const char *list;   /* --param2vals: the file with the configurations; NULL: params: has them */
@@ -53,15 +71,20 @@ struct spec {
     struct list data;  /* struct spec_data, with a container image that is uploaded */
     struct list setup; /* const char *: the lines that work.setup joins */
     struct spec_environment environment;
-    struct plan plan;  /* parameters, and how they make configurations */
-    struct list debug; /* struct param, one value each */
+    struct plan plan; /* parameters, and how they make configurations */
+    struct spec_advisor advisor;
+    struct spec_budget budget;
+    struct list debug; /* struct param: the one value of each that --minimal takes */
     int64_t reps;
     int64_t priority;
     struct list nodes; /* const char * */
     struct list pools; /* struct slurm_pool */
     struct retry retry;
     struct guard_policy guard;
-    bool in_file_order; /* order: file */
+    struct stop_policy stop;
+    bool in_file_order;   /* order: file */
+    struct where *first;  /* order: EXPR first; NULL: none */
+    struct notify notify; /* notify.when is 0 where nobody is told */
     struct ranking ranking;
     struct jobspec work;  /* without digests and git's state; of environment only modules: is set */
     bool private_project; /* only the project's owner may read it */
@@ -100,8 +123,15 @@ int spec_read_listed(const char *path, const char *list, struct arena *a, struct
 /* Applies the command line, and does the checks that need it (plan_check): every submit calls it,
  * after spec_read. */
 int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *a, struct err *e);
-/* Reduces a plan for --minimal: the first value of each parameter (of sampled ones, the middle),
- * and of the rest only the conditions. */
+/* Appends "python3 ... chooses up to 300 configurations, until 200 GPU-hours are used". */
+void spec_add_advisor(const struct spec *s, struct buf *out);
+/* Whether an advisor chooses the configurations; the plan's only stand in when it is late. */
+bool spec_has_advisor(const struct spec *s);
+/* Returns the space, budget and advisor of the sweep's search, in the arena. */
+struct search spec_search(const struct spec *s, struct arena *a);
+
+/* Reduces a plan for --minimal: fixes each parameter at its first value (a distribution: at its
+ * median) and keeps only the conditions and the seed of the rest. */
 void spec_take_first(struct plan *p, struct arena *a);
 
 #endif

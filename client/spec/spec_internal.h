@@ -63,9 +63,24 @@ int spec_read_env(struct yaml_keys_reader *r, const struct key *key, const struc
 void spec_check_work(struct yaml_keys_reader *r, const struct yaml_node *root);
 int spec_read_order(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                     void *to);
+
+/* spec_retry.c */
+void spec_check_retry(struct yaml_keys_reader *r, const struct yaml_node *node);
+
+/* spec_stop.c */
 extern const struct key spec_guard_keys[];
 int spec_read_guard(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                     void *to);
+extern const struct key spec_stop_keys[];
+int spec_read_stop(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
+                   void *to);
+extern const struct key spec_reps_keys[];
+int spec_read_reps(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
+                   void *to);
+/* Checks stop:, reps: {race: ...} and guard: {nan: stop} against each other and other keys. */
+void spec_check_stop(struct yaml_keys_reader *r, const struct yaml_node *root);
+
+/* spec_work.c */
 extern const struct key spec_slurm_keys[];
 int spec_read_slurm(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                     void *to);
@@ -75,6 +90,18 @@ int spec_read_environment(struct yaml_keys_reader *r, const struct key *key,
                           const struct yaml_node *node, void *to);
 /* Refuses environment: and modules: beside container:, and bad names of modules. */
 void spec_check_environment(struct yaml_keys_reader *r, const struct yaml_node *root);
+
+/* spec_advisor.c */
+extern const struct key spec_advisor_keys[], spec_budget_keys[];
+/* Reads the map {advisor: COMMAND, ...} of method:, and sets *method to METHOD_RANDOM. */
+int spec_read_advisor(struct yaml_keys_reader *r, const struct yaml_node *node, int *method);
+/* Checks that the other keys go with an advisor, or without one; sets plan.samples for one. */
+void spec_check_advisor(struct yaml_keys_reader *r, const struct yaml_node *root);
+
+/* spec_notify.c */
+extern const struct key spec_notify_keys[];
+int spec_read_notify(struct yaml_keys_reader *r, const struct key *key,
+                     const struct yaml_node *node, void *to);
 
 /* spec.c */
 /* Whether name can be the name of a node, or of a group with its @. */

@@ -164,6 +164,8 @@ int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *
         s->name = o->name;
     if (o->reps != OPT_UNSET || o->minimal)
         s->reps = o->reps != OPT_UNSET ? o->reps : 1;
+    if (s->stop.race >= s->reps) /* each configuration gets all replications: there is no race */
+        s->stop.race = s->stop.best = 0;
     if (o->priority != OPT_UNSET)
         s->priority = o->priority;
     if (o->nodes != NULL && override_nodes(s, o->nodes, a, e) < 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "client/term/where.h"
 #include "client/spec/spec_internal.h"
 #include "common/base/path.h"
 #include "common/base/suggest.h"
@@ -406,6 +407,11 @@ const struct key spec_checkpoint_keys[] = {
       .max = AMOUNT_MAX,
       .help = "how often $LUDWIG_CHECKPOINT is copied to the shared drive; default: when the "
               "job ends" },
+    { .name = "keep",
+      .type = KEY_BOOL,
+      .offset = offsetof(struct checkpoint, keep),
+      .help = "the checkpoint of a job that is done stays on the shared drive, for others that an "
+              "advisor has go on from it" },
     { .name = NULL },
 };
 
@@ -474,102 +480,61 @@ const struct key spec_log_keys[] = {
 
 /* ---- order ---- */
 
+/* "lr > 0.01 first": the expression has the words of `ludwig order --where`. */
+static int read_first(struct yaml_keys_reader *r, const struct key *key,
+                      const struct yaml_node *node, size_t n)
+{
+    static const char option[] = "--where: ";
+    struct where **first = &spec_of(r)->first;
+    struct err why = { 0 };
+
+    *first = where_parse(arena_strndup(r->arena, node->text, n), r->arena, &why);
+    if (*first != NULL)
+        return 0;
+    return yaml_keys_error(r, node, "%s: %s", key->name,
+                           why.text + (spec_starts_with(why.text, option) ? strlen(option) : 0));
+}
+
 int spec_read_order(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                     void *to)
 {
+    static const char first[] = " first";
     const char *text = node->type == VALUE_STR ? node->text : NULL;
+    size_t n = text != NULL ? strlen(text) : 0, n_first = strlen(first);
 
     if (node->type == VALUE_NULL)
         return 0;
+    if (n > n_first && strcmp(text + n - n_first, first) == 0)
+        return read_first(r, key, node, n - n_first);
     if (text == NULL || (strcmp(text, "canary") != 0 && strcmp(text, "file") != 0))
-        return yaml_keys_error(r, node, "%s: expected canary or file, found %s", key->name,
-                               text != NULL ? text : value_type_name(node->type));
+        return yaml_keys_error(r, node, "%s: expected canary, file or 'lr > 0.01 first', found %s",
+                               key->name, text != NULL ? text : value_type_name(node->type));
     *(bool *)to = strcmp(text, "file") == 0;
     return 0;
 }
 
-/* ---- guard ---- */
-
-const struct key spec_guard_keys[] = {
-    { .name = "failures",
-      .type = KEY_INT,
-      .offset = offsetof(struct guard_policy, failures),
-      .min = 1,
-      .max = GUARD_FAILURES_MAX,
-      .help = "after so many failures of one kind its like are held; default: 3" },
-    { .name = NULL },
-};
-
-int spec_read_guard(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
-                    void *to)
+/* order: may name parameters only: nothing else of a job is known before it runs. */
+static void check_order(struct yaml_keys_reader *r, const struct yaml_node *node)
 {
-    struct guard_policy *guard = to;
+    const struct spec *s = spec_of(r);
+    const char *name;
 
-    if (node->type == VALUE_NULL)
-        return 0;
-    if (node->type == VALUE_MAP)
-        return yaml_keys_read(r, spec_guard_keys, node, to);
-    guard->off = (node->type == VALUE_BOOL && !node->scalar.b) ||
-                 (node->type == VALUE_STR && strcmp(node->text, "off") == 0);
-    return guard->off ? 0
-                      : yaml_keys_error(r, node, "%s: expected {failures: N} or off, found %s",
-                                        key->name, value_type_name(node->type));
-}
+    if (s->first == NULL)
+        return;
+    if (spec_has_advisor(s))
+        yaml_keys_error(r, node,
+                        "order: does not go with an advisor, which says what is tried next");
+    for (size_t i = 0; (name = where_name(s->first, i)) != NULL; i++) {
+        const char *of = spec_starts_with(name, "params.") ? strchr(name, '.') + 1 : name;
+        const char *map = arena_strndup(r->arena, of, strcspn(of, "."));
+        char *why;
 
-/* ---- retry ---- */
-
-const struct key spec_retry_keys[] = {
-    { .name = "max",
-      .type = KEY_INT,
-      .offset = offsetof(struct retry, max),
-      .max = RETRIES_MAX,
-      .help = "how often a job is tried again; default: 1" },
-    { .name = "on",
-      .type = KEY_STRS,
-      .offset = offsetof(struct retry, on),
-      .max = 300,
-      .help = "after which ends: failed, signal, timeout, oom, node-lost, preempted, walltime, "
-              "environment, or exit codes; default: failed",
-      .schema = "\"anyOf\": [{\"$ref\": \"#/$defs/end\"}, "
-                "{\"type\": \"array\", \"items\": {\"$ref\": \"#/$defs/end\"}, \"minItems\": 1, "
-                "\"maxItems\": 300}]" },
-    { .name = NULL },
-};
-
-static void check_retry(struct yaml_keys_reader *r, const struct yaml_node *node)
-{
-    struct retry *retry = &spec_of(r)->retry;
-    const struct yaml_node *on = yaml_get(node, "on");
-    const char *const *ends = retry->on.items;
-
-    if (on != NULL && on->type == VALUE_LIST && on->n == 0)
-        yaml_keys_error(r, on,
-                        "on: an empty list leaves nothing to try again; leave out retry: instead");
-    for (size_t i = 0; on != NULL && i < retry->on.n; i++) {
-        struct suggest nearest = { .word = ends[i] };
-        size_t n = ends[i] != NULL ? strspn(ends[i], "0123456789") : 0;
-        /* A number from 1 to 255 without zeroes in front; 137 is the same as signal 9. */
-        bool is_well = ends[i] == NULL || (n > 0 && n <= 3 && ends[i][n] == '\0' &&
-                                           ends[i][0] != '0' && atoi(ends[i]) <= 255);
-
-        for (int k = CAUSE_NONE + 1; !is_well && k < CAUSE_COUNT; k++) {
-            is_well = strcmp(ends[i], cause_names[k]) == 0;
-            suggest_try(&nearest, cause_names[k]);
-        }
-        if (!is_well && nearest.best != NULL)
-            yaml_keys_error(r, spec_item_at(on, i), "on: unknown cause '%s' (did you mean '%s'?)",
-                            ends[i], nearest.best);
-        else if (!is_well)
-            yaml_keys_error(
-                r, spec_item_at(on, i),
-                "on: unknown cause '%s' (there are failed, signal, timeout, oom, node-lost, "
-                "preempted, walltime, environment, and exit codes from 1 to 255)",
-                ends[i]);
+        if (params_find(&s->plan.params, of) != NULL || params_find(&s->plan.params, map) != NULL)
+            continue;
+        why = params_unknown(&s->plan.params, of);
+        yaml_keys_error(r, node, "order: %s", why);
+        free(why);
     }
-    if (on != NULL && yaml_get(node, "max") == NULL)
-        retry->max = 1;
-    if (on == NULL && retry->max > 0)
-        retry->on = (struct list){ (void *)&cause_names[CAUSE_FAILED], 1 };
 }
 
 /* ---- slurm: pools of pilots ---- */
@@ -786,8 +751,8 @@ void spec_check_work(struct yaml_keys_reader *r, const struct yaml_node *root)
         void (*check)(struct yaml_keys_reader *r, const struct yaml_node *node);
     } checks[] = {
         { "resources", check_resources }, { "checkpoint", check_checkpoint },
-        { "retry", check_retry },         { "results", check_results },
-        { "reuse", check_reuse },
+        { "retry", spec_check_retry },    { "results", check_results },
+        { "reuse", check_reuse },         { "order", check_order },
     };
 
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {

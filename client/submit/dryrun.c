@@ -13,6 +13,7 @@
 #include "client/submit/dryrun.h"
 #include "client/submit/environment.h"
 #include "client/submit/first_job.h"
+#include "client/submit/gone_results.h"
 #include "client/submit/gpu_hint.h"
 #include "client/submit/sweep_send.h"
 #include "client/term/output.h"
@@ -42,13 +43,16 @@ struct dryrun {
     int64_t upload_files, upload_bytes;
     int64_t configs; /* number of distinct configurations */
     bool is_exact;   /* false: configs may count duplicates */
-    /* a server's answers */
-    int64_t reused;                        /* jobs */
-    int64_t done_otherwise;                /* jobs that --reuse params would reuse, too */
-    int64_t followed;                      /* jobs that are queued or running in other sweeps, */
-    int64_t followed_first, followed_last; /* from this one to that one */
-    int64_t ran_jobs, ran_ms;              /* of the project */
-    struct arena *arena;                   /* of one configuration */
+    /* from the server's answers */
+    int64_t reused;                        /* done jobs that have their results */
+    size_t n_told;                         /* done jobs that the server named */
+    int64_t gone;                          /* those named whose results are no longer there */
+    int64_t done_otherwise;                /* further jobs that --reuse params would reuse */
+    int64_t followed;                      /* jobs that are queued or running in other sweeps */
+    int64_t followed_first, followed_last; /* the lowest and highest number of these sweeps */
+    int64_t ran_jobs, ran_ms;              /* of the project, as in msg_previewed */
+    int64_t max_rss_bytes, longest_ms;     /* the same */
+    struct arena *arena;                   /* reset for each configuration */
     struct first_job first;
     struct buf changes; /* of the source since its jobs were done otherwise */
 };
@@ -155,9 +159,23 @@ static int ask_preview(struct look *w, struct err *e)
         return -1;
     if (check_owner(&answer, w->request.project, e) < 0)
         return -1;
+    d->n_told += answer.jobs.n;
+    w->request.tells_reused = d->n_told < REUSED_TOLD_MAX;
+    if (answer.jobs.n > 0 && d->drive != NULL) {
+        struct list gone;
+        int result = gone_results_find(d->drive, &answer.jobs, &gone, e);
+
+        d->gone += (int64_t)gone.n;
+        d->reused -= (int64_t)gone.n;
+        free(gone.items);
+        if (result < 0)
+            return -1;
+    }
     d->reused += answer.reused;
     d->ran_jobs = answer.ran_jobs;
     d->ran_ms = answer.ran_ms;
+    d->max_rss_bytes = answer.max_rss_bytes;
+    d->longest_ms = answer.longest_ms;
     if (answer.followed > 0) {
         if (d->followed == 0 || answer.followed_first < d->followed_first)
             d->followed_first = answer.followed_first;
@@ -174,6 +192,7 @@ static int ask_preview(struct look *w, struct err *e)
         struct msg_preview request = w->request;
 
         request.reuse = REUSE_PARAMS;
+        request.tells_reused = false;
         if (rpc_call(w->rpc, MSG_PREVIEW, &request, &otherwise, e) < 0)
             return -1;
         d->done_otherwise += otherwise.reused - answer.reused;
@@ -214,8 +233,10 @@ static int preview(struct dryrun *d, const struct jobspec *work, struct err *e)
     const struct submit_request *o = d->order;
     struct look w = { .dryrun = d,
                       .rpc = is_asked(d) ? &d->session.rpc : NULL,
-                      .request = {
-                          .project = d->project, .reps = o->spec.reps, .reuse = o->reuse } };
+                      .request = { .project = d->project,
+                                   .reps = o->spec.reps,
+                                   .reuse = o->reuse,
+                                   .tells_reused = true } };
     bool repeats = may_repeat(o);
     int result;
 
@@ -431,7 +452,15 @@ static void add_json_head(struct buf *out, const struct dryrun *d)
         quote_add(out, unused[i], strlen(unused[i]));
     }
     buf_add_char(out, ']');
+    if (d->first.reader != NULL) {
+        buf_add_str(out, ",\"read_twice\":");
+        quote_add(out, d->first.read_again, strlen(d->first.read_again));
+    } else {
+        buf_add_str(out, ",\"read_twice\":null");
+    }
     add_json_environment(out, &o->spec);
+    add_number_or_null(out, "max_rss_bytes", d->max_rss_bytes > 0, d->max_rss_bytes);
+    add_number_or_null(out, "longest_ms", d->longest_ms > 0, d->longest_ms);
     buf_add_str(out, ",\"passed\":[");
     for (size_t i = 0; i < o->spec.work.passed.n; i++)
         buf_printf(out, "%s\"%s\"", i > 0 ? "," : "",
@@ -538,6 +567,17 @@ static void add_jobs(struct dryrun *d, struct buf *out)
 {
     int64_t n = d->configs, repeated = d->order->configs - n;
 
+    if (spec_has_advisor(&d->order->spec)) {
+        struct buf text = { 0 };
+
+        spec_add_advisor(&d->order->spec, &text);
+        add_harmless(out, "advisor", buf_text(&text));
+        buf_free(&text);
+        add_label(out, "instead");
+        buf_printf(out, "%" PRId64 " random configurations, where it is late\n", d->configs);
+        add_configs(d, "first", 0, n < SHOWN_AT_AN_END ? n : SHOWN_AT_AN_END, out);
+        return;
+    }
     add_label(out, "jobs");
     buf_printf(out, "%s%" PRId64 " configuration%s x %" PRId64 " = %" PRId64,
                d->is_exact ? "" : "at most ", n, n == 1 ? "" : "s", d->order->spec.reps,
@@ -593,6 +633,13 @@ static void add_command(const struct dryrun *d, struct buf *out)
                    j->unused.n == 1 ? "it" : "them",
                    d->order->spec.work.batch > 1 ? "CHUNK" : "PARAM2VAL");
     add_line(out, "not in it", &text);
+    if (j->reader != NULL)
+        buf_printf(
+            &text,
+            "`%s` reads {%s} once more, where spaces, quotes and $ of its values mean "
+            "something else: hand it over as an argument, as in  sh -c 'echo \"$1\"' sh {%s}",
+            j->reader, j->read_again, j->read_again);
+    add_line(out, "re-read", &text);
     if (j->program != NULL)
         buf_printf(&text, "%s is %s here", j->program, j->program_path);
     add_line(out, "program", &text);
@@ -614,9 +661,12 @@ static void add_results(const struct dryrun *d, struct buf *out)
 
 static void add_gpus(struct dryrun *d, struct buf *out)
 {
+    struct gpu_look look = { 0 };
     struct buf text = { 0 };
 
-    gpu_hint_add(&text, &d->order->spec, &d->session, is_asked(d));
+    if (is_asked(d))
+        gpu_hint_ask(&look, &d->order->spec, &d->session);
+    gpu_hint_add(&text, &d->order->spec, &d->session, &look);
     add_line(out, "no GPUs", &text);
 }
 
@@ -638,6 +688,11 @@ static void add_reused(const struct dryrun *d, struct buf *out)
             n, d->order->spec.work.environment.decides ? ", data or environment" : " or data",
             n == 1 ? "it" : "those");
     buf_add_char(out, '\n');
+    if (d->gone > 0) {
+        add_label(out, "");
+        buf_printf(out, "%" PRId64 " done before would run again: not in %s/runs any more\n",
+                   d->gone, d->project);
+    }
     add_lines(out, "changed", buf_text(&d->changes));
     if (d->followed == 0)
         return;
@@ -671,16 +726,22 @@ static void add_needs(const struct dryrun *d, struct buf *out)
     add_environment(s, out);
     describe_resources(&text, &s->work.resources);
     add_line(out, "each job", &text);
+    describe_unused(&text, &s->work.resources, d->ran_jobs, d->max_rss_bytes, d->longest_ms);
+    add_line(out, "too much", &text);
     describe_nodes(&text, s);
     add_line(out, "nodes", &text);
     describe_pools(&text, s);
     add_line(out, "slurm", &text);
+    describe_pilots_time(&text, s);
+    add_line(out, "no time", &text);
     describe_batch(&text, &s->work);
     add_line(out, "batch", &text);
     describe_retry(&text, &s->retry);
     add_line(out, "retry", &text);
     describe_guard(&text, &s->guard);
     add_line(out, "guard", &text);
+    describe_stop(&text, &s->stop, &s->ranking);
+    add_line(out, "stopped", &text);
     describe_checkpoint(&text, &s->work.checkpoint);
     add_line(out, "to save", &text);
     describe_passed(&text, &s->work);
@@ -763,6 +824,13 @@ static int write_text(struct dryrun *d, bool all_files, struct err *e)
         add_harmless(&out, "name", s->name);
     add_jobs(d, &out);
     add_command(d, &out);
+    if (s->notify.when != 0) {
+        struct buf text = { 0 };
+
+        notify_describe(&s->notify, &text);
+        add_harmless(&out, "notify", buf_text(&text));
+        buf_free(&text);
+    }
     add_needs(d, &out);
     add_gpus(d, &out);
     add_reused(d, &out);

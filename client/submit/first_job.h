@@ -10,8 +10,11 @@
 struct first_job {
     const char *command; /* with its placeholders filled in */
     struct list unused;  /* const char *: parameters that the command does not name */
-    /* What the command starts, as a shell here finds it: "python3", "/usr/bin/python3".  NULL: it names no
-     * program that PATH has to find, or a container has it. */
+    /* reader, as "sh -c", interprets the value of the parameter read_again after the shell did,
+     * which changes some value's meaning.  NULL: there is no such parameter. */
+    const char *reader, *read_again;
+    /* The command's first Python, else its first program, and where PATH here has it: "python3",
+     * "/usr/bin/python3".  NULL: PATH has none of its programs, or jobs run in a container. */
     const char *program, *program_path;
 };
 

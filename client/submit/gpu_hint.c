@@ -26,13 +26,13 @@ static bool may_run_on(const struct spec *s, const char *node)
     return !s->has_nodes;
 }
 
-static void find_on_nodes(struct found *f, const struct spec *s, struct rpc *rpc)
+static void find_on_nodes(struct found *f, const struct spec *s, struct rpc *rpc,
+                          struct gpu_look *look)
 {
-    const struct msg_get_nodes request = { .limit = PAGE_MAX };
     struct msg_node_page page;
     const struct node_info *nodes;
 
-    if (rpc_call(rpc, MSG_GET_NODES, &request, &page, NULL) < 0)
+    if (rpc_answer(rpc, &look->question, &page, NULL) < 0)
         return;
     nodes = page.nodes.items;
     for (size_t i = 0; i < page.nodes.n; i++) {
@@ -68,14 +68,27 @@ static void find_here(struct found *f, const struct conf *conf)
     buf_add_str(&f->names, "this machine");
 }
 
-void gpu_hint_add(struct buf *out, const struct spec *s, struct session *session, bool is_open)
+static bool says_enough(const struct spec *s)
+{
+    return s->says_gpus || (s->has_nodes && s->nodes.n == 0);
+}
+
+void gpu_hint_ask(struct gpu_look *look, const struct spec *s, struct session *session)
+{
+    *look = (struct gpu_look){ .request = { .limit = PAGE_MAX }, .is_asked = !says_enough(s) };
+    if (look->is_asked)
+        rpc_ask(&session->rpc, &look->question, MSG_GET_NODES, &look->request);
+}
+
+void gpu_hint_add(struct buf *out, const struct spec *s, struct session *session,
+                  struct gpu_look *look)
 {
     struct found f = { 0 };
 
-    if (s->says_gpus || (s->has_nodes && s->nodes.n == 0))
+    if (says_enough(s))
         return;
-    if (is_open)
-        find_on_nodes(&f, s, &session->rpc);
+    if (look->is_asked)
+        find_on_nodes(&f, s, &session->rpc, look);
     if (f.n_up == 0 && session->choice.embedded)
         find_here(&f, &session->conf);
     if (f.gpus > 0)

@@ -7,6 +7,8 @@
 
 #include "client/pack/inputs.h"
 #include "client/pack/source_changes.h"
+#include "client/submit/gone_results.h"
+#include "client/submit/gpu_hint.h"
 #include "client/submit/sweep_send.h"
 #include "client/term/output.h"
 #include "client/term/safe_text.h"
@@ -23,7 +25,7 @@ struct submission {
     bool has_notes;         /* notes were printed */
 };
 
-enum { COMMIT_MAX_BYTES = 200, LOOK_AT_ONCE = 500 };
+enum { COMMIT_MAX_BYTES = 200 };
 
 void submit_begin_look(struct git_look *look, const char *folder)
 {
@@ -61,20 +63,25 @@ void submit_end_look(struct git_look *look)
     child_stop(&look->status);
 }
 
-/* Has ludwigd make the project's folder, or order the client to, and connects to the drive
- * meanwhile. */
-static int open_project(struct submission *s, struct err *e)
+/* Asks ludwigd to make the project's folder, or to say how the client makes it, and for its nodes'
+ * GPUs; connects to the drive meanwhile. */
+static int open_project(struct submission *s, struct buf *gpus, struct err *e)
 {
     const struct spec *spec = &s->request->spec;
+    struct msg_submit_begin begin = submit_request_begin(s->request, &spec->work);
     const struct msg_open_project request = { .project = spec->project,
                                               .private_project = spec->private_project,
-                                              .wants_pilots = spec->pools.n > 0 };
+                                              .wants_pilots = spec->pools.n > 0,
+                                              .begins = { &begin, 1 } };
     struct msg_project_open answer;
     struct rpc_question question;
+    struct gpu_look look;
     struct err why = { 0 };
 
+    begin.passed = (struct list){ 0 };
     rpc_ask(&s->session->rpc, &question, MSG_OPEN_PROJECT, &request);
-    s->to = (struct place){ .drive = session_drive(s->session, &why), .project = spec->project };
+    gpu_hint_ask(&look, spec, s->session);
+    s->to.drive = session_drive(s->session, &why);
     if (rpc_answer(&s->session->rpc, &question, &answer, e) < 0)
         return -1;
     if (s->to.drive == NULL)
@@ -84,6 +91,7 @@ static int open_project(struct submission *s, struct err *e)
         output_note("note: project %s is another user's; yours is %s", spec->project,
                     s->to.project);
     }
+    gpu_hint_add(gpus, spec, s->session, &look);
     return answer.folder.mode == 0 ? 0 : store_make_project(&s->to, &answer.folder, e);
 }
 
@@ -173,34 +181,15 @@ static int add_sweep_files(const struct submission *s, const struct inputs_arriv
 static int find_gone(struct submission *s, const struct list *reused, struct list *gone,
                      struct err *e)
 {
-    const struct reused_job *items = reused->items;
-    struct gone_job *found = mem_resize(NULL, reused->n, sizeof *found);
-    struct share_look *looks = mem_resize(NULL, LOOK_AT_ONCE, sizeof *looks);
-    struct share_dir *fs = share_connection_read(s->to.drive, e);
-    struct arena *a = arena_create();
-
-    *gone = (struct list){ found, 0 };
-    for (size_t from = 0; fs != NULL && from < reused->n; from += LOOK_AT_ONCE) {
-        size_t n = reused->n - from < LOOK_AT_ONCE ? reused->n - from : LOOK_AT_ONCE;
-
-        for (size_t i = 0; i < n; i++)
-            looks[i] = (struct share_look){ .path = items[from + i].run_path };
-        share_look(fs, looks, n, NULL, a);
-        for (size_t i = 0; i < n; i++)
-            if (looks[i].why.kind == ERR_NOT_FOUND)
-                found[gone->n++].id = items[from + i].id;
-        arena_reset(a);
-    }
-    arena_destroy(a);
-    free(looks);
+    if (gone_results_find(s->to.drive, reused, gone, e) < 0)
+        return -1;
     if (gone->n > 0)
         output_note(
             "note: %zu job%s that %s done before run%s again: the results are not in %s/runs "
             "any more",
             gone->n, gone->n == 1 ? "" : "s", gone->n == 1 ? "was" : "were",
             gone->n == 1 ? "s" : "", s->to.project);
-    share_close(fs);
-    return fs == NULL ? -1 : 0;
+    return 0;
 }
 
 static int try_once(struct submission *s, struct msg_submitted *done, struct err *e)
@@ -228,7 +217,8 @@ static int try_once(struct submission *s, struct msg_submitted *done, struct err
     arrived = open == NULL ? NULL : inputs_arrive(packed, e);
     if (arrived == NULL || add_sweep_files(s, arrived, sweep_send_number(open), e) < 0)
         return -1;
-    sent = sweep_send_points(open, &o->points, o->configs, !o->spec.in_file_order, e);
+    sent =
+        sweep_send_points(open, &o->points, o->configs, !o->spec.in_file_order, o->spec.first, e);
     settled = sent == NULL ? NULL : inputs_settle(arrived, e);
     taken = settled == NULL ? NULL : sweep_send_taken(sent, &reused, e);
     if (taken != NULL && (reused.n == 0 || find_gone(s, &reused, &gone, e) == 0))
@@ -238,7 +228,7 @@ static int try_once(struct submission *s, struct msg_submitted *done, struct err
 }
 
 int submit_sweep(const struct submit_request *o, struct session *session,
-                 struct msg_submitted *done, struct buf *changes, struct err *e)
+                 struct msg_submitted *done, struct submit_notes *notes, struct err *e)
 {
     struct arena *a = o->cli->arena;
     struct submission s = { .request = o, .session = session };
@@ -247,9 +237,14 @@ int submit_sweep(const struct submit_request *o, struct session *session,
 
     if (o->passed.n > 0 && session->rpc.welcome.is_open)
         return err_set(e, ERR_USAGE, "env: %s", shell_env_open_server);
-    if (open_project(&s, e) < 0)
-        return -1;
+    s.to = (struct place){ .drive = session_drive_here(session), .project = o->spec.project };
     inputs_plan(&s.inputs, &o->spec, &s.to);
+    /* inputs_refuse comes before the project's folder is made: a refused sweep leaves nothing. */
+    if (inputs_refuse(&s.inputs, e) < 0 || open_project(&s, &notes->gpus, e) < 0) {
+        inputs_free(&s.inputs);
+        return -1;
+    }
+    s.inputs.to = s.to;
     result = try_once(&s, done, &why);
     while (result < 0 && inputs_try_again(&s.inputs, &why, e) == 0) {
         err_clear(&why);
@@ -263,7 +258,7 @@ int submit_sweep(const struct submit_request *o, struct session *session,
         done->note = done->note != NULL ? arena_strdup(a, done->note) : NULL;
         done->done_in = done->done_in != NULL ? arena_strdup(a, done->done_in) : NULL;
         if (done->done_otherwise > 0 && done->done_in == NULL)
-            source_changes_add(changes, session, &s.inputs, done->sweep);
+            source_changes_add(&notes->changes, session, &s.inputs, done->sweep);
     }
     inputs_free(&s.inputs);
     return result;

@@ -20,9 +20,15 @@
 void submit_begin_look(struct git_look *look, const char *folder);
 void submit_end_look(struct git_look *look);
 
-/* The session was started with wants.sends_files.  The texts of done live in the cli's arena.  Where jobs
- * were done before otherwise, what has changed in the source since is appended to changes. */
+/* Notes to print beside the number of the sweep; the caller frees the texts. */
+struct submit_notes {
+    struct buf changes; /* source files that changed since its jobs were done before */
+    struct buf gpus;    /* by gpu_hint_add */
+};
+
+/* Submits a sweep in a session that was started with wants.sends_files.  The texts of done live in
+ * the cli's arena. */
 int submit_sweep(const struct submit_request *o, struct session *s, struct msg_submitted *done,
-                 struct buf *changes, struct err *e);
+                 struct submit_notes *notes, struct err *e);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client/submit/submit_request.h"
+#include "client/submit/environment.h"
 #include "common/base/quote.h"
 #include "common/data/json.h"
 
@@ -14,7 +15,17 @@ struct msg_submit_begin submit_request_begin(const struct submit_request *o,
                                              const struct jobspec *w)
 {
     const struct spec *s = &o->spec;
+    struct search *search = NULL;
+    struct notify *notify = NULL;
 
+    if (spec_has_advisor(s)) {
+        search = arena_alloc(o->cli->arena, sizeof *search);
+        *search = spec_search(s, o->cli->arena);
+    }
+    if (s->notify.when != 0) {
+        notify = arena_alloc(o->cli->arena, sizeof *notify);
+        *notify = s->notify;
+    }
     return (struct msg_submit_begin){ .project = s->project,
                                       .private_project = s->private_project,
                                       .name = s->name,
@@ -26,7 +37,10 @@ struct msg_submit_begin submit_request_begin(const struct submit_request *o,
                                       .pools = s->pools,
                                       .retry = s->retry,
                                       .guard = s->guard,
+                                      .stop = s->stop,
                                       .ranking = s->ranking,
+                                      .search = { search, search != NULL },
+                                      .notify = { notify, notify != NULL },
                                       .work = *w,
                                       .passed = o->passed };
 }
@@ -64,7 +78,7 @@ static void add_param(struct buf *json, const struct param *p)
         buf_printf(json, "{\"%s\": ", param_form_name(p->form));
     if (!is_drawn || p->form == PARAM_CHOICE)
         add_values(json, p);
-    else if (p->form == PARAM_INT_UNIFORM)
+    else if (p->form == PARAM_INT_UNIFORM || p->form == PARAM_LOG_INT)
         add_pair(json, value_int(p->first), value_int(p->last));
     else
         add_pair(json, value_float(p->low), value_float(p->high));
@@ -87,6 +101,7 @@ static void add_set(struct buf *json, const struct dataset *set)
 static void add_work(struct buf *json, const struct jobspec *w)
 {
     const struct data_entry *data = w->data.items;
+    struct buf environment = { 0 };
 
     buf_add_str(json, "  \"command\": ");
     quote_add(json, w->command, strlen(w->command));
@@ -100,6 +115,13 @@ static void add_work(struct buf *json, const struct jobspec *w)
         add_set(json, &data[i].set);
     }
     buf_add_str(json, "},\n");
+    environment_describe(&w->environment, &environment);
+    if (environment.n > 0) {
+        buf_add_str(json, "  \"environment\": ");
+        quote_add(json, buf_text(&environment), environment.n);
+        buf_add_str(json, ",\n");
+    }
+    buf_free(&environment);
 }
 
 void submit_request_add_summary(const struct submit_request *o, const struct jobspec *w,
@@ -120,8 +142,14 @@ void submit_request_add_summary(const struct submit_request *o, const struct job
         buf_add_str(json, "  \"param2vals\": \"param2vals.jsonl\"\n}\n");
         return;
     }
-    buf_printf(json, "  \"method\": \"%s\",\n", method_names[plan->method]);
-    if (plan->method != METHOD_GRID)
+    if (spec_has_advisor(&o->spec)) {
+        buf_add_str(json, "  \"method\": {\"advisor\": ");
+        quote_add(json, o->spec.advisor.command, strlen(o->spec.advisor.command));
+        buf_printf(json, "},\n  \"seed\": %" PRId64 ",\n", plan->seed);
+    } else {
+        buf_printf(json, "  \"method\": \"%s\",\n", method_names[plan->method]);
+    }
+    if (plan->method != METHOD_GRID && !spec_has_advisor(&o->spec))
         buf_printf(json, "  \"samples\": %" PRId64 ",\n  \"seed\": %" PRId64 ",\n", plan->samples,
                    plan->seed);
     buf_add_str(json, "  \"params\": {");

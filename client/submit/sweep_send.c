@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "client/expand/canary.h"
+#include "client/term/where.h"
 #include "client/submit/sweep_send.h"
 #include "common/data/msgpack.h"
 
@@ -139,6 +140,7 @@ static int take_answer(struct sweep *s, struct err *e)
 struct canaries {
     int64_t *points;
     size_t n, passed;
+    bool all_reps;
 };
 
 /* Takes the canaries among the n points from `first` on, numbered from there, into early. */
@@ -148,7 +150,7 @@ static struct list take_early(struct canaries *c, int64_t first, int64_t n,
     struct list taken = { early, 0 };
 
     for (; c->passed < c->n && c->points[c->passed] < first + n; c->passed++)
-        early[taken.n++] = (struct early_config){ .at = c->points[c->passed] - first };
+        early[taken.n++] = (struct early_config){ c->points[c->passed] - first, c->all_reps };
     return taken;
 }
 
@@ -171,8 +173,36 @@ static int send_chunk(struct sweep *s, const struct buf *chunk, const struct lis
     return s->next - s->taken == SWEEP_SEND_IN_FLIGHT ? take_answer(s, e) : 0;
 }
 
+/* Finds the points that match `first`; all of their replications run first. */
+static void find_matching(struct canaries *c, const struct points *points, int64_t n,
+                          struct where *first)
+{
+    struct arena *a = arena_create();
+    struct buf point = { 0 };
+    size_t capacity = 0;
+
+    c->all_reps = true;
+    points_seek(points, 0);
+    for (int64_t i = 0; i < n; i++) {
+        struct value params;
+
+        buf_clear(&point);
+        arena_reset(a);
+        if (!points_next(points, &point))
+            break;
+        if (mp_read(point.bytes, point.n, a, &params, NULL) < 0 ||
+            !where_matches(first, &(struct where_row){ .params = &params }))
+            continue;
+        mem_grow((void **)&c->points, &capacity, c->n, sizeof *c->points);
+        c->points[c->n++] = i;
+    }
+    buf_free(&point);
+    arena_destroy(a);
+}
+
 struct sweep_sent *sweep_send_points(const struct sweep_open *open, const struct points *points,
-                                     int64_t configs, bool with_canaries, struct err *e)
+                                     int64_t configs, bool with_canaries, struct where *first,
+                                     struct err *e)
 {
     struct early_config early[CONFIGS_PER_CHUNK_MAX];
     struct canaries canaries = { 0 };
@@ -182,7 +212,9 @@ struct sweep_sent *sweep_send_points(const struct sweep_open *open, const struct
     int result = check_connection(s, e);
 
     s->configs = configs;
-    if (with_canaries)
+    if (first != NULL)
+        find_matching(&canaries, points, configs, first);
+    else if (with_canaries)
         canaries.points = canary_find(points, configs, &canaries.n);
     points_seek(points, 0);
     while (result == 0 && left > 0 && n > 0) {

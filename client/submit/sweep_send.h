@@ -35,8 +35,9 @@ int64_t sweep_send_number(const struct sweep_open *open);
 /* Sends the first configs of the points.  with_canaries: a few of them are marked to run first
  * (canary.h); first, unless NULL: those that match it are, instead. */
 struct sweep_sent *sweep_send_points(const struct sweep_open *open, const struct points *points,
-                                     int64_t configs, bool with_canaries, struct err *e);
-/* Waits until ludwigd has them all.  reused: struct reused_job, jobs that are done already. */
+                                     int64_t configs, bool with_canaries, struct where *first,
+                                     struct err *e);
+/* Waits until ludwigd has all chunks.  Fills reused with struct reused_job: jobs that are done. */
 struct sweep_taken *sweep_send_taken(struct sweep_sent *sent, struct list *reused, struct err *e);
 /* Ends the sweep, whose inputs must have settled.  gone: struct gone_job, the reused jobs whose
  * results are not there.  The texts of done last until the next call on the rpc. */

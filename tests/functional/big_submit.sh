@@ -30,7 +30,8 @@ submits() {
     read -r seconds peak _ <used
     echo "100,000 points: $seconds s, $peak kB"
     json "$TEST_TMP/submitted" 'd["configs"] == 100000 and d["jobs"] == 100000 and d["queued"] == 100000'
-    [ "$peak" -lt 50000 ]
+    # AddressSanitizer keeps what is freed, and surrounds what is not.
+    [ "$peak" -lt $([ -n "${ASAN_OPTIONS-}" ] && echo 100000 || echo 50000) ]
 }
 it '100,000 points are submitted in less than 50 MB' submits
 

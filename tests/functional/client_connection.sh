@@ -24,7 +24,7 @@ through_cut() { # up|down N COMMAND...
     local way=$1 n=$2 status=0
     shift 2
     rm -f cut.sock
-    python3 "$TEST_ROOT/tests/functional/cut.py" "$PWD/cut.sock" "$(cat socket)" "$way" "$n" &
+    python3 -S "$TEST_ROOT/tests/functional/cut.py" "$PWD/cut.sock" "$(cat socket)" "$way" "$n" &
     wait_until 10 '[ -S cut.sock ]'
     ludwig_wait --server "unix:$PWD/cut.sock" "$@" || status=$?
     kill $!

@@ -1,11 +1,11 @@
-# core_yaml.py - YAML 1.2 with the types of its core schema, which PyYAML does not have
+# core_yaml.py - reads YAML 1.2 with the types of its core schema, which PyYAML does not support
 import re
 
 import yaml
 
 
 class Loader(yaml.SafeLoader):
-    """PyYAML's, with YAML 1.1's ideas of what is a number, a date and a truth taken out."""
+    """PyYAML's loader without the rules of YAML 1.1 for numbers, dates and booleans."""
 
 
 Loader.yaml_implicit_resolvers = {}
@@ -37,7 +37,7 @@ def load(stream):
 
 
 def same(x, y):
-    """1 is not 1.0, and neither is True."""
+    """Whether x and y are equal and of the same types: 1, 1.0 and True differ."""
     if type(x) is not type(y):
         return False
     if isinstance(x, list):

@@ -144,6 +144,35 @@ first_job() {
 }
 it 'the first command is shown as it would run, with what it does not use and what it starts' first_job
 
+read_twice() {
+    local command reader
+    while IFS='|' read -r reader command; do
+        printf 'project: dry\ncommand: |\n  %s\nsource: []\nparams: {a: [plain, "it is"], n: [1, 0.5]}\n' "$command" >twice.yaml
+        ludwig submit twice.yaml --dry-run >out
+        [ -z "$reader" ] || line re-read | grep -F "\`$reader\` reads {a} once more" || { cat twice.yaml out && return 1; }
+        [ -n "$reader" ] || not grep '^re-read' out
+        ludwig submit twice.yaml --dry-run --json | json - '(d["read_twice"] == "a") == '"$([ -n "$reader" ] && echo True || echo False)"
+    done <<'END'
+sh -c|sh -c "echo {a}"
+/bin/bash -lc|cd /tmp && timeout 5 /bin/bash -lc 'echo x; echo {a}'
+python3 -c|python3 -c "print('{a}')"
+perl -e|perl -w -e 'print "{a}"'
+bash -c|bash -eo pipefail -c "echo {a}"
+su -c|su anna -c "echo {a}"
+eval|eval echo {a}
+eval|eval "echo {a}"
+ssh|ssh -p 22 host 'echo {a}'
+sh -ec|srun env X=1 sh -ec "echo {a}"
+|sh -c 'echo "$1"' sh {a}
+|echo "sh -c {a}"
+|sh -c "echo {n}"; echo {a}
+|python3 train.py -c {a}
+|sh job.sh -c {a}
+|ssh-keygen {a}
+END
+}
+it 'a value that another program reads once more is named' read_twice
+
 files() {
     mkdir files
     printf 'project: dry\ncommand: a\n' >files/sweep.yaml
@@ -263,6 +292,18 @@ comes_true() {
     json foretold 'd["queued"] == 0'
 }
 it 'what is done already is foretold as submit then finds it' comes_true
+
+result_gone() {
+    rm -r "$SHARE"/dry/runs/param_001
+    compare --reps 2
+    json foretold 'd["reused"] == 14 and d["queued"] == 2'
+    rm -r "$SHARE"/dry/runs/param_002
+    ludwig submit sweep.yaml --dry-run --reps 2 >out
+    grep -q '^reused *14 done already; 2 would run$' out
+    grep -q '^ *2 done before would run again: not in dry/runs any more$' out
+    compare --reps 2
+}
+it 'results that are not there any more are foretold to be done again' result_gone
 
 changed_work() {
     ludwig submit sweep.yaml --dry-run --json --reuse none | json - 'd["reused"] == 0'

@@ -11,6 +11,8 @@ cat >"$TEST_TMP/terminal.py" <<'END'
 import fcntl, os, pty, re, signal, struct, sys, termios
 
 OURS = re.compile(rb"\x1b\[(0|1|2|31|32|36)?m|\x1b\[[0-9]*[KABCDGHJ]|\x1b\[\?(25|7|1049|2004)[hl]")
+SCREEN = re.compile(rb"\x1b\[(?!5m)[0-9;]*[mABCDGHJKLMPXZ@bdhlr]|\x1b\[\?[0-9;]*[hl]|\x1b\(B|\x1b[=>]|\x1b\[2[23];0;0t")
+is_screen = sys.argv[2:4] == ["ludwig", "watch"]
 read_end, write_end = os.pipe()
 pid, fd = pty.fork()
 if pid == 0:
@@ -30,8 +32,10 @@ while True:
     if not piece:
         break
     got += piece
+    if is_screen and sys.argv[1].encode() in got:
+        os.write(fd, b"q")
 os.waitpid(pid, 0)
-text = OURS.sub(b"", got)
+text = (SCREEN if is_screen else OURS).sub(b"", got)
 bad = re.findall(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]", text)
 if bad:
     sys.exit("%r reached the terminal: %r" % (bad, got))
@@ -100,6 +104,7 @@ listings() {
     shows pwned ludwig jobs 1
     shows 'reason ^[]0;pwned^G' ludwig jobs 1 --state failed
     shows failed ludwig watch 1
+    shows 'reason ^[]0;pwned^G' ludwig watch 1
     shows hostile ludwig usage --by sweep
     shows pwned ludwig usage --by sweep
     shows 'node ^[]0;pwned^G' ludwig nodes

@@ -1,4 +1,4 @@
-# python_parts.py CLIENT_PYTHON - what of client/python needs no program: run by python.sh
+# python_parts.py CLIENT_PYTHON - tests the parts of client/python that need no program; run by python.sh
 import contextlib
 import io
 import json
@@ -23,7 +23,7 @@ except ImportError:
 
 
 class Number:
-    """As numpy has them."""
+    """A number with the attributes of numpy's scalars."""
 
     dtype = "float64"
 
@@ -43,7 +43,7 @@ class Whole(Number):
 
 
 class Series:
-    """As pandas has them."""
+    """A column like a pandas.Series."""
 
     def __init__(self, name, values):
         self.name, self.values = name, values
@@ -55,7 +55,7 @@ class Series:
 
 
 class Place(unittest.TestCase):
-    """In a folder of its own, with none of ludwig's variables."""
+    """A test in a folder of its own, without ludwig's variables."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

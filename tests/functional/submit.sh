@@ -62,7 +62,7 @@ status_json() {
     ludwig status 1 --json >s
     json s 'd["v"] == 1 and d["sweep"] == 1 and d["project"] == "demo" and d["state"] == "done"'
     json s 'd["user"] == __import__("pwd").getpwuid(__import__("os").getuid()).pw_name'
-    json s 'd["jobs"] == {"queued": 0, "staging": 0, "running": 0, "publishing": 0, "done": 8, "failed": 0, "cancelled": 0, "held": 0}'
+    json s 'd["jobs"] == {"queued": 0, "staging": 0, "running": 0, "publishing": 0, "done": 8, "failed": 0, "cancelled": 0, "held": 0, "stopped": 0}'
     json s 'all(__import__("re").fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", d[k]) for k in ("submitted_at", "ended_at"))'
     ludwig status --json >all
     json all 'd["v"] == 1 and [s["sweep"] for s in d["sweeps"]] == [1]'
@@ -279,6 +279,24 @@ END
     [ "$(sweep_state "$(cat id)")" = failed ]
 }
 it 'submit --wait exits 1 when a job failed' failing
+
+rings() {
+    local waits=(python3 -S "$TEST_ROOT/tests/functional/terminal.py" 24x80 ludwig submit sweep.yaml --reps 2 --wait)
+    env -u TMUX -u STY -u TERM_PROGRAM TERM=xterm WT_SESSION=1 "${waits[@]}" >shown
+    grep -qaF $'\033]9;4;1;100\033\\' shown
+    grep -qaF $'\033]9;4;0;0\033\\' shown
+    grep -qaE $'\033]2;[0-9]+ % of sweep [0-9]+\033' shown
+    [ "$(tail -c 1 shown)" = $'\a' ]
+    # Jobs that are reused count among all.
+    env -u TMUX -u STY -u TERM_PROGRAM TERM=xterm WT_SESSION=1 "${waits[@]/2/3}" >shown
+    grep -aoE $'\033]9;4;1;[0-9]+' shown | awk -F';' '{ print; if ($4 > 100) exit 1 }'
+    # Not where it would be shown as text.
+    env -u TMUX -u STY -u TERM_PROGRAM -u VTE_VERSION -u ConEmuANSI TERM=linux "${waits[@]}" >shown
+    not grep -qaF $'\033]' shown
+    TERM=dumb "${waits[@]}" >shown
+    not grep -qa $'\a' shown
+}
+it 'submit --wait rings at its end, and tells a terminal that knows it how far it is' rings
 
 git_state() {
     command -v git >/dev/null || return 0

@@ -164,7 +164,8 @@ static void distributions_keep_their_bounds(void **state)
                                "  l: {log_uniform: [1e-5, 1]}\n"
                                "  i: {int_uniform: [-3, 1e3]}\n"
                                "  n: {normal: [-1, 2.5]}\n"
-                               "  s: {uniform: [2, 2]}\n";
+                               "  s: {uniform: [2, 2]}\n"
+                               "  w: {log_int: [8, 1024]}\n";
     struct arena *a = arena_create();
     const struct param *p;
     struct list params;
@@ -181,6 +182,8 @@ static void distributions_keep_their_bounds(void **state)
     assert_int_equal(p[3].form, PARAM_NORMAL);
     assert_true(p[3].low == -1 && p[3].high == 2.5);
     assert_true(p[4].low == 2 && p[4].high == 2);
+    assert_int_equal(p[5].form, PARAM_LOG_INT);
+    assert_true(p[5].first == 8 && p[5].last == 1024);
     assert_int_equal(p[3].line, 5);
     assert_int_equal(p[3].column, 3);
     arena_destroy(a);
@@ -258,6 +261,9 @@ static void every_mistake_names_its_place_and_what_was_expected(void **state)
         { "{round: 3, normal: [0, 1]}", NULL },
         { "{uniform: [0, 1], round: 0}",
           "f:2:31: q: uniform: round: expected how many digits, from 1 to 15" },
+        { "{log_int: [0, 2]}", "f:2:17: q: log_int: expected a whole number above 0, found '0'" },
+        { "{log_int: [1, 2e15]}", "f:2:20: q: log_int: expected at most 10^15, found '2e15'" },
+        { "{log_int: [3, 2]}", "f:2:16: q: log_int: 3 is above 2" },
         { "{int_uniform: [0, 1], round: 3}",
           "f:2:35: q: int_uniform: round goes with uniform, log_uniform and normal" },
         { "{normal: [0, [1]]}", "f:2:19: q: normal: expected a finite number, found a list" },
@@ -295,7 +301,7 @@ static void every_form_is_in_the_table_for_the_manual(void **state)
         assert_non_null(param_forms[n].help);
         arena_destroy(a);
     }
-    assert_int_equal(n, 10);
+    assert_int_equal(n, 11);
     assert_string_equal(param_form_name(PARAM_CHOICE), "choice");
     assert_string_equal(param_form_name(PARAM_NORMAL), "normal");
 }

@@ -111,7 +111,8 @@ static void a_grid_refuses_what_must_be_drawn(void **state)
                                "  b: {log_uniform: [1, 2]}\n"
                                "  c: {int_uniform: [0, 1]}\n"
                                "  d: {normal: [0, 1]}\n"
-                               "  e: {choice: [0, 1]}\n";
+                               "  e: {choice: [0, 1]}\n"
+                               "  f: {log_int: [1, 2]}\n";
     struct arena *a = arena_create();
     struct err e = { 0 };
     struct plan p;
@@ -122,7 +123,8 @@ static void a_grid_refuses_what_must_be_drawn(void **state)
                                 "f:3:3: b: log_uniform needs method: random or sobol\n"
                                 "f:4:3: c: int_uniform needs method: random or sobol\n"
                                 "f:5:3: d: normal needs method: random or sobol\n"
-                                "f:6:3: e: choice needs method: random or sobol");
+                                "f:6:3: e: choice needs method: random or sobol\n"
+                                "f:7:3: f: log_int needs method: random or sobol");
     arena_destroy(a);
 }
 

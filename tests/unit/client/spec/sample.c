@@ -136,6 +136,44 @@ static void draws_stay_within_their_bounds(void **state)
     }
 }
 
+/* log2(k + 1/2) - log2(k - 1/2) of the range's octaves fall on k. */
+static void whole_numbers_are_even_on_a_logarithmic_scale(void **state)
+{
+    static const struct param width = {
+        .name = "w", .form = PARAM_LOG_INT, .first = 1, .last = 64
+    };
+    static const struct param one = { .name = "w", .form = PARAM_LOG_INT, .first = 7, .last = 7 };
+    static const struct param wide = {
+        .name = "w", .form = PARAM_LOG_INT, .first = 1, .last = INT64_C(1000000000000000)
+    };
+    enum { N = 20000 };
+
+    (void)state;
+    for (int method = METHOD_RANDOM; method <= METHOD_SOBOL; method++) {
+        struct sampler s = sampler_of(method, &width), t = sampler_of(method, &one),
+                       u = sampler_of(method, &wide);
+        int counts[65] = { 0 };
+
+        for (uint64_t i = 0; i < N; i++) {
+            struct value v = sampler_draw(&s, i);
+
+            assert_int_equal(v.type, VALUE_INT);
+            assert_in_range(v.i, 1, 64);
+            counts[v.i]++;
+            assert_int_equal(sampler_draw(&t, i).i, 7);
+            assert_in_range(sampler_draw(&u, i).i, wide.first, wide.last);
+        }
+        assert_true(counts[64] > 0);
+        for (int k = 1; k <= 8; k++) {
+            double share = (log2(k + 0.5) - log2(k - 0.5)) / (log2(64.5) - log2(0.5));
+
+            if (fabs(counts[k] / (double)N - share) > 0.01)
+                fail_msg("%d was drawn %d times", k, counts[k]);
+        }
+    }
+    assert_int_equal(sample_middle(&width).i, 6); /* sqrt(1/2 * 64.5) = 5.7 */
+}
+
 static void draws_are_rounded_to_so_many_digits(void **state)
 {
     const struct param whole = { .name = "x", .form = PARAM_LOG_UNIFORM, .low = 1e-5, .high = 0.1 };
@@ -260,6 +298,7 @@ int main(void)
         cmocka_unit_test(the_inverse_of_the_normal_distribution_is_known),
         cmocka_unit_test(distributions_have_their_means_and_deviations),
         cmocka_unit_test(draws_stay_within_their_bounds),
+        cmocka_unit_test(whole_numbers_are_even_on_a_logarithmic_scale),
         cmocka_unit_test(draws_are_rounded_to_so_many_digits),
         cmocka_unit_test(whole_numbers_reach_both_ends),
         cmocka_unit_test(a_list_is_drawn_from_evenly),

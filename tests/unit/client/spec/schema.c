@@ -183,8 +183,16 @@ static void add_schema(struct buf *out)
     add_end(out);
     buf_add_str(out, ", \"slurm\": {\"type\": \"object\", ");
     add_map(out, row_of("slurm")->of, "partition");
+    buf_add_str(out, "}, \"reps\": {\"type\": \"object\", ");
+    add_map(out, row_of("reps")->of, "max");
     buf_add_str(out, "}, \"guard\": {\"type\": \"object\", ");
     add_map(out, row_of("guard")->of, NULL);
+    buf_add_str(out, "}, \"stop\": {\"type\": \"object\", ");
+    add_map(out, row_of("stop")->of, "rule");
+    buf_add_str(out, "}, \"advisor\": {\"type\": \"object\", ");
+    add_map(out, row_of("method")->of, "advisor");
+    buf_add_str(out, "}, \"notify\": {\"type\": \"object\", ");
+    add_map(out, row_of("notify")->of, NULL);
     buf_add_str(out, "}}}");
 }
 
@@ -238,6 +246,10 @@ static void words_in_the_rows_are_those_of_the_tables(void **state)
         assert_non_null(strstr(goal->schema, goal_names[i]));
     while (strcmp(on->name, "on") != 0)
         on++;
+    for (int i = 0; i < STOP_WORDS; i++) {
+        assert_non_null(strstr(row_of("stop")->of->schema, stop_words[i]));
+        assert_non_null(strstr(row_of("stop")->of->help, stop_words[i]));
+    }
     for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++)
         assert_non_null(strstr(on->help, cause_names[i]));
 }

@@ -53,15 +53,15 @@ static void the_summary_has_the_values_of_a_grid(void **state)
 static void the_summary_has_the_distributions_of_samples(void **state)
 {
     (void)state;
-    expect_summary("project: p\ncommand: x\nmethod: sobol\nsamples: 12\nseed: 5\n"
-                   "params: {u: {uniform: [0, 0.5]}, i: {int_uniform: [1, 8]}, "
-                   "c: {choice: [a, null]}, n: {normal: [0, 1]}, l: [1]}\n",
-                   "{\"v\":1,\"sweep\":7,\"configs\":12,\"reps\":1,"
-                   "\"git\":{\"commit\":null,\"dirty\":false}," WORK
-                   "\"method\":\"sobol\",\"samples\":12,"
-                   "\"seed\":5,\"params\":{\"u\":{\"uniform\":[0.0,0.5]},"
-                   "\"i\":{\"int_uniform\":[1,8]},\"c\":{\"choice\":[\"a\",null]},"
-                   "\"n\":{\"normal\":[0.0,1.0]},\"l\":[1]}}");
+    expect_summary(
+        "project: p\ncommand: x\nmethod: sobol\nsamples: 12\nseed: 5\n"
+        "params: {u: {uniform: [0, 0.5]}, i: {int_uniform: [1, 8]}, "
+        "w: {log_int: [8, 64]}, c: {choice: [a, null]}, n: {normal: [0, 1]}, l: [1]}\n",
+        "{\"v\":1,\"sweep\":7,\"configs\":12,\"reps\":1,"
+        "\"git\":{\"commit\":null,\"dirty\":false}," WORK "\"method\":\"sobol\",\"samples\":12,"
+        "\"seed\":5,\"params\":{\"u\":{\"uniform\":[0.0,0.5]},"
+        "\"i\":{\"int_uniform\":[1,8]},\"w\":{\"log_int\":[8,64]},\"c\":{\"choice\":[\"a\",null]},"
+        "\"n\":{\"normal\":[0.0,1.0]},\"l\":[1]}}");
 }
 
 static void long_lists_are_not_written_out(void **state)

@@ -145,7 +145,7 @@ static void a_sweep_goes_from_step_to_step(void **state)
     for (int64_t sweep = 1; sweep < 3; sweep++) {
         struct sweep_open *open = open_sweep(s);
         struct err e = { 0 };
-        struct sweep_sent *sent = sweep_send_points(open, &s->points, 1, true, &e);
+        struct sweep_sent *sent = sweep_send_points(open, &s->points, 1, true, NULL, &e);
         struct sweep_taken *taken;
         struct list reused, none = { 0 };
         struct msg_submitted done;
@@ -169,12 +169,12 @@ static void a_sweep_ends_with_its_connection(void **state)
     struct err e = { 0 };
 
     assert_int_equal(rpc_reopen(&s->rpc, NULL), 0);
-    assert_null(sweep_send_points(open, &s->points, 1, true, &e));
+    assert_null(sweep_send_points(open, &s->points, 1, true, NULL, &e));
     assert_int_equal(e.kind, ERR_UNREACHABLE);
     err_clear(&e);
     open = open_sweep(s);
     assert_int_equal(sweep_send_number(open), 2);
-    sent = sweep_send_points(open, &s->points, 1, true, &e);
+    sent = sweep_send_points(open, &s->points, 1, true, NULL, &e);
     assert_non_null(sent);
     assert_int_equal(rpc_reopen(&s->rpc, NULL), 0);
     assert_null(sweep_send_taken(sent, &reused, &e));
@@ -187,7 +187,7 @@ static void points_that_are_missing_are_told(void **state)
     struct sweep_open *open = open_sweep(s);
     struct err e = { 0 };
 
-    assert_null(sweep_send_points(open, &s->points, 2, true, &e));
+    assert_null(sweep_send_points(open, &s->points, 2, true, NULL, &e));
     assert_int_equal(e.kind, ERR_INTERNAL);
     assert_string_equal(e.text, "1 configurations are missing");
 }
