@@ -6,13 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/export/mlflow.h"
 #include "client/export/optuna.h"
+#include "client/export/tensorboard.h"
 #include "client/importance/importance.h"
 #include "client/page/page.h"
+#include "client/query/jobinfo.h"
+#include "client/query/live.h"
 #include "client/query/pages.h"
 #include "client/query/selector.h"
-#include "client/term/where.h"
-#include "client/query/live.h"
+#include "client/results/published.h"
 #include "client/results/ranked.h"
 #include "client/results/results_out.h"
 #include "client/results/series.h"
@@ -20,16 +23,18 @@
 #include "client/term/output.h"
 #include "client/term/progress.h"
 #include "client/term/safe_text.h"
+#include "client/term/where.h"
 #include "common/base/hash_table.h"
 #include "common/base/path.h"
 #include "common/base/suggest.h"
+#include "common/proto/layout.h"
 
 enum { JOBS_SHOWN = 8 }; /* jobs named in a line */
 
 struct options {
     bool csv, json, importance;
     struct measures_said measures;
-    const char *series, *where, *by, *html, *optuna;
+    const char *series, *where, *by, *html, *optuna, *tensorboard, *mlflow;
     int64_t top;
 };
 
@@ -47,7 +52,7 @@ static const struct opt options[] = {
       "for each configuration" },
     { "top", 'n', OPT_INT, "N", AT(top), 1, INT64_MAX, "only the best N configurations" },
     { "where", 0, OPT_STR, "TEST", AT(where), 0, 0,
-      "only configurations for which TEST holds, as 'lr > 0.01 and accuracy >= 0.9'" },
+      "only configurations, or jobs, for which TEST holds, as 'lr > 0.01 and accuracy >= 0.9'" },
     { "series", 0, OPT_STR, "METRIC", AT(series), 0, 0,
       "print every value that each job reported of this measure, as CSV or with --json" },
     { "importance", 0, OPT_FLAG, NULL, AT(importance), 0, 0,
@@ -56,6 +61,12 @@ static const struct opt options[] = {
       "write one file to look at in a browser, with plots, the table and the jobs; - is standard output" },
     { "optuna", 0, OPT_STR, "FILE", AT(optuna), 0, 0,
       "write a study in the journal format of Optuna, for optuna-dashboard; - is standard output" },
+    { "tensorboard", 0, OPT_STR, "DIR", AT(tensorboard), 0, 0,
+      "write event files of TensorBoard into a new folder: a run for each job, with its series and "
+      "parameters" },
+    { "mlflow", 0, OPT_STR, "DIR", AT(mlflow), 0, 0,
+      "write a file store of MLflow into a new folder: a run for each job, with its series and "
+      "parameters" },
     { "csv", 0, OPT_FLAG, NULL, AT(csv), 0, 0, "print CSV" },
     { "json", 0, OPT_FLAG, NULL, AT(json), 0, 0, "print JSON" },
     { 0 },
@@ -73,17 +84,31 @@ struct results {
     struct aggregate aggregate;
     size_t n_configs; /* before any was left out */
     bool has_own;     /* there are jobs of this sweep, not only of earlier ones */
+    bool has_stopped; /* jobs that were stopped have left files */
     struct results_view view;
-    struct where *where;      /* NULL: all */
-    struct gathered gathered; /* of --html and --optuna */
-    struct live *live;        /* of jobs that run */
+    struct where *where;         /* NULL: all */
+    bool picks_jobs;             /* where tests jobs, not configurations */
+    struct gathered gathered;    /* for the forms of other programs */
+    struct published *published; /* results read from the share; NULL: the server gives them */
+    struct share_dir *drive;     /* the share, for published */
+    struct live *live;           /* what running jobs have reported */
     const char **live_params;
     size_t n_live;
 };
 
+/* The option that names what is written for other programs; NULL: none. */
+static const char *written_form(const struct options *o)
+{
+    return o->html != NULL          ? "html"
+           : o->optuna != NULL      ? "optuna"
+           : o->tensorboard != NULL ? "tensorboard"
+           : o->mlflow != NULL      ? "mlflow"
+                                    : NULL;
+}
+
 static bool writes_file(const struct options *o)
 {
-    return o->html != NULL || o->optuna != NULL;
+    return written_form(o) != NULL;
 }
 
 /* ---- asking ---- */
@@ -97,10 +122,13 @@ static int take_results(void *context, const struct job_result *results, size_t 
         char *end; /* of the sweep's number in "7.13" */
         struct digest job;
 
+        if (r->picks_jobs && !ranked_matches_job(r->where, &results[i]))
+            continue;
         digest_of(results[i].job, strlen(results[i].job), &job);
         if (!hash_table_add(r->seen, &job, 0))
             continue;
         r->has_own = r->has_own || (strtoll(results[i].job, &end, 10) == r->sweep && *end == '.');
+        r->has_stopped |= results[i].state == JOB_STOPPED && results[i].run_path != NULL;
         aggregate_add(&r->aggregate, &results[i]);
         if (writes_file(r->options))
             gather_job(&r->gathered, &results[i]);
@@ -165,11 +193,15 @@ static int prepare_results(struct results *r, struct err *e)
     v->aggregate = g;
     r->live = arena_alloc(r->arena, LIVE_MAX * sizeof *r->live);
     r->live_params = arena_alloc(r->arena, LIVE_MAX * sizeof *r->live_params);
-    for (size_t i = 0; i < r->sweeps.n; i++) {
+    if (r->published != NULL && published_results(r->published, r->drive, take_results, r, e) < 0)
+        return -1;
+    for (size_t i = 0; i < r->sweeps.n && r->published == NULL; i++) {
         r->sweep = ((const struct target *)r->sweeps.items)[i].sweep;
         if (pages_results(&r->session.rpc, r->sweep, take_results, r, e) < 0)
             return -1;
     }
+    if (r->picks_jobs && where_check_names(r->where, e) < 0)
+        return -1;
     add_live(r);
     if (measures_rank(g, &o->measures, &r->info.ranking, r->arena, &v->ranked_by, e) < 0)
         return -1;
@@ -181,7 +213,7 @@ static int prepare_results(struct results *r, struct err *e)
     v->varying = o->csv ? aggregate_params(g) : aggregate_varying(g);
     if (measures_choose(v, &o->measures, r->arena, e) < 0)
         return -1;
-    if (r->where != NULL && ranked_leave_out(g, r->where, e) < 0)
+    if (r->where != NULL && !r->picks_jobs && ranked_leave_out(g, r->where, e) < 0)
         return -1;
     if (o->by != NULL && group(r, e) < 0)
         return -1;
@@ -241,8 +273,9 @@ static void add_ranking(struct buf *out, const struct results *r)
         for (size_t k = 0; k < v->n_metrics; k++)
             has_live = has_live || aggregate_live(&g->configs[i], v->metrics[k]) != NULL;
     if (has_live)
-        buf_add_str(out,
-                    "~ the last value, and @ its step, of jobs that run or failed; not ranked\n");
+        buf_add_str(
+            out,
+            "~ the last value, and @ its step, of jobs that run, failed or were stopped; not ranked\n");
     if (g->n_metrics == 0)
         buf_add_str(out, "no job has reported a measure (see ludwig help report)\n");
 }
@@ -266,12 +299,18 @@ static int show_table(const struct results *r, struct err *e)
     if (c->failed > 0)
         buf_printf(&below, "%" PRId64 " job%s failed (`ludwig jobs %" PRId64 " --state failed`)\n",
                    c->failed, c->failed == 1 ? "" : "s", r->info.sweep);
+    if (c->stopped > 0)
+        buf_printf(&below,
+                   "%" PRId64 " job%s stopped early (`ludwig jobs %" PRId64 " --state stopped`)\n",
+                   c->stopped, c->stopped == 1 ? " was" : "s were", r->info.sweep);
     buf_printf(&below, "results  %s/runs/\n", project);
     for (size_t i = 0; i < r->sweeps.n && r->has_own; i++)
         buf_printf(&below, "%-9s%s/logs/%" PRId64 "/\n", i == 0 ? "logs" : "", project,
                    ((const struct target *)r->sweeps.items)[i].sweep);
     if (c->failed > 0)
         buf_printf(&below, "failed   %s/failed/\n", project);
+    if (r->has_stopped)
+        buf_printf(&below, "stopped  %s/stopped/\n", project);
     if (!session_sees_drive(&r->session))
         buf_printf(&below,
                    "These are on the shared drive; `ludwig fetch %" PRId64 "` copies them here.\n",
@@ -315,10 +354,17 @@ static int write_file(struct results *r, struct err *e)
     free(keep);
     r->gathered.aggregate = v->aggregate;
     r->gathered.ranked_by = v->ranked_by;
+    r->gathered.wants_triage = r->gathered.wants_nodes = o->html != NULL;
     if (gather_learn(&r->gathered, &r->session, e) < 0)
         return -1;
-    return o->html != NULL ? page_write(&r->gathered, o->html, e)
-                           : optuna_write(&r->gathered, o->optuna, e);
+    if (o->html != NULL)
+        return page_write(&r->gathered, o->html, e);
+    if (o->optuna != NULL)
+        return optuna_write(&r->gathered, o->optuna, e);
+    for (size_t i = 0; i < r->gathered.notes.n; i++)
+        output_note("note: %s", ((const char *const *)r->gathered.notes.items)[i]);
+    return o->tensorboard != NULL ? tensorboard_write(&r->gathered, o->tensorboard, e)
+                                  : mlflow_write(&r->gathered, o->mlflow, e);
 }
 
 /* ---- the command ---- */
@@ -360,7 +406,7 @@ static int print_results(struct results *r, struct err *e)
 {
     const struct options *o = r->options;
 
-    if (learn_sweeps(r, e) < 0)
+    if (r->published == NULL && learn_sweeps(r, e) < 0)
         return -1;
     if (o->series != NULL && r->sweeps.n > 1)
         return err_set(e, ERR_USAGE, "--series takes one sweep");
@@ -382,10 +428,12 @@ static int print_results(struct results *r, struct err *e)
 static int check_together(const struct options *o, struct err *e)
 {
     const bool is_ranked = o->measures.sort != NULL || o->measures.goal != NULL;
-    const int n_forms = o->csv + o->json + (o->html != NULL) + (o->optuna != NULL);
+    const int n_forms = o->csv + o->json + (o->html != NULL) + (o->optuna != NULL) +
+                        (o->tensorboard != NULL) + (o->mlflow != NULL);
 
     if (n_forms > 1)
-        return err_set(e, ERR_USAGE, "one of --json, --csv, --html and --optuna");
+        return err_set(e, ERR_USAGE,
+                       "one of --json, --csv, --html, --optuna, --tensorboard and --mlflow");
     if (o->series != NULL && (is_ranked || o->top != OPT_UNSET))
         return err_set(e, ERR_USAGE,
                        "--series prints all jobs in their order: without --sort, "
@@ -395,15 +443,43 @@ static int check_together(const struct options *o, struct err *e)
     if (o->series != NULL && o->measures.shown.n > 0)
         return err_set(e, ERR_USAGE, "--series names the measure itself: without --metric");
     if (o->series != NULL && (o->importance || writes_file(o)))
-        return err_set(e, ERR_USAGE,
-                       "--series prints values: without --importance, --html and --optuna");
+        return err_set(e, ERR_USAGE, "--series prints values: without --importance%s%s",
+                       writes_file(o) ? " and --" : "", writes_file(o) ? written_form(o) : "");
     if (o->importance && (o->by != NULL || o->top != OPT_UNSET || o->csv || writes_file(o)))
         return err_set(e, ERR_USAGE,
                        "--importance compares all configurations, as a table or with --json: "
-                       "without --by, --top, --csv, --html (a page has it) and --optuna");
+                       "without --by, --top, --csv, --html (a page has it), --optuna, "
+                       "--tensorboard and --mlflow");
     if (writes_file(o) && o->by != NULL)
-        return err_set(e, ERR_USAGE, "--%s has each configuration: without --by",
-                       o->html != NULL ? "html" : "optuna");
+        return err_set(e, ERR_USAGE, "--%s has each configuration: without --by", written_form(o));
+    return 0;
+}
+
+/* Called when the server is out of reach, as e says: reads results from a mounted share. */
+static int without_server(struct results *r, const struct opt_words *words, struct err *e)
+{
+    struct target *target = arena_alloc(r->arena, sizeof *target);
+    struct err gone = *e, why = { 0 };
+
+    if (words->n != 1 || r->options->series != NULL || writes_file(r->options))
+        return -1;
+    r->drive = session_without_server(&r->session, NULL);
+    if (r->drive == NULL)
+        return -1;
+    r->published = arena_alloc(r->arena, sizeof *r->published);
+    if (published_find(r->published, r->drive, words->words[0], r->arena, &why) < 0)
+        return err_set(e, ERR_UNREACHABLE, "%s (and in %s: %s)", gone.text, r->session.share,
+                       why.text);
+    output_note("note: %s", gone.text);
+    output_note("note: this is what lies in %s, without jobs that wait or run%s",
+                session_shown_path(&r->session, r->arena, r->published->project),
+                r->published->sweep != 0 ? " and those it reused" : "");
+    *target = (struct target){ .sweep = r->published->sweep };
+    r->sweep = target->sweep;
+    r->sweeps = (struct list){ target, target->sweep != 0 };
+    r->info.sweep = target->sweep;
+    r->info.project = r->published->project;
+    r->info.ranking = r->published->ranking;
     return 0;
 }
 
@@ -412,19 +488,37 @@ static int show_results(struct cli *cli, struct err *e)
     struct results r = { .options = cli->options, .arena = cli->arena };
     const struct opt_words words = selector_words_or_last(&cli->args);
     const struct options *o = r.options;
+    struct err wrong = { 0 };
     int result;
 
-    if (check_together(o, e) < 0)
+    if (check_together(o, e) < 0 ||
+        (o->where != NULL && (r.where = where_parse(o->where, cli->arena, e)) == NULL))
         return -1;
-    if (selector_check(&words, e) < 0 ||
-        (o->where != NULL && (r.where = where_parse(o->where, cli->arena, e)) == NULL) ||
-        session_open(cli, &r.session, e) < 0)
+    r.picks_jobs = o->where != NULL && o->series == NULL && ranked_is_of_jobs(r.where);
+    if (r.picks_jobs && jobinfo_parse_where(o->where, cli->arena, &r.where, e) < 0)
         return -1;
+    /* Without a server, a project's name will do. */
+    if (selector_check(&words, &wrong) < 0 &&
+        (words.n != 1 || !layout_is_project_name(words.words[0])))
+        return err_set(e, wrong.kind, "%s", wrong.text);
+    result = session_read(cli, &r.session, e);
+    if (result < 0 && (e->kind != ERR_UNREACHABLE || without_server(&r, &words, e) < 0)) {
+        if (wrong.kind != ERR_NONE && r.drive == NULL)
+            err_set(e, wrong.kind, "%s", wrong.text);
+        share_close(r.drive);
+        return -1;
+    }
     r.gathered.arena = cli->arena;
     aggregate_init(&r.aggregate);
     r.seen = hash_table_create(SIZE_MAX);
-    result = selector_sweeps(&r.session.rpc, &words, cli->arena, &r.sweeps, e);
-    if (result == 0 && r.sweeps.n == 0)
+    if (r.published != NULL)
+        result = 0;
+    else if (wrong.kind != ERR_NONE)
+        result = err_set(e, wrong.kind, "%s; `ludwig status --project %s` lists a project's sweeps",
+                         wrong.text, words.words[0]);
+    else
+        result = selector_sweeps(&r.session.rpc, &words, cli->arena, &r.sweeps, e);
+    if (result == 0 && r.sweeps.n == 0 && r.published == NULL)
         result = err_set(e, ERR_NOT_FOUND,
                          "none of your sweeps goes on any more (name those that are over)");
     if (result == 0)
@@ -432,7 +526,9 @@ static int show_results(struct cli *cli, struct err *e)
     hash_table_destroy(r.seen);
     gather_free(&r.gathered);
     aggregate_free(&r.aggregate);
-    session_close(&r.session);
+    if (r.published == NULL)
+        session_close(&r.session);
+    share_close(r.drive);
     return result < 0 ? -1 : EXIT_WELL;
 }
 
@@ -447,10 +543,12 @@ const struct command cmd_results = {
             "others. If the last value of a job is nan or infinite, the mean is nan and\n"
             "ranks last.\n"
             "SWEEP is a number or last, the default. Several of one project are shown\n"
-            "together. TEST knows parameters, measures (their means), n,\n"
-            "failed, cancelled, left, reason and param_name; with --series, which lists\n"
-            "jobs, it knows parameters, measures (their last values), job, rep and\n"
-            "param_name only.\n"
+            "together. When the server is out of reach, what lies on the drive is read, if\n"
+            "that is mounted here; then SWEEP may be a project's name, too.\n"
+            "TEST knows parameters, measures (their means), n, failed, cancelled, stopped,\n"
+            "left, reason and param_name of a configuration. With --series, or if it names\n"
+            "job, rep or state, it chooses jobs instead, and knows parameters, measures\n"
+            "(their last values), job, rep, state, reason and param_name: 'rep < 3'.\n"
             "\n"
             "  ludwig results last --sort accuracy --top 5\n"
             "  ludwig results 7 --metric accuracy,loss --where 'lr < 0.1'\n"
@@ -458,6 +556,8 @@ const struct command cmd_results = {
             "  ludwig results 7 --importance\n"
             "  ludwig results 7 --html sweep.html\n"
             "  ludwig results 7 --optuna study.log && optuna-dashboard study.log\n"
+            "  ludwig results 7 --tensorboard runs && tensorboard --logdir runs\n"
+            "  ludwig results 7 --mlflow mlruns && mlflow ui --backend-store-uri mlruns\n"
             "  ludwig results 7 --csv > table.csv\n"
             "  ludwig results 7 --series accuracy > curves.csv\n",
     .max_args = ARGS_ANY,

@@ -21,7 +21,13 @@ enum operation {
     CREATE_TRIAL = 4
 };
 enum direction { MINIMIZE = 1, MAXIMIZE = 2 };
-enum trial_state { TRIAL_RUNNING = 0, TRIAL_COMPLETE = 1, TRIAL_FAIL = 3, TRIAL_WAITING = 4 };
+enum trial_state {
+    TRIAL_RUNNING = 0,
+    TRIAL_COMPLETE = 1,
+    TRIAL_PRUNED = 2,
+    TRIAL_FAIL = 3,
+    TRIAL_WAITING = 4
+};
 
 static void add_text(struct buf *out, const char *text)
 {
@@ -131,7 +137,7 @@ static enum trial_state state_of(const struct config_result *c, const struct mea
     if (m != NULL && isfinite(m->last.mean))
         return TRIAL_COMPLETE;
     if (c->n_left == 0)
-        return TRIAL_FAIL;
+        return c->counts.stopped > 0 ? TRIAL_PRUNED : TRIAL_FAIL;
     return c->n_left > c->counts.queued + c->counts.held ? TRIAL_RUNNING : TRIAL_WAITING;
 }
 
@@ -205,7 +211,7 @@ static void add_times(struct buf *out, const struct gathered *g, size_t config,
     }
     started_at = started_at > 0 ? started_at : submitted_at;
     add_time(out, "datetime_start", started_at);
-    if (state == TRIAL_COMPLETE || state == TRIAL_FAIL)
+    if (state == TRIAL_COMPLETE || state == TRIAL_PRUNED || state == TRIAL_FAIL)
         add_time(out, "datetime_complete", ended_at > started_at ? ended_at : started_at);
 }
 

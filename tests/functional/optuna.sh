@@ -52,7 +52,7 @@ fi
 
 refused() {
     not ludwig results 1 --optuna x.log --json 2>error
-    grep -q 'one of --json, --csv, --html and --optuna' error
+    grep -q 'one of --json, --csv, --html, --optuna, --tensorboard and --mlflow' error
     printf '%s\n' 'project: two' 'command: ludwig report a=1 b=2' 'params: {x: [1, 2]}' >two.yaml
     id=$(submit two.yaml)
     wait_until 60 ended "$id"

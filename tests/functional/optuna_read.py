@@ -1,4 +1,4 @@
-"""optuna_read.py STUDY RESULTS - loads a study that ludwig wrote, and compares it with --json"""
+"""optuna_read.py STUDY RESULTS - loads a study that ludwig wrote, and compares it with `results --json` in RESULTS"""
 
 import json
 import math
