@@ -17,7 +17,7 @@
 
 struct options {
     const char *since, *by;
-    bool disk, json;
+    bool disk, waste, json;
 };
 
 static const struct opt options[] = {
@@ -27,15 +27,18 @@ static const struct opt options[] = {
       "one line for each user (without this option), or for each sweep, newest first" },
     { "disk", 0, OPT_FLAG, NULL, offsetof(struct options, disk), 0, 0,
       "how many bytes each project takes on the shared drive, or with --by user each user" },
+    { "waste", 0, OPT_FLAG, NULL, offsetof(struct options, waste), 0, 0,
+      "what was asked for and not used: processors, memory and time, the worst first" },
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
     { 0 },
 };
 
 #define HOURS_COLUMNS                                                                    \
     { "ATTEMPTS", true, false }, { "HOURS", true, false }, { "CPU-HOURS", true, false }, \
-        { "BUSY", true, false },                                                         \
+        { "BUSY", true, false }, { "GPU-HOURS", true, false }, { "BUSY", true, false },  \
+        { "GPU-PEAK", true, false }, { "SLURM", true, false },                           \
     {                                                                                    \
-        "GPU-HOURS", true, false                                                         \
+        "PEAK", true, false                                                              \
     }
 
 static const struct column user_columns[] = {
@@ -56,6 +59,8 @@ struct usage {
     struct usage_sums sums;
     struct jsonlist json;
     struct table *table; /* NULL: JSON */
+    bool waste;
+    struct usage_wastes wastes;
 };
 
 /* Adds hours; less than one hour in minutes and seconds, as it would often be 0.00. */
@@ -72,6 +77,17 @@ static void add_number(struct table *t, enum tone tone, double hours)
     table_add_buf(t, tone, &text);
 }
 
+static void add_peak(struct table *t, enum tone tone, int64_t max_rss_bytes)
+{
+    struct buf text = { 0 };
+
+    if (max_rss_bytes > 0)
+        units_add_size(&text, max_rss_bytes);
+    else
+        buf_add_char(&text, '-');
+    table_add_buf(t, tone, &text);
+}
+
 static void add_hours(struct table *t, enum tone tone, const struct usage_sum *sum)
 {
     table_printf(t, tone, "%" PRId64, sum->attempts);
@@ -82,6 +98,13 @@ static void add_hours(struct table *t, enum tone tone, const struct usage_sum *s
     else
         table_add(t, tone, "-");
     add_number(t, tone, sum->gpu_hours);
+    if (sum->seen_gpu_hours > 0)
+        table_printf(t, tone, "%.0f%%", 100 * sum->busy_gpu_hours / sum->seen_gpu_hours);
+    else
+        table_add(t, tone, "-");
+    add_peak(t, tone, sum->gpu_memory_bytes);
+    add_number(t, tone, sum->pilot_cpu_hours);
+    add_peak(t, tone, sum->max_rss_bytes);
 }
 
 static void add_sweep(struct table *t, const struct usage_info *row)
@@ -90,7 +113,13 @@ static void add_sweep(struct table *t, const struct usage_info *row)
                              .hours = row->hours,
                              .cpu_hours = row->cpu_hours,
                              .gpu_hours = row->gpu_hours,
-                             .busy_cpu_hours = row->busy_cpu_hours };
+                             .busy_cpu_hours = row->busy_cpu_hours,
+                             .pilot_cpu_hours = row->pilot_cpu_hours,
+                             .pilot_gpu_hours = row->pilot_gpu_hours,
+                             .max_rss_bytes = row->max_rss_bytes,
+                             .gpu_memory_bytes = row->gpu_memory_bytes,
+                             .seen_gpu_hours = row->seen_gpu_hours,
+                             .busy_gpu_hours = row->busy_gpu_hours };
     struct buf when = { 0 };
 
     if (row->submitted_at != 0)
@@ -108,6 +137,7 @@ static int show_sweeps(struct usage *u, struct rpc *rpc, int64_t since_ms, struc
                        struct err *e)
 {
     struct msg_get_usage request = { .since = since_ms, .limit = PAGE_MAX };
+    struct pages_walk walk = { .at = INT64_MIN };
     struct msg_usage_page page;
     int result;
 
@@ -120,15 +150,20 @@ static int show_sweeps(struct usage *u, struct rpc *rpc, int64_t since_ms, struc
         rows = page.rows.items;
         for (size_t i = 0; i < page.rows.n; i++) {
             usage_add(&u->sums, &rows[i], a);
-            if (u->by_sweep && u->table == NULL)
+            request.before = rows[i].sweep;
+            if (u->waste)
+                usage_waste_add(&u->wastes, &rows[i], u->by_sweep, a);
+            else if (u->by_sweep && u->table == NULL)
                 jsonlist_add(&u->json, &usage_info_schema, &rows[i]);
             else if (u->by_sweep)
                 add_sweep(u->table, &rows[i]);
-            request.before = rows[i].sweep;
         }
-        if (u->by_sweep)
+        if (u->by_sweep && !u->waste)
             result = u->table == NULL ? jsonlist_flush(&u->json, e) : table_print(u->table, e);
-    } while (result == 0 && page.more && page.rows.n > 0);
+        page.more = page.more && page.rows.n > 0;
+        if (result == 0 && page.more && pages_go_on(&walk, -request.before, e) < 0)
+            return -1;
+    } while (result == 0 && page.more);
     usage_sort(&u->sums);
     return result;
 }
@@ -164,6 +199,51 @@ static int show_sums(struct usage *u, struct err *e)
         table_printf(t, TONE_STRONG, "%" PRId64, sums->total.sweeps);
     add_hours(t, TONE_STRONG, &sums->total);
     return table_print(t, e);
+}
+
+/* ---- what was not used ---- */
+
+static const struct column waste_columns[] = {
+    { "SWEEP", true, false },       { "PROJECT", false, true },   { "USER", false, true },
+    { "ATTEMPTS", true, false },    { "CPU-HOURS", true, false }, { "UNUSED", true, false },
+    { "GIB-HOURS", true, false },   { "UNUSED", true, false },    { "PEAK", true, false },
+    { "TIME-LIMITS", true, false }, { "UNUSED", true, false },
+};
+enum { OF_SWEEP = 2 }; /* columns of a sweep alone */
+
+static void add_unused(struct table *t, double asked, double unused)
+{
+    add_number(t, TONE_PLAIN, asked);
+    if (asked > 0)
+        table_printf(t, TONE_PLAIN, "%.0f%%", 100 * unused / asked);
+    else
+        table_add(t, TONE_PLAIN, "-");
+}
+
+static int show_waste(struct usage *u, struct err *e)
+{
+    struct table *t = u->table;
+
+    usage_waste_sort(&u->wastes);
+    for (size_t i = 0; i < u->wastes.n; i++) {
+        const struct usage_waste *w = &u->wastes.rows[i];
+
+        if (t == NULL) {
+            jsonlist_add(&u->json, &usage_waste_schema, w);
+            continue;
+        }
+        if (u->by_sweep) {
+            table_printf(t, TONE_PLAIN, "%" PRId64, w->sweep);
+            table_add(t, TONE_PLAIN, w->project);
+        }
+        table_add(t, TONE_PLAIN, w->user);
+        table_printf(t, TONE_PLAIN, "%" PRId64, w->attempts);
+        add_unused(t, w->cpu_hours, w->unused_cpu_hours);
+        add_unused(t, w->memory_gib_hours, w->unused_memory_gib_hours);
+        add_peak(t, TONE_PLAIN, w->max_rss_bytes);
+        add_unused(t, w->limit_hours, w->unused_limit_hours);
+    }
+    return t == NULL ? jsonlist_end(&u->json, e) : table_print(t, e);
 }
 
 /* ---- bytes on the shared drive ---- */
@@ -335,13 +415,15 @@ static int show_usage(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
     const char *by = o->by != NULL ? o->by : "user";
-    struct usage u = { .by_sweep = strcmp(by, "sweep") == 0 };
+    struct usage u = { .by_sweep = strcmp(by, "sweep") == 0, .waste = o->waste };
     struct session s;
     int64_t since_ms = 0;
     int result;
 
     if (!u.by_sweep && strcmp(by, "user") != 0)
         return err_set(e, ERR_USAGE, "--by takes user or sweep, not '%s'", by);
+    if (o->disk && o->waste)
+        return err_set(e, ERR_USAGE, "--disk goes without --waste");
     if (o->disk && (u.by_sweep || o->since != NULL))
         return err_set(e, ERR_USAGE,
                        "--disk tells what lies there now, by project or user: without "
@@ -353,12 +435,17 @@ static int show_usage(struct cli *cli, struct err *e)
         return -1;
     if (o->json)
         jsonlist_begin(&u.json, u.by_sweep ? "sweeps" : "users");
+    else if (u.waste)
+        u.table = u.by_sweep ? table_for_stdout(waste_columns, N_COLUMNS(waste_columns))
+                             : table_for_stdout(waste_columns + OF_SWEEP,
+                                                N_COLUMNS(waste_columns) - OF_SWEEP);
     else
         u.table = u.by_sweep ? table_for_stdout(sweep_columns, N_COLUMNS(sweep_columns))
                              : table_for_stdout(user_columns, N_COLUMNS(user_columns));
     result = show_sweeps(&u, &s.rpc, since_ms, cli->arena, e);
     if (result == 0)
-        result = show_sums(&u, e);
+        result = u.waste ? show_waste(&u, e) : show_sums(&u, e);
+    usage_waste_free(&u.wastes);
     table_destroy(u.table);
     jsonlist_drop(&u.json);
     usage_free(&u.sums);
@@ -372,11 +459,18 @@ const struct command cmd_usage = {
     .help = "add up the CPU hours and GPU hours that sweeps have used",
     .more = "All attempts that have ended count, failed ones included.\n"
             "CPU-HOURS are processors times hours; BUSY is the part of it in which they\n"
-            "worked. A terminal shows less than an hour as minutes and seconds.\n"
+            "worked. SLURM are the CPU-hours of the pilots that were made for these jobs,\n"
+            "also of the time in which they had none. PEAK is the most memory that one job\n"
+            "held. A terminal shows less than an hour as minutes and seconds.\n"
+            "--waste compares what jobs that have ended asked for with what they used:\n"
+            "processors times hours with the time these worked, memory times hours with the\n"
+            "most that each job held, limits of time with how long the jobs ran. The order\n"
+            "is that of the CPU-hours not used, and 4 GiB-hours not used count as one.\n"
             "--disk adds up what lies on the shared drive instead, as far as you may look.\n"
             "\n"
             "  ludwig usage --since 7d\n"
             "  ludwig usage --by sweep --since 2026-11-01\n"
+            "  ludwig usage --waste --by sweep --since 30d\n"
             "  ludwig usage --disk --by user\n",
     .options = options,
     .options_size = sizeof(struct options),

@@ -65,7 +65,7 @@ it '--since takes a time back or a date, and refuses what is neither' since
 
 table() {
     ludwig usage >out
-    grep -qE '^USER +SWEEPS +ATTEMPTS +HOURS +CPU-HOURS +BUSY +GPU-HOURS$' out
+    grep -qE '^USER +SWEEPS +ATTEMPTS +HOURS +CPU-HOURS +BUSY +GPU-HOURS +BUSY +GPU-PEAK +SLURM +PEAK$' out
     grep -qE "^$(id -un) +2 +2 " out
     grep -qE '^total +2 +2 ' out
     ludwig usage --by sweep >out
@@ -76,7 +76,7 @@ table() {
 it 'usage prints a table with a total' table
 
 readable() {
-    python3 "$TEST_ROOT/tests/functional/terminal.py" 24x100 env NO_COLOR=1 ludwig usage >out
+    python3 -S "$TEST_ROOT/tests/functional/terminal.py" 24x100 env NO_COLOR=1 ludwig usage >out
     grep -qE '^total +2 +2 +([0-9]+ (s|ms|min)( [0-9]+ s)? +){2}[0-9]+% +0\.00' out
     not grep -q '<0.01' out
     ludwig usage >out

@@ -93,6 +93,65 @@ static void sweeps_are_added_up_by_user_and_in_all(void **state)
     arena_destroy(a);
 }
 
+static void what_was_not_used_is_listed_the_worst_first(void **state)
+{
+    static const struct usage_info rows[] = {
+        /* half of it runs still */
+        { .sweep = 3,
+          .user = "bob",
+          .hours = 2,
+          .cpu_hours = 8,
+          .ended_hours = 1,
+          .busy_cpu_hours = 1,
+          .max_rss_bytes = 5 },
+        /* 6 of 8 GiB-hours count as 1.5 CPU-hours */
+        { .sweep = 2,
+          .user = "alice",
+          .attempts = 1,
+          .hours = 1,
+          .cpu_hours = 1,
+          .ended_hours = 1,
+          .busy_cpu_hours = 1,
+          .memory_gib_hours = 8,
+          .used_memory_gib_hours = 2,
+          .limit_hours = 4,
+          .max_rss_bytes = 7 },
+        /* more threads than processors, and no limits */
+        { .sweep = 1,
+          .user = "alice",
+          .attempts = 2,
+          .hours = 1,
+          .cpu_hours = 1,
+          .ended_hours = 1,
+          .busy_cpu_hours = 3,
+          .used_memory_gib_hours = 2,
+          .max_rss_bytes = 9 },
+    };
+    struct arena *a = arena_create();
+
+    (void)state;
+    for (int by_sweep = 0; by_sweep < 2; by_sweep++) {
+        struct usage_wastes w = { 0 };
+
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+            usage_waste_add(&w, &rows[i], by_sweep == 1, a);
+        usage_waste_sort(&w);
+        assert_int_equal(w.n, 2); /* sweep 1 has wasted nothing */
+        assert_string_equal(w.rows[0].user, "bob");
+        assert_true(w.rows[0].cpu_hours == 4 && w.rows[0].unused_cpu_hours == 3);
+        assert_true(w.rows[0].waste == 3);
+        assert_string_equal(w.rows[1].user, "alice");
+        assert_int_equal(w.rows[1].sweeps, by_sweep == 1 ? 1 : 2);
+        assert_true(w.rows[1].sweep == (by_sweep == 1 ? 2 : SCHEMA_NONE));
+        assert_int_equal(w.rows[1].max_rss_bytes, by_sweep == 1 ? 7 : 9);
+        assert_true(w.rows[1].memory_gib_hours == 8 && w.rows[1].unused_memory_gib_hours == 6);
+        assert_true(w.rows[1].limit_hours == 4 && w.rows[1].unused_limit_hours == 3);
+        assert_true(w.rows[1].waste == 1.5);
+        usage_waste_free(&w);
+    }
+    arena_destroy(a);
+}
+
 static void fields_of_csv_are_quoted_as_rfc_4180_has_it(void **state)
 {
     static const struct {
@@ -139,6 +198,7 @@ int main(void)
         cmocka_unit_test(a_time_is_counted_back_or_is_a_date),
         cmocka_unit_test(what_is_neither_is_refused),
         cmocka_unit_test(sweeps_are_added_up_by_user_and_in_all),
+        cmocka_unit_test(what_was_not_used_is_listed_the_worst_first),
         cmocka_unit_test(fields_of_csv_are_quoted_as_rfc_4180_has_it),
         cmocka_unit_test(columns_of_csv_have_names_of_their_own),
     };
