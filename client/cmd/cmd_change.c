@@ -5,10 +5,10 @@
  * The commands change jobs and print how many.  If the user can be asked, they change many jobs or
  * end long runs only after a question.
  */
-#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "client/query/change_jobs.h"
 #include "client/query/jobinfo.h"
 #include "client/query/pages.h"
 #include "client/query/selector.h"
@@ -30,24 +30,11 @@ struct options {
     const char *user;
     bool yes, json, quiet;
     bool drain;
-    bool failed;
+    bool last;
+    bool failed, stopped;
     struct list states;
     struct list env;
 };
-
-/* Each message begins with its targets. */
-union change_request {
-    struct list targets;
-    struct msg_cancel cancel;
-    struct msg_pause pause;
-    struct msg_resume resume;
-    struct msg_retry retry;
-};
-static_assert(offsetof(struct msg_cancel, targets) == 0 &&
-                  offsetof(struct msg_retry, targets) == 0 &&
-                  offsetof(struct msg_pause, targets) == 0 &&
-                  offsetof(struct msg_resume, targets) == 0,
-              "send_targets fills in the targets of all four");
 
 struct changing {
     const struct options *options;
@@ -189,26 +176,6 @@ static int confirm(const struct changing *c, struct err *e)
     return yes;
 }
 
-/* ---- changing ---- */
-
-/* Sends as many requests as needed, each with its own id. */
-static int send_targets(struct changing *c, int64_t *jobs, struct err *e)
-{
-    struct target *items = c->targets.items;
-
-    for (size_t sent = 0; sent < c->targets.n;) {
-        size_t left = c->targets.n - sent, n = left < TARGETS_MAX ? left : TARGETS_MAX;
-        struct msg_changed reply;
-
-        c->request.targets = (struct list){ &items[sent], n };
-        if (rpc_call(c->rpc, c->type, &c->request, &reply, e) < 0)
-            return sent == 0 ? -1 : err_wrap(e, "after %" PRId64 " jobs were changed", *jobs);
-        *jobs += reply.jobs;
-        sent += n;
-    }
-    return 0;
-}
-
 /* ---- messages ---- */
 
 static void explain_sweep(const struct changing *c, const struct target *t,
@@ -223,6 +190,8 @@ static void explain_sweep(const struct changing *c, const struct target *t,
     else if (is_held_back)
         output_note("sweep %" PRId64 " is paused as a whole: ludwig resume %" PRId64, t->sweep,
                     t->sweep);
+    else if (c->type == MSG_RESUME && info->advisor != NULL && info->state == SWEEP_RUNNING)
+        output_note("sweep %" PRId64 " goes on: its advisor is asked again", t->sweep);
     else
         output_note("sweep %" PRId64 ": %s %s: nothing to %s", t->sweep, whose, c->idle, c->verb);
 }
@@ -250,11 +219,14 @@ static int explain_unchanged(const struct changing *c, bool was_changed, struct 
     return 0;
 }
 
-static int say_changes(const struct changing *c, int64_t jobs, struct err *e)
+static int say_changes(const struct changing *c, const struct msg_changed *changed, struct err *e)
 {
-    const struct msg_changed changed = { .jobs = jobs };
+    const int64_t jobs = changed->jobs, searches = changed->searches;
     bool is_none = c->filter.where != NULL && c->matched == 0;
 
+    if (!c->options->quiet && searches > 0)
+        output_note("%" PRId64 " search%s ended: no advisor is asked for more", searches,
+                    searches == 1 ? "" : "es");
     if (!c->options->quiet && jobs > 0)
         output_note("%" PRId64 " job%s %s", jobs, jobs == 1 ? "" : "s", c->done);
     else if (!c->options->quiet && is_none)
@@ -262,17 +234,17 @@ static int say_changes(const struct changing *c, int64_t jobs, struct err *e)
     else if (!c->options->quiet && c->targets.n == 0)
         output_note("none of %s sweeps goes on any more: nothing to %s (name those that are over)",
                     c->options->user != NULL ? "these" : "your", c->verb);
-    if (!c->options->quiet && (jobs > 0 || !is_none) && explain_unchanged(c, jobs > 0, e) < 0)
+    if (!c->options->quiet && (jobs > 0 || !is_none) &&
+        explain_unchanged(c, jobs > 0 || searches > 0, e) < 0)
         return -1;
-    return c->options->json ? output_write_json(proto.messages[MSG_CHANGED].schema, &changed, e)
-                            : 0;
+    return c->options->json ? output_write_json(proto.messages[MSG_CHANGED].schema, changed, e) : 0;
 }
 
 /* Changes, as c says, the jobs that the arguments name. */
 static int change_jobs(struct cli *cli, struct changing *c, struct err *e)
 {
     struct session s;
-    int64_t jobs = 0;
+    struct msg_changed changed = { 0 };
     int result;
 
     c->arena = cli->arena;
@@ -283,6 +255,7 @@ static int change_jobs(struct cli *cli, struct changing *c, struct err *e)
         session_open(cli, &s, e) < 0)
         return -1;
     c->rpc = &s.rpc;
+    c->filter.measures = c->filter.where != NULL ? job_measures_create(&s) : NULL;
     if (c->type == MSG_RETRY && c->request.retry.passed.n > 0 && s.rpc.welcome.is_open)
         result = err_set(e, ERR_USAGE, "--env: %s", shell_env_open_server);
     else
@@ -290,8 +263,12 @@ static int change_jobs(struct cli *cli, struct changing *c, struct err *e)
     if (result == 0)
         result = EXIT_FAILED;
     else if (result > 0)
-        result = send_targets(c, &jobs, e) < 0 || say_changes(c, jobs, e) < 0 ? -1 : EXIT_WELL;
+        result = change_jobs_send(c->rpc, c->type, &c->request, &c->targets, &changed, e) < 0 ||
+                         say_changes(c, &changed, e) < 0
+                     ? -1
+                     : EXIT_WELL;
     c->rpc = NULL;
+    job_measures_destroy(c->filter.measures);
     session_close(&s);
     return result;
 }
@@ -341,6 +318,21 @@ static int resume_jobs(struct cli *cli, struct err *e)
     return change_jobs(cli, &c, e);
 }
 
+static int order_jobs(struct cli *cli, struct err *e)
+{
+    const struct options *o = cli->options;
+    struct changing c = { .options = o,
+                          .type = MSG_ORDER,
+                          .verb = "put in order",
+                          .done = o->last ? "wait behind the others" : "go before the others",
+                          .idle = "waits",
+                          .request.order.behind = o->last };
+
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        c.states |= job_is_ended((enum job_state)i) ? 0 : 1u << i;
+    return change_jobs(cli, &c, e);
+}
+
 static int retry_jobs(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
@@ -349,6 +341,7 @@ static int retry_jobs(struct cli *cli, struct err *e)
     };
     struct opt_state retried = stateopt_jobs;
     struct buf idle = { 0 }; /* "failed or was cancelled" */
+    unsigned usual = 0;
 
     retried.allowed = 0;
     for (int i = 0; i < JOB_STATE_COUNT; i++)
@@ -360,8 +353,13 @@ static int retry_jobs(struct cli *cli, struct err *e)
         return -1;
     if (o->failed)
         c.states |= 1 << JOB_FAILED;
+    if (o->stopped)
+        c.states |= 1 << JOB_STOPPED;
+    for (int i = 0; c.states == 0 && i < JOB_STATE_COUNT; i++)
+        usual |=
+            (retried.allowed >> i & 1) != 0 && !job_ended_early((enum job_state)i) ? 1u << i : 0;
     if (c.states == 0)
-        c.states = retried.allowed;
+        c.states = usual;
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         if ((c.states >> i & 1) != 0)
             buf_printf(&idle, "%s%s%s", idle.n > 0 ? " or " : "", i == JOB_FAILED ? "" : "was ",
@@ -374,7 +372,7 @@ static int retry_jobs(struct cli *cli, struct err *e)
 /* clang-format off */
 #define COMMON_OPTIONS                                                                      \
     { "where", 0, OPT_STR, "TEST", offsetof(struct options, where), 0, 0,                   \
-      "only jobs for which TEST holds, as 'lr > 0.01 and state = failed'" },                \
+      "only jobs for which TEST holds, as 'lr > 0.01' or 'loss > 2'" },                \
     { "user", 0, OPT_STR, "USER", offsetof(struct options, user), 0, 0,                     \
       "with last and all: this user's sweeps (for admins)" },                               \
     { "yes", 'y', OPT_FLAG, NULL, offsetof(struct options, yes), 0, 0,                      \
@@ -390,11 +388,18 @@ static const struct opt cancel_options[] = {
       "let running jobs finish; those that fail are not tried again" },
     COMMON_OPTIONS
 };
+static const struct opt order_options[] = {
+    { "last", 0, OPT_FLAG, NULL, offsetof(struct options, last), 0, 0,
+      "let them run behind all others instead" },
+    COMMON_OPTIONS
+};
 static const struct opt retry_options[] = {
     { "failed", 0, OPT_FLAG, NULL, offsetof(struct options, failed), 0, 0,
       "only failed jobs" },
+    { "stopped", 0, OPT_FLAG, NULL, offsetof(struct options, stopped), 0, 0,
+      "jobs that were stopped early: they run to their end" },
     { "state", 0, OPT_STRS, "STATE", offsetof(struct options, states), 0, 0,
-      "only jobs that are failed or cancelled" },
+      "only jobs that are failed, cancelled or stopped; default: the first two" },
     { "env", 0, OPT_STRS, "NAME", offsetof(struct options, env), 0, 0,
       "pass this variable of the shell again: its value was forgotten when the sweep ended" },
     COMMON_OPTIONS
@@ -429,3 +434,9 @@ CHANGE(retry, retry_options, "run failed or cancelled jobs again",
        "Files and log of the earlier attempt stay where they are. A retry runs the\n"
        "source as it was submitted: if you have changed the program, submit again, with\n"
        "--reuse params to keep the jobs that are done.\n");
+CHANGE(order, order_options, "let these jobs run before all others of their sweep",
+       "What was said last counts. It holds for jobs that wait, and for those that are\n"
+       "tried again; what runs goes on.\n"
+       "\n"
+       "  ludwig order 7 --where 'lr > 0.01'\n"
+       "  ludwig order 7 --where 'hidden = 4096' --last\n");

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/query/jobinfo.h"
 #include "client/query/pages.h"
 #include "client/query/selector.h"
 #include "client/session/session.h"
 #include "client/session/subscription.h"
 #include "client/share/logfile.h"
 #include "client/term/output.h"
-#include "common/proto/layout.h"
 
 /* How often to look where growth cannot be watched, or is announced but not visible yet. */
 enum { LOOK_EVERY_MS = 1000 };
@@ -120,23 +120,6 @@ static int copy_or_wait(struct viewer *v, struct err *e)
     }
 }
 
-/* The path of the shown attempt's log; all logs of a job lie in one folder. */
-static char *log_path(const struct viewer *v, const struct job_info *info)
-{
-    const char *rest = strstr(info->log_path, "/logs/"), *next;
-    struct buf path = { 0 };
-    char *project;
-
-    if (v->attempt == OPT_UNSET || rest == NULL)
-        return mem_strdup(info->log_path);
-    while ((next = strstr(rest + 1, "/logs/")) != NULL)
-        rest = next;
-    project = mem_strndup(info->log_path, (size_t)(rest - info->log_path));
-    layout_log(&path, project, v->sweep, info->param_name, info->job_name, v->attempt);
-    free(project);
-    return buf_take(&path);
-}
-
 /* Takes news of the job from the server: another attempt has another log. */
 static int take_info(struct viewer *v, const struct job_info *info, struct err *e)
 {
@@ -146,7 +129,10 @@ static int take_info(struct viewer *v, const struct job_info *info, struct err *
                (v->attempt != OPT_UNSET && info->attempt > v->attempt);
     if (info->log_path == NULL || info->log_path[0] == '\0')
         return 0;
-    path = log_path(v, info);
+    if (v->attempt != OPT_UNSET && jobinfo_check_names(info, e) < 0)
+        return -1;
+    path = v->attempt == OPT_UNSET ? mem_strdup(info->log_path)
+                                   : logfile_path(info, v->sweep, v->attempt);
     if (v->path != NULL && strcmp(v->path, path) != 0) {
         int result = copy_or_wait(v, e);
 

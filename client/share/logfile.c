@@ -1,10 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* logfile.c - copies a job's log to stdout */
+#include <stdlib.h>
+#include <string.h>
+
 #include "client/share/logfile.h"
 #include "client/term/output.h"
 #include "client/term/safe_text.h"
+#include "common/proto/layout.h"
 
 enum { PIECE_BYTES = 64 * 1024 };
+
+/* All logs of a job lie in one folder. */
+char *logfile_path(const struct job_info *info, int64_t sweep, int64_t attempt)
+{
+    const char *rest = strstr(info->log_path, "/logs/"), *next;
+    struct buf path = { 0 };
+    char *project;
+
+    if (rest == NULL)
+        return mem_strdup(info->log_path);
+    while ((next = strstr(rest + 1, "/logs/")) != NULL)
+        rest = next;
+    project = mem_strndup(info->log_path, (size_t)(rest - info->log_path));
+    layout_log(&path, project, sweep, info->param_name, info->job_name, attempt);
+    free(project);
+    return buf_take(&path);
+}
 
 int logfile_open(struct logfile *l, struct share_dir *fs, const char *path, bool harmless,
                  struct err *e)

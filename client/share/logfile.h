@@ -7,8 +7,9 @@
 
 #include <stdbool.h>
 
-#include "common/share/share.h"
 #include "common/base/buf.h"
+#include "common/proto/proto.h"
+#include "common/share/share.h"
 
 struct logfile {
     struct share_input *file; /* NULL: not open */
@@ -17,7 +18,10 @@ struct logfile {
     struct buf rest;          /* the beginning of a character that is not whole yet */
 };
 
-/* Opens the file: 1; 0 when it does not exist yet; -1 with e set. */
+/* Returns the path of an attempt's log, beside the log in info; the caller frees it. */
+char *logfile_path(const struct job_info *info, int64_t sweep, int64_t attempt);
+
+/* Opens the file; returns 1, 0 when it does not exist yet, or -1 with e set. */
 int logfile_open(struct logfile *l, struct share_dir *fs, const char *path, bool harmless,
                  struct err *e);
 /* Opens the file anew and goes on at the offset, as a network file system may keep an old length

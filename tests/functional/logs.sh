@@ -26,7 +26,7 @@ attempts() {
     grep -q 'is done and has had 2 attempts' err
     not ludwig logs 1.1 --attempt 0 2>err
     # A person who looks is told of the attempt before.
-    terminal() { python3 "$TEST_ROOT/tests/functional/terminal.py" 24x80 "$@"; }
+    terminal() { python3 -S "$TEST_ROOT/tests/functional/terminal.py" 24x80 "$@"; }
     terminal ludwig logs 1.1 >shown
     [ "$(head -n 1 shown | tr -d '\r')" = 'attempt 2; ludwig logs 1.1 --attempt 1 shows the one before' ]
     ludwig logs 1.1 2>&1 | cmp newest -
@@ -38,7 +38,7 @@ it '--attempt shows what an earlier attempt printed' attempts
 following() {
     cat >job.sh <<END
 echo "attempt \$LUDWIG_RESTART begins"
-until [ -e $TEST_TMP/gates/\$LUDWIG_RESTART ]; do sleep 0.1; done
+until [ -e $TEST_TMP/gates/\$LUDWIG_RESTART ]; do sleep 0.3; done
 echo "attempt \$LUDWIG_RESTART ends"
 [ \$LUDWIG_RESTART = 1 ]
 END

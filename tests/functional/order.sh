@@ -26,9 +26,24 @@ in_file_order() {
     [ "$(ran)" = '1x 1y 1z 2x 2y 2z 3x 3y 3z 4x 4y 4z ' ] || { ran && return 1; }
     sed -i 's/^order: file/order: random/' order.yaml
     not ludwig submit order.yaml 2>err
-    grep -q 'order: expected canary or file, found random' err
+    grep -q "order: expected canary, file or 'lr > 0.01 first', found random" err
 }
 it 'order: file keeps the order of the file' in_file_order
+
+expression() {
+    sweep 'params: {a: [1, 2, 3, 4], b: [x, y, z]}' 'reps: 2' "order: 'a > 2 and b = y first'"
+    ludwig_wait submit order.yaml --wait --reuse none >id
+    [ "$(ran)" = '3y 3y 4y 4y 1x 1x 1y 1y 1z 1z 2x 2x 2y 2y 2z 2z 3x 3x 3z 3z 4x 4x 4z 4z ' ] || { ran && return 1; }
+    for bad in 'a > first:6:8: order: column 4: expected a value, found the end' \
+        "c = 1 first:6:8: order: unknown parameter 'c'" "state = failed first:6:8: order: unknown parameter 'state'" \
+        "a > 2 last:6:8: order: expected canary, file or 'lr > 0.01 first', found a > 2 last"; do
+        sed -i "s/^order: .*/order: '${bad%%:*}'/" order.yaml
+        not ludwig submit order.yaml 2>err
+        cat err
+        grep -qF "order.yaml:${bad#*:}" err
+    done
+}
+it "order: 'EXPRESSION first' takes what matches first, all replications of it" expression
 
 paused() {
     sweep 'params: {a: [1, 2, 3, 4], b: [x, y, z]}'

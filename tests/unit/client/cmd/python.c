@@ -93,8 +93,8 @@ static bool is_word_of(const char *list[], const char *word)
 /* What stands for it among submit's keywords; NULL: nothing. */
 static const char *keyword_of(const char *key)
 {
-    static const char *elsewhere[] = { "project", "params", "method",  "samples", "seed", "zip",
-                                       "when",    "debug",  "exclude", "include", NULL };
+    static const char *elsewhere[] = { "project", "params", "method",  "samples", "seed",   "zip",
+                                       "when",    "debug",  "exclude", "include", "budget", NULL };
 
     if (is_word_of(elsewhere, key))
         return NULL;
