@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include "client/plot/plot.h"
-#include "client/query/pages.h"
 #include "client/query/selector.h"
 #include "client/results/gather.h"
 #include "client/results/ranked.h"
 #include "client/session/session.h"
 #include "client/term/output.h"
+#include "common/base/io.h"
 
 /* The size without a terminal, and the least width. */
 enum { COLUMNS_USUAL = 100, ROWS_USUAL = 40, COLUMNS_LEAST = 60 };
@@ -18,6 +18,7 @@ enum { COLUMNS_USUAL = 100, ROWS_USUAL = 40, COLUMNS_LEAST = 60 };
 struct options {
     struct measures_said measures;
     const char *where;
+    const char *output;
 };
 
 #define AT(member) offsetof(struct options, member)
@@ -29,6 +30,8 @@ static const struct opt options[] = {
       "whether large or small values of that measure are good" },
     { "where", 0, OPT_STR, "TEST", AT(where), 0, 0,
       "only configurations for which TEST holds, as 'lr > 0.01 and accuracy >= 0.9'" },
+    { "output", 'o', OPT_STR, "FILE", AT(output), 0, 0,
+      "write the picture to this file, by its name .svg, .png or .pdf" },
     { 0 },
 };
 
@@ -40,32 +43,14 @@ struct plot_command {
     struct measures_said said;
 };
 
-static int take_results(void *context, const struct job_result *results, size_t n, struct err *e)
-{
-    struct plot_command *p = context;
-
-    (void)e;
-    for (size_t i = 0; i < n; i++) {
-        aggregate_add(&p->aggregate, &results[i]);
-        gather_job(&p->gathered, &results[i]);
-    }
-    return 0;
-}
-
-/* Fetches everything; the configurations are sorted before their jobs are looked for. */
+/* Fetches all that is plotted; sorts the configurations before it looks for their jobs. */
 static int learn(struct plot_command *p, int64_t sweep, struct err *e)
 {
     struct gathered *g = &p->gathered;
     struct aggregate *a = &p->aggregate;
-    struct sweep_info info, *kept;
     const struct measure *best;
 
-    if (pages_sweep(&p->session.rpc, sweep, &info, e) < 0)
-        return -1;
-    kept = schema_copy(&sweep_info_schema, &info, g->arena);
-    g->sweeps = (struct list){ kept, 1 };
-    if (pages_results(&p->session.rpc, sweep, take_results, p, e) < 0 ||
-        measures_rank(a, &p->said, &kept->ranking, g->arena, &g->ranked_by, e) < 0)
+    if (gather_sweep(g, &p->session, sweep, &p->said, e) < 0)
         return -1;
     if (a->n_metrics == 0)
         return err_set(
@@ -76,7 +61,6 @@ static int learn(struct plot_command *p, int64_t sweep, struct err *e)
                        "sweep %" PRId64 ": which measure? (`ludwig results %" PRId64
                        "` shows those there are)",
                        sweep, sweep);
-    aggregate_finish(a);
     if (p->where != NULL && ranked_leave_out(a, p->where, e) < 0)
         return -1;
     aggregate_sort(a, (size_t)g->ranked_by);
@@ -86,6 +70,19 @@ static int learn(struct plot_command *p, int64_t sweep, struct err *e)
                        "sweep %" PRId64 ": no configuration%s has a finite mean of %s", sweep,
                        p->where != NULL ? " that matches" : "", a->metrics[g->ranked_by]);
     return gather_learn(g, &p->session, e);
+}
+
+static int write_picture(struct plot_command *p, const char *path, struct err *e)
+{
+    struct buf out = { 0 };
+    int result;
+
+    result = plot_add_picture(&out, &p->gathered, (size_t)p->gathered.ranked_by,
+                              picture_form_of(path), e);
+    if (result == 0)
+        result = io_replace_file(path, out.bytes, out.n, 0666, e);
+    buf_free(&out);
+    return result;
 }
 
 static int show(struct plot_command *p, struct err *e)
@@ -114,8 +111,12 @@ static int show_plot(struct cli *cli, struct err *e)
         return err_set(e, ERR_USAGE, "either METRIC or --sort METRIC");
     if (cli->args.n > 1)
         p.said.sort = cli->args.words[1];
+    if (o->output != NULL && picture_form_of(o->output) == PICTURE_FORM_COUNT)
+        return err_set(e, ERR_USAGE,
+                       "--output: the name '%s' ends neither in .svg nor in .png or .pdf",
+                       o->output);
     if ((o->where != NULL && (p.where = where_parse(o->where, cli->arena, e)) == NULL) ||
-        session_open(cli, &p.session, e) < 0)
+        session_read(cli, &p.session, e) < 0)
         return -1;
     aggregate_init(&p.aggregate);
     p.gathered.aggregate = &p.aggregate;
@@ -123,7 +124,7 @@ static int show_plot(struct cli *cli, struct err *e)
     if (result == 0)
         result = learn(&p, sweep, e);
     if (result == 0)
-        result = show(&p, e);
+        result = o->output != NULL ? write_picture(&p, o->output, e) : show(&p, e);
     gather_free(&p.gathered);
     aggregate_free(&p.aggregate);
     session_close(&p.session);
@@ -139,10 +140,12 @@ const struct command cmd_plot = {
             "strip for each parameter, the most important first, with a dot for each\n"
             "configuration. Colours go from the worst configuration to the best. What is far\n"
             "worse than the others lies on the edge. The picture fills the terminal; in a\n"
-            "file it is 100 columns wide. SWEEP is a number or last, the default.\n"
+            "file it is 120 columns wide. PDF and PNG have letters of their own, for Latin,\n"
+            "Greek and Cyrillic. SWEEP is a number or last, the default.\n"
             "\n"
             "  ludwig plot\n"
-            "  ludwig plot 7 loss --where 'lr < 0.1'\n",
+            "  ludwig plot 7 loss --where 'lr < 0.1'\n"
+            "  ludwig plot 7 -o sweep.pdf\n",
     .max_args = 2,
     .options = options,
     .options_size = sizeof(struct options),

@@ -31,8 +31,9 @@ struct plot {
     struct importance importance;
     bool has_importance;
     struct canvas *canvas;
-    double low, high; /* of means; what is worse lies on the edge */
-    size_t n_ranked;  /* the first configurations, which have a mean */
+    bool has_utf8;
+    double low, high; /* the means at the edges; worse ones are drawn on the edge */
+    size_t n_ranked;  /* how many configurations, the first ones, have a mean */
 };
 
 /* ---- scales ---- */
@@ -108,6 +109,7 @@ static void label(struct plot *p, const struct area *a, size_t row, double x)
 
 static void label_y(struct plot *p, const struct area *a, double low, double high, bool is_log)
 {
+    canvas_axes(p->canvas, a);
     label(p, a, 0, high);
     if (high > low && a->rows > 1)
         label(p, a, a->rows - 1, low);
@@ -210,13 +212,17 @@ static void draw_band(struct plot *p, const struct area *a, const struct curve_r
                       const struct list *curve)
 {
     const struct mean_point *points = curve->items;
+    double before[3], now[3];
 
     for (size_t i = 0; i < curve->n; i++) {
-        double x = fraction(points[i].step, r->x0, r->x1);
+        double low = curve_height(r, points[i].mean - points[i].std);
 
-        for (int k = -4; k <= 4 && points[i].std > 0; k++)
-            canvas_dot(p->canvas, a, x, curve_height(r, points[i].mean + points[i].std * k / 4),
-                       INK_DIM);
+        now[0] = fraction(points[i].step, r->x0, r->x1);
+        now[1] = isnan(low) ? 0 : low; /* a number with no logarithm */
+        now[2] = curve_height(r, points[i].mean + points[i].std);
+        if (i > 0 && (points[i].std > 0 || points[i - 1].std > 0))
+            canvas_band(p->canvas, a, before, now, ink_of_rank(1));
+        memcpy(before, now, sizeof before);
     }
 }
 
@@ -408,6 +414,8 @@ static void draw_strips(struct plot *p, size_t row, size_t rows, size_t columns)
 
         if (i == 0)
             label_y(p, &a, p->low, p->high, false);
+        else
+            canvas_axes(p->canvas, &a);
         draw_strip(p, &a,
                    p->has_importance ? params[i].param : ((const char *const *)varying.items)[i]);
     }
@@ -426,7 +434,7 @@ static void draw_title(struct plot *p, size_t columns)
     buf_printf(&text, "%s (%s is good): best %.4g", p->aggregate->metrics[p->metric],
                p->goal == GOAL_MIN ? "low" : "high", m->last.mean);
     if (!isnan(m->last.std))
-        buf_printf(&text, " +- %.2g", m->last.std);
+        buf_printf(&text, " %s %.2g", p->has_utf8 ? "±" : "+-", m->last.std);
     buf_printf(&text, " of %zu, %s", p->aggregate->n, best->param_name);
     for (size_t i = 0; i < varying.n; i++) {
         const char *name = ((const char *const *)varying.items)[i];
@@ -441,12 +449,15 @@ static void draw_title(struct plot *p, size_t columns)
     buf_free(&text);
 }
 
-void plot_add(struct buf *out, struct gathered *g, size_t metric, const struct plot_size *size)
+/* Draws the plot on a new canvas; shapes NULL: records nothing. */
+static struct canvas *draw(struct gathered *g, size_t metric, const struct plot_size *size,
+                           struct shapes *shapes)
 {
     struct plot p = { .g = g,
                       .aggregate = g->aggregate,
                       .metric = metric,
-                      .goal = aggregate_goal(g->aggregate, metric) };
+                      .goal = aggregate_goal(g->aggregate, metric),
+                      .has_utf8 = size->has_braille };
     size_t rows = size->rows > ROWS_LEAST ? size->rows : ROWS_LEAST, columns = size->columns;
     size_t rest = rows - ROWS_AROUND, curves = rest * 9 / 20, strips = rest * 3 / 10;
     size_t middle = rest - curves - strips;
@@ -463,11 +474,32 @@ void plot_add(struct buf *out, struct gathered *g, size_t metric, const struct p
     choose_range(&p);
     p.has_importance = importance_of(&p.importance, p.aggregate, metric, g->arena, &e) == 0;
     p.canvas = canvas_create(columns, rows, size->has_braille);
+    canvas_record(p.canvas, shapes);
     draw_title(&p, columns);
     draw_curves(&p, &first);
     draw_best_so_far(&p, &second);
     draw_importance(&p, &third);
     draw_strips(&p, 6 + curves + middle, strips, columns);
-    canvas_add(out, p.canvas, size->colours);
-    canvas_destroy(p.canvas);
+    return p.canvas;
+}
+
+void plot_add(struct buf *out, struct gathered *g, size_t metric, const struct plot_size *size)
+{
+    struct canvas *c = draw(g, metric, size, NULL);
+
+    canvas_add(out, c, size->colours);
+    canvas_destroy(c);
+}
+
+int plot_add_picture(struct buf *out, struct gathered *g, size_t metric, enum picture_form form,
+                     struct err *e)
+{
+    const struct plot_size size = { .columns = 120, .rows = 50, .has_braille = true };
+    struct shapes shapes = { 0 };
+    int result;
+
+    canvas_destroy(draw(g, metric, &size, &shapes));
+    result = picture_add(out, &shapes, size.columns, size.rows, form, e);
+    shapes_free(&shapes);
+    return result;
 }
