@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "client/query/nodeinfo.h"
 #include "client/session/session.h"
 #include "client/term/jsonlist.h"
 #include "client/term/output.h"
@@ -27,13 +28,29 @@ static const struct opt options[] = {
     { 0 },
 };
 
-enum { NODE, KIND, STATE, CPUS, LOAD, GPUS, MODEL, MEMORY, DATA, USER, RUNNING, JOBS, N_COLUMNS };
+enum {
+    NODE,
+    KIND,
+    STATE,
+    CPUS,
+    LOAD,
+    GPUS,
+    USE,
+    MODEL,
+    MEMORY,
+    DATA,
+    USER,
+    RUNNING,
+    JOBS,
+    N_COLUMNS
+};
 
 static const struct column columns[N_COLUMNS] = {
-    { "NODE", false, true },  { "KIND", false, false },   { "STATE", false, false },
-    { "CPUS", true, false },  { "LOAD", true, false },    { "GPUS", true, false },
-    { "MODEL", false, true }, { "MEMORY", true, false },  { "DATA", true, false },
-    { "USER", false, true },  { "RUNNING", true, false }, { "JOBS", false, true },
+    { "NODE", false, true }, { "KIND", false, false }, { "STATE", false, false },
+    { "CPUS", true, false }, { "LOAD", true, false },  { "GPUS", true, false },
+    { "USE", false, true },  { "MODEL", false, true }, { "MEMORY", true, false },
+    { "DATA", true, false }, { "USER", false, true },  { "RUNNING", true, false },
+    { "JOBS", false, true },
 };
 
 /* How long workers have to answer for their load. */
@@ -76,6 +93,13 @@ static void add_row(struct table *t, const struct node_info *n)
         table_add(t, TONE_PLAIN, "0");
     else
         table_printf(t, TONE_PLAIN, "%" PRId64 " (%g free)", n->gpus, n->gpus_free);
+    for (size_t i = 0; i < n->gpu_use.n; i++) {
+        buf_add_str(&text, i > 0 ? ", " : "");
+        nodeinfo_add_gpu_use(&text, &((const struct gpu_use *)n->gpu_use.items)[i]);
+    }
+    if (text.n == 0)
+        buf_add_char(&text, '-');
+    table_add_buf(t, n->gpu_use.n > 0 ? TONE_PLAIN : TONE_DIM, &text);
     for (size_t i = 0; i < n->gpu_models.n; i++) {
         size_t first = 0;
 
@@ -111,17 +135,24 @@ static int show_json(const struct msg_node_page *page, struct err *e)
     jsonlist_begin(&json, "nodes");
     for (size_t i = 0; i < page->nodes.n; i++)
         jsonlist_add(&json, &node_info_schema, &items[i]);
-    return jsonlist_end_with_list(&json, "pools", &pool_trouble_schema, &page->pools, e);
+    jsonlist_add_list(&json, "pools", &pool_trouble_schema, &page->pools);
+    jsonlist_add_list(&json, "pilots", &pilots_waiting_schema, &page->pilots);
+    return jsonlist_end(&json, e);
 }
 
-/* Nodes that are up and take no jobs, and why. */
-static void say_refused(const struct list *nodes)
+/* Prints nodes that are up and take no jobs, GPUs that are there and not used, and why. */
+static void say_unused(const struct list *nodes)
 {
     const struct node_info *items = nodes->items;
 
-    for (size_t i = 0; i < nodes->n; i++)
+    for (size_t i = 0; i < nodes->n; i++) {
+        const char *const *unused = items[i].gpus_unused.items;
+
         if (items[i].refused != NULL)
             output_note("%s: no jobs start there for now: %s", items[i].node, items[i].refused);
+        for (size_t k = 0; k < items[i].gpus_unused.n; k++)
+            output_note("%s: jobs do not use %s", items[i].node, unused[k]);
+    }
 }
 
 /* Prints Slurm's machines that are not in the table, and why. */
@@ -135,10 +166,24 @@ static void say_pools(const struct list *pools)
                     items[i].user != NULL ? items[i].user : "", items[i].why);
 }
 
+/* Prints pilots in Slurm's queue, and why they have not begun. */
+static void say_waiting(const struct list *pilots)
+{
+    const struct pilots_waiting *items = pilots->items;
+
+    for (size_t i = 0; i < pilots->n; i++) {
+        struct buf text = { 0 };
+
+        nodeinfo_add_waiting(&text, &items[i], true);
+        output_note("%s", buf_text(&text));
+        buf_free(&text);
+    }
+}
+
 static int show_nodes(const struct options *o, const struct msg_node_page *page, struct err *e)
 {
     const struct list *nodes = &page->nodes;
-    static const size_t may_go[] = { RUNNING, CPUS, GPUS,  LOAD, MEMORY,
+    static const size_t may_go[] = { RUNNING, CPUS, GPUS,  USE,  LOAD, MEMORY,
                                      DATA,    JOBS, MODEL, USER, KIND };
     const struct node_info *items = nodes->items;
     struct buf out = { 0 };
@@ -168,7 +213,8 @@ static int show_nodes(const struct options *o, const struct msg_node_page *page,
     result = table_print(t, e);
     table_destroy(t);
     if (result == 0) {
-        say_refused(nodes);
+        say_unused(nodes);
+        say_waiting(&page->pilots);
         say_pools(&page->pools);
     }
     return result;
@@ -212,11 +258,13 @@ const struct command cmd_nodes = {
     .help = "list the machines that run jobs",
     .more = "LOAD: 1-minute load average.\n"
             "GPUS: those that jobs may use, and how many are free.\n"
+            "USE: of each GPU, how busy it is and how much of its memory is taken.\n"
             "DATA: size of the node's cache, and the number of sources and data sets in it.\n"
             "lost: its worker was connected within the last day, but is not now.\n"
             "Workers that others brought for jobs of their own are not listed.\n"
-            "Below: nodes where no jobs start for now, as where scratch is full, and Slurm\n"
-            "partitions named by your sweeps that have no pilots; and why.\n",
+            "Below: nodes where no jobs start for now, as where scratch is full, GPUs that\n"
+            "jobs may not use now, pilots that wait in Slurm's queue, and Slurm partitions\n"
+            "named by your sweeps that have no pilots; and why.\n",
     .options = options,
     .options_size = sizeof(struct options),
     .run = list_nodes,

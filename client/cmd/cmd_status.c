@@ -14,6 +14,7 @@
 #include "client/term/output.h"
 #include "client/term/progress.h"
 #include "common/base/units.h"
+#include "common/proto/layout.h"
 
 struct options {
     struct list states;
@@ -197,14 +198,21 @@ static int show_status(struct cli *cli, struct err *e)
         .user = o->user, .project = o->project, .name = o->name, .tag = o->tag
     };
     struct session s;
+    struct err wrong = { 0 };
     int result;
 
     if (o->mine && o->user != NULL)
         return err_set(e, ERR_USAGE, "--mine and --user do not go together");
     if (opt_state_read(&stateopt_sweeps, &o->states, &filter.states, e) < 0 ||
-        (o->since != NULL &&
-         usage_parse_since(o->since, units_now_ms(), &filter.since_ms, e) < 0) ||
-        selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
+        (o->since != NULL && usage_parse_since(o->since, units_now_ms(), &filter.since_ms, e) < 0))
+        return -1;
+    if (selector_check(&cli->args, &wrong) < 0)
+        return cli->args.n == 1 && layout_is_project_name(cli->args.words[0])
+                   ? err_set(e, wrong.kind,
+                             "%s; `ludwig status --project %s` lists a project's sweeps",
+                             wrong.text, cli->args.words[0])
+                   : err_set(e, wrong.kind, "%s", wrong.text);
+    if (session_open(cli, &s, e) < 0)
         return -1;
     if (o->project != NULL && project_meant(&s.rpc, &filter.project, cli->arena, e) < 0) {
         session_close(&s);

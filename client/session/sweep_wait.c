@@ -18,11 +18,13 @@ int sweep_wait_say_end(const struct sweep_info *s)
     struct buf text = { 0 };
 
     buf_printf(&text, "sweep %" PRId64 ": ", s->sweep);
-    if (c->failed == 0 && c->cancelled == 0 && c->held == 0)
+    if (c->failed == 0 && c->cancelled == 0 && c->held == 0 && c->stopped == 0 && s->held == NULL)
         buf_add_str(&text, "all ");
     buf_printf(&text, "%" PRId64 " done", c->done + s->reused);
     if (s->reused > 0)
         buf_printf(&text, " (%" PRId64 " of them before)", s->reused);
+    if (c->stopped > 0)
+        buf_printf(&text, ", %" PRId64 " stopped early", c->stopped);
     if (c->cancelled > 0)
         buf_printf(&text, ", %" PRId64 " cancelled", c->cancelled);
     if (c->failed > 0)
@@ -33,7 +35,7 @@ int sweep_wait_say_end(const struct sweep_info *s)
     if (c->held > 0)
         buf_printf(&text, ", %" PRId64 " held", c->held);
     output_note("%s", buf_text(&text));
-    if (c->held > 0 && s->held != NULL)
+    if (s->held != NULL)
         output_note("%s", s->held);
     buf_free(&text);
     return s->state == SWEEP_DONE && c->failed == 0 ? EXIT_WELL : EXIT_FAILED;
@@ -101,7 +103,7 @@ int sweep_wait(struct rpc *rpc, int64_t sweep, struct err *e)
     if (subscription_begin(&sub, rpc, &what, e) < 0)
         return -1;
     result = follow_sweep(&sub, &p, &refused, &held, e);
-    progress_clear(&p);
+    progress_end(&p, result == EXIT_WELL || result == EXIT_FAILED);
     free(refused);
     free(held);
     subscription_end(&sub);

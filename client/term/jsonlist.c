@@ -34,14 +34,13 @@ int jsonlist_end_with(struct jsonlist *l, const char *name, int64_t number, stru
     return output_write(&l->out, e);
 }
 
-int jsonlist_end_with_list(struct jsonlist *l, const char *name, const struct schema *s,
-                           const struct list *items, struct err *e)
+void jsonlist_add_list(struct jsonlist *l, const char *name, const struct schema *s,
+                       const struct list *items)
 {
     buf_printf(&l->out, "%s],\"%s\":[", l->n > 0 ? "\n" : "", name);
     l->n = 0;
     for (size_t i = 0; i < items->n; i++)
         jsonlist_add(l, s, (const char *)items->items + i * s->size);
-    return jsonlist_end(l, e);
 }
 
 void jsonlist_drop(struct jsonlist *l)

@@ -23,11 +23,11 @@ int jsonlist_flush(struct jsonlist *l, struct err *e);
 int jsonlist_end(struct jsonlist *l, struct err *e);
 /* As jsonlist_end, but adds the member "NAME":NUMBER after the list. */
 int jsonlist_end_with(struct jsonlist *l, const char *name, int64_t number, struct err *e);
-/* The same with another list beside it. */
-int jsonlist_end_with_list(struct jsonlist *l, const char *name, const struct schema *s,
-                           const struct list *items, struct err *e);
-/* Frees the list after an error; after jsonlist_end, or for a zero-initialised list, it does
- * nothing. */
+/* Closes the current list, and begins a second one called name with all these items (structs of
+ * schema s). */
+void jsonlist_add_list(struct jsonlist *l, const char *name, const struct schema *s,
+                       const struct list *items);
+/* Frees the list after an error; does nothing after jsonlist_end or to a zero-initialised list. */
 void jsonlist_drop(struct jsonlist *l);
 /* Writes the whole object, with these items (structs of schema s). */
 int jsonlist_write(const char *name, const struct schema *s, const struct list *items,

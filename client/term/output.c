@@ -147,7 +147,8 @@ bool output_ask(const char *question)
     size_t n = 0;
     ssize_t got;
 
-    buf_printf(&text, "%s [y/N] ", question);
+    safe_text_add_harmless(&text, question, strlen(question), "");
+    buf_add_str(&text, " [y/N] ");
     write_message(&text);
     while ((got = read(STDIN_FILENO, &c, 1)) != 0 && (got > 0 || errno == EINTR)) {
         if (got > 0 && c == '\n')
@@ -161,30 +162,7 @@ bool output_ask(const char *question)
     return strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0;
 }
 
-bool screen_is_there(void)
+bool output_has_cursor(int fd)
 {
-    return is_able(STDOUT_FILENO);
-}
-
-int screen_paint(struct screen *s, struct buf *text, struct err *e)
-{
-    const char *at = buf_text(text);
-    struct winsize size;
-    struct buf out = { 0 };
-    bool is_known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0;
-    size_t n = 0, n_max = (is_known ? size.ws_row : ROWS_USUAL) - 1u;
-
-    if (s->n_lines > 0)
-        buf_printf(&out, "\033[%zuA\r", s->n_lines);
-    for (; *at != '\0' && n < n_max; n++) {
-        size_t length = strcspn(at, "\n");
-
-        buf_add(&out, at, length);
-        buf_add_str(&out, "\033[K\n");
-        at += length + (at[length] == '\n');
-    }
-    buf_add_str(&out, "\033[J");
-    s->n_lines = n;
-    buf_clear(text);
-    return output_write(&out, e);
+    return is_able(fd);
 }

@@ -24,10 +24,11 @@ void output_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void output_error(const struct err *e);
 
 bool output_is_terminal(int fd);
-size_t output_columns(int fd); /* of a terminal; else SIZE_MAX */
-size_t output_rows(int fd);    /* the same */
-bool output_has_colour(int fd);
-/* Whether the locale says that text is UTF-8. */
+size_t output_columns(int fd);  /* width of the terminal; SIZE_MAX if fd is no terminal */
+size_t output_rows(int fd);     /* height of the terminal; SIZE_MAX if fd is no terminal */
+bool output_has_cursor(int fd); /* fd is a terminal, and TERM is set and not "dumb" */
+bool output_has_colour(int fd); /* as output_has_cursor, and NO_COLOR is not set */
+/* Whether the locale (LC_ALL, LC_CTYPE, LANG) has UTF-8. */
 bool output_has_utf8(void);
 
 /* Writes a struct of schema s to stdout as one line of JSON, {"v":1,...}.  Returns 0, or -1 with e
@@ -40,15 +41,5 @@ enum { CONFIRM_ABOVE = 100 };
 bool output_can_ask(void);
 /* Asks "QUESTION [y/N] " on stderr and reads the answer from stdin; true for y or yes. */
 bool output_ask(const char *question);
-
-/* Lines on a terminal that are painted again and again.  Zero-initialised: none is painted yet. */
-struct screen {
-    size_t n_lines; /* painted, above the cursor */
-};
-/* Whether stdout is a terminal whose cursor can be moved. */
-bool screen_is_there(void);
-/* Replaces the painted lines by those of text, each no wider than the terminal; shows as many of
- * the first ones as fit.  Empties text. */
-int screen_paint(struct screen *s, struct buf *text, struct err *e);
 
 #endif

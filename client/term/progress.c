@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* progress.c - shows the progress of a sweep or an upload in one line of the terminal */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "client/term/output.h"
@@ -120,12 +122,104 @@ bool progress_is_over(const struct sweep_info *s)
 
 bool progress_has_stopped(const struct sweep_info *s)
 {
-    return progress_is_over(s) || s->state == SWEEP_HELD;
+    /* The advisor paused the sweep, and no job runs any more. */
+    bool was_given_up = s->state == SWEEP_PAUSED && s->held != NULL && s->jobs.held == 0 &&
+                        s->jobs.staging + s->jobs.running + s->jobs.publishing == 0;
+
+    return progress_is_over(s) || s->state == SWEEP_HELD || was_given_up;
+}
+
+static bool is_word_of(const char *const *words, size_t n, const char *text)
+{
+    for (size_t i = 0; text != NULL && i < n; i++)
+        if (strncmp(text, words[i], strlen(words[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Chooses signs only for terminals that are known to support them by their environment variables:
+ * others may show the escape sequence as text or as a message.  No task bar inside tmux and screen,
+ * which do not pass that sequence on. */
+struct progress_signs progress_signs(const char *(*variable)(const char *name))
+{
+    static const char *const with_title[] = { "xterm", "rxvt",    "tmux",  "alacritty", "foot",
+                                              "kitty", "wezterm", "gnome", "konsole",   "st-" };
+    static const char *const programs[] = { "WezTerm", "ghostty", "mintty" };
+    enum { VTE_FIRST = 7900 };
+    const char *term = variable("TERM"), *vte = variable("VTE_VERSION");
+    const char *program = variable("TERM_PROGRAM"), *con_emu = variable("ConEmuANSI");
+    const char *features = variable("TERM_FEATURES"); /* of iTerm2, where P means progress */
+    bool is_inside = variable("TMUX") != NULL || variable("STY") != NULL;
+    struct progress_signs signs = {
+        .title = is_word_of(with_title, sizeof with_title / sizeof with_title[0], term)
+    };
+
+    signs.taskbar =
+        term != NULL && strcmp(term, "dumb") != 0 && !is_inside &&
+        (variable("WT_SESSION") != NULL || (con_emu != NULL && strcmp(con_emu, "ON") == 0) ||
+         is_word_of(programs, sizeof programs / sizeof programs[0], program) ||
+         (program != NULL && strcmp(program, "iTerm.app") == 0 && features != NULL &&
+          strchr(features, 'P') != NULL) ||
+         (vte != NULL && strtol(vte, NULL, 10) >= VTE_FIRST));
+    return signs;
+}
+
+static const char *variable_of_shell(const char *name)
+{
+    return getenv(name);
 }
 
 void progress_init(struct progress *p)
 {
-    *p = (struct progress){ .shown = output_is_terminal(STDERR_FILENO), .ended_before = -1 };
+    const struct progress_signs signs = progress_signs(variable_of_shell);
+
+    *p = (struct progress){ .shown = output_is_terminal(STDERR_FILENO),
+                            .ended_before = -1,
+                            .told_percent = -1 };
+    p->has_title = p->shown && signs.title;
+    p->has_taskbar = p->shown && signs.taskbar;
+}
+
+static void write_sequence(struct buf *out)
+{
+    (void)!io_write_all(STDERR_FILENO, buf_text(out), out->n);
+    buf_free(out);
+}
+
+/* Shows the progress in title and task bar.  The title has only numbers, because a sweep's name
+ * could contain any characters. */
+static void tell_signs(struct progress *p, const struct sweep_info *s)
+{
+    int64_t jobs = progress_jobs(&s->jobs) + s->reused;
+    int percent = jobs > 0 ? (int)(progress_reached(s) * 100 / jobs) : 100;
+    struct buf out = { 0 };
+
+    if (percent == p->told_percent || (!p->has_title && !p->has_taskbar))
+        return;
+    if (p->has_title && p->told_percent < 0)
+        buf_add_str(&out, "\033[22;2t"); /* saves the title */
+    if (p->has_title)
+        buf_printf(&out, "\033]2;%d %% of sweep %" PRId64 "\033\\", percent, s->sweep);
+    if (p->has_taskbar)
+        buf_printf(&out, "\033]9;4;%d;%d\033\\", s->jobs.failed > 0 ? 2 : 1, percent);
+    p->told_percent = percent;
+    write_sequence(&out);
+}
+
+void progress_end(struct progress *p, bool rings)
+{
+    const char *term = getenv("TERM");
+    struct buf out = { 0 };
+
+    progress_clear(p);
+    if (p->told_percent >= 0 && p->has_taskbar)
+        buf_add_str(&out, "\033]9;4;0;0\033\\");
+    if (p->told_percent >= 0 && p->has_title)
+        buf_add_str(&out, "\033]2;\033\\\033[23;2t"); /* empties the title, restores the saved */
+    if (rings && p->shown && term != NULL && strcmp(term, "dumb") != 0)
+        buf_add_char(&out, '\a');
+    p->told_percent = -1;
+    write_sequence(&out);
 }
 
 /* The time left is estimated from the jobs that ended since the progress began. */
@@ -170,6 +264,7 @@ void progress_show(struct progress *p, const struct sweep_info *s, int64_t now_m
         return;
     progress_add_line(&line, p, s, now_ms, output_columns(STDERR_FILENO) - 1);
     status_line_show(&p->line, &line);
+    tell_signs(p, s);
 }
 
 void progress_clear(struct progress *p)

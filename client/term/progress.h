@@ -27,17 +27,29 @@ void status_line_clear(struct status_line *l);
 /* ---- a sweep ---- */
 
 struct progress {
-    bool shown; /* stderr is a terminal */
+    bool shown;                  /* stderr is a terminal */
+    bool has_title, has_taskbar; /* the terminal has these, see struct progress_signs */
+    int told_percent;            /* percent shown last in title or task bar; -1: none yet */
     struct status_line line;
     int64_t began_at_ms;
     int64_t ended_before; /* jobs that had ended at the first progress_show; -1 before that */
 };
+
+/* What a terminal can show beside text, judged by environment variables.  variable: getenv, or a
+ * test's replacement. */
+struct progress_signs {
+    bool title;   /* a window's title */
+    bool taskbar; /* progress on the terminal's tab or in the task bar: OSC 9;4 */
+};
+struct progress_signs progress_signs(const char *(*variable)(const char *name));
 
 void progress_init(struct progress *p);
 /* Shows the sweep's progress, if stderr is a terminal.  now_ms: of the same clock in all calls. */
 void progress_show(struct progress *p, const struct sweep_info *s, int64_t now_ms);
 /* Removes the line, so that other text can be written. */
 void progress_clear(struct progress *p);
+/* Removes the line, and restores title and task bar.  rings: also rings the terminal's bell. */
+void progress_end(struct progress *p, bool rings);
 
 /* Appends "sweep 7 [####...] 14/24 done, 2 running, 1 failed, about 12 s left", cut to so many
  * columns; the bar only from 80 columns on.  The time left is estimated from the jobs that ended

@@ -18,9 +18,9 @@ void safe_text_add_harmless(struct buf *out, const char *s, size_t n, const char
                 buf_add_char(out, (char)*at);
             else
                 buf_printf(out, "^%c", *at ^ 0x40);
-        } else if (length == 0 || (c >= 0x80 && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
-                   (c >= 0x2066 && c <= 0x2069)) {
-            /* Direction marks and the like make text look like other text. */
+        } else if (length == 0 || (c >= 0x80 && c < 0xa0) || c == 0x61c || c == 0x200e ||
+                   c == 0x200f || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069)) {
+            /* Marks of writing direction could make text look like other text. */
             length = length == 0 ? 1 : length;
             for (size_t k = 0; k < length; k++)
                 buf_printf(out, "\\x%02x", at[k]);

@@ -2,8 +2,8 @@
 # terminal.py - runs a command on a new pseudo-terminal and prints what the command writes there
 """usage: terminal.py ROWSxCOLUMNS [--type WHEN TEXT]... COMMAND...
 
-TEXT is typed once WHEN has been shown, each after the one before; \\x03 is Ctrl-C.  What is
-shown goes to stdout as it is, when it is; the exit status is the command's."""
+TEXT is typed as soon as the command has written WHEN, each pair after the one before it; \\x03 is
+Ctrl-C.  The output goes to stdout unchanged and at once; the exit status is the command's."""
 
 import fcntl
 import os

@@ -35,8 +35,11 @@ static void what_a_terminal_would_obey_is_written_out(void **state)
           "evil",
           "", "\\xe2\\x80\\xaeevil" }, /* right to left */
         { "\xe2\x81\xa6", "", "\\xe2\\x81\\xa6" },
-        { "\xed\xa0\x80", "", "\\xed\\xa0\\x80" },          /* a surrogate */
-        { "\xf4\x90\x80\x80", "", "\\xf4\\x90\\x80\\x80" }, /* beyond U+10FFFF */
+        /* marks of a direction: right to left, left to right, Arabic */
+        { "\xe2\x80\x8f\xe2\x80\x8e\xd8\x9c", "", "\\xe2\\x80\\x8f\\xe2\\x80\\x8e\\xd8\\x9c" },
+        { "\xe2\x80\x8d \xd8\x9b", "", "\xe2\x80\x8d \xd8\x9b" }, /* their neighbours */
+        { "\xed\xa0\x80", "", "\\xed\\xa0\\x80" },                /* a surrogate */
+        { "\xf4\x90\x80\x80", "", "\\xf4\\x90\\x80\\x80" },       /* beyond U+10FFFF */
         { "cut \xe2\x88", "", "cut \\xe2\\x88" },
     };
 
