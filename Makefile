@@ -35,8 +35,8 @@ unit_sources     := $(wildcard tests/unit/*/*.c tests/unit/*/*/*.c)
 units            := $(patsubst tests/unit/%.c,$O/unit/%,$(unit_sources))
 fuzzers          := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 benches          := $(patsubst tests/bench/%.c,build/bench/%,$(wildcard tests/bench/*.c))
-functional       := $(filter-out %/lib.sh %/lab.sh %/sshd.sh %/far.sh %/slurm.sh %/pilot.sh %/guest.sh,$(wildcard tests/functional/*.sh))
-lab_tools        := build/lab/link build/lab/clock.so
+functional       := $(filter-out %/lib.sh %/lab.sh %/sshd.sh %/far.sh %/screen.sh %/slurm.sh %/pilot.sh %/search_kills.sh %/guest.sh,$(wildcard tests/functional/*.sh))
+lab_tools        := build/lab/link build/lab/clock.so build/lab/nvml.so
 sources          := $(foreach r,$(rooms),$(call sources_of,$r)) $(unit_sources) $(wildcard tests/fuzz/*.c tests/bench/*.c tests/lab/*.c)
 headers          := $(wildcard $(addsuffix /*/*.h,$(rooms)) tests/unit/*.h tests/fuzz/*.h tests/bench/*.h)
 
@@ -44,10 +44,14 @@ headers          := $(wildcard $(addsuffix /*/*.h,$(rooms)) tests/unit/*.h tests
 
 msgpack          := $(shell pkg-config --exists msgpack 2>/dev/null && echo msgpack || echo msgpack-c)
 packages_common  := yaml-0.1 libcrypto json-c libzstd $(msgpack)
-packages_client  := $(packages_common) libssh
+# macOS has ncurses without a file for pkg-config.
+ncurses          := $(shell pkg-config --exists ncursesw 2>/dev/null && echo ncursesw)
+packages_client  := $(packages_common) libssh freetype2 libpng $(ncurses)
 packages_server  := $(packages_common) libuv sqlite3
 packages_worker  := $(packages_common) libuv libssh
 packages         := $(sort $(packages_client) $(packages_server) $(packages_worker))
+# Only their headers: loaded when they are needed (client/ui/http.c).
+packages_loaded  := libmicrohttpd
 libs_of           = $(shell pkg-config --libs $1 2>/dev/null)
 
 # --- flags ----------------------------------------------------------------------
@@ -56,7 +60,7 @@ CFLAGS           ?= -O2 -g
 warnings         := -Wall -Wextra -Wshadow -Wconversion -Wformat=2 -Wstrict-prototypes \
                     -Wmissing-prototypes -Wundef
 # As system headers, so that their warnings are not ours.
-includes         := -I. $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(packages) 2>/dev/null))
+includes         := -I. $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(packages) $(packages_loaded) 2>/dev/null))
 # Without fused operations, so that samples are the same on every machine.
 base_flags       := -std=c11 -ffp-contract=off -D_GNU_SOURCE -DLUDWIG_VERSION='"$(VERSION)"' $(includes)
 uname            := $(shell uname)
@@ -113,7 +117,7 @@ lab-tools: $(lab_tools)
 
 # Changes, and with it every object, when the compiler or a flag changes.
 $O/flags: FORCE
-	@pkg-config --exists --print-errors $(packages) || \
+	@pkg-config --exists --print-errors $(packages) $(packages_loaded) || \
 	    { echo 'ludwig: a library is missing, so nothing was built; run: make deps' >&2; exit 1; }
 	@mkdir -p $(@D)
 	@echo '$(compile)' | cmp -s - $@ || echo '$(compile)' >$@
@@ -124,6 +128,7 @@ $O/%.o: %.c $O/flags
 
 # Its assembler takes them in.
 $O/client/page/page_files.o: $(wildcard client/page/*.js client/page/*.css client/page/*.html)
+$O/client/plot/font.o: client/plot/font.ttf
 
 # A file without a hook is the default's, which is built first.
 ifeq ($(variant),hooks)
@@ -143,7 +148,7 @@ $(program_$1): $(call objects,$1/main.c) $(filter $O/$1/% $O/common/%,$(archives
 	@mkdir -p $$(@D)
 	$$(call say,LINK)$$(link) -o $$@ $$(call grouped,$$^) $$(call libs_of,$(packages_$1)) $$(libs_$1)
 endef
-libs_client := -lm
+libs_client := -ldl -lm $(if $(ncurses),,-lncurses) -lpthread
 libs_server := -lm
 libs_worker := -ldl -lm
 $(foreach p,client server worker,$(eval $(call program,$p)))
@@ -163,20 +168,20 @@ also_worker/janitor     := $(rooms_worker/share)
 also_worker/node      := $(rooms_worker/share)
 also_worker/publisher := $(rooms_worker/stager)
 also_worker/saved     := $(rooms_worker/publisher)
-$(foreach r,base conn handle inbox pilot queue share,$(eval also_server/$r := $(rooms_server/loop)))
+$(foreach r,base conn handle inbox pilot queue search share,$(eval also_server/$r := $(rooms_server/loop)))
 test_folder   = $(patsubst %/,%,$(dir $1))
 test_archives = $(sort $(foreach r,$(rooms_$(call test_folder,$1)) $(also_$(call test_folder,$1)),$(filter $O/$r.a,$(archives))))
 $O/unit/%: $O/tests/unit/%.o $$(call test_archives,$$*)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(link) $(link_tests) -o $@ $(call grouped,$^) $(call libs_of,$(packages) cmocka) -ldl -lm
+	$(call say,LINK)$(link) $(link_tests) -o $@ $(call grouped,$^) $(call libs_of,$(packages) cmocka) $(libs_client) -ldl
 
 build/bench/%: $O/tests/bench/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(link) $(link_tests) -o $@ $(call grouped,$^) $(call libs_of,$(packages)) -ldl -lm
+	$(call say,LINK)$(link) $(link_tests) -o $@ $(call grouped,$^) $(call libs_of,$(packages)) $(libs_client) -ldl
 
 build/fuzz/%: build/asan/tests/fuzz/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(link) $(link_tests) -fsanitize=fuzzer -o $@ $(call grouped,$^) $(call libs_of,$(packages)) -ldl -lm
+	$(call say,LINK)$(link) $(link_tests) -fsanitize=fuzzer -o $@ $(call grouped,$^) $(call libs_of,$(packages)) $(libs_client) -ldl
 
 build/lab/%: tests/lab/%.c
 	@mkdir -p $(@D)
@@ -314,7 +319,7 @@ $(fuzzers:%=fuzz-%): fuzz-%: build/fuzz/%
 	    >build/fuzz-corpus/$*.log 2>&1 || { cat build/fuzz-corpus/$*.log; exit 1; }
 	@echo 'fuzz $*: $(FUZZ_SECONDS) s, nothing found'
 
-.PHONY: bench bench-environment bench-jobs bench-mount bench-nodes bench-packs bench-page bench-results bench-share bench-slurm bench-stage bench-stall bench-start bench-upload bench-ways bench-workers
+.PHONY: bench bench-environment bench-jobs bench-mount bench-nodes bench-packs bench-page bench-results bench-search bench-share bench-slurm bench-stage bench-stall bench-start bench-upload bench-ways bench-workers
 bench: bench-jobs bench-packs bench-page bench-results bench-share bench-slurm bench-stage bench-start bench-environment bench-mount bench-nodes bench-stall bench-ways bench-workers bench-upload ## run all benchmarks; bench-NAME runs one, as bench-jobs
 bench-environment: benches lab-tools
 	@echo '# environment' && bash tests/bench/environment.sh build/bench/stage build/bench/packs
@@ -332,10 +337,16 @@ bench-packs: benches
 	@echo '# packs' && bash tests/bench/packs.sh
 
 bench-page: benches     # takes Chromium
-	@echo '# page' && build/bench/page build/page.html && python3 tests/bench/page.py build/page.html && rm build/page.html
+	@echo '# page' && build/bench/page build/page.html && python3 tests/bench/page.py build/page.html brush
+	@build/bench/page build/page.html 10000 4 10 && python3 tests/bench/page.py build/page.html jobs
+	@build/bench/page build/page.html 100000 4 1 && python3 tests/bench/page.py build/page.html jobs && rm build/page.html
 
 bench-results: benches
 	@echo '# results' && bash tests/bench/results.sh
+
+# FOLDER has tables of trainings (docs/search.md); not part of bench.
+bench-search: benches
+	@echo '# search' && bash tests/bench/search.sh '$(FOLDER)' $(SEEDS)
 
 bench-share: all
 	@echo '# share' && LUDWIG_BIN=$(abspath $(bin)) bash tests/bench/share.sh
@@ -371,7 +382,8 @@ cppcheck_flags := -q -j2 --std=c11 --enable=warning,performance,portability --er
                   --inline-suppr --suppress=missingIncludeSystem --suppress=varFuncNullUB \
                   -D_GNU_SOURCE -I.
 # Without carets it does not count, on standard error, the warnings that it was told to hide.
-tidy_flags     := $(base_flags) -fno-caret-diagnostics
+# With the warnings, lint says what a build with clang would.
+tidy_flags     := $(base_flags) $(warnings) -fno-caret-diagnostics
 # The analyzer's own limit is 225000, which takes four times as long: make lint TIDY_NODES=225000
 TIDY_NODES     ?= 40000
 tidy_analyzer  := $(patsubst %,--extra-arg=%,-Xclang -analyzer-config -Xclang max-nodes=$(TIDY_NODES))

@@ -13,7 +13,7 @@ enum { HELP_COLUMN = 14 };
 const struct command *const commands[] = {
     &cmd_submit, &cmd_init,
     &cmd_status, &cmd_watch, &cmd_jobs, &cmd_why, &cmd_triage, &cmd_logs, &cmd_peek,
-    &cmd_results, &cmd_plot, &cmd_best, &cmd_compare, &cmd_diff, &cmd_fetch, &cmd_debug, &cmd_reproduce, &cmd_replay,
+    &cmd_results, &cmd_plot, &cmd_ui, &cmd_best, &cmd_compare, &cmd_diff, &cmd_fetch, &cmd_debug, &cmd_reproduce, &cmd_replay,
     &cmd_cancel, &cmd_pause, &cmd_resume, &cmd_retry, &cmd_order, &cmd_shrink, &cmd_label, &cmd_rm,
     &cmd_nodes, &cmd_drain, &cmd_undrain, &cmd_usage, &cmd_data,
     &cmd_up, &cmd_down, &cmd_invite, &cmd_doctor,

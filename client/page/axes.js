@@ -3,14 +3,15 @@
 // A brush is an interval of an axis to which the filter restricts it.  It has no state of its own: the
 // page reads brushes from the filter's text, and moving a brush rewrites that text.
 
-const AXIS_TOP = 52, AXIS_BOTTOM = 36, AXIS_LEFT = 48, AXIS_RIGHT = 58, AXIS_GAP_MIN = 72, AXIS_GAP_MOST = 116, AXIS_REACH = 26;
-const LINES_PER_STROKE = 12;
+const AXIS_TOP = 56, AXIS_BOTTOM = 36, AXIS_LEFT = 48, AXIS_RIGHT = 58, AXIS_GAP_MIN = 72, AXIS_GAP_MOST = 116, AXIS_REACH = 26;
+const LINES_PER_STROKE = 12, DRAWN_MOST = 10000;
 
 // ---- parallel coordinates ----
 
 class Parallel {
     constructor(page, card) {
         this.page = page;
+        this.hint = card.querySelector(".hint");
         this.scroller = make("div", { class: "scroller" });
         this.box = make("div", { class: "parallel", role: "group", "aria-label": "Parallel coordinates: one line for each configuration" });
         this.scroller.append(this.box);
@@ -36,10 +37,17 @@ class Parallel {
     // Called when axes or colours change.
     layout() {
         const axes = this.axes();
+        this.hint.textContent = `${this.page.sweep.n > DRAWN_MOST ? `Lines of the best ${DRAWN_MOST / 2} and of as many others` : "One line for each configuration"}. Drag along an axis to filter; click it to let go.`;
         this.box.style.minWidth = `${AXIS_LEFT + AXIS_RIGHT + this.gapFor(axes) * (axes.length - 1)}px`;
         const isFlipped = (axis) => axis.isMeasure && this.page.sweep.metrics[this.page.metric].goal === "min";
-        this.lanes = axes.map((axis) => ({ axis, isFlipped: isFlipped(axis) }));
-        this.handles.replaceChildren(...this.lanes.flatMap((lane) => this.makeHandles(lane)));
+        const before = this.lanes || [];
+        this.lanes = axes.map((axis, k) => {
+            const isSame = before[k] && before[k].axis.name === axis.name && before[k].axis.isMeasure === axis.isMeasure;
+            return Object.assign(isSame ? before[k] : {}, { axis, isFlipped: isFlipped(axis) });
+        });
+        // Keep the handles if the axes are the same, so that a focused handle keeps the keyboard focus.
+        if (before.length !== axes.length || this.lanes.some((lane) => !lane.handles))
+            this.handles.replaceChildren(...this.lanes.flatMap((lane) => this.makeHandles(lane)));
         this.picture.fit(true);
     }
 
@@ -91,9 +99,9 @@ class Parallel {
         }
     }
 
-    // The best first and the others below them, so that the picture is right from the first slice on.
-    *drawLines(layer, order, isBehind) {
-        const pen = this.picture.clear(layer), { ramp, faint } = theme.colours, { ranks } = this.page.sweep.rank(this.page.metric);
+    // Draws the best lines first and the others below them, so that the first slice shows what matters.
+    *drawLines(layer, all, isBehind) {
+        const order = thinned(all, DRAWN_MOST), pen = this.picture.clear(layer), { ramp, faint } = theme.colours, { ranks } = this.page.sweep.rank(this.page.metric);
         pen.globalCompositeOperation = isBehind ? "source-over" : "destination-over";
         pen.lineJoin = "round";
         pen.lineWidth = order.length > 2000 ? 0.8 : order.length > 200 ? 1 : 1.6;
@@ -155,7 +163,7 @@ class Parallel {
             rule(pen, x, this.top, x, this.bottom, soft, 1.2);
             write(pen, axis.name, x, 14, { align: "center", colour: text, bold: true, width: Math.max(60, gap - 12) });
             if (axis.isMeasure)
-                write(pen, page.sweep.metrics[page.metric].goal === "min" ? "low is good" : "high is good", x, 31, { align: "center" });
+                write(pen, page.sweep.metrics[page.metric].goal === "min" ? "low is good" : "high is good", x, 29, { align: "center" });
             for (const tick of axis.beyond === null ? axis.ticks(5) : [...axis.ticks(5), axis.beyond])
                 this.label(pen, tick, lane, gap);
             if (brush) {
@@ -244,19 +252,7 @@ class Parallel {
             const [x, y] = this.picture.at(event), lane = this.laneAt(x);
             if (!lane || event.button !== 0 || event.pointerType === "touch" || y < AXIS_TOP - 22)
                 return;
-            event.preventDefault();
-            const begin = this.placeAt(lane, y), before = this.page.brushes.get(lane.axis);
-            const isInside = before && begin > before[0] && begin < before[1] && before[1] - before[0] < 1;
-            let hasMoved = false;
-            drag((moved) => {
-                const y1 = this.picture.at(moved)[1], place = this.placeAt(lane, y1);
-                hasMoved = hasMoved || Math.abs(y1 - y) > 3;
-                if (hasMoved)
-                    this.page.setBrush(lane.axis, isInside ? shifted(lane.axis, before, place - begin) : snapped(lane.axis, begin, place));
-            }, () => {
-                if (!hasMoved)
-                    this.page.setBrush(lane.axis, before || lane.axis.choices === null ? null : snapped(lane.axis, begin, begin));
-            });
+            dragBrush(this.page, lane.axis, event, (at) => this.placeAt(lane, this.picture.at(at)[1]), true);
         });
         this.box.addEventListener("pointermove", (event) => {
             const [x, y] = this.picture.at(event);
@@ -267,7 +263,7 @@ class Parallel {
         this.box.addEventListener("pointerleave", () => this.page.setHover(NONE, null));
         this.box.addEventListener("click", (event) => {
             const [x, y] = this.picture.at(event);
-            if (!this.laneAt(x) && this.nearest(x, y) >= 0)
+            if (!isEndOfDrag() && !this.laneAt(x) && this.nearest(x, y) >= 0)
                 this.page.showDetails(this.nearest(x, y));
         });
     }
@@ -288,17 +284,50 @@ class Parallel {
     }
 }
 
+// At most `most` items of a list: its first most / 2, and as many of the rest at equal distances.
+function thinned(all, most) {
+    const half = most / 2, rest = all.length - half;
+    return all.length <= most ? all : [...all.slice(0, half), ...Array.from({ length: half }, (_, k) => all[half + Math.floor(k * rest / half)])];
+}
+
+// Calls move when the pointer moves, until it is released; then calls end.
 function drag(move, end = () => {}) {
-    const onMove = (moved) => move(moved);
     const onEnd = () => {
-        window.removeEventListener("pointermove", onMove);
+        window.removeEventListener("pointermove", move);
         window.removeEventListener("pointerup", onEnd);
         window.removeEventListener("pointercancel", onEnd);
         end();
     };
-    window.addEventListener("pointermove", onMove);
+    window.addEventListener("pointermove", move);
     window.addEventListener("pointerup", onEnd);
     window.addEventListener("pointercancel", onEnd);
+}
+
+// When the last drag ended: the browser also reports its end as a click, which must be ignored.
+let draggedAt = -Infinity;
+
+function isEndOfDrag() {
+    return performance.now() - draggedAt < 50;
+}
+
+// Makes a brush by dragging, from the press on an axis on.  With canShift, a drag that begins inside a
+// brush moves that brush.  A press without a move removes the brush; if there is none, at an axis of
+// choices, it selects the choice there.
+function dragBrush(page, axis, event, placeOf, canShift) {
+    const { clientX, clientY } = event, begin = placeOf(event), before = page.brushes.get(axis);
+    const isInside = canShift && before && begin > before[0] && begin < before[1] && before[1] - before[0] < 1;
+    let hasMoved = false;
+    event.preventDefault();
+    drag((moved) => {
+        hasMoved = hasMoved || Math.hypot(moved.clientX - clientX, moved.clientY - clientY) > 3;
+        if (hasMoved)
+            page.setBrush(axis, isInside ? shifted(axis, before, placeOf(moved) - begin) : snapped(axis, begin, placeOf(moved)));
+    }, () => {
+        if (hasMoved)
+            draggedAt = performance.now();
+        else
+            page.setBrush(axis, before || axis.choices === null ? null : snapped(axis, begin, begin));
+    });
 }
 
 function sorted(x, y) {
@@ -347,6 +376,7 @@ const STRIP = { width: 236, height: 210, left: 50, right: 12, top: 38, bottom: 4
 class Strips {
     constructor(page, card) {
         this.page = page;
+        this.hint = card.querySelector(".hint");
         this.box = make("div", { class: "strips", role: "img" });
         card.append(this.box);
         this.picture = new Picture(this.box, 3, (width) => this.place(width), () => this.draw());
@@ -366,6 +396,7 @@ class Strips {
 
     layout() {
         const { metrics } = this.page.sweep;
+        this.hint.textContent = `${shorten(metrics[this.page.metric].name, 60)} over each; a bar is the median at that value.`;
         this.box.setAttribute("aria-label", `${clean(metrics[this.page.metric].name)} over each parameter; the table below has the values`);
         this.picture.fit(true);
     }
@@ -427,15 +458,19 @@ class Strips {
     *drawDots(pen, order, isBehind) {
         const { sweep, metric } = this.page, { ramp, faint } = theme.colours;
         const { ranks } = sweep.rank(metric), ys = sweep.measures[metric].places, few = order.length <= 300;
-        const size = few ? 7 : order.length > 3000 ? 2.5 : 4;
+        const size = few ? 7 : order.length > 3000 ? 2.5 : 4, isNew = newPixels(this.picture);
+        let drawn = 0;
         if (!isBehind)
             pen.globalCompositeOperation = "destination-over";
-        for (const [at, i] of order.entries()) {
+        for (const i of order) {
             pen.fillStyle = isBehind ? faint : ramp[rampStep(ranks[i])];
             for (const { xs, top, bottom } of this.strips) {
                 const y = bottom - ys[i] * (bottom - top);
                 if (Number.isNaN(xs[i]) || Number.isNaN(y))
                     continue;
+                if (!few && !isNew(xs[i], y))
+                    continue;
+                drawn++;
                 if (few) {
                     pen.beginPath();
                     pen.arc(xs[i], y, size / 2, 0, 7);
@@ -443,8 +478,10 @@ class Strips {
                 } else
                     pen.fillRect(xs[i] - size / 2, y - size / 2, size, size);
             }
-            if (at % 16 === 15)
+            if (drawn > 80) {
+                drawn = 0;
                 yield;
+            }
         }
         pen.globalCompositeOperation = "source-over";
     }
@@ -487,12 +524,12 @@ class Strips {
     }
 
     drawMedians(pen, { axis, left, right, pad, top, bottom }) {
-        const { sweep, metric, matches } = this.page, ys = sweep.measures[metric].places;
-        axis.choices.forEach((_, k) => {
-            const inside = [...axis.indices.keys()].filter((i) => axis.indices[i] === k && matches[i] && !Number.isNaN(ys[i]))
-                .map((i) => ys[i]).sort((p, q) => p - q);
+        const { sweep, metric, matches } = this.page, ys = sweep.measures[metric].places, byChoice = axis.choices.map(() => []);
+        axis.indices.forEach((k, i) => k >= 0 && matches[i] && !Number.isNaN(ys[i]) && byChoice[k].push(ys[i]));
+        byChoice.forEach((inside, k) => {
             if (inside.length < 3)
                 return;
+            inside.sort((p, q) => p - q);
             const y = bottom - inside[inside.length >> 1] * (bottom - top), last = axis.choices.length - 1;
             const x = left + (last === 0 ? 0.5 : k / last) * (right - left), half = Math.min(pad * 0.8, 24);
             rule(pen, x - half, y, x + half, y, theme.colours.soft, 2);
@@ -509,18 +546,7 @@ class Strips {
             const [x, y] = this.picture.at(event), strip = this.stripAt(x, y);
             if (!strip || event.button !== 0 || event.pointerType === "touch")
                 return;
-            event.preventDefault();
-            const begin = placeAt(strip, x), { axis } = strip, before = this.page.brushes.get(axis);
-            let hasMoved = false;
-            drag((moved) => {
-                const x1 = this.picture.at(moved)[0];
-                hasMoved = hasMoved || Math.abs(x1 - x) > 3;
-                if (hasMoved)
-                    this.page.setBrush(axis, snapped(axis, begin, placeAt(strip, x1)));
-            }, () => {
-                if (!hasMoved)
-                    this.page.setBrush(axis, before || axis.choices === null ? null : snapped(axis, begin, begin));
-            });
+            dragBrush(this.page, strip.axis, event, (at) => placeAt(strip, this.picture.at(at)[0]), false);
         });
         this.box.addEventListener("pointermove", (event) => {
             const [x, y] = this.picture.at(event), strip = this.stripAt(x, y);

@@ -1,7 +1,8 @@
 // curves.js - draws learning curves with a band over replications, and the best value so far
 
-const FRAME = { left: 58, right: 20, top: 14, bottom: 40 };
-const BANDS_MAX = 12; // more of them hide each other
+const FRAME = { left: 58, right: 20, top: 26, bottom: 40 };
+const BANDS_MAX = 12; // no bands for more curves, as they would hide each other
+const ENDS_MAX = 400; // likewise no bars at the ends of curves that were stopped early
 
 // The interval of values to show: a few outliers are left out, so that the other values have room.
 function usefulRange(values) {
@@ -18,8 +19,9 @@ function usefulRange(values) {
 class Curves {
     constructor(page, card) {
         this.page = page;
-        this.isLog = null;
-        this.log = make("input", { type: "checkbox", id: "log-y", onchange: () => { this.isLog = this.log.checked; this.draw(); } });
+        this.hint = card.querySelector(".hint");
+        this.chosenLog = new Map(); // by name of the measure: whether the user wants a log scale
+        this.log = make("input", { type: "checkbox", id: "log-y", onchange: () => { this.chosenLog.set(this.page.sweep.metrics[this.page.metric].name, this.log.checked); this.draw(); } });
         card.querySelector(".tools").append(this.log, make("label", { for: "log-y" }, "log scale"));
         this.box = make("div", { class: "curves", role: "img" });
         this.empty = make("p", { class: "empty" });
@@ -35,12 +37,13 @@ class Curves {
     layout() {
         const { sweep, metric } = this.page, { name } = sweep.metrics[metric];
         this.curves = sweep.curves(metric);
+        this.hint.textContent = "Means over replications; the band is one standard deviation." +
+            (this.curves.some((c) => c.isStopped) ? " A bar ends what was stopped early." : "");
         this.empty.textContent = this.curves.some((c) => c.x.length > 1) ? ""
             : this.curves.length > 0 ? `Each job reported ${clean(name)} once only.`
-                : `This file has no series of ${clean(name)}.`;
+                : `There is no series of ${clean(name)}.`;
         this.box.hidden = this.empty.textContent !== "";
         this.box.setAttribute("aria-label", `${clean(name)} at each step, one line for each configuration`);
-        this.isLog = null;
         this.picture.fit(true);
     }
 
@@ -77,10 +80,9 @@ class Curves {
                 values.push(...c.mean);
         });
         const isPositive = values.every((v) => !(v <= 0)), [from, to] = usefulRange(values);
-        if (this.isLog === null)
-            this.isLog = isPositive && from > 0 && to / from > 300;
+        const isLog = this.chosenLog.get(this.page.sweep.metrics[this.page.metric].name) ?? (from > 0 && to / from > 300);
         this.log.disabled = !isPositive;
-        this.log.checked = this.isLog && isPositive;
+        this.log.checked = isLog && isPositive;
         const useLog = this.log.checked, pad = (to - from) * 0.04 || Math.abs(from) * 0.1 || 1;
         Object.assign(this, {
             x0: low, x1: high, useLog,
@@ -105,6 +107,7 @@ class Curves {
         ruleY(pen, scaleTicks(this.y0, this.y1, this.useLog, 5), frame);
         ruleX(pen, scaleTicks(this.x0, this.x1, false, Math.max(2, this.picture.width / 110)), frame);
         write(pen, "step", frame.right, this.picture.height - 9, { align: "right" });
+        write(pen, this.page.sweep.metrics[this.page.metric].name, 0, 7, { width: frame.right });
         if (this.shown.length === 0)
             return;
         this.clip(pen);
@@ -118,10 +121,12 @@ class Curves {
             pen.setLineDash(Number.isNaN(rank) ? [4, 3] : []);
             pen.lineWidth = this.shown.length > 200 ? 1 : 1.8;
             this.line(pen, curve);
+            pen.setLineDash([]);
+            if (curve.isStopped && this.shown.length <= ENDS_MAX)
+                this.end(pen, curve);
             if (k % 16 === 15)
                 yield;
         }
-        pen.setLineDash([]);
         pen.restore();
     }
 
@@ -154,6 +159,12 @@ class Curves {
             pen.arc(this.x(curve.x[0]), this.y(curve.mean[0]), 2.5, 0, 7);
             pen.stroke();
         }
+    }
+
+    end(pen, curve) {
+        const last = curve.mean.length - 1, x = this.x(curve.x[last]), y = this.y(curve.mean[last]);
+        if (Number.isFinite(y))
+            rule(pen, x, y - 5, x, y + 5, pen.strokeStyle, 2);
     }
 
     band(pen, curve, colour, alpha) {
@@ -244,10 +255,10 @@ class BestSoFar {
         card.querySelector(".tools").append(this.byWork, make("label", { for: "by-work" }, "over job hours"));
         this.box = make("div", { class: "best-so-far", role: "img" });
         card.append(this.box);
-        this.picture = new Picture(this.box, 1, () => 230, () => this.draw());
+        this.picture = new Picture(this.box, 2, () => 230, () => this.draw());
         this.box.addEventListener("pointermove", (event) => {
-            const [x, y] = this.picture.at(event);
-            const found = (this.points || []).find((p) => Math.hypot(this.x(p.x) - x, this.y(p.y) - y) < 9);
+            const [x, y] = this.picture.at(event), isNear = (p) => (this.x(p.x) - x) ** 2 + (this.y(p.y) - y) ** 2 < 81;
+            const found = (this.points || []).find(isNear);
             this.page.setHover(found ? found.config : NONE, event);
         });
         this.box.addEventListener("pointerleave", () => this.page.setHover(NONE, null));
@@ -298,12 +309,15 @@ class BestSoFar {
     }
 
     update() {
-        if (this.picture.width > 0 && this.points)
-            this.picture.paint(0, this.drawAll());
+        if (this.picture.width === 0 || !this.points)
+            return;
+        this.picture.paint(0, this.drawAll());
+        this.mark();
     }
 
     mark() {
-        this.update();
+        if (this.points)
+            this.picture.paint(1, this.drawFront());
     }
 
     x(at) {
@@ -315,20 +329,25 @@ class BestSoFar {
     }
 
     *drawAll() {
-        const pen = this.picture.clear(0), { frame, points } = this, { sweep, metric, matches, hover } = this.page;
-        const { ranks } = sweep.rank(metric), { ramp, text, card, accent, faint } = theme.colours;
+        const pen = this.picture.clear(0), { frame, points } = this, { sweep, metric, matches } = this.page;
+        const { ranks } = sweep.rank(metric), { ramp, accent, faint } = theme.colours;
         ruleY(pen, this.axis.beyond === null ? this.axis.ticks(4) : [...this.axis.ticks(4), this.axis.beyond], frame);
         const unit = this.x1 < 120e3 ? [1e3, "s"] : this.x1 < 7200e3 ? [60e3, "min"] : [3600e3, "h"];
         const [size, name] = this.hasTimes ? unit : [1, ""];
         ruleX(pen, scaleTicks(0, this.x1 / size, false, Math.max(2, this.picture.width / 110)), { ...frame, bottom: frame.bottom + 18 });
         write(pen, this.hasTimes ? `${this.byWork.checked ? "work of jobs" : "since the first job began"}, ${name}` : "jobs done",
             frame.right, this.picture.height - 9, { align: "right" });
-        for (const [k, p] of points.entries()) {
+        write(pen, sweep.metrics[metric].name, 0, 7, { width: frame.right });
+        const isNew = newPixels(this.picture);
+        let drawn = 0;
+        for (const p of points) {
+            if (!isNew(this.x(p.x), this.y(p.y)))
+                continue;
             pen.fillStyle = matches[p.config] ? ramp[rampStep(ranks[p.config])] : faint;
             pen.beginPath();
             pen.arc(this.x(p.x), this.y(p.y), points.length > 500 ? 2 : 3.5, 0, 7);
             pen.fill();
-            if (k % 200 === 199)
+            if (++drawn % 200 === 0)
                 yield;
         }
         const isBetter = (p, q) => (sweep.metrics[metric].goal === "min" ? p < q : p > q);
@@ -350,16 +369,19 @@ class BestSoFar {
         pen.lineWidth = 2;
         pen.strokeStyle = accent;
         pen.stroke();
-        const at = points.find((p) => p.config === hover);
-        if (at) {
-            pen.beginPath();
-            pen.arc(this.x(at.x), this.y(at.y), 6, 0, 7);
-            pen.strokeStyle = card;
-            pen.lineWidth = 4;
-            pen.stroke();
-            pen.strokeStyle = text;
-            pen.lineWidth = 2;
-            pen.stroke();
-        }
+    }
+
+    *drawFront() {
+        const pen = this.picture.clear(1), { text, card } = theme.colours, at = this.page.hover < 0 ? undefined : this.points.find((p) => p.config === this.page.hover);
+        if (at === undefined)
+            return;
+        pen.beginPath();
+        pen.arc(this.x(at.x), this.y(at.y), 6, 0, 7);
+        pen.strokeStyle = card;
+        pen.lineWidth = 4;
+        pen.stroke();
+        pen.strokeStyle = text;
+        pen.lineWidth = 2;
+        pen.stroke();
     }
 }

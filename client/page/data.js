@@ -260,6 +260,7 @@ class Sweep {
         this.names = this.fieldCells();
         this.curvesByMetric = new Map();
         this.ranks = this.metrics.map(() => null);
+        this.jobsByConfig = null;
     }
 
     // The axis of a measure.  Configurations that are far worse than the others, or nan, lie beyond its end,
@@ -330,6 +331,29 @@ class Sweep {
         return this.ranks[metric];
     }
 
+    // The indices of a configuration's jobs, ascending.
+    jobsOf(config) {
+        if (this.jobsByConfig === null) {
+            this.jobsByConfig = Array.from({ length: this.n }, () => []);
+            this.d.jobs.configs.forEach((c, j) => this.jobsByConfig[c].push(j));
+        }
+        return config < 0 ? [] : this.jobsByConfig[config];
+    }
+
+    // The search's decisions, the newest first: which jobs it stopped early or did not begin, which it
+    // resumed, and why.
+    decisions() {
+        const { d } = this, { jobs } = d, stopped = d.states.indexOf("stopped"), resumed = jobs.resumed || [];
+        const found = [];
+        jobs.states.forEach((state, j) => {
+            if (state === stopped)
+                found.push({ job: j, what: jobs.started[j] > 0 ? "stopped" : "not begun", why: jobs.reasons[j] });
+            if (resumed[j])
+                found.push({ job: j, what: "went on", why: resumed[j] });
+        });
+        return found.sort((x, y) => (jobs.ended[y.job] || 0) - (jobs.ended[x.job] || 0) || x.job - y.job);
+    }
+
     best(metric) {
         const { order } = this.rank(metric);
         return order.length > 0 && this.d.measures[metric].mean[order[0]] !== null ? order[0] : NONE;
@@ -361,7 +385,7 @@ function memberOf(cell, path) {
 
 function curvesOf(d, metric) {
     const series = d.curves.find((c) => c.metric === metric);
-    const byConfig = new Map();
+    const byConfig = new Map(), stops = new Map(), stopped = d.states.indexOf("stopped");
     if (series === undefined)
         return [];
     let steps = null;
@@ -369,9 +393,12 @@ function curvesOf(d, metric) {
         steps = s.steps === undefined ? steps : s.steps;
         const x = steps.every((step) => typeof step === "number") ? steps : steps.map((_, i) => i);
         const config = d.jobs.configs[s.job];
-        if (!byConfig.has(config))
+        if (!byConfig.has(config)) {
             byConfig.set(config, new Map());
+            stops.set(config, true);
+        }
         const at = byConfig.get(config);
+        stops.set(config, stops.get(config) && d.jobs.states[s.job] === stopped);
         s.values.forEach((value, i) => {
             if (!at.has(x[i]))
                 at.set(x[i], []);
@@ -387,6 +414,6 @@ function curvesOf(d, metric) {
             deviation.push(values.length < 2 ? 0
                 : Math.sqrt(values.reduce((p, q) => p + (q - m) ** 2, 0) / (values.length - 1)));
         }
-        return { config, x, mean, deviation, n };
+        return { config, x, mean, deviation, n, isStopped: stops.get(config) };
     });
 }

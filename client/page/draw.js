@@ -30,10 +30,10 @@ const RAMP_STEPS = 48;
 
 // Colours of job states after Okabe and Ito; marks tell the states apart, too.
 const STATE_COLOURS = {
-    light: { queued: "#c3c7cd", held: "#b07aa1", staging: "#e0b000", running: "#3f9fe0", publishing: "#7a86c8", done: "#009e73", failed: "#d0450a", cancelled: "#8a8f98" },
-    dark: { queued: "#4a505a", held: "#cc79a7", staging: "#e6c229", running: "#56b4e9", publishing: "#97a3e6", done: "#1db98a", failed: "#f0692e", cancelled: "#7d838d" },
+    light: { queued: "#c3c7cd", held: "#b07aa1", staging: "#e0b000", running: "#3f9fe0", publishing: "#7a86c8", done: "#009e73", failed: "#d0450a", cancelled: "#8a8f98", stopped: "#5d6b7e" },
+    dark: { queued: "#4a505a", held: "#cc79a7", staging: "#e6c229", running: "#56b4e9", publishing: "#97a3e6", done: "#1db98a", failed: "#f0692e", cancelled: "#7d838d", stopped: "#a9b6c6" },
 };
-const STATE_MARKS = { failed: "cross", cancelled: "slash", held: "slash", running: "dot", staging: "dot", publishing: "dot" };
+const STATE_MARKS = { failed: "cross", stopped: "bar", cancelled: "slash", held: "slash", running: "dot", staging: "dot", publishing: "dot" };
 
 const theme = {
     wanted: "auto",
@@ -83,6 +83,11 @@ const painter = {
         painter.drawings.set(layer, drawing);
         painter.ask();
     },
+    // Forgets unfinished drawings: what they draw is not there any more.
+    drop() {
+        painter.drawings.clear();
+        painter.ask();
+    },
     ask() {
         if (!painter.isDue && painter.drawings.size > 0)
             requestAnimationFrame(painter.frame);
@@ -118,15 +123,22 @@ const painter = {
 
 // ---- canvases ----
 
-// Several layers above each other in a box of the page, as wide as that.
+const PRINTED_MOST = 6000; // largest height of a picture on paper, in pixels
+
+// Several canvases above each other in an element, the box, as wide as the box.  If the box lies in an
+// element that scrolls it (scroller), the canvases are only as high as the visible part of the box and
+// stay in view: scrolling draws them anew.  The visible part is `seen` pixels high, from `top` on.
 class Picture {
-    constructor(box, nLayers, heightOf, redraw) {
-        Object.assign(this, { box, heightOf, redraw, width: 0, height: 0 });
+    constructor(box, nLayers, heightOf, redraw, scroller = null) {
+        Object.assign(this, { box, heightOf, redraw, scroller, width: 0, height: 0, top: 0, seen: 0 });
         box.classList.add("picture");
         this.layers = Array.from({ length: nLayers }, () => make("canvas", { "aria-hidden": "true" }));
         this.pens = this.layers.map((canvas) => canvas.getContext("2d"));
-        box.append(...this.layers);
+        this.stack = make("div", { class: "stack" }, ...this.layers);
+        box.append(...(scroller === null ? this.layers : [this.stack]));
         new ResizeObserver(() => this.fit(false)).observe(box);
+        if (scroller !== null)
+            scroller.addEventListener("scroll", () => this.scroll(), { passive: true });
     }
 
     fit(isForced) {
@@ -135,23 +147,41 @@ class Picture {
         // once printing has begun.
         if (width === 0 || (!isForced && (width === this.width || theme.prints)))
             return;
-        const height = Math.ceil(this.heightOf(width)), most = 32000;
-        const scale = Math.min(2, window.devicePixelRatio || 1, most / height);
-        Object.assign(this, { width, height });
+        const whole = Math.ceil(this.heightOf(width)), height = theme.prints ? Math.min(whole, PRINTED_MOST) : whole;
+        Object.assign(this, { width, height, seen: height });
         this.box.style.height = `${height}px`;
         this.box.style.aspectRatio = `${width} / ${height}`;
-        this.layers.forEach((canvas, i) => {
-            canvas.width = Math.round(width * scale);
-            canvas.height = Math.round(height * scale);
+        if (this.scroller !== null && !theme.prints)
+            this.seen = Math.min(height, this.scroller.clientHeight || height);
+        this.scale = Math.min(2, window.devicePixelRatio || 1, 32000 / this.seen);
+        this.layers.forEach((canvas) => {
+            canvas.width = Math.round(width * this.scale);
+            canvas.height = Math.round(this.seen * this.scale);
             canvas.style.width = `${width}px`;
-            canvas.style.height = `${height}px`;
-            this.pens[i].setTransform(scale, 0, 0, scale, 0, 0);
+            canvas.style.height = `${this.seen}px`;
         });
+        this.stack.style.height = `${this.seen}px`;
+        this.place();
         this.redraw();
     }
 
+    // Makes the pens' coordinates those of the whole box, whichever part of it is visible.
+    place() {
+        this.top = this.scroller === null || theme.prints ? 0 : this.stack.offsetTop;
+        this.pens.forEach((pen) => pen.setTransform(this.scale, 0, 0, this.scale, 0, -this.top * this.scale));
+    }
+
+    scroll() {
+        const { top } = this;
+        if (this.width === 0 || theme.prints)
+            return;
+        this.place();
+        if (this.top !== top)
+            this.redraw();
+    }
+
     clear(layer) {
-        this.pens[layer].clearRect(0, 0, this.width, this.height);
+        this.pens[layer].clearRect(0, this.top, this.width, this.seen);
         return this.pens[layer];
     }
 
@@ -166,13 +196,24 @@ class Picture {
     merge() {
         for (const layer of this.layers.slice(1))
             if (layer.width > 0)
-                this.pens[0].drawImage(layer, 0, 0, this.width, this.height);
+                this.pens[0].drawImage(layer, 0, this.top, this.width, this.seen);
     }
 
     at(event) {
         const box = this.layers[0].getBoundingClientRect();
-        return [event.clientX - box.left, event.clientY - box.top];
+        return [event.clientX - box.left, event.clientY - box.top + this.top];
     }
+}
+
+// Returns a function that tells whether it is called for this pixel for the first time, so that only one
+// of many dots at the same pixel is drawn.
+function newPixels({ width, height }) {
+    const taken = new Uint8Array(width * height);
+    return (x, y) => {
+        const at = Math.round(y) * width + Math.round(x), isNew = taken[at] === 0;
+        taken[at] = 1;
+        return isNew;
+    };
 }
 
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";

@@ -8,7 +8,7 @@ class Table {
     constructor(page, card) {
         this.page = page;
         this.most = ROWS_FIRST;
-        this.sort = { column: null, isDown: false };
+        this.sort = { name: null, isDown: false }; // name: of the column; null: by rank
         this.head = make("thead");
         this.body = make("tbody");
         this.more = make("button", { type: "button", class: "more", onclick: () => { this.most += ROWS_MORE; this.update(); } });
@@ -36,17 +36,16 @@ class Table {
         ];
         if (configs.reasons.some((r) => r !== null) || configs.left.some((n) => n > 0))
             this.columns.push({ name: "notes", key: (i) => notesOf(sweep, i), text: (i) => notesOf(sweep, i), isUpFirst: true, isNote: true });
-        this.sort = { column: null, isDown: false };
         this.update();
     }
 
     order() {
-        const { sweep, metric, matches } = this.page, { column, isDown } = this.sort;
+        const { sweep, metric, matches } = this.page, { name, isDown } = this.sort, column = this.columns.find((c) => c.name === name);
         const { order } = sweep.rank(metric), has = new Set(order);
         const all = [...order, ...sweep.d.configs.names.map((_, i) => i).filter((i) => !has.has(i))].filter((i) => matches[i]);
-        if (column === null)
+        if (column === undefined)
             return all;
-        const { key } = this.columns[column], sign = isDown ? -1 : 1;
+        const { key } = column, sign = isDown ? -1 : 1;
         const keys = new Map(all.map((i) => [i, key(i)]));
         return all.sort((i, k) => {
             const x = keys.get(i), y = keys.get(k);
@@ -59,21 +58,26 @@ class Table {
     update() {
         if (!this.columns)
             return;
-        const rows = this.order(), best = this.page.sweep.best(this.page.metric);
-        this.head.replaceChildren(make("tr", {}, ...this.columns.map((c, k) => this.headCell(c, k))));
+        const rows = this.order(), best = this.page.sweep.best(this.page.metric), { activeElement } = document;
+        const focused = this.body.contains(activeElement) ? activeElement.closest("tr").dataset.config : null;
+        const focusedHead = [...this.head.querySelectorAll("button")].indexOf(activeElement);
+        this.head.replaceChildren(make("tr", {}, ...this.columns.map((c) => this.headCell(c))));
         this.body.replaceChildren(...rows.slice(0, this.most).map((i) => this.row(i, i === best)));
         this.more.hidden = rows.length <= this.most;
         this.more.textContent = `Show more (${rows.length - this.most} of ${rows.length} are not shown)`;
+        if (focusedHead >= 0)
+            this.head.querySelectorAll("button")[focusedHead]?.focus({ preventScroll: true });
+        if (focused !== null)
+            this.body.querySelector(`tr[data-config="${focused}"] button`)?.focus({ preventScroll: true });
         if (rows.length === 0)
             this.body.append(make("tr", {}, make("td", { colspan: String(this.columns.length), class: "empty" }, "No configuration matches the filter.")));
     }
 
-    headCell(column, k) {
-        const { sort } = this, isSorted = sort.column === k;
+    headCell(column) {
+        const { sort } = this, isSorted = sort.name === column.name;
         const toggle = () => {
-            this.sort = { column: k, isDown: isSorted ? !sort.isDown : !column.isUpFirst };
+            this.sort = { name: column.name, isDown: isSorted ? !sort.isDown : !column.isUpFirst };
             this.update();
-            this.head.querySelectorAll("button")[k].focus();
         };
         return make("th", { scope: "col", class: column.isNumber ? "number" : "", "aria-sort": isSorted ? (sort.isDown ? "descending" : "ascending") : null },
             make("button", { type: "button", onclick: toggle, title: clean(column.name) }, shorten(column.name, 24),
@@ -149,154 +153,6 @@ class Importance {
     }
 }
 
-// ---- jobs ----
-
-class Jobs {
-    constructor(page, card) {
-        this.page = page;
-        this.at = NONE;
-        this.legend = make("div", { class: "legend" });
-        this.box = make("div", { class: "jobs", tabindex: "0", role: "application", "aria-label": "Jobs: one square each; move with the arrow keys" });
-        this.said = make("p", { class: "hint", "aria-live": "polite" }, " ");
-        card.append(this.legend, this.box, this.said);
-        this.picture = new Picture(this.box, 2, (width) => this.place(width), () => this.draw());
-        this.listen();
-    }
-
-    place(width) {
-        const n = this.page.sweep.d.jobs.names.length;
-        const size = n <= 60 ? 26 : n <= 400 ? 20 : n <= 2000 ? 14 : n <= 12000 ? 9 : 6;
-        this.size = size;
-        this.columns = Math.max(1, Math.floor(width / size));
-        return Math.max(1, Math.ceil(n / this.columns)) * size + 4;
-    }
-
-    layout() {
-        const { d } = this.page.sweep, counts = d.states.map((_, k) => d.jobs.states.filter((s) => s === k).length);
-        this.legend.replaceChildren(...d.states.map((name, k) => {
-            if (counts[k] === 0)
-                return null;
-            const swatch = make("i", { class: `swatch state ${STATE_MARKS[name] || ""}`, "aria-hidden": "true" });
-            swatch.style.background = theme.colours.states[name] || theme.colours.soft;
-            return make("span", {}, swatch, `${counts[k]} ${name}`);
-        }).filter((e) => e !== null));
-        this.picture.fit(true);
-    }
-
-    draw() {
-        this.update();
-    }
-
-    update() {
-        if (this.picture.width === 0)
-            return;
-        this.picture.paint(0, this.drawAll());
-        this.picture.paint(1, this.drawFront());
-    }
-
-    mark() {
-        this.picture.paint(1, this.drawFront());
-    }
-
-    corner(j) {
-        return [(j % this.columns) * this.size + 2, Math.floor(j / this.columns) * this.size + 2];
-    }
-
-    *drawAll() {
-        const pen = this.picture.clear(0), { d } = this.page.sweep, { matches } = this.page, side = this.size - (this.size > 8 ? 3 : 1);
-        for (let j = 0; j < d.jobs.names.length; j++) {
-            const name = d.states[d.jobs.states[j]], [x, y] = this.corner(j);
-            pen.globalAlpha = matches[d.jobs.configs[j]] ? 1 : 0.18;
-            pen.fillStyle = theme.colours.states[name] || theme.colours.soft;
-            pen.beginPath();
-            if (side > 10)
-                pen.roundRect(x, y, side, side, 3);
-            else
-                pen.rect(x, y, side, side);
-            pen.fill();
-            if (STATE_MARKS[name] && side > 5)
-                this.drawMark(pen, STATE_MARKS[name], x, y, side);
-            if (j % 500 === 499)
-                yield;
-        }
-        pen.globalAlpha = 1;
-    }
-
-    drawMark(pen, kind, x, y, side) {
-        const a = side * 0.3, b = side * 0.7;
-        pen.strokeStyle = pen.fillStyle = theme.isDark() ? "#14171b" : "#ffffff";
-        pen.lineWidth = Math.max(1, side / 11);
-        pen.beginPath();
-        if (kind === "dot")
-            pen.arc(x + side / 2, y + side / 2, side / 7, 0, 7);
-        if (kind !== "dot") {
-            pen.moveTo(x + a, y + b);
-            pen.lineTo(x + b, y + a);
-        }
-        if (kind === "cross") {
-            pen.moveTo(x + a, y + a);
-            pen.lineTo(x + b, y + b);
-        }
-        if (kind === "dot")
-            pen.fill();
-        else
-            pen.stroke();
-    }
-
-    *drawFront() {
-        const pen = this.picture.clear(1), { d } = this.page.sweep, { hover } = this.page;
-        d.jobs.configs.forEach((config, j) => {
-            if (j !== this.at && config !== hover)
-                return;
-            const [x, y] = this.corner(j), side = this.size - (this.size > 8 ? 3 : 1);
-            pen.lineWidth = j === this.at ? 2.5 : 1.5;
-            pen.strokeStyle = theme.colours.text;
-            pen.strokeRect(x - 0.5, y - 0.5, side + 1, side + 1);
-        });
-    }
-
-    words(j) {
-        const { d } = this.page.sweep, { jobs } = d, rows = [["state", d.states[jobs.states[j]]], ["configuration", d.configs.names[jobs.configs[j]]], ["replication", String(jobs.reps[j])]];
-        if (jobs.nodes[j] !== null)
-            rows.push(["node", jobs.nodes[j]]);
-        if (jobs.started[j] > 0 && jobs.ended[j] > 0)
-            rows.push(["time", duration(jobs.ended[j] - jobs.started[j])]);
-        if (jobs.reasons[j] !== null)
-            rows.push(["reason", jobs.reasons[j]]);
-        return rows;
-    }
-
-    listen() {
-        const { d } = this.page.sweep, n = d.jobs.names.length;
-        const jobAt = (event) => {
-            const [x, y] = this.picture.at(event), column = Math.floor((x - 1) / this.size), j = Math.floor((y - 1) / this.size) * this.columns + column;
-            return column >= 0 && column < this.columns && j >= 0 && j < n ? j : NONE;
-        };
-        this.box.addEventListener("pointermove", (event) => {
-            const j = jobAt(event);
-            this.page.setHover(j >= 0 ? d.jobs.configs[j] : NONE, null);
-            if (j >= 0)
-                tooltip.show(event, `job ${d.jobs.names[j]}`, this.words(j));
-            else
-                tooltip.hide();
-        });
-        this.box.addEventListener("pointerleave", () => this.page.setHover(NONE, null));
-        this.box.addEventListener("click", (event) => jobAt(event) >= 0 && this.page.showDetails(d.jobs.configs[jobAt(event)]));
-        this.box.addEventListener("keydown", (event) => {
-            const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: this.columns, ArrowUp: -this.columns, Home: -n, End: n }[event.key];
-            if (event.key === "Enter" && this.at >= 0)
-                this.page.showDetails(d.jobs.configs[this.at]);
-            if (by === undefined || n === 0)
-                return;
-            event.preventDefault();
-            this.at = this.at < 0 ? 0 : Math.min(n - 1, Math.max(0, this.at + by));
-            this.said.textContent = `job ${clean(d.jobs.names[this.at])}: ${this.words(this.at).map(([name, text]) => `${name} ${shorten(text, 200)}`).join(", ")}`;
-            this.picture.paint(1, this.drawFront());
-        });
-        this.box.addEventListener("blur", () => { this.at = NONE; this.picture.paint(1, this.drawFront()); });
-    }
-}
-
 // ---- one configuration ----
 
 class Details {
@@ -313,7 +169,7 @@ class Details {
             .map(([term, cell]) => [term, shorten(cell.text, 400)]);
         const measures = sweep.metrics.map((m, k) => [m.name, measureText(d.measures[k], i), d.measures[k]])
             .map(([term, text, m]) => [term, m.n[i] > 1 ? `${text} (${fewDigits(m.min[i] ?? NaN)} to ${fewDigits(m.max[i] ?? NaN)}, ${m.n[i]} jobs)` : text]);
-        const jobs = d.jobs.names.map((_, j) => j).filter((j) => d.jobs.configs[j] === i);
+        const jobs = sweep.jobsOf(i);
         const first = jobs.length > 0 ? clean(d.jobs.names[jobs[0]]) : "";
         this.dialog.replaceChildren(
             make("form", { method: "dialog" }, make("h2", { id: "details-name" }, name), make("button", { class: "close", "aria-label": "Close" }, "×")),
@@ -323,4 +179,58 @@ class Details {
             first !== "" ? make("p", { class: "hint" }, "In a terminal: ", make("code", {}, `ludwig logs ${first}`)) : null);
         this.dialog.showModal();
     }
+}
+
+// ---- nodes and pilots ----
+
+// Shows nodes, pools and pilots in the card, and hides the card if there are none.  The live page passes
+// buttons(node), which returns a node's buttons, and openJob(name), which shows a job's log.
+function fillNodes(card, { nodes, pools, pilots }, buttons = null, openJob = null) {
+    card.hidden = nodes.length + pools.length + pilots.length === 0;
+    if (card.hidden)
+        return;
+    const several = (n, name) => `${n} ${name}${n === 1 ? "" : "s"}`, begun = nodes.filter((n) => n.kind === "slurm").length, waiting = pilots.reduce((n, p) => n + p.pilots, 0);
+    const heads = [["node"], ["kind"], ["state"], ["CPUs", "number"], ["load", "number"], ["GPUs"], ["memory", "number"], ...(buttons ? [["user"]] : []), ["running", "number"], ...(buttons ? [["jobs"], [""]] : [])];
+    const slurm = begun + waiting > 0 ? `Slurm: ${several(begun, "pilot")} run${begun === 1 ? "s" : ""}, ${waiting} wait${waiting === 1 ? "s" : ""} in its queue.` : "";
+    card.querySelector(".hint").textContent = buttons ? slurm : `When this file was made. ${slurm}`;
+    const cells = (n) => {
+        const models = [...new Set(n.gpu_models.filter((m) => m))].map((m) => shorten(m, 30)).join(", "), most = Math.min(6, n.jobs.length);
+        const links = n.jobs.slice(0, most).flatMap((job, k) => [k > 0 ? " " : "", make("button", { type: "button", class: "link", onclick: () => openJob(job) }, clean(job))]);
+        return [make("th", { scope: "row" }, shorten(n.node, 40)), make("td", {}, n.kind), make("td", {}, make("span", { class: `chip ${{ up: "done", lost: "failed" }[n.state] || ""}` }, n.state)),
+            make("td", { class: "number" }, fewDigits(n.cpus)), make("td", { class: "number" }, n.load === null ? "–" : n.load.toFixed(1)),
+            make("td", {}, ...(n.gpus === 0 ? ["–"] : [gpuBoxes(n), models !== "" ? ` ${models}` : "", sayGpuUse(n)])), make("td", { class: "number" }, bytes(n.memory)),
+            ...(buttons ? [make("td", {}, n.user ? shorten(n.user, 30) : "")] : []), make("td", { class: "number" }, String(n.running)),
+            ...(buttons ? [make("td", { class: "note" }, ...links, n.running > most ? ` and ${n.running - most} more` : ""), make("td", {}, ...buttons(n))] : [])];
+    };
+    const line = (text) => make("p", { class: "hint" }, text), whose = (p) => (p.user ? `, for ${shorten(p.user, 40)}` : "");
+    const box = card.querySelector(".scroller") || card.appendChild(make("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": "Table of nodes" }));
+    box.replaceChildren(make("table", { class: "configs" }, make("caption", { class: "unseen" }, "Nodes"),
+        make("thead", {}, make("tr", {}, ...heads.map(([name, kind = ""]) => (name === "" ? make("td") : make("th", { scope: "col", class: kind }, name))))),
+        make("tbody", {}, ...nodes.map((n) => make("tr", {}, ...cells(n))))));
+    const lines = card.querySelector(".troubles") || card.appendChild(make("div", { class: "troubles" }));
+    lines.replaceChildren(...nodes.filter((n) => n.refused).map((n) => line(`${shorten(n.node, 60)}: no jobs start there for now: ${shorten(n.refused, 300)}`)),
+        ...pilots.map((p) => line(`Slurm, partition ${shorten(p.partition, 60)}${whose(p)}: ${p.slurm_job === 0 ? `${several(p.pilots, "pilot")} to be submitted`
+            : `${several(p.pilots, "pilot")}, Slurm's job ${p.slurm_job}: ${shorten(p.why || "Slurm was not asked about it yet", 300)}`}`)),
+        ...pools.map((p) => line(`Slurm, partition ${shorten(p.partition, 60)}${whose(p)}: no pilots: ${shorten(p.why, 300)}`)));
+}
+
+// A square for each GPU (at most 16); as many are filled as jobs use.
+function gpuBoxes(n) {
+    const used = Math.round(n.gpus - n.gpus_free), boxes = make("span", { class: "gpus", role: "img", "aria-label": `${used} of ${n.gpus} GPUs in use` });
+    boxes.append(...Array.from({ length: Math.min(n.gpus, 16) }, (_, k) => make("i", { class: k < used ? "used" : "" })));
+    return boxes;
+}
+
+// How busy a node's GPUs are, for those whose drivers report it.
+function sayGpuUse(n) {
+    const percents = n.gpu_use.map((use) => use.percent).filter((percent) => percent !== null);
+    return percents.length === 0 ? "" : `: ${percents.slice(0, 16).map((percent) => `${percent} %`).join(", ")}`;
+}
+
+function bytes(n) {
+    const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let k = 0;
+    for (; n >= 1024 && k < units.length - 1; k++)
+        n /= 1024;
+    return `${fewDigits(n, 3)} ${units[k]}`;
 }

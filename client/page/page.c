@@ -24,18 +24,24 @@ static void add_source(struct buf *out, const char *directive, const struct buf 
     buf_printf(out, "; %s 'sha256-%s'", directive, (const char *)base64);
 }
 
-void page_add_html(struct buf *out, struct gathered *p)
+/* Adds the page.  p NULL: the live page, which has no data and a script that requests them. */
+static void add_page(struct buf *out, struct gathered *p)
 {
     struct buf script = { 0 }, style = { 0 };
 
     buf_add_str(&script, "(() => {\n\"use strict\";\n");
     page_files_add(&script, PAGE_SCRIPT);
+    if (p == NULL)
+        page_files_add(&script, PAGE_LIVE_SCRIPT);
     buf_add_str(&script, "})();\n");
     page_files_add(&style, PAGE_STYLE);
     buf_add_str(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                     "<meta name=\"generator\" content=\"ludwig\">\n"
                      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'");
     add_source(out, "script-src", &script);
     add_source(out, "style-src", &style);
+    if (p == NULL)
+        buf_add_str(out, "; connect-src 'self'");
     buf_add_str(out, "; base-uri 'none'; form-action 'none'\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                      "<meta name=\"color-scheme\" content=\"light dark\">\n"
@@ -46,12 +52,25 @@ void page_add_html(struct buf *out, struct gathered *p)
                      "is switched off here.</noscript>\n");
     page_files_add(out, PAGE_BODY);
     buf_add_str(out, "<script type=\"application/json\" id=\"data\">");
-    page_add_data(out, p);
+    if (p != NULL)
+        page_add_data(out, p);
+    else
+        buf_add_str(out, "null");
     buf_add_str(out, "</script>\n<script>");
     buf_add(out, buf_text(&script), script.n);
     buf_add_str(out, "</script>\n</body>\n</html>\n");
     buf_free(&script);
     buf_free(&style);
+}
+
+void page_add_html(struct buf *out, struct gathered *p)
+{
+    add_page(out, p);
+}
+
+void page_add_live(struct buf *out)
+{
+    add_page(out, NULL);
 }
 
 int page_write(struct gathered *p, const char *path, struct err *e)

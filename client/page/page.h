@@ -14,10 +14,15 @@
 
 /* Appends the whole file. */
 void page_add_html(struct buf *out, struct gathered *p);
-/* Writes it; path "-": to stdout. */
+/* Appends the live page, which has no data: it requests them from `ludwig ui` (client/ui/). */
+void page_add_live(struct buf *out);
+/* Writes the file to path, replacing it, and notes this on stderr; path "-": to stdout.  Returns 0,
+ * or -1 with e set. */
 int page_write(struct gathered *p, const char *path, struct err *e);
 
 /* Appends the data as JSON that can stand in a <script>. */
 void page_add_data(struct buf *out, struct gathered *p);
+/* Appends ,"nodes":[...],"pools":[...],"pilots":[...]: members to add to a JSON object. */
+void page_add_nodes(struct buf *out, const struct msg_node_page *nodes);
 
 #endif

@@ -5,42 +5,84 @@
 
 class Page {
     constructor(data) {
-        this.sweep = new Sweep(data);
-        this.metric = data.ranked_by !== null ? data.ranked_by : 0;
-        this.shownParams = this.sweep.params;
-        this.matches = new Uint8Array(this.sweep.n).fill(1);
-        this.brushes = new Map();
-        this.hover = NONE;
-        this.slowTimer = 0;
+        const card = (id) => document.getElementById(id);
+        Object.assign(this, { sweep: null, metric: 0, filter: "", root: null, brushes: new Map(), hover: NONE, slowTimer: 0, measureViews: [] });
         theme.apply();
-        this.fillHead();
-        this.makeViews();
+        this.details = new Details(this);
+        this.openJob = (j) => this.showDetails(this.sweep.d.jobs.configs[j]);
+        this.jobViews = [new Jobs(this, card("jobs")), new Timeline(this, card("timeline")), new Triage(this, card("triage")), new Decisions(this, card("decisions"))];
+        this.take(data);
         document.body.append(tooltip.element);
         this.listen();
-        this.setFilter("");
         this.retheme();
+    }
+
+    // Takes newer data, or another sweep's data.  The user's choices stay: measure, filter, order, scale.
+    take(data) {
+        const before = this.sweep, metric = before && before.metrics.length > 0 ? before.metrics[this.metric].name : null;
+        this.sweep = new Sweep(data);
+        painter.drop();
+        const { metrics, params, n } = this.sweep, same = metrics.findIndex((m) => m.name === metric);
+        this.metric = same >= 0 ? same : data.ranked_by !== null ? data.ranked_by : 0;
+        this.shownParams = params;
+        this.matches = new Uint8Array(n).fill(1);
+        if (this.hover >= 0 && (this.hover >= n || data.configs.names[this.hover] !== before.d.configs.names[this.hover]))
+            this.setHover(NONE, null);
+        this.fillHead();
+        this.makeViews();
+        this.applyFilter();
+        if (before !== null)
+            this.layout();
         this.say();
     }
 
     // Makes the views of measures once there are measures; the views of jobs always exist.
     makeViews() {
-        const card = (id) => document.getElementById(id);
-        const has = this.sweep.metrics.length > 0 && this.sweep.n > 0;
+        const card = (id) => document.getElementById(id), has = this.sweep.metrics.length > 0 && this.sweep.n > 0;
         for (const element of document.querySelectorAll("[data-needs-measure]"))
             element.hidden = !has;
-        this.views = has ? [new Parallel(this, card("parallel")), new Strips(this, card("strips")), new Importance(this, card("importance")),
-            new BestSoFar(this, card("best-so-far")), new Curves(this, card("curves"))] : [];
-        this.views.push(has ? this.table = new Table(this, card("table")) : null, new Jobs(this, card("jobs")));
-        this.views = this.views.filter((v) => v !== null);
+        if (has && this.measureViews.length === 0)
+            this.measureViews = [new Parallel(this, card("parallel")), new Strips(this, card("strips")), new Importance(this, card("importance")),
+                new BestSoFar(this, card("best-so-far")), new Curves(this, card("curves")), this.table = new Table(this, card("table"))];
+        this.views = [...(has ? this.measureViews : []), ...this.jobViews];
         card("none").hidden = has;
         card("strips").hidden = card("strips").hidden || this.sweep.params.length === 0;
-        this.details = new Details(this);
+    }
+
+    // Makes the links to the parts of the page that are shown.
+    linkParts() {
+        const parts = [...document.querySelectorAll("main > section:not([hidden])")].map((s) => [s.id, s.querySelector("h2")]).filter(([, h]) => h !== null);
+        const key = parts.map(([id]) => id).join();
+        if (key === this.linked)
+            return;
+        this.linked = key;
+        document.getElementById("nav").replaceChildren(...parts.map(([id, h]) => make("a", { href: `#${id}`, onclick: (event) => {
+            event.preventDefault();
+            document.getElementById(id).scrollIntoView();
+            const first = document.getElementById(id).querySelector("h2");
+            first.tabIndex = -1;
+            first.focus({ preventScroll: true });
+        } }, h.textContent)));
+    }
+
+    // Called when the states, nodes or times of these jobs have changed.
+    changeJobs(indices) {
+        if (indices.length === 0)
+            return;
+        for (const view of this.jobViews)
+            view.change(indices);
+    }
+
+    // The current time in ms; for a page in a file, the time when the file was made.
+    now() {
+        return this.isLive ? Date.now() : Date.parse(this.sweep.d.made_at);
     }
 
     layout() {
         for (const view of this.views)
             view.layout();
         this.say();
+        this.linkParts();
     }
 
     // ---- the head ----
@@ -52,13 +94,13 @@ class Page {
         const text = (id, words) => { document.getElementById(id).textContent = words; };
         text("name", shorten(first.name || d.project, 80));
         text("what", `sweep${d.sweeps.length > 1 ? "s" : ""} ${numbers}`);
-        document.getElementById("state").append(...d.sweeps.slice(0, 1).map((s) => make("span", { class: `chip ${s.state}` }, s.state)));
+        document.getElementById("state").replaceChildren(...d.sweeps.slice(0, 1).map((s) => make("span", { class: `chip ${s.state}` }, s.state)));
         const facts = [`project ${d.project}`, first.user ? `by ${first.user}` : "", first.submitted_at ? `submitted ${first.submitted_at.slice(0, 16).replace("T", " ")} UTC` : "",
             `${this.sweep.n} configurations, ${d.jobs.names.length} jobs`, first.note || "", first.tags ? `tags ${first.tags}` : ""];
         text("facts", clean(facts.filter((f) => f !== "").join(" · ")));
         text("made", clean(`Made by ludwig ${d.ludwig} on ${d.made_at.slice(0, 16).replace("T", " ")} UTC. ${d.notes.join(" ")}`));
         const select = document.getElementById("metric");
-        select.append(...metrics.map((m, k) => make("option", { value: String(k) }, `${shorten(m.name, 40)} (${m.goal})`)));
+        select.replaceChildren(...metrics.map((m, k) => make("option", { value: String(k) }, `${shorten(m.name, 40)} (${m.goal})`)));
         select.value = String(this.metric);
         select.closest("label").hidden = metrics.length < 2;
     }
@@ -81,13 +123,14 @@ class Page {
     setFilter(text, isTyped = false) {
         const input = document.getElementById("filter"), problem = document.getElementById("problem");
         const isEmpty = text.trim() === "";
-        let root = null, test = () => true;
+        let root = null;
         this.filter = text;
         if (!isTyped)
             input.value = text;
         try {
             root = isEmpty ? null : whereParse(text);
-            test = isEmpty ? test : whereCompile(root, (name) => this.sweep.cells(name));
+            if (root !== null)
+                whereCompile(root, (name) => this.sweep.cells(name));
         } catch (error) {
             problem.textContent = clean(error.message);
             input.setAttribute("aria-invalid", "true");
@@ -95,11 +138,24 @@ class Page {
         }
         problem.textContent = "";
         input.removeAttribute("aria-invalid");
+        this.root = root;
+        this.applyFilter();
+        this.updateSoon();
+    }
+
+    // Applies the last filter that could be read.  If it has a name that newer data lacks, all configurations
+    // are shown.
+    applyFilter() {
+        let test = () => true;
+        try {
+            test = this.root === null ? test : whereCompile(this.root, (name) => this.sweep.cells(name));
+        } catch (error) {
+            document.getElementById("problem").textContent = clean(error.message);
+        }
         for (let i = 0; i < this.sweep.n; i++)
             this.matches[i] = test(i) ? 1 : 0;
-        this.readBrushes(root);
+        this.readBrushes(this.root);
         this.showCount();
-        this.updateSoon();
     }
 
     showCount() {
@@ -203,8 +259,7 @@ class Page {
         theme.apply();
         document.getElementById("theme").textContent = theme.isDark() ? "Light" : "Dark";
         document.getElementById("theme").setAttribute("aria-label", `Switch to ${theme.isDark() ? "light" : "dark"} colours`);
-        for (const view of this.views)
-            view.layout();
+        this.layout();
     }
 
     // The command for a terminal that shows the configurations that match the filter.
@@ -226,4 +281,9 @@ class Page {
     }
 }
 
-window.ludwigPage = new Page(JSON.parse(document.getElementById("data").textContent));
+const given = JSON.parse(document.getElementById("data").textContent);
+if (given !== null) {
+    if (given.nodes)
+        fillNodes(document.getElementById("nodes"), given);
+    window.ludwigPage = new Page(given);
+}

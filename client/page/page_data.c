@@ -13,8 +13,12 @@
 #include "common/data/json.h"
 #include "common/proto/goal.h"
 
-enum { TEXT_MAX = 1000 /* bytes of a value */, IMPORTANCE_METRICS_MAX = 12 };
-/* Beyond it JavaScript has not every whole number. */
+enum {
+    TEXT_MAX = 1000 /* bytes of a value's text; longer ones are cut */,
+    IMPORTANCE_METRICS_MAX = 12,
+    TRIAGE_GROUPS_MAX = 100
+};
+/* JavaScript has all whole numbers up to this one exactly. */
 static const int64_t whole_max = (int64_t)1 << 53;
 
 /* ---- parts of JSON ---- */
@@ -369,6 +373,18 @@ static void add_job_texts(struct buf *out, const struct gathered *p, const char 
     buf_add_char(out, ']');
 }
 
+/* As add_job_texts, but adds no list if no job has this text, which is so in most sweeps. */
+static void add_rare_job_texts(struct buf *out, const struct gathered *p, const char *name,
+                               size_t offset)
+{
+    size_t i = 0;
+
+    while (i < p->n_jobs && *(const char *const *)((const char *)&p->jobs[i] + offset) == NULL)
+        i++;
+    if (i < p->n_jobs)
+        add_job_texts(out, p, name, offset);
+}
+
 static void add_jobs(struct buf *out, const struct gathered *p)
 {
     begin_list(out, "states");
@@ -390,6 +406,8 @@ static void add_jobs(struct buf *out, const struct gathered *p)
     add_job_texts(out, p, "nodes", offsetof(struct gathered_job, node));
     add_job_times(out, p, "started", offsetof(struct gathered_job, started_at));
     add_job_times(out, p, "ended", offsetof(struct gathered_job, ended_at));
+    add_rare_job_texts(out, p, "gpu_ids", offsetof(struct gathered_job, gpu_ids));
+    add_rare_job_texts(out, p, "resumed", offsetof(struct gathered_job, resumed));
     buf_add_char(out, '}');
 }
 
@@ -461,6 +479,40 @@ static void add_curves(struct buf *out, const struct gathered *p)
     buf_add_char(out, ']');
 }
 
+static void add_triage(struct buf *out, const struct gathered *p)
+{
+    const struct triage_group *groups = p->causes.items;
+
+    if (p->triage == NULL)
+        return;
+    buf_printf(out, ",\n\"triage\":{\"jobs\":%" PRId64 ",\"causes\":[", triage_jobs(p->triage));
+    for (size_t i = 0; i < p->causes.n && i < TRIAGE_GROUPS_MAX; i++) {
+        separate(out, i);
+        schema_add_json(&triage_group_schema, &groups[i], out);
+    }
+    buf_add_str(out, "]}");
+}
+
+/* ---- nodes ---- */
+
+static void add_structs(struct buf *out, const char *name, const struct schema *s,
+                        const struct list *items)
+{
+    begin_list(out, name);
+    for (size_t i = 0; i < items->n; i++) {
+        separate(out, i);
+        schema_add_json(s, (const char *)items->items + i * s->size, out);
+    }
+    buf_add_char(out, ']');
+}
+
+void page_add_nodes(struct buf *out, const struct msg_node_page *nodes)
+{
+    add_structs(out, "nodes", &node_info_schema, &nodes->nodes);
+    add_structs(out, "pools", &pool_trouble_schema, &nodes->pools);
+    add_structs(out, "pilots", &pilots_waiting_schema, &nodes->pilots);
+}
+
 /* ---- all ---- */
 
 /* Adds the JSON with < > & escaped; JSON has these characters only inside strings. */
@@ -506,6 +558,9 @@ void page_add_data(struct buf *out, struct gathered *p)
     add_importance(&json, p);
     add_jobs(&json, p);
     add_curves(&json, p);
+    add_triage(&json, p);
+    if (p->nodes != NULL)
+        page_add_nodes(&json, p->nodes);
     buf_add_str(&json, "}\n");
     add_escaped(out, &json);
     buf_free(&json);

@@ -26,7 +26,10 @@ EMBED(page_file_draw, "draw.js");
 EMBED(page_file_axes, "axes.js");
 EMBED(page_file_curves, "curves.js");
 EMBED(page_file_lists, "lists.js");
+EMBED(page_file_jobs, "jobs.js");
 EMBED(page_file_page, "page.js");
+EMBED(page_file_panes, "panes.js");
+EMBED(page_file_live, "live.js");
 
 static const struct {
     enum page_part part;
@@ -41,7 +44,10 @@ static const struct {
     { PAGE_SCRIPT, page_file_axes, page_file_axes_end },
     { PAGE_SCRIPT, page_file_curves, page_file_curves_end },
     { PAGE_SCRIPT, page_file_lists, page_file_lists_end },
+    { PAGE_SCRIPT, page_file_jobs, page_file_jobs_end },
     { PAGE_SCRIPT, page_file_page, page_file_page_end },
+    { PAGE_LIVE_SCRIPT, page_file_panes, page_file_panes_end },
+    { PAGE_LIVE_SCRIPT, page_file_live, page_file_live_end },
 };
 
 void page_files_add(struct buf *out, enum page_part part)

@@ -7,7 +7,12 @@
 
 #include "common/base/buf.h"
 
-enum page_part { PAGE_BODY /* HTML */, PAGE_STYLE /* CSS */, PAGE_SCRIPT /* JavaScript */ };
+enum page_part {
+    PAGE_BODY /* HTML */,
+    PAGE_STYLE /* CSS */,
+    PAGE_SCRIPT /* JavaScript of every page */,
+    PAGE_LIVE_SCRIPT /* further JavaScript of the live page */
+};
 
 /* Appends the text of all files of this part. */
 void page_files_add(struct buf *out, enum page_part part);

@@ -5,7 +5,8 @@
 
 const WHERE_OPS = ["==", "!=", "<=", ">=", "=", "<", ">", "~"];
 const WHERE_DEPTH_MAX = 50;
-const WHERE_LENGTH_MAX = 16 * 1024;
+const WHERE_BYTES_MAX = 16 * 1024;
+const WHERE_NAMES_MAX = 200;
 
 // Reads an unquoted word as YAML 1.2 does: as a number, true, false, null or a text.
 function readScalar(text) {
@@ -31,6 +32,7 @@ function readScalar(text) {
 function whereParse(text) {
     let now = { type: "begin", at: 0, n: 0 };
     let depth = 0;
+    const names = new Set();
 
     function fail(at, what) {
         throw new Error(`column ${[...text.slice(0, at)].length + 1}: ${what}`);
@@ -93,6 +95,9 @@ function whereParse(text) {
         if ((now.type !== "word" && now.type !== "quoted") ||
             (now.type === "word" && typeof readScalar(now.word).value !== "string"))
             failExpected("a name");
+        if (names.size === WHERE_NAMES_MAX && !names.has(now.word))
+            fail(now.at, `at most ${WHERE_NAMES_MAX} different names`);
+        names.add(now.word);
         const node = { type: "test", name: now.word, literals: [], begin };
         advance();
         if (now.type === "op") {
@@ -146,8 +151,8 @@ function whereParse(text) {
             : { type, parts, begin: parts[0].begin, end: parts[parts.length - 1].end };
     }
 
-    if (text.length > WHERE_LENGTH_MAX)
-        throw new Error(`longer than ${WHERE_LENGTH_MAX} bytes`);
+    if (new TextEncoder().encode(text).length > WHERE_BYTES_MAX)
+        throw new Error(`longer than ${WHERE_BYTES_MAX} bytes`);
     advance();
     const root = chain("or", () => chain("and", negated));
     if (now.type !== "end")
@@ -155,7 +160,7 @@ function whereParse(text) {
     return root;
 }
 
-// By code points, as C's memcmp orders UTF-8.
+// Compares texts by code points, which is the order of C's memcmp for UTF-8.
 function compareTexts(x, y) {
     const a = [...x], b = [...y];
     for (let i = 0; i < a.length && i < b.length; i++)

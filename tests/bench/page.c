@@ -37,6 +37,34 @@ static struct value draw_params(struct arena *a, size_t n, uint64_t *random, dou
     return value_map(a, members, n);
 }
 
+enum { N_NODES = 32, N_PLACES = 8, N_STEPS = 40 /* of a curve */ };
+
+/* Where and when it ran: one after the other at each place. */
+static void place_job(struct gathered *p, struct gathered_job *job, int64_t free_at[],
+                      uint64_t *random)
+{
+    size_t place = p->n_jobs % ((size_t)N_NODES * N_PLACES);
+
+    job->node = arena_printf(p->arena, "node%02zu", place / N_PLACES + 1);
+    job->started_at = free_at[place] + (int64_t)(next(random) * 3000);
+    job->ended_at = job->started_at + 20000 + (int64_t)(next(random) * 60000);
+    free_at[place] = job->ended_at;
+}
+
+static void add_curve(struct curves *c, size_t job, double value, uint64_t *random)
+{
+    struct curve curve = { .job = job,
+                           .points = mem_alloc(N_STEPS * sizeof *curve.points),
+                           .n = N_STEPS,
+                           .capacity = N_STEPS };
+
+    for (size_t k = 0; k < N_STEPS; k++)
+        curve.points[k] = (struct curve_point){ (double)k + 1, value * (1 - exp(-(double)k / 10)) +
+                                                                   next(random) / 50 };
+    mem_grow((void **)&c->items, &c->capacity, c->n, sizeof *c->items);
+    c->items[c->n++] = curve;
+}
+
 int main(int argc, char **argv)
 {
     size_t n_configs = argc > 2 ? strtoul(argv[2], NULL, 10) : 10000;
@@ -49,12 +77,14 @@ int main(int argc, char **argv)
     };
     struct gathered p = { .arena = a, .aggregate = &g, .sweeps = { &sweep, 1 } };
     struct err e = { 0 };
+    int64_t free_at[N_NODES * N_PLACES], began_ms;
     uint64_t random = 1;
-    int64_t began_ms;
 
     if (argc < 2)
         return fprintf(stderr, "usage: page FILE [CONFIGS [PARAMETERS [JOBS]]]\n"), 2;
     aggregate_init(&g);
+    for (size_t i = 0; i < sizeof free_at / sizeof free_at[0]; i++)
+        free_at[i] = INT64_C(1790000000000);
     for (size_t i = 0; i < n_configs; i++) {
         double score = 1;
         struct job_result r = { .param_name = arena_printf(a, "param_%05zu", i + 1),
@@ -72,10 +102,15 @@ int main(int argc, char **argv)
 
             r.job = arena_printf(a, "7.%zu", i * n_jobs + k + 1);
             r.rep = (int64_t)k;
-            r.metrics = (struct list){ &m, 1 };
+            r.state = next(&random) < 0.02 ? JOB_FAILED : JOB_DONE;
+            r.reason = r.state == JOB_FAILED ? "exit code 1: RuntimeError: out of memory" : NULL;
+            r.metrics = (struct list){ &m, r.state == JOB_DONE };
             aggregate_add(&g, &r);
             gather_job(&p, &r);
             p.jobs[p.n_jobs - 1].config = i;
+            place_job(&p, &p.jobs[p.n_jobs - 1], free_at, &random);
+            if (r.state == JOB_DONE && p.n_jobs <= GATHER_SERIES_MAX)
+                add_curve(&p.curves, p.n_jobs - 1, value, &random);
         }
     }
     aggregate_finish(&g);

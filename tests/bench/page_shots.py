@@ -1,4 +1,4 @@
-"""page_shots.py FILE FOLDER - pictures of a page of results for docs/: 1280 and 390 pixels wide, light and dark"""
+"""page_shots.py FILE FOLDER - takes pictures of a page of results for docs/: 1280 and 390 pixels wide, light and dark"""
 
 import base64
 import os
@@ -18,7 +18,7 @@ def main():
                 page.rest()
                 size = page.call("Page.getLayoutMetrics")["cssContentSize"]
                 clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
-                data = page.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip, format="webp", quality=70)["data"]
+                data = page.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip, format="webp", quality=35)["data"]
                 with open(f"{folder}/page-{width}-{'dark' if dark else 'light'}.webp", "wb") as f:
                     f.write(base64.b64decode(data))
 

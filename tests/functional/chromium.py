@@ -1,10 +1,10 @@
-"""chromium.py - drives a Chromium without a screen over the pipe of its DevTools protocol
+"""chromium.py - drives a headless Chromium over the pipe of its DevTools protocol
 
     with Chromium(profile_folder, offline_log) as browser:
         page = browser.open("file:///sweep.html", width=1280, height=900, dark=False)
-        page.run("document.title")          the value of an expression, of a promise when it is one
-        page.mouse("mousePressed", x, y)    a real event, as of a hand
-        page.picture("shot.png")            the whole page
+        page.run("document.title")          returns the value of an expression; waits for it if it is a promise
+        page.mouse("mousePressed", x, y)    sends a real mouse event
+        page.picture("shot.png")            takes a picture of the whole page
 """
 
 import base64
@@ -15,11 +15,11 @@ import shutil
 import subprocess
 import time
 
-PATIENCE_S = 120
+PATIENCE_S = 300
 
 
 def find():
-    """The program, or None."""
+    """Returns the path of the program, or None."""
     return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
@@ -123,7 +123,7 @@ class Page:
             time.sleep(0.02)
 
     def rest(self):
-        """Until all that is to be drawn is drawn."""
+        """Waits until the page has drawn everything."""
         self.run("new Promise((done) => setTimeout(done, 120))")
         self.wait("!document.documentElement.hasAttribute('data-drawing')")
         self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
@@ -154,12 +154,12 @@ class Page:
             f.write(base64.b64decode(data))
 
     def requests(self):
-        """URLs that were asked for, but for data: and the page's own."""
+        """Returns the URLs that the page has requested."""
         self.run("1")
         return [e["params"]["request"]["url"] for e in self.browser.events if e.get("method") == "Network.requestWillBeSent"]
 
     def complaints(self):
-        """What was logged, and exceptions that nobody caught."""
+        """Returns the log entries and the uncaught exceptions."""
         self.run("1")
         return [json.dumps(e["params"])[:400] for e in self.browser.events
                 if e.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled")]

@@ -14,7 +14,7 @@ running() {
     ludwig results "$id" >table
     [ "$(grep -c '~0.3 @3' table)" = 2 ]
     grep -q '^\* *param_001' table
-    grep -q 'of jobs that run or failed; not ranked' table
+    grep -q 'of jobs that run, failed or were stopped; not ranked' table
     ludwig jobs "$id" >jobs
     [ "$(grep -c 'accuracy ~0.3, step 3' jobs)" = 2 ]
     ludwig results "$id" --series accuracy >series
@@ -44,6 +44,36 @@ times_out() {
     grep -q '~0.3 @3' table
 }
 it 'what ran into its time limit shows how far it came' times_out
+
+# Three jobs run and one waits; what they reported last decides.
+by_measures() {
+    write_job 'echo "{\"loss\": $1}" >>"$LUDWIG_METRICS"' 'case $1 in 1) exit 3 ;; esac' "gate measured"
+    printf '%s\n' 'project: m' 'command: sh job.sh {x}' 'source: job.sh' 'params: {x: [1, 2, 3, 4, 5]}' \
+        'resources: {cpus: 1.3}' >m.yaml
+    id=$(submit m.yaml)
+    wait_until 60 '[ "$(jobs_in running "$id")" = 3 ] && [ "$(jobs_in failed "$id")" = 1 ]'
+    of() { ludwig jobs "$id" --where "$1" -q 2>&1 | sed "s/^$id\.//" | tr '\n' ' '; }
+    declare -ft of
+    wait_until 60 '[ "$(of "loss > 0")" = "1 2 3 4 " ]'
+    [ "$(of 'loss > 2 and state = running')" = '3 4 ' ]
+    [ "$(of 'loss = null')" = '5 ' ]
+    [ "$(of 'loss < 3 or x = 5')" = '1 2 5 ' ]
+    not ludwig cancel "$id" --where 'los > 2' 2>err
+    grep -qx "ludwig: --where: no job has 'los' (did you mean 'loss'?)" err
+    [ "$(jobs_in cancelled "$id")" = 0 ]
+    ludwig cancel "$id" --where 'loss > 2' 2>err
+    grep -qx '2 jobs cancelled' err
+    wait_until 60 '[ "$(ludwig jobs '"$id"' --state cancelled -q | tr "\n" " ")" = "'"$id.3 $id.4 "'" ]'
+    ludwig retry "$id" --where 'loss > 2' 2>err
+    grep -q 'nothing to retry' err
+    ludwig retry "$id" --where 'loss = 1' 2>err
+    grep -qx '1 job queued again' err
+    open measured
+    wait_until 60 ended "$id"
+    # Done: the result says it.
+    [ "$(of 'loss > 1')" = '2 5 ' ]
+}
+it 'jobs, cancel and retry choose by what jobs have measured' by_measures
 
 it 'nothing is left on scratch' nothing_left
 

@@ -49,6 +49,23 @@ params:
 reps: 2
 END
 
+# One that is stopped early.
+cat >stops.sh <<'END'
+for step in 1 2 3 4 5 6 7 8; do
+    echo "{\"step\": $step, \"accuracy\": $1}" >>"$LUDWIG_METRICS"
+    [ "$1" = 0.9 ] || sleep 1
+done
+[ "$1" = 0.9 ] || sleep 100
+END
+cat >stops.yaml <<'END'
+project: stops
+command: sh stops.sh {base}
+source: stops.sh
+params: {base: [0.9, 0.1]}
+results: {metric: accuracy, goal: max}
+stop: {rule: threshold, threshold: 0.5, first: 2}
+END
+
 ran() {
     not ludwig_wait submit sweep.yaml --wait >id
     [ "$(cat id)" = 1 ]
@@ -58,11 +75,13 @@ ran() {
     not ludwig_wait submit hostile.yaml --wait >id
     ludwig label 2 --note '</script><script>document.title=7</script>'
     ludwig results 2 --html hostile.html
+    ludwig_wait submit stops.yaml --wait >id
+    ludwig results 3 --html stops.html
 }
-it 'pages of two sweeps are written' ran
+it 'pages of three sweeps are written' ran
 
 file() {
-    python3 - page.html three.html hostile.html <<'END'
+    python3 - page.html three.html hostile.html stops.html <<'END'
 import json, re, sys
 for path in sys.argv[1:]:
     text = open(path).read()
@@ -81,7 +100,7 @@ END
 it 'a page is one small file that names no other, with JSON in it that is no HTML' file
 
 if ! python3 -c 'import sys; sys.path.insert(0, sys.argv[1]); import chromium; sys.exit(chromium.find() is None)' "${check%/*}"; then
-    for sentence in 'shows' 'filters as the terminal does' 'brushes' 'lets nothing run' 'is accessible'; do
+    for sentence in 'shows' 'filters as the terminal does' 'brushes' 'tells what was stopped' 'has a row for each GPU' 'has room for very many jobs' 'lets nothing run' 'is accessible'; do
         skip "the page $sentence" 'takes Chromium'
     done
     done_testing
@@ -90,9 +109,12 @@ fi
 it 'the page shows every view, in light and dark, wide and narrow, and asks nobody' 'python3 "$check" "$profile" shows page.html'
 it 'its filter matches what --where of the terminal matches, and refuses the same' 'python3 "$check" "$profile" filters page.html'
 it 'a drag, the keyboard and the filter brush the same axes' 'python3 "$check" "$profile" brushes page.html'
+it 'what was stopped early is told, with its reason, and its curve ends there' 'python3 "$check" "$profile" stops stops.html'
+it 'each GPU has a row with its jobs and its idle time, and nodes are listed' 'python3 "$check" "$profile" gpus page.html'
+it '100,000 jobs have one grid that is drawn where it is looked at, and no element of their own' 'python3 "$check" "$profile" many page.html'
 it 'hostile names, values and errors are shown and run nothing' 'python3 "$check" "$profile" hostile hostile.html'
 if [ -e "$test_cache/axe/axe.min.js" ]; then
-    it 'a checker of accessibility finds nothing' 'python3 "$check" "$profile" accessible page.html "$test_cache/axe/axe.min.js"'
+    it 'a checker of accessibility finds nothing' 'python3 "$check" "$profile" accessible page.html "$test_cache/axe/axe.min.js" && python3 "$check" "$profile" accessible stops.html "$test_cache/axe/axe.min.js"'
 else
     skip 'a checker of accessibility finds nothing' 'takes axe-core, which .ci/deps test fetches where npm is'
 fi

@@ -1,4 +1,4 @@
-# raw.py - a peer of ludwigd that says whatever a test wants
+# raw.py - a peer of ludwigd that sends whatever a test wants
 #
 # It has its own msgpack and frames, so that it shares no mistake with the programs and can
 # send malformed messages.
@@ -97,9 +97,35 @@ def unpack(data):
     return Unpacker(data).value()
 
 
-def frame(value):
-    data = pack(value)
+def framed(data):
     return struct.pack(">I", len(data)) + data
+
+
+def frame(value):
+    return framed(pack(value))
+
+
+def frames(stream):
+    """The contents of each whole frame that can be read from the stream."""
+    while len(head := stream.read(4)) == 4:
+        n = struct.unpack(">I", head)[0]
+        if len(data := stream.read(n)) == n:
+            yield data
+
+
+def relay(source, sink, change):
+    """Sends change(content) of each frame from source to sink (`bytes` changes nothing), until one
+    side ends the connection or `change` raises OSError; then ends both."""
+    try:
+        for data in frames(source.makefile("rb")):
+            sink.sendall(framed(change(data)))
+    except OSError:
+        pass
+    for each in source, sink:
+        try:
+            each.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
 
 
 # ---- a connection ----
@@ -149,7 +175,8 @@ class Peer:
                 return message
 
     def ask(self, kind, body=None, request_id=None):
-        """The answer, whatever else is pushed meanwhile; its type lies in "type"."""
+        """Sends a request; returns the reply's body with the reply's type as "type".  Other messages that
+        come meanwhile are dropped."""
         seq = self.send(kind, body, request_id)
         while True:
             message = self.receive()
@@ -162,7 +189,7 @@ class Peer:
         return self
 
     def is_ended_or_refused(self):
-        """The connection ends, or an error comes; anything else is wrong."""
+        """Waits for the end of the connection or for an error; any other message is wrong."""
         try:
             message = self.receive()
         except Ended:
@@ -171,7 +198,7 @@ class Peer:
         return True
 
     def ends(self):
-        """It ends, perhaps after errors."""
+        """Waits for the end of the connection; errors may come before, no other message."""
         try:
             while True:
                 message = self.receive()
@@ -190,7 +217,7 @@ def random_id():
 
 
 def submit(peer, project, configs, reps=1, **begin):
-    """Submits through an open client connection; the body of "submitted"."""
+    """Submits the configurations over a client's connection; returns the body of "submitted"."""
     body = {"project": project, "reps": reps,
             "work": WORK, **begin}
     opened = peer.ask("submit_begin", body, random_id())
