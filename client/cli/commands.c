@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "client/cli/commands.h"
+#include "client/cli/help_json.h"
 #include "client/term/output.h"
 #include "common/base/suggest.h"
 
@@ -75,6 +76,20 @@ const struct command *command_find(const char *name, struct err *e)
     return NULL;
 }
 
+const char *command_group(const struct command *c)
+{
+    const char *group = "";
+
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        for (size_t k = 0; k < sizeof groups / sizeof groups[0]; k++)
+            if (groups[k].first == commands[i])
+                group = groups[k].heading;
+        if (commands[i] == c)
+            break;
+    }
+    return group;
+}
+
 static void add_overview(struct buf *out)
 {
     buf_add_str(out, "usage: ludwig COMMAND [OPTION]... [ARGUMENT]...\n\n"
@@ -116,22 +131,40 @@ int command_print_help(const struct command *c, struct err *e)
     return output_write(&text, e) < 0 ? -1 : EXIT_WELL;
 }
 
+struct help_options {
+    bool json;
+};
+
+static const struct opt help_options[] = {
+    { "json", 0, OPT_FLAG, NULL, offsetof(struct help_options, json), 0, 0,
+      "print JSON, for programs: all commands with their options and exit codes" },
+    { 0 },
+};
+
 static int print_help(struct cli *cli, struct err *e)
 {
+    const struct help_options *o = cli->options;
     const struct command *c = NULL;
+    struct help_answer answer;
 
     if (cli->args.n > 0 && (c = command_find(cli->args.words[0], e)) == NULL)
         return -1;
-    return command_print_help(c, e);
+    if (!o->json)
+        return command_print_help(c, e);
+    help_describe(&answer, c, cli->arena);
+    return output_write_json(&help_answer_schema, &answer, e) < 0 ? -1 : EXIT_WELL;
 }
 
 const struct command cmd_help = {
     .name = "help",
-    .args = "[COMMAND]",
+    .args = "[COMMAND] [OPTION]...",
     .help = "explain ludwig, or one of its commands",
     .more = "  ludwig help results\n"
-            "  ludwig results --help\n",
+            "  ludwig results --help\n"
+            "  ludwig help --json\n",
     .max_args = 1,
+    .options = help_options,
+    .options_size = sizeof(struct help_options),
     .run = print_help,
 };
 

@@ -16,6 +16,8 @@ extern const struct command *const commands[]; /* ended by NULL */
 int cli_main(const struct opt_words *words);
 
 const struct command *command_find(const char *name, struct err *e);
+/* Returns the heading in `ludwig help` that the command stands below. */
+const char *command_group(const struct command *c);
 /* Adds the output of `ludwig help` for a command or, for NULL, for all. */
 void command_add_help(struct buf *out, const struct command *c);
 /* Prints that output; returns an exit code, or -1 with e set. */

@@ -58,7 +58,7 @@ for shell in bash fish; do
     static() {
         offers $shell 'resu' results resume
         offers $shell 'help und' undrain
-        offers $shell 'comp' completion
+        offers $shell 'compl' completion
         offers $shell 'completion ' bash fish zsh
         offers $shell 'results --s' --series --server --sort
         offers $shell 'submit --reuse ' all params none

@@ -29,6 +29,8 @@ filters() {
     [ "$(numbers --since 1h --project q)" = '3 ' ]
     [ "$(numbers --since 2099-01-01)" = '' ]
     not ludwig status --since nonsense
+    not ludwig status p 2>err
+    grep -q "'p' names no sweep or job: .*; .ludwig status --project p. lists a project's sweeps$" err
 }
 it 'status takes --project, --name, --since and --limit' filters
 

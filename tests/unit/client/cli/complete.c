@@ -101,7 +101,7 @@ static void the_words_that_may_come_next_are_known_from_the_tables(void **state)
         { "jobs 7 --state ca", "cancelled" },
         { "jobs 7 --state done,ca", "done,cancelled" },
         { "jobs 7 --state=done,ca", "--state=done,cancelled" },
-        { "retry 7 --state ", "failed cancelled" },
+        { "retry 7 --state ", "failed cancelled stopped" },
         { "results 7 --goal m", "max min" },
         { "results 7 8 ", "last 1 2" },
         { "fetch ", "last 1 2" },

@@ -207,6 +207,9 @@ static bool is_job_variable(const void *unused, const char *name)
     for (int i = 0; i < JOB_ENVVAR_COUNT; i++)
         if (strcmp(job_envvars[i].name, name) == 0)
             return true;
+    for (int i = 0; i < NOTIFY_ENVVAR_COUNT; i++)
+        if (strcmp(notify_envvars[i].name, name) == 0)
+            return true;
     return false;
 }
 
@@ -220,6 +223,9 @@ static void every_variable_of_a_job_is_in_the_manual(void **state)
     for (int i = 0; i < JOB_ENVVAR_COUNT; i++)
         if (!man_lists(part, "Ev", job_envvars[i].name))
             fail_msg("ludwig-sweep.5 does not list %s", job_envvars[i].name);
+    for (int i = 0; i < NOTIFY_ENVVAR_COUNT; i++)
+        if (!man_lists(part, "Ev", notify_envvars[i].name))
+            fail_msg("ludwig-sweep.5 does not list %s", notify_envvars[i].name);
     free(part);
     free(page);
 }

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "client/cli/help_json.h"
+#include "client/cmd/peek.h"
+#include "client/cmd/reproduction.h"
 #include "client/doctor/doctor.h"
 #include "client/pack/datasets.h"
 #include "client/importance/importance.h"
@@ -34,6 +37,10 @@ static const struct schema *const shapes[] = {
     &dataset_schema,          &disk_usage_schema,      &importance_schema,
     &param_importance_schema, &pair_importance_schema, &sweep_why_schema,
     &triage_answer_schema,    &triage_group_schema,    &triage_reason_schema,
+    &help_answer_schema,      &help_command_schema,    &help_option_schema,
+    &help_exit_schema,        &reproduction_schema,    &difference_schema,
+    &saved_place_schema,      &saved_entry_schema,     &gpu_use_schema,
+    &pilots_waiting_schema,
 };
 static const enum msg_type messages[] = { MSG_WHY, MSG_CHANGED, MSG_REMOVED, MSG_DRAINED };
 
