@@ -100,5 +100,7 @@ To go on with a sweep of your own:
 
 To see what came out (\`ludwig results $sweep --html digits.html\` has written it):
   xdg-open $demo/digits.html
+and while a sweep of your own runs, with logs:
+  ludwig ui
 END
 exit "$status"
