@@ -279,7 +279,7 @@ functional: deps-test test-programs ## the functional tests alone
 test-changed: deps-test ## what tests the rooms that differ from main (tests/changed)
 	@tests/changed
 
-# LUDWIG_TEST_ALL: data in its full size.
+# LUDWIG_TEST_ALL: also what only this target runs of a test, as tests in a guest on a slow machine.
 test-all: deps-test     ## all of test, and what takes too long for each landing
 	@LUDWIG_TEST_ALL=1 $(MAKE) test
 	@.ci/as-user all
@@ -288,7 +288,7 @@ test-all: deps-test     ## all of test, and what takes too long for each landing
 	@$(MAKE) fuzz FUZZ_SECONDS=60
 	@for round in 1 2 3; do tests/beside 8 $(MAKE) test || exit 1; done
 
-.PHONY: check-asan check-tsan check-valgrind sanitized sanitized-run
+.PHONY: check-asan check-tsan check-valgrind sanitized
 check-asan check-tsan: check-%: deps-test ## unit tests, some functional ones: ASan + UBSan, or TSan
 	@$(MAKE) variant=$* sanitized
 
