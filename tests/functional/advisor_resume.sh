@@ -5,11 +5,14 @@
 configure 'resources: {cpus: 4, gpus: 0}'
 cp "$TEST_ROOT"/client/python/ludwig.py .
 
-# job.sh X STEPS [waits]: the loss falls with the steps; each step is a line of $TEST_TMP/steps.
+# job.sh X STEPS [waits]: the loss falls with the steps; each step is a line of $TEST_TMP/steps.  A first attempt
+# does not get beyond step 5, or the gate, before it is stopped.
 write_job 'over=; trap "over=1" TERM' \
     'step=0; [ ! -e "$LUDWIG_CHECKPOINT/step" ] || step=$(cat "$LUDWIG_CHECKPOINT/step")' \
     'while [ $step -lt $2 ]; do step=$((step + 1))' \
-    '  case $3$step in waits2) gate rung ;; waits25) gate last ;; esac' \
+    '  case $3$step in waits2) gate rung ;; waits25) gate last' \
+    '  ;; 5) [ $LUDWIG_RESTART != 0 ] || until [ -n "$over" ]; do sleep 0.3; done' \
+    '  esac' \
     '  echo $step >"$LUDWIG_CHECKPOINT/step"' \
     "  echo \"\$LUDWIG_JOB \$step\" >>$TEST_TMP/steps" \
     '  echo "{\"loss\": $1.$((100 - step)), \"step\": $step}" >>"$LUDWIG_METRICS"; sleep 0.3

@@ -5,13 +5,14 @@
 configure 'resources: {cpus: 4, gpus: 0}'
 
 # job.sh BASE STEPS: reports a table, one row every fifth of a second, from its checkpoint on.  It saves what
-# it has when it is told to end, and says so.
+# it has when it is told to end, and says so.  Jobs of base 4 and more wait at step 9 to be stopped.
 write_job 'save() { echo $step >"$LUDWIG_SAVE_PATH/model"; say saved $step; exit 0; }' \
     'trap save TERM' \
     'step=0; [ ! -e "$LUDWIG_CHECKPOINT/step" ] || step=$(cat "$LUDWIG_CHECKPOINT/step")' \
     'while [ $step -lt $2 ]; do step=$((step + 1))' \
     '  echo "{\"loss\": $1.$((100 - step)), \"step\": $step}" >>"$LUDWIG_METRICS"' \
-    '  echo $step >"$LUDWIG_CHECKPOINT/step"; sleep 0.2; done'
+    '  echo $step >"$LUDWIG_CHECKPOINT/step"; sleep 0.2
+  [ $1 -lt 4 ] || [ $step != 9 ] || gate on; done'
 
 sweep() { # PROJECT LINE...
     printf '%s\n' "project: $1" 'source: job.sh' 'results: {metric: loss, goal: min}' "${@:2}" >"$1.yaml"
@@ -58,6 +59,7 @@ again() {
     grep -q 'nothing to retry' err
     ludwig submit t.yaml --dry-run --reuse none >dry
     grep -q '^stopped  *what has loss above 4, from step 3 on$' dry
+    open on
     # Asked to, they run to their end, from where they were stopped, and nobody stops them again.
     ludwig retry "$id" --stopped 2>err
     grep -qx '2 jobs queued again' err
@@ -90,7 +92,8 @@ it 'guard: {nan: stop} ends a job whose metric is nan, and it has failed' nan
 signalled() {
     printf '%s\n' "trap 'echo kept >\"\$LUDWIG_CHECKPOINT/state\"; exit 0' USR1" \
         'for step in 1 2 3 4 5 6 7 8 9; do' \
-        '  echo "{\"loss\": $1, \"epoch\": $step}" >>"$LUDWIG_METRICS"; sleep 0.3; done' >s.sh
+        '  echo "{\"loss\": $1, \"epoch\": $step}" >>"$LUDWIG_METRICS"; sleep 0.3; done' \
+        'while [ $1 = 9 ]; do sleep 0.3; done' >s.sh
     printf '%s\n' 'project: s' 'source: s.sh' 'command: bash s.sh {base}' 'results: {metric: loss}' \
         'params: {base: [1, 9]}' 'checkpoint: {signal: USR1, grace: 20s}' \
         'stop: {rule: threshold, step: epoch, threshold: 4, first: 2}' >s.yaml
@@ -103,7 +106,8 @@ it 'a job with a checkpoint: signal is asked by that, and its checkpoint stays' 
 
 own_end() {
     # Its handler of SIGUSR1 saves nothing, and it comes to its end within its grace.
-    printf '%s\n' 'trap : USR1' 'echo "{\"loss\": 9, \"step\": 1}" >>"$LUDWIG_METRICS"' 'sleep 2' >o.sh
+    printf '%s\n' 'trap asked=1 USR1' 'echo "{\"loss\": 9, \"step\": 1}" >>"$LUDWIG_METRICS"' \
+        'until [ "$asked" ]; do sleep 0.3; done' >o.sh
     printf '%s\n' 'project: o' 'source: o.sh' 'command: sh o.sh' 'results: {metric: loss}' \
         'checkpoint: {signal: USR1, grace: 60s}' 'stop: {rule: threshold, threshold: 4}' >o.yaml
     ludwig_wait submit o.yaml --wait >id 2>err
@@ -128,6 +132,7 @@ it 'asha stops what is worst, and the best one comes to its end' asha
 killed() {
     sweep k 'command: sh job.sh {base} 50' 'params: {base: {range: [1, 8]}}' \
         'stop: {rule: threshold, threshold: 4, first: 5}' 'resources: {cpus: 0.5}' 'retry: {max: 5, on: [node-lost]}'
+    rm "$TEST_TMP/gates/on"
     id=$(submit k.yaml)
     for i in 1 2 3; do
         sleep 0.7
