@@ -38,7 +38,9 @@ def suggest(search, n, seed):
     return [t.id for t in sorted(trials, key=lambda t: t.params["x"])[:BEST]]
 
 def stepped(search, trial, rep):
-    return None if trial.resumed or max(trial.steps[rep]) < 3 else "the first rung"
+    # A job that is stopped before it has done a step leaves no checkpoint.
+    reached = [max(steps) for steps in trial.steps.values()]
+    return None if trial.resumed or len(reached) < search.reps or min(reached) < 3 else "the first rung"
 
 ludwig.advise(suggest, "halving", stepped=stepped, resumes=True)
 END

@@ -177,7 +177,7 @@ it 'OpenSSH with one session works, or says that MaxSessions is too few' one_ses
 
 # ---- others ----
 
-if [ "$(id -u)" = 0 ] && command -v dropbear dropbearconvert unshare >/dev/null; then
+if [ "$(id -u)" = 0 ] && command -v dropbear >/dev/null && command -v dropbearconvert >/dev/null; then
     it 'Dropbear, with the SFTP server of OpenSSH' 'dropbear_up dropbear && all_of_it dropbear "$here"'
 else
     skip 'Dropbear, with the SFTP server of OpenSSH' 'takes root, dropbear and unshare'
