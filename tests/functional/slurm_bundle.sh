@@ -57,7 +57,7 @@ runs() {
         as_alice tee "$home/job.sh" >/dev/null
     printf '%s\n' 'project: bundled' 'command: sh job.sh {a}' 'source: job.sh' 'params: {a: [1, 2]}' \
         'resources: {cpus: 1, memory: 100MiB}' 'slurm: {partition: short}' | as_alice tee "$home/sweep.yaml" >/dev/null
-    id=$(as_alice ludwig_wait submit sweep.yaml --wait)
+    id=$(as_alice timeout 600 ludwig submit sweep.yaml --wait)
     as_alice ludwig results "$id" --json | json - 'sorted(x["metrics"]["score"]["mean"] for x in d["results"]) == [1.5, 2.5]'
     as_alice ludwig jobs "$id" --json | json - '{j["partition"] for j in d["jobs"]} == {"short"}'
     as_alice ludwig logs "$id.1" >log
