@@ -281,19 +281,19 @@ END
 it 'submit --wait exits 1 when a job failed' failing
 
 rings() {
-    local waits=(python3 -S "$TEST_ROOT/tests/functional/terminal.py" 24x80 ludwig submit sweep.yaml --reps 2 --wait)
-    env -u TMUX -u STY -u TERM_PROGRAM TERM=xterm WT_SESSION=1 "${waits[@]}" >shown
+    local waits=(python3 -S "$TEST_ROOT/tests/functional/terminal.py" 24x80 ludwig submit sweep.yaml --wait --reps)
+    env -u TMUX -u STY -u TERM_PROGRAM TERM=xterm WT_SESSION=1 "${waits[@]}" 2 >shown
     grep -qaF $'\033]9;4;1;100\033\\' shown
     grep -qaF $'\033]9;4;0;0\033\\' shown
     grep -qaE $'\033]2;[0-9]+ % of sweep [0-9]+\033' shown
     [ "$(tail -c 1 shown)" = $'\a' ]
     # Jobs that are reused count among all.
-    env -u TMUX -u STY -u TERM_PROGRAM TERM=xterm WT_SESSION=1 "${waits[@]/2/3}" >shown
+    env -u TMUX -u STY -u TERM_PROGRAM TERM=xterm WT_SESSION=1 "${waits[@]}" 3 >shown
     grep -aoE $'\033]9;4;1;[0-9]+' shown | awk -F';' '{ print; if ($4 > 100) exit 1 }'
     # Not where it would be shown as text.
-    env -u TMUX -u STY -u TERM_PROGRAM -u VTE_VERSION -u ConEmuANSI TERM=linux "${waits[@]}" >shown
+    env -u TMUX -u STY -u TERM_PROGRAM -u VTE_VERSION -u ConEmuANSI TERM=linux "${waits[@]}" 2 >shown
     not grep -qaF $'\033]' shown
-    TERM=dumb "${waits[@]}" >shown
+    TERM=dumb "${waits[@]}" 2 >shown
     not grep -qa $'\a' shown
 }
 it 'submit --wait rings at its end, and tells a terminal that knows it how far it is' rings
