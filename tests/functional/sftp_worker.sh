@@ -166,9 +166,12 @@ it 'its checkpoint moves between a worker that mounts the share and one that doe
 copied_while_running() {
     new_records
     write_job 'cd "$LUDWIG_CHECKPOINT"' 'step=$(cat step 2>/dev/null || echo 0)' 'say from $step' \
-        "until [ -e $TEST_TMP/gates/enough ]; do step=\$((step + 1)); echo \$step >step.tmp; mv step.tmp step; sleep 0.1; done"
+        "until [ -e $TEST_TMP/gates/enough ]; do step=\$((step + 1)); echo \$step >step.tmp; mv step.tmp step" \
+        "  until [ -e $TEST_TMP/gates/enough ] || [ -e $TEST_TMP/gates/\$step ]; do sleep 0.1; done" 'done'
     sweep every 'checkpoint: {every: 1s}'
     id=$(submit every.yaml)
+    wait_until 20 '[ -n "$(ls -d "$SHARE"/every/.ludwig/checkpoints/param_001/*.a1.1 2>/dev/null)" ]'
+    open 1
     wait_until 20 '[ -n "$(ls -d "$SHARE"/every/.ludwig/checkpoints/param_001/*.a1.2 2>/dev/null)" ]'
     # shellcheck disable=SC2046
     kill_hard $(pids_of ludwig-runner)
