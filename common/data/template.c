@@ -65,16 +65,32 @@ static bool follows_variable(const char *text, size_t place)
     return at < place && at > 0 && text[at - 1] == '$';
 }
 
+/* Whether the brace at `at` and the next one are one: {{, and the }} that closes it.  Other }} are as
+ * they are, as in {"a": {"b": 1}}.  open has a byte for each { ('1') and {{ ('2') that is open. */
+static bool is_doubled(struct buf *open, const char *at)
+{
+    bool is_twice = at[1] == at[0];
+
+    if (at[0] == '{') {
+        buf_add_char(open, is_twice ? '2' : '1');
+        return is_twice;
+    }
+    return open->n > 0 && open->bytes[--open->n] == '2' && is_twice;
+}
+
 static void read_command(struct reading *r, const char *command,
                          template_is_parameter_fn is_parameter, const void *of)
 {
+    struct buf open = { 0 };
+
     *r = (struct reading){ 0 };
     for (size_t at = 0; command[at] != '\0'; at++) {
         char *name = command[at] == '{' ? name_at(command, at, is_parameter, of) : NULL;
 
         if (name == NULL) {
             buf_add_char(&r->text, command[at]);
-            at += (command[at] == '{' || command[at] == '}') && command[at + 1] == command[at];
+            if (command[at] == '{' || command[at] == '}')
+                at += is_doubled(&open, command + at);
             continue;
         }
         mem_grow((void **)&r->placeholders, &r->capacity, r->n, sizeof *r->placeholders);
@@ -84,6 +100,7 @@ static void read_command(struct reading *r, const char *command,
         buf_add_char(&r->text, STAND_IN);
         at += strlen(name) + 1;
     }
+    buf_free(&open);
     r->quotes = mem_alloc(r->text.n + 1);
     shell_quotes_find(buf_text(&r->text), r->text.n, r->quotes);
     for (size_t i = 0; i < r->n; i++) {

@@ -3,8 +3,8 @@
  * template.h - {placeholders} of a command
  *
  * {name} stands for the parameter's value, quoted for /bin/sh as its place requires: a word of its
- * own outside of quotes, and escaped text within '...', "..." and here-documents.  {{ and }} are
- * braces.  A name is that of any parameter.  Other text between braces is the name of a missing
+ * own outside of quotes, and escaped text within '...', "..." and here-documents.  {{ is a brace,
+ * and so is the }} that closes it; other }} are two.  A name is that of any parameter.  Other text between braces is the name of a missing
  * parameter if it is letters, digits, _ . - behind a letter or _; else ({ print $1 }, {1..3}) it is
  * left as it is, as ${HOME} and comments are.
  */

@@ -55,6 +55,13 @@ static void test_placeholders_become_words_of_the_shell(void **state)
         { "awk '{ print $1 }' {{lr}}", "awk '{ print $1 }' {lr}" },
         { "${HOME}/x {1..3} {}", "${HOME}/x {1..3} {}" },
         { "{lr", "{lr" },
+        /* Braces that no {{ opened are as they are written. */
+        { "x '{\"a\": {\"b\": {lr}}}'", "x '{\"a\": {\"b\": 0.1}}'" },
+        { "x '{\"a\": {\"b\": {}}}' }}", "x '{\"a\": {\"b\": {}}}' }}" },
+        { "x {{\"a\": {{\"b\": {lr}}}}}", "x {\"a\": {\"b\": 0.1}}" },
+        { "x {{\"a\": {\"b\": {lr}}}}", "x {\"a\": {\"b\": 0.1}}" },
+        { "x {{{lr}}} {{{{lr}}}} {{}}", "x {0.1} {{lr}} {}" },
+        { "${x:-{{lr}}} }}", "${x:-{lr}} }}" },
         { "", "" },
     };
     struct arena *a = arena_create();
