@@ -52,6 +52,15 @@ static const char *error_line(const struct failure *f)
     return line != NULL ? line + 2 : "";
 }
 
+/* Whether the line of the reason is the log's last, which may be no error at all. */
+static bool is_last_line(const struct failure *f, const char *line)
+{
+    static const char words[] = FAILURE_LAST_LINE ": ";
+    size_t n = sizeof words - 1;
+
+    return line[0] != '\0' && (size_t)(line - f->reason) >= n && memcmp(line - n, words, n) == 0;
+}
+
 /* The signal's name in the reason: "Segmentation fault" of "killed by signal 11 (Segmentation
  * fault)". */
 static struct bytes signal_words(const struct failure *f)
@@ -213,7 +222,7 @@ static void add_cause(struct buf *out, const struct failure *f, bool is_normalis
     }
     if (n > 0 && out->n > begin)
         buf_add_str(out, ": ");
-    if (is_normalised)
+    if (is_normalised && !is_last_line(f, line))
         add_normalised(out, line, n);
     else
         buf_add(out, line, n);

@@ -4,7 +4,7 @@
  *
  * Two jobs failed alike if their programs ended in the same way (exit code, signal, memory, time)
  * with the same last error line in their logs.  Numbers, addresses and folders in that line are
- * ignored, as they differ from job to job.
+ * ignored, as they differ from job to job; not in a line that may be no error.
  */
 #ifndef LUDWIG_COMMON_PROTO_FAILURE_H
 #define LUDWIG_COMMON_PROTO_FAILURE_H
@@ -16,6 +16,9 @@
 #include "common/proto/states.h"
 
 enum { FAILURE_NAME_MAX_BYTES = 300 };
+
+/* Stands in a reason, before ": " and the log's last line, where no line tells of an error. */
+#define FAILURE_LAST_LINE "; last line"
 
 /* The recorded facts about a failed attempt. */
 struct failure {

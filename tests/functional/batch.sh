@@ -177,7 +177,7 @@ crashed() {
     [ "$(states "$id")" = dfdd ]
     job "$id.1" 'j["attempt"] == 1'
     job "$id.2" 'j["attempt"] == 1 and j["exit_code"] == 3 and j["cause"] == "failed"'
-    job "$id.2" 'j["reason"] == "exit code 3"'
+    job "$id.2" 'j["reason"].startswith("exit code 3")'
     job "$id.3" 'j["attempt"] == 2'
     [ "$(processes)" -ge 2 ]
     [ "$(pid_of "$id.3")" != "$(pid_of "$id.2")" ]

@@ -51,7 +51,7 @@ failed() {
     wait_until 10 ended "$id"
     ludwig why "$id.1" >out
     grep -qx "job $id.1: failed" out
-    grep -qx '  it failed: exit code 7' out
+    grep -qx '  it failed: exit code 7; last line: evil' out
     not grep -q '^  exit code' out
     grep -qx '  a retry runs the source as submitted; after a change of it, submit again (--reuse params keeps what is done)' out
     grep -q "^  what it left: ${SHOWN}f/failed/" out
@@ -63,7 +63,7 @@ failed() {
     ludwig why "$id.1" >out 2>err
     [ ! -s err ]
     not grep -q '^The end of its log' out
-    grep -qx '  it failed: exit code 7' out
+    grep -qx '  it failed: exit code 7; last line: evil' out
 }
 it 'of a failed job the reason and the end of its log are shown' failed
 

@@ -56,6 +56,9 @@ static void a_cause_is_the_error_line_without_what_differs_from_job_to_job(void 
         { { CAUSE_FAILED, 127, NONE, "exit code 127: sh: 1: trian: not found" },
           "exit code 127: sh: N: trian: not found" },
         { { CAUSE_FAILED, 3, NONE, "exit code 3" }, "exit code 3" },
+        /* The last line may be no error, and then its numbers are all that tells jobs apart. */
+        { { CAUSE_FAILED, 1, NONE, "exit code 1; last line: epoch 3 of a/b" }, "epoch 3 of a/b" },
+        { { CAUSE_FAILED, 2, NONE, "exit code 2; last line: x: 3" }, "exit code 2: x: 3" },
         { { CAUSE_FAILED, 1, NONE, "exit code 1" }, "exit code 1" },
         { { CAUSE_FAILED, 137, NONE,
             "exit code 137; memory ran out meanwhile, and the kernel ended a process of this job "
