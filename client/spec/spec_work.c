@@ -17,7 +17,6 @@ enum {
     ENV_MAX = 1000,
     IGNORED_MAX = 1000,
     MEMORY_MIN_BYTES = 1024 * 1024,
-    GIB_MEANT_MAX = 1024,
     GRACE_MS = 60 * 1000,
     EVERY_MIN_MS = 1000
 };
@@ -377,15 +376,9 @@ static void check_resources(struct yaml_keys_reader *r, const struct yaml_node *
                         "gpus: expected a whole number, or a fraction below 1");
     if (bytes <= 0 || bytes >= MEMORY_MIN_BYTES)
         return;
-    /* A small number without a unit is probably meant in GiB. */
-    if (memory->text[strspn(memory->text, "0123456789")] == '\0' && bytes <= GIB_MEANT_MAX)
-        yaml_keys_error(r, memory,
-                        "memory: %" PRId64 " byte%s too little for any process; write %sGiB?",
-                        bytes, bytes == 1 ? " is" : "s is", memory->text);
-    else
-        yaml_keys_error(r, memory,
-                        "memory: %" PRId64 " bytes is too little for any process; write it as 2GiB",
-                        bytes);
+    yaml_keys_error(r, memory,
+                    "memory: %" PRId64 " bytes is too little for any process; write it as 2GiB",
+                    bytes);
 }
 
 /* ---- checkpoint ---- */

@@ -135,15 +135,13 @@ static const struct duration_unit {
     { "h", MS_PER_H }, { "d", MS_PER_DAY }, { "w", MS_PER_WEEK },
 };
 
-/* Reads a unit's name and gives its ms; a missing name means seconds.  0 when it is not a unit. */
-static int64_t read_duration_unit(const char **text, bool may_be_missing)
+/* Reads a unit's name and gives its ms; 0 when it is not a unit. */
+static int64_t read_duration_unit(const char **text)
 {
     size_t n = 0;
 
     while (isalpha((unsigned char)(*text)[n]))
         n++;
-    if (n == 0)
-        return may_be_missing && **text == '\0' ? MS_PER_S : 0;
     for (size_t i = 0; i < sizeof duration_units / sizeof duration_units[0]; i++) {
         const struct duration_unit *unit = &duration_units[i];
 
@@ -166,7 +164,7 @@ static bool read_units(const char *text, int64_t *ms)
         if (!read_decimal(&text, &d))
             return false;
         text += strspn(text, " ");
-        unit = read_duration_unit(&text, last == INT64_MAX);
+        unit = read_duration_unit(&text);
         if (unit == 0 || unit >= last || !scale(&d, unit, &part))
             return false;
         last = unit;
@@ -176,11 +174,29 @@ static bool read_units(const char *text, int64_t *ms)
     return *ms < AMOUNT_END;
 }
 
+bool units_lacks_unit(const char *text)
+{
+    size_t n = strspn(text, "0123456789.");
+
+    return n > 0 && text[n] == '\0' && strspn(text, "0.") < n;
+}
+
 int units_parse_duration(const char *text, int64_t *ms, struct err *e)
 {
     bool is_clock = strpbrk(text, ":-") != NULL;
+    size_t n = strspn(text, "0123456789");
     int64_t duration = 0;
 
+    if (units_lacks_unit(text))
+        return err_set(e, ERR_USAGE, "%s lacks a unit: write %ss or %smin (Slurm means minutes)",
+                       text, text, text);
+    if (n > 0 && text[n] == ':' && text[n + 1 + strspn(text + n + 1, "0123456789")] == '\0')
+        return err_set(e, ERR_USAGE,
+                       "%s is minutes and seconds to some and hours and minutes to others: write "
+                       "it like 30min, 4h or 00:30:00",
+                       text);
+    if (strspn(text, "0.") > 0 && text[strspn(text, "0.")] == '\0')
+        text = "0s";
     if (is_clock ? !read_clock(text, &duration) : !read_units(text, &duration))
         return err_set(e, ERR_USAGE,
                        "\"%s\" is no duration; write it like 90s, 10min, 1h30m or 2-12:00:00",

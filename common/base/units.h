@@ -3,6 +3,7 @@
 #ifndef LUDWIG_COMMON_BASE_UNITS_H
 #define LUDWIG_COMMON_BASE_UNITS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -11,8 +12,9 @@
 
 /* "2GiB", "500M" (10^6), "1.5TiB", "4096".  Not negative, below 2^62. */
 int units_parse_size(const char *text, int64_t *bytes, struct err *e);
-/* "90" (s), "1.5h", "2h", "10min", "10m", "60s", "500ms", "1d", "1h30m", "2-12:00:00", "01:30:00".
- * */
+/* Whether text is a number other than 0 alone, for which people have two readings. */
+bool units_lacks_unit(const char *text);
+/* "1.5h", "2h", "10min", "10m", "60s", "500ms", "1d", "1h30m", "2-12:00:00", "01:30:00", "0". */
 int units_parse_duration(const char *text, int64_t *ms, struct err *e);
 /* "0.5" -> 500 */
 int units_parse_milli(const char *text, int64_t *milli, struct err *e);

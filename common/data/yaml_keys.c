@@ -8,6 +8,9 @@
 #include "common/base/units.h"
 #include "common/data/yaml_keys.h"
 
+/* A smaller size without a unit is not taken for bytes. */
+enum { BARE_SIZE_MIN_BYTES = 1000 * 1000 };
+
 /* The words may quote the file, but an error stays one line. */
 int yaml_keys_error(struct yaml_keys_reader *r, const struct yaml_node *at, const char *format, ...)
 {
@@ -55,6 +58,12 @@ static int expected(struct yaml_keys_reader *r, const struct key *key, const str
 static bool is_text_or_number(const struct yaml_node *node)
 {
     return node->type == VALUE_STR || node->type == VALUE_INT || node->type == VALUE_FLOAT;
+}
+
+/* Whether the node is a number or a time of the clock, for which there may be two readings. */
+static bool has_digits_only(const struct yaml_node *node)
+{
+    return is_text_or_number(node) && node->text[strspn(node->text, "0123456789.:")] == '\0';
 }
 
 static bool has_nul(const struct yaml_node *node)
@@ -130,11 +139,16 @@ static int read_bounded(struct yaml_keys_reader *r, const struct key *key,
 {
     const struct quantity *q = &quantities[key->type];
     int64_t number = node->scalar.i;
+    struct err why = { 0 };
     const char *digits;
 
     if (key->type != KEY_INT) {
-        if (!is_text_or_number(node) || q->parse(node->text, &number, NULL) < 0)
-            return expected(r, key, node, q->what);
+        if (!is_text_or_number(node) || q->parse(node->text, &number, &why) < 0)
+            return has_digits_only(node) ? yaml_keys_error(r, node, "%s: %s", key->name, why.text)
+                                         : expected(r, key, node, q->what);
+        if (key->type == KEY_SIZE && units_lacks_unit(node->text) && number < BARE_SIZE_MIN_BYTES)
+            return yaml_keys_error(r, node, "%s: %s lacks a unit: write %sGiB, or %sB for bytes",
+                                   key->name, node->text, node->text, node->text);
     } else if (node->type == VALUE_STR && !has_nul(node) && is_showable(node)) {
         digits = node->text + (*node->text == '-');
         if (*digits != '\0' && digits[strspn(digits, "0123456789")] == '\0')

@@ -141,7 +141,7 @@ it 'one user may have so many open submits, queued jobs and projects' limited
 limited_bytes() {
     kill_hard ludwigd
     sed -i '/^limits:/d' "$TEST_TMP/ludwigd.yaml"
-    echo 'limits: {sweep_bytes: 400000}' >>"$TEST_TMP/ludwigd.yaml"
+    echo 'limits: {sweep_bytes: 400kB}' >>"$TEST_TMP/ludwigd.yaml"
     start
     scenario has_bytes 400000
 }

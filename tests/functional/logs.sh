@@ -119,7 +119,7 @@ too_long() {
     grep -q 'ludwig: this log has reached its limit of 100.* (log: max); what the job prints from here on is left out' "$log"
     [ "$(stat -c %s "$log")" -lt 450000 ]
     [ "$(stat -c %s "$log")" -gt 100000 ]
-    printf '%s\n' 'project: long' 'command: sh job.sh' 'source: job.sh' 'log: {max: 10}' >other.yaml
+    printf '%s\n' 'project: long' 'command: sh job.sh' 'source: job.sh' 'log: {max: 10B}' >other.yaml
     ludwig_wait submit other.yaml --json | json - 'd["reused"] == 1'
 }
 it 'a log is limited by log: max, says so, and is no part of what makes a job the same' too_long

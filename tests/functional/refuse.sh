@@ -150,7 +150,7 @@ it 'a mistake in one key hides none in the others' '
 '
 it 'quotes, units and words that are nearly right are told' '
     printf "command: a\nreps: \"2\"\n" | bad_sweep "bad\.yaml:2:7: reps: .*the text .2. .take the quotes away."
-    printf "command: a\nresources: {memory: 4}\n" | bad_sweep "bad\.yaml:2:21: memory: 4 bytes is too little .*4GiB"
+    printf "command: a\nresources: {memory: 4}\n" | bad_sweep "bad\.yaml:2:21: memory: 4 lacks a unit: write 4GiB"
     printf "command: a\nretry: {on: [fail]}\n" | bad_sweep "bad\.yaml:2:14: on: unknown cause .fail. .did you mean .failed."
 '
 it 'what belongs to samples needs a method, and the other way round' '

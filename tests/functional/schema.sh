@@ -57,7 +57,7 @@ reps: 3
 resources:
 resources: {cpus: 0.5, gpus: 0.25, memory: 2GiB, time: 2h}
 resources: {cpus: 4, gpus: 2, memory: 1.5 GiB, time: 1h30m}
-resources: {cpus: "2", memory: 4194304, time: 90}
+resources: {cpus: "2", memory: 4194304, time: 90s}
 resources: {time: 2-12:00:00}
 resources: {time: 500ms, memory: 500M}
 nodes: a
@@ -72,7 +72,8 @@ retry: {max: 2, on: [failed, signal, timeout, oom, node-lost, preempted, 137, "3
 retry: {on: oom}
 checkpoint: {signal: SIGUSR1, grace: 60s, every: 10m}
 checkpoint: {signal: 10}
-checkpoint: {every: 600}
+checkpoint: {every: 600s}
+resources: {time: 0, disk: 0}
 env: {A: 1, B: true, C: x, _d: 1.5}
 env: {A: 1, PATH: }
 env: [PATH, HOME]
@@ -135,6 +136,12 @@ resources: {cpus: x}
 resources: {gpus: 1.5}
 resources: {memory: lots}
 resources: {memory: 4}
+resources: {time: 60}
+resources: {time: "60"}
+resources: {time: "4:00"}
+resources: {disk: 20}
+resources: {disk: "20"}
+log: {max: 100}
 resources: {memory: 2 apples}
 resources: {time: soon}
 resources: {time: -5}

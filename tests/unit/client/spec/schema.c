@@ -17,11 +17,12 @@
 
 #define NUMBER "([0-9]+|[0-9]*\\\\.[0-9]+)"
 
-/* What people write for an amount, beside a plain number. */
+/* What people write for an amount.  Without a unit, a duration is 0, and a size 0 or so large that
+ * bytes are meant. */
 static const char *const patterns[] = {
-    [KEY_SIZE] = "^" NUMBER " *([kKmMgGtTpPeE]i?)?[bB]?$",
-    [KEY_DURATION] = "^(" NUMBER " *([mM][sS]|[mM][iI][nN]|[sSmMhHdDwW]) *)+$|^" NUMBER
-                     "$|^([0-9]+-)?[0-9]+(:[0-9]+){0,2}$",
+    [KEY_SIZE] = "^" NUMBER " *([kKmMgGtTpPeE]i?[bB]?|[bB])$|^(0|[0-9]{7,})$",
+    [KEY_DURATION] = "^(" NUMBER " *([mM][sS]|[mM][iI][nN]|[sSmMhHdDwW]) *)+$|^0$"
+                     "|^[0-9]+-[0-9]+(:[0-9]+){0,2}$|^[0-9]+(:[0-9]+){2}$",
     [KEY_MILLI] = "^" NUMBER "$",
 };
 
@@ -55,6 +56,13 @@ static void add_texts(struct buf *out, const struct key *key)
 static void add_amount(struct buf *out, const struct key *key)
 {
     buf_printf(out, "\"type\": [\"number\", \"string\"], \"pattern\": \"%s\"", patterns[key->type]);
+    if (key->type == KEY_DURATION) {
+        buf_add_str(out, ", \"minimum\": 0, \"maximum\": 0");
+        return;
+    }
+    if (key->type == KEY_SIZE)
+        buf_add_str(out, ", \"not\": {\"type\": \"number\", \"exclusiveMinimum\": 0, "
+                         "\"exclusiveMaximum\": 1000000}");
     add_bounds(out, key);
 }
 

@@ -389,7 +389,7 @@ static void values_keep_their_types(void **state)
         { "{values: [[1, 2], {a: 1}]}", "[[1,2],{\"a\":1}]" },
         { "{value: [1, 2]}", "[[1,2]]" },
         { "{value: {a: 1}}", "[{\"a\":1}]" },
-        { "", "[null]" },
+        { "~", "[null]" },
         { "[1, 1]", "[1,1]" },
     };
 
@@ -462,9 +462,20 @@ static void every_mistake_says_where_and_what(void **state)
         { HEAD "reps: '2'\n", "f:4:7: reps: expected a whole number, found the text '2' (take the "
                               "quotes away)" },
         { HEAD "resources: {memory: 4}\n",
-          "f:4:21: memory: 4 bytes is too little for any process; write 4GiB?" },
-        { HEAD "resources: {memory: 1}\n",
-          "f:4:21: memory: 1 byte is too little for any process; write 1GiB?" },
+          "f:4:21: memory: 4 lacks a unit: write 4GiB, or 4B for bytes" },
+        { HEAD "resources: {disk: 20}\n",
+          "f:4:19: disk: 20 lacks a unit: write 20GiB, or 20B for bytes" },
+        { HEAD "log: {max: 100}\n",
+          "f:4:12: max: 100 lacks a unit: write 100GiB, or 100B for bytes" },
+        { HEAD "resources: {time: 60}\n",
+          "f:4:19: time: 60 lacks a unit: write 60s or 60min (Slurm means minutes)" },
+        { HEAD "resources: {time: '540'}\n",
+          "f:4:19: time: 540 lacks a unit: write 540s or 540min (Slurm means minutes)" },
+        { HEAD "resources: {time: '4:00'}\n",
+          "f:4:19: time: 4:00 is minutes and seconds to some and hours and minutes to others: write "
+          "it like 30min, 4h or 00:30:00" },
+        { HEAD "checkpoint: {signal: SIGUSR1, grace: 1}\n",
+          "f:4:38: grace: 1 lacks a unit: write 1s or 1min (Slurm means minutes)" },
         { HEAD "resources: {memory: 1000kB}\n",
           "f:4:21: memory: 1000000 bytes is too little for any process; write it as 2GiB" },
         { HEAD "reps: 0\n", "f:4:7: reps: expected at least 1, found '0'" },

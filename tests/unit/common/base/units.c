@@ -101,8 +101,7 @@ static void durations_are_read_as_people_and_slurm_write_them(void **state)
 {
     static const struct reading cases[] = {
         { "0", 0 },
-        { "90", 90000 },
-        { "0.5", 500 },
+        { "0.5s", 500 },
         { "60s", 60000 },
         { "500ms", 500 },
         { "10min", 600000 },
@@ -137,6 +136,9 @@ static void what_is_no_duration_is_refused(void **state)
         { "1h1h", REFUSED },
         { "0.5ms", REFUSED },
         { "1:30", REFUSED },
+        { "30:00", REFUSED },
+        { "90", REFUSED }, /* seconds? minutes? */
+        { "0.5", REFUSED },
         { "00:60:00", REFUSED },
         { "00:00:60", REFUSED },
         { "1:00:00:00", REFUSED },

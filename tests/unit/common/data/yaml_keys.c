@@ -145,8 +145,8 @@ static void scalars_are_taken_in_the_forms_people_write(void **state)
 
     (void)state;
     assert_string_equal(read_sweep(a,
-                                   "project: 1.10\nnodes: hawkins\nlease: 90\n"
-                                   "resources: {cpus: 2, memory: 4096}\n",
+                                   "project: 1.10\nnodes: hawkins\nlease: 90s\n"
+                                   "resources: {cpus: 2, memory: 4194304}\n",
                                    &s),
                         "");
     assert_string_equal(s.project, "1.10");
@@ -155,7 +155,7 @@ static void scalars_are_taken_in_the_forms_people_write(void **state)
     assert_string_equal(nodes[0], "hawkins");
     assert_int_equal(s.lease_ms, 90000);
     assert_int_equal(s.resources.cpus_milli, 2000);
-    assert_int_equal(s.resources.memory_bytes, 4096);
+    assert_int_equal(s.resources.memory_bytes, 4194304);
     assert_string_equal(read_sweep(a, "nodes: []", &s), "");
     assert_int_equal(s.nodes.n, 0);
     arena_destroy(a);
