@@ -196,6 +196,8 @@ static const struct {
     { "did not find expected '-' indicator", "expected '- ', indented as those above", false },
     { "found unexpected end of stream", "this quoted text does not end", true },
     { "found unexpected document indicator", "this quoted text does not end", true },
+    { "did not find expected alphabetic or numeric character",
+      "a value that begins with * or & is an alias or an anchor (quote it)", true },
     { "did not find expected ',' or ']'", "expected ',' or ']'", false },
     { "did not find expected ',' or '}'", "expected ',' or '}'", false },
     { "block sequence entries are not allowed in this context", "a '- ' cannot stand here", false },
@@ -239,6 +241,20 @@ static int refuse_indentation(struct parser *p, const char *c, struct yaml_node 
         (int)(colon - key), key);
 }
 
+/* Whether a value of a list or map in brackets, which begins in that line, lost what is behind its
+ * #: as in [#ff0000, #00ff00]. */
+static bool has_comment(const struct parser *p, size_t line, const char *end)
+{
+    const char *c = p->text;
+
+    for (; line > 0 && c < end; c++)
+        line -= *c == '\n';
+    for (; c + 1 < end; c++)
+        if (strchr("[{, ", c[0]) != NULL && c[1] == '#')
+            return true;
+    return false;
+}
+
 /* Sets the error when libyaml's parser has failed, and not for lack of memory. */
 static int refuse_problem(struct parser *p)
 {
@@ -271,6 +287,11 @@ static int refuse_problem(struct parser *p)
         if (strcmp(yaml->problem, problems[i].problem) == 0) {
             if (problems[i].at_beginning || c == end)
                 at = node_at(yaml->context_mark);
+            if (strncmp(problems[i].words, "expected ','", 12) == 0 &&
+                has_comment(p, yaml->context_mark.line, c))
+                return yaml_error(p->e, p->name, &at,
+                                  "%s (a # began a comment; quote a value that has one)",
+                                  problems[i].words);
             return refuse_node(p, &at, problems[i].words);
         }
     return refuse_node(p, &at, yaml->problem);
