@@ -622,6 +622,11 @@ static void add_dropped(const struct plan *p, struct buf *out)
 
 void expand_add_notes(const struct expand *x, struct buf *out)
 {
+    const struct param *params = x->plan->params.items;
+
+    for (size_t i = 0; i < x->plan->params.n; i++)
+        if (params[i].note != NULL)
+            buf_printf(out, "%s: %s\n", params[i].name, params[i].note);
     for (size_t i = 0; i < x->n_conditioned; i++)
         if (!is_possible(x->conditioned[i]->condition)) {
             buf_printf(out, "when: %s: ", x->conditioned[i]->param->name);

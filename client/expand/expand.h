@@ -40,8 +40,8 @@ int64_t expand_count(struct expand *x);
 void expand_seek(struct expand *x, int64_t index);
 /* Appends the next param2val as a msgpack map; false at the end. */
 bool expand_next(struct expand *x, struct buf *out);
-/* Appends lines for people about entries of when:, exclude: and include: without effect:
- * "exclude: {lr: 0.3} matches no configuration" */
+/* Appends lines for people: the notes of parameters, and entries of when:, exclude: and include:
+ * without effect: "exclude: {lr: 0.3} matches no configuration" */
 void expand_add_notes(const struct expand *x, struct buf *out);
 
 #endif

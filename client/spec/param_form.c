@@ -7,6 +7,7 @@
 
 #include "client/draw/portable_math.h"
 #include "client/spec/param_form.h"
+#include "client/spec/param_words.h"
 #include "common/base/suggest.h"
 
 /* A parameter that is being read. */
@@ -59,6 +60,7 @@ static int too_many(const struct reading *rd, const struct yaml_node *node)
 static int read_fixed(struct reading *rd, const struct yaml_node *node)
 {
     rd->to->form = PARAM_FIXED;
+    rd->to->note = param_words_note(node, rd->r->arena);
     rd->to->values = arena_alloc(rd->r->arena, sizeof *rd->to->values);
     rd->to->values[0] = yaml_value(node, rd->r->arena);
     rd->to->n = 1;
@@ -73,6 +75,7 @@ static int read_items(struct reading *rd, const struct yaml_node *node)
         return expected(rd, node, "a list");
     if (node->n == 0)
         return yaml_keys_error(rd->r, node, "%san empty list leaves nothing to run", place_of(rd));
+    to->note = param_words_note(node, rd->r->arena);
     to->values = arena_alloc(rd->r->arena, node->n * sizeof *to->values);
     to->n = node->n;
     for (size_t i = 0; i < node->n; i++)
@@ -306,6 +309,13 @@ static int read_logspace(struct reading *rd, const struct yaml_node *node)
     make_list(rd, s.n);
     v = rd->to->values;
     portable_logspace(s.first, s.last, s.n, keep_float, rd->to->values);
+    /* Exponents between 0 and 1 are rare, ends in place of exponents are not. */
+    if (s.first > 0 && s.first < 1 && s.last > 0 && s.last < 1)
+        rd->to->note =
+            arena_printf(rd->r->arena,
+                         "logspace takes exponents, so this goes from %g to "
+                         "%g; numbers from %g to %g are [%g, %g, %zu]",
+                         v[0].f, v[s.n - 1].f, s.first, s.last, log10(s.first), log10(s.last), s.n);
     if (check_power(rd, &node->items[0], v[0].f) < 0 ||
         check_power(rd, &node->items[1], v[s.n - 1].f) < 0)
         return -1;
@@ -458,12 +468,15 @@ static int read_form(struct reading *rd, const struct yaml_node *node)
     const struct yaml_member *m = node->members, *round = NULL;
     struct suggest nearest = { 0 };
     struct yaml_node at;
+    const char *theirs;
 
     for (size_t i = 0; i < node->n && node->n == 2; i++)
         if (strcmp(node->members[i].key, "round") == 0) {
             round = &node->members[i];
             m = &node->members[1 - i];
         }
+    if (node->n != 1 && round == NULL && (theirs = param_words_form(node, rd->r->arena)) != NULL)
+        return yaml_keys_error(rd->r, node, "%shere this is written %s", place_of(rd), theirs);
     if (node->n != 1 && round == NULL)
         return yaml_keys_error(rd->r, node, "%sexpected one form such as {values: [1, 2]}",
                                place_of(rd));
@@ -485,11 +498,29 @@ static int read_form(struct reading *rd, const struct yaml_node *node)
                            place_of(rd), m->key, rd->to->name);
 }
 
+/* Refuses a value that is null because nothing is written there. */
+static int check_is_written(struct reading *rd, const struct yaml_node *node)
+{
+    const struct yaml_node *empty = param_words_empty(node);
+
+    if (empty != NULL && strchr(rd->to->name, ':') != NULL)
+        return yaml_keys_error(
+            rd->r, empty, "%sexpected a value (a blank belongs behind the colon)", place_of(rd));
+    if (empty != NULL)
+        return yaml_keys_error(rd->r, empty,
+                               "%sexpected a value; write null, or quotes around it (a # begins a "
+                               "comment)",
+                               place_of(rd));
+    return 0;
+}
+
 int param_form_read(struct yaml_keys_reader *r, const struct yaml_node *node, bool is_named,
                     struct param *to)
 {
     struct reading rd = { .r = r, .is_named = is_named, .to = to };
 
+    if (check_is_written(&rd, node) < 0)
+        return -1;
     if (node->type == VALUE_LIST)
         return read_list(&rd, node);
     return node->type == VALUE_MAP ? read_form(&rd, node) : read_fixed(&rd, node);
@@ -500,5 +531,5 @@ int param_form_read_fixed(struct yaml_keys_reader *r, const struct yaml_node *no
 {
     struct reading rd = { .r = r, .to = to };
 
-    return read_fixed(&rd, node);
+    return check_is_written(&rd, node) < 0 ? -1 : read_fixed(&rd, node);
 }

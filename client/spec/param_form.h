@@ -38,6 +38,7 @@ struct param {
     int digits; /* round: significant digits of draws of UNIFORM, LOG_UNIFORM, NORMAL; 0: 15 */
     unsigned line, column; /* of its name in the file; 0: from the command line */
     bool was_refused;      /* its value was refused, so that only the name is known */
+    const char *note;      /* what its user should know, a line without the name; NULL: nothing */
 };
 
 /* Reads a parameter's value, a list or {FORM: ...}, into to, whose name is set and all else zero.
@@ -45,7 +46,7 @@ struct param {
  * Returns -1 when errors were added to r; to is not valid then. */
 int param_form_read(struct yaml_keys_reader *r, const struct yaml_node *node, bool is_named,
                     struct param *to);
-/* Takes the node as the parameter's one value, be it a list or a map.  Always 0. */
+/* Takes the node as the parameter's one value, be it a list or a map. */
 int param_form_read_fixed(struct yaml_keys_reader *r, const struct yaml_node *node,
                           struct param *to);
 

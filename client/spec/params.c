@@ -155,13 +155,14 @@ static void drop_places(struct err *e, const char *prefix)
     *to = '\0';
 }
 
-/* Reads the value after "name=" as in a sweep file. */
+/* Reads the value after "name=" as in a sweep file; nothing is null. */
 static int read_text(const char *text, struct param *to, struct arena *a, struct err *e)
 {
     struct param param = { .name = to->name };
     char *file = arena_printf(a, "--set %s", to->name);
     struct yaml_keys_reader r = { .file = file, .arena = a };
-    const struct yaml_node *node = yaml_parse(file, text, strlen(text), a, e);
+    const char *yaml = text[0] == '\0' ? "null" : text;
+    const struct yaml_node *node = yaml_parse(file, yaml, strlen(yaml), a, e);
 
     if (node == NULL && e != NULL) {
         /* The error shows text that is no YAML as the shell passed it. */

@@ -42,7 +42,7 @@ static void values_stand_for_themselves(void **state)
           "[Infinity,-Infinity,NaN,9223372036854775807]" },
         { "[\"a\\0b\"]", PARAM_LIST, "[\"a\\u0000b\"]" },
         { "adam", PARAM_FIXED, "[\"adam\"]" },
-        { "", PARAM_FIXED, "[null]" },
+        { "~", PARAM_FIXED, "[null]" },
         { "{value: [1, 2]}", PARAM_FIXED, "[[1,2]]" },
         { "{value: {a: 1}}", PARAM_FIXED, "[{\"a\":1}]" },
         { "{values: [[1, 2], {a: 1}]}", PARAM_LIST, "[[1,2],{\"a\":1}]" },
