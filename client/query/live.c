@@ -7,36 +7,25 @@
 
 #include "common/data/json.h"
 #include "common/proto/metric_line.h"
+#include "common/proto/metric_list.h"
 
 /* A larger file than WHOLE_MAX_BYTES is not read whole: only its last END_BYTES are. */
 enum { WHOLE_MAX_BYTES = 64 * 1024, END_BYTES = 16 * 1024, WORDS_MAX = 4 };
 
-/* The last value of each measure in the lines read so far. */
-struct taking {
-    struct arena *arena;
-    struct metric *items;
-    size_t n;
-};
-
 static void take_value(void *context, const char *name, size_t n, double value, int64_t step)
 {
-    struct taking *t = context;
-    size_t i = 0;
+    struct metric *m = metric_list_take(context, name, n);
 
-    while (i < t->n && (strlen(t->items[i].name) != n || memcmp(t->items[i].name, name, n) != 0))
-        i++;
-    if (i == METRICS_MAX)
+    if (m == NULL)
         return;
-    if (i == t->n)
-        t->items[t->n++].name = arena_strndup(t->arena, name, n);
-    t->items[i].value = value;
-    t->items[i].step = step;
+    m->value = value;
+    m->step = step;
 }
 
 /* Passes over lines that are no JSON, such as one whose beginning or end is missing. */
 static void take_lines(struct live *job, struct arena *a, struct bytes content)
 {
-    struct taking t = { a, arena_alloc(a, METRICS_MAX * sizeof *t.items), 0 };
+    struct metric_list l = { .arena = a };
     struct arena *of_line = arena_create();
     const char *at = (const char *)content.data, *end = at + content.n;
 
@@ -46,12 +35,12 @@ static void take_lines(struct live *job, struct arena *a, struct bytes content)
         struct value map;
 
         if (json_read(at, n, of_line, &map, NULL) == 0 && map.type == VALUE_MAP)
-            metric_line_each(&map, take_value, &t);
+            metric_line_each(&map, take_value, &l);
         arena_reset(of_line);
         at += n + 1;
     }
     arena_destroy(of_line);
-    job->metrics = (struct list){ t.items, t.n };
+    job->metrics = (struct list){ l.items, l.n };
 }
 
 struct fetched {

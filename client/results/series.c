@@ -17,6 +17,7 @@
 #include "common/data/json.h"
 #include "common/proto/jobspec.h"
 #include "common/proto/layout.h"
+#include "common/proto/metric_line.h"
 
 enum {
     LINE_MAX_BYTES = 64 * 1024,
@@ -120,11 +121,12 @@ static int read_json_lines(struct reader *r, struct err *e)
 
         step = is_map ? value_get(&map, "step") : NULL;
         for (size_t i = 0; is_map && i < wanted->n; i++) {
-            const struct value *value = value_get(&map, wanted->metrics[i]);
+            const struct value *value = metric_value(&map, wanted->metrics[i]);
+            double number;
 
-            if (value != NULL && is_number(value) &&
-                give_point(r, i, step != NULL && is_number(step) ? *step : value_null(), *value,
-                           e) < 0)
+            if (metric_number(value, &number) &&
+                give_point(r, i, step != NULL && is_number(step) ? *step : value_null(),
+                           is_number(value) ? *value : value_float(number), e) < 0)
                 return -1;
         }
         arena_reset(r->arena);
@@ -178,6 +180,8 @@ static int read_csv(struct reader *r, struct err *e)
         struct value step, value;
         bool is_head = is_first && text != NULL && (row[0] == '\0' || text[0] == '\0');
 
+        if (is_first && text == NULL) /* columns with semicolons between them, or more than two */
+            return 0;
         is_first = false;
         value = value_float((double)NAN); /* pandas writes NaN as an empty field */
         if (text == NULL || is_head || (text[0] != '\0' && !read_number(text, &value)))

@@ -14,7 +14,7 @@ enum {
     NAME_MAX_BYTES = 200,
     COMMAND_MAX_BYTES = 64 * 1024,
     REASON_MAX_BYTES = 1000,
-    METRICS_MAX = 64,
+    METRICS_MAX = 4096,
     CONFIGS_PER_CHUNK_MAX = 1024,
     JOBS_PER_CHUNK_MAX = 4096, /* configurations of a chunk x reps; one configuration always fits */
     REPS_MAX = 4096,

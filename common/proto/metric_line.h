@@ -3,6 +3,7 @@
 #ifndef LUDWIG_COMMON_PROTO_METRIC_LINE_H
 #define LUDWIG_COMMON_PROTO_METRIC_LINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,8 +13,14 @@
 typedef void (*metric_line_fn)(void *context, const char *name, size_t n, double value,
                                int64_t step);
 
-/* Calls take for each number in the map except step, job, done and failed.  (In a batch, job, done
- * and failed tell which job a line is about.) */
+/* Whether v is a number, or text that is one, as json.dumps(..., default=str) writes it. */
+bool metric_number(const struct value *v, double *number);
+
+/* The value called name in the map of a line; "val/acc" is also acc in the map val.  NULL: none. */
+const struct value *metric_value(const struct value *map, const char *name);
+
+/* Calls take for each number in the map except step, and in maps within it, as "val/acc".  In a line
+ * with job, as in a batch, job, done and failed tell which job it is about, and are no metrics. */
 void metric_line_each(const struct value *map, metric_line_fn take, void *context);
 
 #endif

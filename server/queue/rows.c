@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "common/data/msgpack.h"
 #include "common/proto/layout.h"
@@ -290,11 +292,12 @@ static int read_metrics(struct server *sv, int64_t attempt, struct arena *a, str
                         size_t *size_bytes, struct err *e)
 {
     struct stmt *s = db_ask(sv->db, SQL_JOB_METRICS, "ii", attempt, (int64_t)METRICS_MAX);
-    struct metric *items = arena_alloc(a, METRICS_MAX * sizeof *items);
-    size_t n = 0;
+    struct metric *items = NULL, *kept;
+    size_t n = 0, capacity = 0;
     int rc;
 
     while ((rc = stmt_step(s, e)) == 1) {
+        mem_grow((void **)&items, &capacity, n, sizeof *items);
         items[n] = (struct metric){ .name = stmt_copy(s, 0, a),
                                     .value = float_or_nan(s, 1),
                                     .step = stmt_int(s, 2),
@@ -304,7 +307,11 @@ static int read_metrics(struct server *sv, int64_t attempt, struct arena *a, str
         n++;
         *size_bytes += METRIC_ABOUT_BYTES;
     }
-    *metrics = (struct list){ items, n };
+    kept = arena_alloc(a, n * sizeof *kept);
+    if (n > 0)
+        memcpy(kept, items, n * sizeof *kept);
+    free(items);
+    *metrics = (struct list){ kept, n };
     return rc;
 }
 

@@ -121,7 +121,7 @@ static bool is_mounted(const struct result *r)
 static void read_lines(struct result *r, const struct publish_group *g)
 {
     r->metrics = arena_alloc(g->arena, sizeof *r->metrics);
-    r->metrics->arena = g->arena;
+    r->metrics->list.arena = g->arena;
     metrics_read_lines(r->metrics, g->scratch->ended_fd, in_folder(r, g, JOB_METRICS));
 }
 
@@ -633,7 +633,7 @@ static int result_finish(struct result *r, struct publish_group *g, struct err *
                                  .run_path = r->final_path,
                                  .has_checkpoint = r->carry.step == CARRY_KEPT };
     if (r->metrics != NULL)
-        r->report.metrics = (struct list){ r->metrics->items, r->metrics->n };
+        r->report.metrics = (struct list){ r->metrics->list.items, r->metrics->list.n };
     if (scratch_write(fd, report, &report_schema, &r->report, NULL) < 0) {
         /* An attempt whose folder is gone still gets a report. */
         (void)mkdirat(fd, r->hex, 0700);

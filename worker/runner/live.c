@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/units.h"
+#include "common/proto/metric_line.h"
 
 enum {
     /* However often a job reports, its file is read a few times a second. */
@@ -17,14 +18,6 @@ enum {
     /* A message carries steps up to 2^53. */
     STEP_BITS = 53
 };
-
-static bool number_of(const struct value *v, double *number)
-{
-    if (v == NULL || (v->type != VALUE_INT && v->type != VALUE_FLOAT))
-        return false;
-    *number = v->type == VALUE_INT ? (double)v->i : v->f;
-    return true;
-}
 
 /* Drops every other value, but never the last. */
 static void thin_out(struct live *l)
@@ -43,11 +36,11 @@ static void on_line(void *context, const struct follow_report *r)
     struct measured m = { .token = l->token };
     double step;
 
-    if (!number_of(value_get(r->line, l->metric), &m.value))
+    if (!metric_number(metric_value(r->line, l->metric), &m.value))
         return;
     l->n_lines++;
     m.step = l->n_lines;
-    if (number_of(value_get(r->line, l->step), &step)) {
+    if (metric_number(metric_value(r->line, l->step), &step)) {
         if (!(step >= 0) || step > (double)(INT64_C(1) << STEP_BITS) || step != floor(step))
             return;
         m.step = (int64_t)step;

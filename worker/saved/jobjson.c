@@ -108,7 +108,7 @@ void jobjson_add(struct buf *out, const struct jobjson *j)
     const struct jobspec *w = &o->work.work;
     const struct outcome *u = j->outcome;
     const struct saved *s = j->saved;
-    size_t n = 0, n_metrics = j->metrics->n;
+    size_t n = 0, n_metrics = j->metrics->list.n;
     const char *command = w->command;
     struct arena *a = arena_create();
     struct value *renamed = arena_alloc(a, s->n_renames * sizeof *renamed);
@@ -127,7 +127,7 @@ void jobjson_add(struct buf *out, const struct jobjson *j)
         command = buf_to_arena(&text, a);
     buf_free(&text);
     for (size_t i = 0; i < n_metrics; i++) {
-        const struct metric *m = &j->metrics->items[i];
+        const struct metric *m = &j->metrics->list.items[i];
         const struct member range[] = { value_member("min", number_or_null(m->min)),
                                         value_member("max", number_or_null(m->max)),
                                         value_member("n", int_or_null(m->n)),

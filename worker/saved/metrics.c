@@ -87,19 +87,10 @@ static char *lines_next(struct lines *l, size_t *n)
 static void set_metric(void *context, const char *name, size_t n, double value, int64_t step)
 {
     struct metrics *m = context;
-    struct metric *metric = m->items;
+    struct metric *metric = metric_list_take(&m->list, name, n);
 
-    while (metric < m->items + m->n &&
-           (strlen(metric->name) != n || memcmp(metric->name, name, n) != 0))
-        metric++;
-    if (metric == m->items + m->n) {
-        if (m->n == METRICS_MAX || n == 0 || n > NAME_MAX_BYTES || memchr(name, '\0', n) != NULL)
-            return;
-        *metric = (struct metric){ .name = arena_strndup(m->arena, name, n),
-                                   .min = (double)NAN,
-                                   .max = (double)NAN };
-        m->n++;
-    }
+    if (metric == NULL)
+        return;
     metric->value = value;
     /* A step that messages cannot carry counts as none. */
     metric->step = step < 0 || step > INT64_C(1) << 53 ? SCHEMA_NONE : step;
@@ -127,6 +118,7 @@ void metrics_read_lines(struct metrics *m, int dir_fd, const char *name)
             metric_line_each(&v, set_metric, m);
         arena_reset(a);
     }
+    m->n_told = m->list.n;
     arena_destroy(a);
     close(l->fd);
     free(l);
@@ -155,12 +147,17 @@ static char *split_row(char *row)
 
 void metrics_read_series(struct metrics *m, int dir_fd, const char *name)
 {
-    struct lines *l = lines_open(dir_fd, name);
+    struct lines *l;
     size_t n_name = strlen(name) - strlen(series_suffix);
     bool is_first = true;
     char *row;
     size_t n;
 
+    for (size_t i = 0; i < m->n_told; i++)
+        if (strncmp(m->list.items[i].name, name, n_name) == 0 &&
+            m->list.items[i].name[n_name] == '\0')
+            return;
+    l = lines_open(dir_fd, name);
     if (l == NULL)
         return;
     while ((row = lines_next(l, &n)) != NULL) {
@@ -168,6 +165,8 @@ void metrics_read_series(struct metrics *m, int dir_fd, const char *name)
         double value = (double)NAN; /* pandas writes a nan as an empty field */
         long long step;
 
+        if (is_first && text == NULL) /* columns with semicolons between them, or more than two */
+            break;
         if (text != NULL && *text != '\0')
             value = strtod(text, &end);
         /* Skips a first row with the names of index and series, which may be empty. */

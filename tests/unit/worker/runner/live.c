@@ -72,12 +72,13 @@ static void lines_that_have_the_metric_count(void **state)
           { 1 },
           1 },
         { NULL, "{\"loss\": 3}\n{\"loss\": 2}\n", { 1, 2 }, { 3, 2 }, 2 }, /* counted */
-        { NULL, "{\"loss\": \"3\"}\n[1]\nloss\n{\"loss\": 1, \"step\": -1}\n", { 0 }, { 0 }, 0 },
+        { NULL, "{\"loss\": \"low\"}\n[1]\nloss\n{\"loss\": 1, \"step\": -1}\n", { 0 }, { 0 }, 0 },
         { NULL,
           "{\"loss\": 1e999, \"step\": 1e300}\n{\"loss\": 4, \"step\": 1}\n",
           { 1 },
           { 4 },
           1 },
+        { NULL, "{\"loss\": \"3\", \"step\": \"2\"}\n", { 2 }, { 3 }, 1 },
         { NULL, "{\"loss\": 1, \"step\": 1}\n{\"loss\": 2, \"st", { 1 }, { 1 }, 1 },
     };
 

@@ -13,20 +13,20 @@
 
 static const struct metric *get(const struct metrics *m, const char *name)
 {
-    for (size_t i = 0; i < m->n; i++)
-        if (strcmp(m->items[i].name, name) == 0)
-            return &m->items[i];
+    for (size_t i = 0; i < m->list.n; i++)
+        if (strcmp(m->list.items[i].name, name) == 0)
+            return &m->list.items[i];
     return NULL;
 }
 
 static void the_last_value_of_each_measure_counts(void **state)
 {
     struct site s;
-    struct metrics m = { .n = 0 };
+    struct metrics m = { .n_told = 0 };
 
     (void)state;
     site_open(&s, NULL);
-    m.arena = s.arena;
+    m.list.arena = s.arena;
     site_write(s.top_fd, "metrics",
                "{\"accuracy\": 0.5, \"loss\": 3, \"step\": 1}\n"
                "no json at all\n"
@@ -35,9 +35,13 @@ static void the_last_value_of_each_measure_counts(void **state)
                "\n"
                "{\"accuracy\": 0.9, \"step\": 2}\r\n"
                "{\"nan\": NaN, \"big\": Infinity}\n"
+               "{\"val\": {\"acc\": \"0.91\", \"step\": 1}, \"failed\": 3}\n"
+               "{\"text\": \"0x1p3\", \"blank\": \" 1\", \"words\": \"1 a\", \"none\": \"\"}\n"
                "{\"last\": 7}");
     metrics_read_lines(&m, s.top_fd, "metrics");
-    assert_int_equal(m.n, 5);
+    assert_int_equal(m.list.n, 8);
+    assert_true(get(&m, "val/acc")->value == 0.91 && get(&m, "val/step")->value == 1);
+    assert_true(get(&m, "failed")->value == 3);
     assert_true(get(&m, "accuracy")->value == 0.9);
     assert_int_equal(get(&m, "accuracy")->step, 2);
     assert_true(get(&m, "loss")->value == 3);
@@ -50,12 +54,12 @@ static void the_last_value_of_each_measure_counts(void **state)
 static void the_range_of_each_measure_is_known(void **state)
 {
     struct site s;
-    struct metrics m = { .n = 0 };
+    struct metrics m = { .n_told = 0 };
     const struct metric *metric;
 
     (void)state;
     site_open(&s, NULL);
-    m.arena = s.arena;
+    m.list.arena = s.arena;
     site_write(s.top_fd, "metrics",
                "{\"loss\": 3}\n{\"loss\": -1.5}\n{\"loss\": NaN}\n{\"loss\": -Infinity}\n"
                "{\"loss\": \"low\"}\n{\"loss\": 2}\n{\"once\": -7}\n");
@@ -64,10 +68,15 @@ static void the_range_of_each_measure_is_known(void **state)
     assert_true(metric->value == 2 && metric->min == -1.5 && metric->max == 3 && metric->n == 3);
     metric = get(&m, "once");
     assert_true(metric->value == -7 && metric->min == -7 && metric->max == -7 && metric->n == 1);
-    site_write(s.top_fd, "loss.csv", "epoch,loss\n0,10\n1,nan\n2,\n3,4\n");
-    metrics_read_series(&m, s.top_fd, "loss.csv");
-    metric = get(&m, "loss");
-    assert_true(metric->value == 4 && metric->min == -1.5 && metric->max == 10 && metric->n == 5);
+    site_write(s.top_fd, "gain.csv", "epoch,gain\n0,10\n1,nan\n2,\n3,4\n");
+    metrics_read_series(&m, s.top_fd, "gain.csv");
+    metric = get(&m, "gain");
+    assert_true(metric->value == 4 && metric->min == 4 && metric->max == 10 && metric->n == 2);
+    /* The lines of a measure are the ones that count. */
+    site_write(s.top_fd, "once.csv", "epoch,once\n0,10\n");
+    metrics_read_series(&m, s.top_fd, "once.csv");
+    metric = get(&m, "once");
+    assert_true(metric->value == -7 && metric->n == 1);
     site_close(&s);
 }
 
@@ -75,12 +84,12 @@ static void the_range_of_each_measure_is_known(void **state)
 static void a_last_value_that_is_no_number_stays_the_last(void **state)
 {
     struct site s;
-    struct metrics m = { .n = 0 };
+    struct metrics m = { .n_told = 0 };
     const struct metric *metric;
 
     (void)state;
     site_open(&s, NULL);
-    m.arena = s.arena;
+    m.list.arena = s.arena;
     site_write(s.top_fd, "metrics",
                "{\"accuracy\": 0.9, \"step\": 1}\n{\"accuracy\": NaN, \"step\": 2}\n"
                "{\"loss\": 2}\n{\"loss\": Infinity}\n{\"gain\": -Infinity}\n");
@@ -100,17 +109,17 @@ static void a_last_value_that_is_no_number_stays_the_last(void **state)
 static void what_a_line_is_about_is_no_measure(void **state)
 {
     struct site s;
-    struct metrics m = { .n = 0 };
+    struct metrics m = { .n_told = 0 };
 
     (void)state;
     site_open(&s, NULL);
-    m.arena = s.arena;
+    m.list.arena = s.arena;
     site_write(s.top_fd, "metrics",
                "{\"job\": \"7.13\", \"accuracy\": 0.5, \"step\": 1}\n"
                "{\"job\": 13, \"done\": true, \"jobs\": 4}\n"
                "{\"job\": 13, \"failed\": 1, \"done\": 0}\n");
     metrics_read_lines(&m, s.top_fd, "metrics");
-    assert_int_equal(m.n, 2);
+    assert_int_equal(m.list.n, 2);
     assert_true(get(&m, "accuracy")->value == 0.5 && get(&m, "jobs")->value == 4);
     site_close(&s);
 }
@@ -118,20 +127,20 @@ static void what_a_line_is_about_is_no_measure(void **state)
 static void no_more_measures_than_travel_are_kept(void **state)
 {
     struct site s;
-    struct metrics m = { .n = 0 };
+    struct metrics m = { .n_told = 0 };
     struct buf text = { 0 };
 
     (void)state;
     site_open(&s, NULL);
-    m.arena = s.arena;
+    m.list.arena = s.arena;
     for (int i = 0; i < 2 * METRICS_MAX; i++)
         buf_printf(&text, "{\"m%d\": %d}\n", i, i);
     buf_printf(&text, "{\"m0\": 1000}\n");
     site_write(s.top_fd, "metrics", buf_text(&text));
     metrics_read_lines(&m, s.top_fd, "metrics");
-    assert_int_equal(m.n, METRICS_MAX);
+    assert_int_equal(m.list.n, METRICS_MAX);
     assert_true(get(&m, "m0")->value == 1000);
-    assert_null(get(&m, "m64"));
+    assert_null(get(&m, "m4096"));
     buf_free(&text);
     site_close(&s);
 }
@@ -139,19 +148,19 @@ static void no_more_measures_than_travel_are_kept(void **state)
 static void an_endless_line_costs_no_memory_and_no_measure(void **state)
 {
     struct site s;
-    struct metrics m = { .n = 0 };
+    struct metrics m = { .n_told = 0 };
     struct buf text = { 0 };
 
     (void)state;
     site_open(&s, NULL);
-    m.arena = s.arena;
+    m.list.arena = s.arena;
     buf_add_str(&text, "{\"a\": 1}\n{\"b\": \"");
     for (int i = 0; i < 300 * 1000; i++)
         buf_add_char(&text, 'x');
     buf_add_str(&text, "\"}\n{\"c\": 3}\n");
     site_write(s.top_fd, "metrics", buf_text(&text));
     metrics_read_lines(&m, s.top_fd, "metrics");
-    assert_int_equal(m.n, 2);
+    assert_int_equal(m.list.n, 2);
     assert_true(get(&m, "a")->value == 1 && get(&m, "c")->value == 3);
     buf_free(&text);
     site_close(&s);
@@ -178,6 +187,7 @@ static void series_are_read_as_pandas_writes_them(void **state)
         { ",0\n0,0.5\n1,0.6x\n", true, 0.5, 0 },
         { ",0\n", false, 0, 0 },
         { ",a,b\n0,1,2\n", false, 0, 0 },
+        { "epoch;loss\n0;0,1\n1;0,9\n", false, 0, 0 },
         { "", false, 0, 0 },
         { "just text\n", false, 0, 0 },
     };
@@ -186,7 +196,7 @@ static void series_are_read_as_pandas_writes_them(void **state)
     (void)state;
     site_open(&s, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct metrics m = { .arena = s.arena };
+        struct metrics m = { .list.arena = s.arena };
         const struct metric *metric;
 
         site_write(s.top_fd, "loss.csv", cases[i].text);
@@ -205,11 +215,11 @@ static void series_are_read_as_pandas_writes_them(void **state)
 static void only_csv_files_of_the_folder_itself_are_series(void **state)
 {
     struct site s;
-    struct metrics m = { .n = 0 };
+    struct metrics m = { .n_told = 0 };
 
     (void)state;
     site_open(&s, NULL);
-    m.arena = s.arena;
+    m.list.arena = s.arena;
     assert_int_equal(mkdirat(s.top_fd, "d", 0700), 0);
     assert_int_equal(mkdirat(s.top_fd, "folder.csv", 0700), 0);
     assert_int_equal(mkfifoat(s.top_fd, "fifo.csv", 0600), 0);
@@ -218,9 +228,9 @@ static void only_csv_files_of_the_folder_itself_are_series(void **state)
     site_write(s.top_fd, "a.csv", "0,1\n");
     site_write(s.top_fd, "a.txt", "0,1\n");
     metrics_read_folder(&m, s.top_fd);
-    assert_int_equal(m.n, 2);
-    assert_string_equal(m.items[0].name, "a");
-    assert_string_equal(m.items[1].name, "b");
+    assert_int_equal(m.list.n, 2);
+    assert_string_equal(m.list.items[0].name, "a");
+    assert_string_equal(m.list.items[1].name, "b");
     assert_true(metrics_is_series("a.csv"));
     assert_false(metrics_is_series("d/deep.csv") || metrics_is_series(".csv"));
     site_close(&s);
