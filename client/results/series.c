@@ -122,10 +122,13 @@ static int read_json_lines(struct reader *r, struct err *e)
         step = is_map ? value_get(&map, "step") : NULL;
         for (size_t i = 0; is_map && i < wanted->n; i++) {
             const struct value *value = metric_value(&map, wanted->metrics[i]);
-            double number;
+            double number, at;
 
             if (metric_number(value, &number) &&
-                give_point(r, i, step != NULL && is_number(step) ? *step : value_null(),
+                give_point(r, i,
+                           !metric_number(step, &at) ? value_null()
+                           : is_number(step)         ? *step
+                                                     : value_float(at),
                            is_number(value) ? *value : value_float(number), e) < 0)
                 return -1;
         }

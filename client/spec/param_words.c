@@ -4,9 +4,8 @@
 
 #include <string.h>
 
+#include "client/spec/param_form.h"
 #include "common/data/json.h"
-
-enum { SHOWN_MAX_BYTES = 60 };
 
 /* ---- values that are null as nothing is written ---- */
 
@@ -111,19 +110,19 @@ const char *param_words_note(const struct yaml_node *node, struct arena *a)
         text = node->text;
         n = strcspn(text, "(");
         n = text[n] == '\0' ? 0 : n + 1;
-        buf_printf(&note, "'%.*s' is one text; a list is written [%.*s]", SHOWN_MAX_BYTES, text,
-                   (int)(strlen(text) - n - (n > 0)), text + n);
+        buf_printf(&note, "'%.*s' is one text; a list is written [%.*s]", PARAM_SHOWN_MAX_BYTES,
+                   text, (int)(strlen(text) - n - (n > 0)), text + n);
         return buf_to_arena(&note, a);
     }
     find(&numbers, node, looks_like_text);
     if (numbers.n == 0)
         return NULL;
     text = numbers.first->text;
-    buf_printf(&note, "%.*s is taken for the number ", SHOWN_MAX_BYTES, text);
+    buf_printf(&note, "%.*s is taken for the number ", PARAM_SHOWN_MAX_BYTES, text);
     json_add_value(&note, &numbers.first->scalar);
     if (numbers.n > 1)
         buf_printf(&note, ", and so are %zu more", numbers.n - 1);
-    buf_printf(&note, "; '%.*s' in quotes stays text", SHOWN_MAX_BYTES, text);
+    buf_printf(&note, "; '%.*s' in quotes stays text", PARAM_SHOWN_MAX_BYTES, text);
     return buf_to_arena(&note, a);
 }
 

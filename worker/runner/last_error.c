@@ -199,8 +199,8 @@ static bool names_exception(const char *text, size_t n)
 
     if (n == 0 || memchr(letters, text[0], sizeof letters - 1) == NULL)
         return false;
-    while (i < n && (isalnum((unsigned char)text[i]) || strchr("_.<>", text[i]) != NULL ||
-                     (unsigned char)text[i] >= 0x80))
+    while (i < n && (isalnum((unsigned char)text[i]) || text[i] == '_' || text[i] == '.' ||
+                     text[i] == '<' || text[i] == '>' || (unsigned char)text[i] >= 0x80))
         i++;
     if (i < n && text[i] == '\r')
         i++;
