@@ -15,7 +15,7 @@ const struct command *const commands[] = {
     &cmd_submit, &cmd_init,
     &cmd_status, &cmd_watch, &cmd_jobs, &cmd_why, &cmd_triage, &cmd_logs, &cmd_peek,
     &cmd_results, &cmd_plot, &cmd_ui, &cmd_best, &cmd_compare, &cmd_diff, &cmd_fetch, &cmd_debug, &cmd_reproduce, &cmd_replay,
-    &cmd_cancel, &cmd_pause, &cmd_resume, &cmd_retry, &cmd_order, &cmd_shrink, &cmd_label, &cmd_rm,
+    &cmd_cancel, &cmd_pause, &cmd_resume, &cmd_retry, &cmd_order, &cmd_limit, &cmd_label, &cmd_rm,
     &cmd_nodes, &cmd_drain, &cmd_undrain, &cmd_usage, &cmd_data,
     &cmd_up, &cmd_down, &cmd_invite, &cmd_doctor,
     &cmd_report, &cmd_bridge, &cmd_completion, &cmd_version, &cmd_help, NULL,
@@ -57,9 +57,21 @@ static const struct {
     { "remove", "rm" },
 };
 
+/* Names that commands had, which work as before. */
+static const struct {
+    const char *word;
+    const struct command *command;
+} old_names[] = {
+    { "shrink", &cmd_limit },
+};
+
 const struct command *command_find(const char *name, struct err *e)
 {
     struct suggest nearest = { .word = name };
+
+    for (size_t i = 0; i < sizeof old_names / sizeof old_names[0]; i++)
+        if (strcmp(old_names[i].word, name) == 0)
+            return old_names[i].command;
 
     for (size_t i = 0; commands[i] != NULL; i++) {
         if (strcmp(commands[i]->name, name) == 0)

@@ -39,7 +39,7 @@ extern const struct command cmd_submit, cmd_init, cmd_status, cmd_watch, cmd_job
     cmd_triage, cmd_logs, cmd_results, cmd_plot, cmd_best, cmd_compare, cmd_diff, cmd_fetch,
     cmd_cancel, cmd_pause, cmd_resume, cmd_retry, cmd_label, cmd_rm, cmd_nodes, cmd_drain,
     cmd_undrain, cmd_usage, cmd_data, cmd_report, cmd_bridge, cmd_reproduce, cmd_peek, cmd_debug,
-    cmd_replay, cmd_order, cmd_shrink, cmd_up, cmd_down, cmd_invite, cmd_doctor, cmd_completion,
+    cmd_replay, cmd_order, cmd_limit, cmd_up, cmd_down, cmd_invite, cmd_doctor, cmd_completion,
     cmd_version, cmd_help, cmd_ui;
 
 #endif

@@ -296,8 +296,8 @@ class Client:
 
 # What a sweep file says, beside what the configurations are.
 _SWEEP_KEYS = ("command", "src_ps", "data_ps", "reps", "name", "resources", "nodes", "priority",
-               "env", "setup", "container", "batch", "retry", "order", "guard", "stop", "notify", "checkpoint",
-               "results", "slurm", "private", "log", "environment", "modules", "reuse")
+               "max_running", "env", "setup", "container", "batch", "retry", "order", "guard", "stop", "notify",
+               "checkpoint", "results", "slurm", "private", "log", "environment", "modules", "reuse")
 
 
 def _error(done: subprocess.CompletedProcess[str]) -> LudwigError:

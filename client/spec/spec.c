@@ -312,6 +312,13 @@ const struct key spec_keys[] = {
       .read = read_priority,
       .help = "from -1000 to 1000, larger first; default: 0",
       .schema = "\"type\": \"integer\", \"minimum\": -1000, \"maximum\": 1000" },
+    { .name = "max_running",
+      .type = KEY_INT,
+      .offset = AT(max_running),
+      .min = 1,
+      .max = MAX_RUNNING_MAX,
+      .help = "at most so many of its jobs (with batch: processes) run at once; while it runs, "
+              "`ludwig limit SWEEP N` changes it; default: as many as there is room for" },
     { .name = NULL },
 };
 

@@ -77,8 +77,9 @@ struct spec {
     struct list debug; /* struct param: the one value of each that --minimal takes */
     int64_t reps;
     int64_t priority;
-    struct list nodes; /* const char * */
-    struct list pools; /* struct slurm_pool */
+    int64_t max_running; /* 0: any number */
+    struct list nodes;   /* const char * */
+    struct list pools;   /* struct slurm_pool */
     struct retry retry;
     struct guard_policy guard;
     struct stop_policy stop;

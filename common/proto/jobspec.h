@@ -15,6 +15,7 @@ enum {
     COMMAND_MAX_BYTES = 64 * 1024,
     REASON_MAX_BYTES = 1000,
     METRICS_MAX = 4096,
+    MAX_RUNNING_MAX = 1000 * 1000, /* the largest limit of jobs that run at once */
     CONFIGS_PER_CHUNK_MAX = 1024,
     JOBS_PER_CHUNK_MAX = 4096, /* configurations of a chunk x reps; one configuration always fits */
     REPS_MAX = 4096,

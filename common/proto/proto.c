@@ -415,6 +415,9 @@ static const struct field submit_begin_fields[] = {
     FIELD(struct msg_submit_begin, name, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct msg_submit_begin, reps, FIELD_INT, FIELD_REQUIRED, REPS_MAX),
     FIELD(struct msg_submit_begin, priority, FIELD_INT, FIELD_SIGNED, 1000),
+    /* The "!" makes an older ludwigd refuse the field: it would run more at once. */
+    { "!max_running", offsetof(struct msg_submit_begin, max_running), FIELD_INT, 0, MAX_RUNNING_MAX,
+      NULL, NULL },
     FIELD_NAMED(struct msg_submit_begin, reuse, 0, reuse_names, REUSE_COUNT),
     FIELD(struct msg_submit_begin, nodes, FIELD_STRS, 0, 1000),
     FIELD(struct msg_submit_begin, no_nodes, FIELD_BOOL, 0, 0),

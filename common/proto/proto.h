@@ -214,11 +214,12 @@ struct msg_submit_begin {
     bool private_project;
     const char *name; /* the sweep's; may be NULL */
     int64_t reps;
-    int64_t priority;  /* -1000..1000; the user's sweeps with a larger one come first */
-    int reuse;         /* enum reuse */
-    struct list nodes; /* const char *: node names and @groups; empty: any node */
-    bool no_nodes;     /* the sweep file has nodes: [], so no node but pilots runs the jobs */
-    struct list pools; /* struct slurm_pool; empty: no Slurm */
+    int64_t priority;    /* -1000..1000; the user's sweeps with a larger one come first */
+    int64_t max_running; /* so many of its processes run at once; 0: any number */
+    int reuse;           /* enum reuse */
+    struct list nodes;   /* const char *: node names and @groups; empty: any node */
+    bool no_nodes;       /* the sweep file has nodes: [], so no node but pilots runs the jobs */
+    struct list pools;   /* struct slurm_pool; empty: no Slurm */
     struct retry retry;
     struct guard_policy guard;
     struct stop_policy stop;

@@ -34,9 +34,9 @@
       "INSERT INTO sweep(project, uid, user, name, state, priority, reps, reuse, nodes, work,"          \
       " work_digest, cpus_milli, gpus_milli, memory_bytes, time_ms, batch, pools, retry, metric,"       \
       " goal, opened_by, begin_id, chain, stamp, submitted_at, known_as, guard, stop, live, resumes,"   \
-      " disk_bytes)"                                                                                    \
+      " disk_bytes, slots)"                                                                             \
       " VALUES (?, ?, ?, ?, SWEEP_OPEN, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?," \
-      " ?, ?, ?, ?, ?)")                                                                                \
+      " ?, ?, ?, ?, ?, ?)")                                                                             \
     X(SQL_OPEN_GET,                                                                                     \
       "SELECT project, reps, reuse, work_digest, stamp, chain, chunks, sent,"                           \
       " configs, jobs, reused,"                                                                         \

@@ -273,7 +273,7 @@ static int64_t sweep_add(struct server *sv, struct ask *ask, const struct msg_su
         schema_encode(&live_schema, &told, &live);
     jobspec_digest(&req->work, &digest);
     schema_encode(&work_schema, &req->work, &work);
-    rc = db_run(sv->db, e, SQL_SWEEP_ADD, "iissiiibbdiiiiibbsiitdsisibbii", project,
+    rc = db_run(sv->db, e, SQL_SWEEP_ADD, "iissiiibbdiiiiibbsiitdsisibbiii", project,
                 (int64_t)c->uid, c->user, req->name, req->priority, req->reps, (int64_t)req->reuse,
                 buf_bytes(&nodes), buf_bytes(&work), &digest, r->cpus_milli, r->gpus_milli,
                 r->memory_bytes, r->time_ms, req->work.batch > 1 ? req->work.batch : (int64_t)1,
@@ -284,7 +284,8 @@ static int64_t sweep_add(struct server *sv, struct ask *ask, const struct msg_su
                 : req->guard.failures == 0 ? (int64_t)GUARD_FAILURES
                                            : req->guard.failures,
                 buf_bytes(&stop), buf_bytes(&live),
-                req->stop.resume ? (int64_t)RESUMES_SOME : (int64_t)RESUMES_NONE, r->disk_bytes);
+                req->stop.resume ? (int64_t)RESUMES_SOME : (int64_t)RESUMES_NONE, r->disk_bytes,
+                req->max_running);
     buf_free(&stop);
     buf_free(&live);
     buf_free(&nodes);

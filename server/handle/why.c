@@ -510,8 +510,8 @@ static int why_queued(struct why *to, int64_t sweep, int64_t no, int64_t job, bo
         return -1;
     if (slots > 0)
         why_say(to,
-                "at most %" PRId64 " of its sweep run at once (ludwig shrink %" PRId64
-                " --slots N)",
+                "at most %" PRId64 " of its sweep run at once (ludwig limit %" PRId64
+                " N)",
                 slots, sweep);
     if (above > 0)
         why_say(to, "%" PRId64 " jobs of %s's sweeps with a higher priority come first", above,
