@@ -14,7 +14,13 @@
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                             "_-.,:/@%+=";
 
-enum { SHOWN_MAX_BYTES = 60 }; /* of a value, in a message */
+enum {
+    SHOWN_MAX_BYTES = 60, /* of a value, in a message */
+    /* Linux takes arguments of 128 KiB at most (MAX_ARG_STRLEN), and the shell gets the whole command
+     * as one.  A value leaves the rest of it room. */
+    TEXT_MAX_BYTES = 128 * 1024 - 1,
+    VALUE_MAX_BYTES = 128 * 1000
+};
 
 /* Replaces a placeholder in the text that shell_quotes reads: a byte that is nowhere special. */
 enum { STAND_IN = '\001' };
@@ -207,6 +213,14 @@ bool template_takes(const struct placeholder *p, const struct value *v, char **w
     size_t n;
 
     json_add_text(&text, v);
+    if (text.n > VALUE_MAX_BYTES) {
+        *why = mem_printf("the value of {%s} has %zu bytes, and a command takes no more than %d; "
+                          "leave it out of the command: the program can read it from the file "
+                          "that $LUDWIG_PARAM2VAL names",
+                          p->name, text.n, VALUE_MAX_BYTES);
+        buf_free(&text);
+        return false;
+    }
     takes = add_text(&out, &text, p, '\0');
     json_add_value(&shown, v);
     n = shown.n > SHOWN_MAX_BYTES ? utf8_cut(buf_text(&shown), SHOWN_MAX_BYTES) : shown.n;
@@ -299,6 +313,12 @@ int template_expand(const char *command, const struct value *params, struct buf 
     }
     if (result == 0 && r.n > 0)
         result = check_heredocs(&r, buf_text(out) + begin, out->n - begin, ends, e);
+    if (result == 0 && out->n - begin > TEXT_MAX_BYTES)
+        result = err_set(e, ERR_USAGE,
+                         "the command has %zu bytes with its values, and a shell takes no more "
+                         "than %d; the program can read long ones from the file that "
+                         "$LUDWIG_PARAM2VAL names",
+                         out->n - begin, TEXT_MAX_BYTES);
     free(ends);
     free_reading(&r);
     return result;

@@ -50,6 +50,12 @@ it 'a placeholder where its value cannot be quoted is refused' '
     printf "command: echo \$(( {n} ))\nparams: {n: [1, \"a b\"]}\n" |
         bad_sweep "bad\.yaml:1:19: command: .n. stands .*a b.* cannot be quoted; write VAR=.n."
 '
+too_long() {
+    (printf 'command: echo {prompt}\nparams: {prompt: [a, '; head -c 140000 /dev/zero | tr '\0' x; printf ']}\n') |
+        bad_sweep 'bad\.yaml:1:15: command: the value of .prompt. has 140000 bytes, .*LUDWIG_PARAM2VAL names'
+    [ "$(wc -c <err)" -le 1000 ]
+}
+it 'a value that is too long for a command is refused, with its name and the way out' too_long
 it 'an empty list is refused' '
     printf "command: echo {lr}\nparams:\n  lr: []\n" | bad_sweep "bad\.yaml:3:[0-9]+: .*lr"
 '

@@ -221,6 +221,36 @@ static void test_what_cannot_be_quoted_is_refused(void **state)
     arena_destroy(a);
 }
 
+static void test_what_no_shell_takes_is_refused(void **state)
+{
+    static const struct {
+        size_t n;
+        const char *command, *error;
+    } cases[] = {
+        { 128 * 1000, "echo {v}", NULL },
+        { 128 * 1000 + 1, "echo {v}", "the value of {v} has 128001 bytes" },
+        { 65 * 1024, "echo {v} {v}", "the command has 133126 bytes with its values" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *a = arena_create();
+        char *text = arena_alloc(a, cases[i].n + 1);
+        struct member member =
+            value_member("v", value_strn(memset(text, 'x', cases[i].n), cases[i].n));
+        struct value config = value_map(a, &member, 1);
+        struct buf out = { 0 };
+        struct err e = { 0 };
+
+        assert_int_equal(template_expand(cases[i].command, &config, &out, &e),
+                         cases[i].error != NULL ? -1 : 0);
+        if (cases[i].error != NULL)
+            assert_non_null(strstr(e.text, cases[i].error));
+        buf_free(&out);
+        arena_destroy(a);
+    }
+}
+
 static void test_no_value_ends_its_here_document(void **state)
 {
     static const struct {
@@ -296,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_a_shell_reads_back_what_was_quoted),
         cmocka_unit_test(test_no_shell_executes_a_value_wherever_it_stands),
         cmocka_unit_test(test_what_cannot_be_quoted_is_refused),
+        cmocka_unit_test(test_what_no_shell_takes_is_refused),
         cmocka_unit_test(test_no_value_ends_its_here_document),
         cmocka_unit_test(test_a_placeholder_without_a_parameter_is_named),
         cmocka_unit_test(test_each_placeholder_is_visited_with_its_place),
