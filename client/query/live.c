@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/data/json.h"
+#include "common/proto/layout.h"
 #include "common/proto/metric_line.h"
 #include "common/proto/metric_list.h"
 
@@ -45,8 +46,9 @@ static void take_lines(struct live *job, struct arena *a, struct bytes content)
 
 struct fetched {
     struct live *job;
+    const char *path;
     struct arena *arena;
-    bool is_large;
+    bool is_large, is_missing;
 };
 
 static void take_file(void *context, const struct err *error, struct bytes content)
@@ -57,11 +59,26 @@ static void take_file(void *context, const struct err *error, struct bytes conte
         take_lines(f->job, f->arena, content);
     else
         f->is_large = error->kind == ERR_USAGE;
+    f->is_missing = error != NULL && error->kind == ERR_NOT_FOUND;
 }
 
-static void read_end(const struct share_dir *fs, struct live *job, struct arena *a)
+/* Goes on to the file of the attempt before, where the last attempt has none yet. */
+static bool turn_back(struct fetched *f)
 {
-    struct share_input *in = share_open_input(fs, job->path, 0, NULL);
+    struct buf path = { 0 };
+    bool is_there;
+
+    buf_add_str(&path, f->path);
+    is_there = layout_metrics_before(&path);
+    f->path = arena_strdup(f->arena, buf_text(&path));
+    f->is_missing = false;
+    buf_free(&path);
+    return is_there;
+}
+
+static void read_end(const struct share_dir *fs, const struct fetched *f)
+{
+    struct share_input *in = share_open_input(fs, f->path, 0, NULL);
     struct buf end = { 0 };
     int64_t size_bytes = 0;
     char bytes[END_BYTES];
@@ -73,7 +90,7 @@ static void read_end(const struct share_dir *fs, struct live *job, struct arena 
         share_seek_input(in, size_bytes > END_BYTES ? size_bytes - END_BYTES : 0);
         while (end.n < 2 * END_BYTES && (n = share_read_input(in, bytes, sizeof bytes, NULL)) > 0)
             buf_add(&end, bytes, (size_t)n);
-        take_lines(job, a, buf_bytes(&end));
+        take_lines(f->job, f->arena, buf_bytes(&end));
     }
     buf_free(&end);
     share_close_input(in);
@@ -82,16 +99,25 @@ static void read_end(const struct share_dir *fs, struct live *job, struct arena 
 void live_read(const struct share_dir *fs, struct live *jobs, size_t n, struct arena *a)
 {
     struct fetched *fetched = arena_alloc(a, n * sizeof *fetched);
+    size_t n_asked = n;
 
-    for (size_t i = 0; i < n; i++) {
-        fetched[i] = (struct fetched){ &jobs[i], a, false };
-        if (share_fetch(fs, jobs[i].path, WHOLE_MAX_BYTES, take_file, &fetched[i], NULL) < 0)
-            break;
-    }
-    (void)share_fetch_all(fs, NULL);
     for (size_t i = 0; i < n; i++)
-        if (fetched[i].is_large)
-            read_end(fs, &jobs[i], a);
+        fetched[i] = (struct fetched){ .job = &jobs[i], .path = jobs[i].path, .arena = a };
+    while (n_asked > 0) {
+        size_t n_again = 0;
+
+        for (size_t i = 0; i < n_asked; i++)
+            if (share_fetch(fs, fetched[i].path, WHOLE_MAX_BYTES, take_file, &fetched[i], NULL) < 0)
+                break;
+        (void)share_fetch_all(fs, NULL);
+        for (size_t i = 0; i < n_asked; i++) {
+            if (fetched[i].is_large)
+                read_end(fs, &fetched[i]);
+            if (fetched[i].is_missing && turn_back(&fetched[i]))
+                fetched[n_again++] = fetched[i];
+        }
+        n_asked = n_again;
+    }
 }
 
 void live_add_words(struct buf *out, const struct list *metrics)

@@ -91,15 +91,88 @@ struct reader {
     size_t metric;       /* the measure that a CSV file has */
     struct arena *arena; /* holds one line */
     bool *found;         /* for each measure: whether it has values */
+    /* of one file: */
+    struct arena *kept; /* texts of steps */
+    struct series_point *points;
+    size_t n, capacity;
+    double *highest; /* for each measure: the highest step, -INFINITY: none */
+    bool goes_back;  /* a measure came to a step that it had passed, as after a retry */
 };
 
-static int give_point(struct reader *r, size_t metric, struct value step, struct value value,
-                      struct err *e)
+static void keep_point(struct reader *r, size_t metric, struct value step, struct value value)
 {
-    struct series_point point = { metric, step, value };
+    double at;
 
+    if (step.type == VALUE_STR)
+        step = value_str(arena_strdup(r->kept, step.str.s));
+    else if (metric_number(&step, &at) && at <= r->highest[metric])
+        r->goes_back = true;
+    else if (metric_number(&step, &at))
+        r->highest[metric] = at;
     r->found[metric] = true;
-    return r->wanted->take(r->wanted->context, &point, e);
+    mem_grow((void **)&r->points, &r->capacity, r->n, sizeof *r->points);
+    r->points[r->n++] = (struct series_point){ metric, step, value };
+}
+
+/* Where a point belongs on its curve. */
+struct place {
+    double step; /* -INFINITY: it has none */
+    size_t metric, number;
+    bool is_replaced; /* a later point of the measure has the same step */
+};
+
+static int compare_places(const void *x, const void *y)
+{
+    const struct place *p = x, *q = y;
+
+    if (p->step < q->step || p->step > q->step)
+        return p->step < q->step ? -1 : 1;
+    return p->number < q->number ? -1 : p->number > q->number;
+}
+
+static int compare_curves(const void *x, const void *y)
+{
+    const struct place *p = x, *q = y;
+
+    if (p->metric != q->metric)
+        return p->metric < q->metric ? -1 : 1;
+    return compare_places(x, y);
+}
+
+/* The points in the order of their steps, and of those with the same step the last alone. */
+static struct place *order_points(const struct reader *r)
+{
+    struct place *places = mem_alloc(r->n * sizeof *places);
+    double at;
+
+    for (size_t i = 0; i < r->n; i++) {
+        const struct series_point *p = &r->points[i];
+
+        places[i] = (struct place){ .step = metric_number(&p->step, &at) ? at : -(double)INFINITY,
+                                    .metric = p->metric,
+                                    .number = i };
+    }
+    qsort(places, r->n, sizeof *places, compare_curves);
+    for (size_t i = 0; i + 1 < r->n; i++)
+        places[i].is_replaced = isfinite(places[i].step) &&
+                                places[i].metric == places[i + 1].metric &&
+                                !(places[i].step < places[i + 1].step);
+    qsort(places, r->n, sizeof *places, compare_places);
+    return places;
+}
+
+/* Hands out the points of a file. */
+static int give_points(struct reader *r, struct err *e)
+{
+    struct place *places = r->goes_back ? order_points(r) : NULL;
+    int result = 0;
+
+    for (size_t i = 0; i < r->n && result == 0; i++)
+        if (places == NULL || !places[i].is_replaced)
+            result = r->wanted->take(r->wanted->context,
+                                     &r->points[places == NULL ? i : places[i].number], e);
+    free(places);
+    return result;
 }
 
 static bool is_number(const struct value *v)
@@ -124,13 +197,12 @@ static int read_json_lines(struct reader *r, struct err *e)
             const struct value *value = metric_value(&map, wanted->metrics[i]);
             double number, at;
 
-            if (metric_number(value, &number) &&
-                give_point(r, i,
-                           !metric_number(step, &at) ? value_null()
-                           : is_number(step)         ? *step
-                                                     : value_float(at),
-                           is_number(value) ? *value : value_float(number), e) < 0)
-                return -1;
+            if (metric_number(value, &number))
+                keep_point(r, i,
+                          !metric_number(step, &at) ? value_null()
+                          : is_number(step)         ? *step
+                                                    : value_float(at),
+                          is_number(value) ? *value : value_float(number));
         }
         arena_reset(r->arena);
     }
@@ -191,8 +263,7 @@ static int read_csv(struct reader *r, struct err *e)
             continue;
         if (!read_number(row, &step))
             step = value_str(row);
-        if (give_point(r, r->metric, step, value, e) < 0)
-            return -1;
+        keep_point(r, r->metric, step, value);
     }
     return got;
 }
@@ -215,7 +286,14 @@ static int read_file(struct reader *r, struct share_dir *fs, const char *path,
     r->lines->file = f;
     r->lines->begin = r->lines->end = 0;
     r->lines->at_end = r->lines->in_long_line = false;
+    r->n = 0;
+    r->goes_back = false;
+    for (size_t i = 0; i < r->wanted->n; i++)
+        r->highest[i] = -(double)INFINITY;
     result = read(r, e);
+    if (result == 0)
+        result = give_points(r, e);
+    arena_reset(r->kept);
     share_close_input(f);
     return result;
 }
@@ -244,7 +322,9 @@ static int read_all(struct share_dir *fs, const char *lines, const char *folder,
     struct reader r = { .lines = mem_resize(NULL, 1, sizeof *r.lines),
                         .wanted = wanted,
                         .arena = arena_create(),
-                        .found = mem_alloc(wanted->n * sizeof *r.found) };
+                        .kept = arena_create(),
+                        .found = mem_alloc(wanted->n * sizeof *r.found),
+                        .highest = mem_alloc(wanted->n * sizeof *r.highest) };
     int result = read_file(&r, fs, lines, read_json_lines, e);
     bool has_any = false;
 
@@ -259,6 +339,9 @@ static int read_all(struct share_dir *fs, const char *lines, const char *folder,
         free(csv);
     }
     free(r.found);
+    free(r.highest);
+    free(r.points);
+    arena_destroy(r.kept);
     arena_destroy(r.arena);
     free(r.lines);
     return result < 0 ? -1 : has_any;
@@ -278,10 +361,19 @@ int series_read(struct share_dir *fs, const char *run_path, const char *metric, 
 int series_read_job(struct share_dir *fs, const struct job_result *r,
                     const struct series_wanted *wanted, struct err *e)
 {
-    char *folder = folder_of(r), *lines = folder != NULL ? path_join(folder, LAYOUT_METRICS) : NULL;
-    int result = read_all(fs, lines != NULL ? lines : r->metrics_path, folder, wanted, e);
+    char *folder = folder_of(r);
+    struct buf lines = { 0 };
+    int result;
 
-    free(lines);
+    if (folder != NULL)
+        buf_printf(&lines, "%s/" LAYOUT_METRICS, folder);
+    else
+        buf_add_str(&lines, r->metrics_path);
+    /* The last attempt may have no file yet. */
+    while (folder == NULL && !share_exists(fs, buf_text(&lines)) && layout_metrics_before(&lines))
+        ;
+    result = read_all(fs, buf_text(&lines), folder, wanted, e);
+    buf_free(&lines);
     free(folder);
     return result;
 }

@@ -20,12 +20,13 @@
     X(publish_begun, publisher, "published from the beginning")                                   \
     X(save_aside, publisher, "what the job put in the place of save/ gets a folder around it")    \
     X(save_replaced, publisher, "the same: save/ is there, but empty")                            \
-    X(series_added, publisher, "published from the beginning; the series lies there already")     \
     X(saved_scanned, publisher, "published from the beginning; names made portable stay so")      \
     X(copy_begun, publisher, "the half-made copy is removed and made again")                      \
     X(saved_moved, publisher, "goes on with the temporary folder on the share")                   \
+    X(series_added, publisher, "goes on with the temporary folder, the series is written anew")   \
     X(job_json_written, publisher, "goes on with the temporary folder, job.json is written anew") \
     X(log_shipped, publisher, "as before; the log is complete already")                           \
+    X(reported_kept, publisher, "as before; what was reported is complete already")               \
     X(checkpoint_begun, publisher, "the half-made copy of the checkpoint is made again")          \
     X(checkpoint_copied, publisher, "the copy of the checkpoint is made again")                   \
     X(group_synced, publisher, "as before; syncs again")                                          \

@@ -9,7 +9,7 @@
  *   PROJECT/.ludwig/checkpoints/param_003/JOBNAME.a2/
  *   PROJECT/sweeps/7/                           sweep.yaml as submitted, summary.json
  *   PROJECT/logs/7/param_003_JOBNAME.log        .a2.log for the second attempt
- *   PROJECT/logs/7/param_003_JOBNAME.metrics.jsonl   metrics reported so far, while the job runs
+ *   PROJECT/logs/7/param_003_JOBNAME.metrics.jsonl   all that the job has reported, until it is done
  *   PROJECT/runs/param_003/param2val.yaml
  *   PROJECT/runs/param_003/JOBNAME/             the job's saved files, and job.json
  *   PROJECT/failed/param_003/JOBNAME.a2/
@@ -44,9 +44,14 @@ void layout_packs(struct buf *out, const char *project);   /* the folder of all 
 void layout_sweep(struct buf *out, const char *project, int64_t sweep);
 void layout_log(struct buf *out, const char *project, int64_t sweep, const char *param_name,
                 const char *job_name, int64_t attempt);
-/* The file with the metrics that a running attempt has reported; it lies beside the attempt's
+/* The file with all that the job has reported up to this attempt; it lies beside the attempt's
  * log. */
 void layout_live_metrics(struct buf *out, const char *log_path);
+/* The same of an earlier attempt of the job; log_path: the log of this one. */
+void layout_earlier_metrics(struct buf *out, const char *log_path, int64_t attempt,
+                            int64_t earlier);
+/* Turns the path of such a file into that of the attempt before; false: there is none before. */
+bool layout_metrics_before(struct buf *path);
 void layout_run(struct buf *out, const char *project, const char *param_name, const char *job_name);
 void layout_failed(struct buf *out, const char *project, const char *param_name,
                    const char *job_name, int64_t attempt);

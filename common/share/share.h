@@ -150,10 +150,11 @@ int share_read(const struct share_dir *at, const char *path, size_t max_bytes, s
 int share_write(const struct share_dir *at, const char *path, const void *bytes, size_t n,
                 mode_t mode, struct err *e);
 /* Makes the log at path as long as from_fd: appends the bytes that from_fd has beyond the log's
- * end.  A missing log is made; with from_fd -1 it stays empty.  Two processes may ship the same log
- * at once. */
+ * end.  begin: the log's byte that is from_fd's first; what lies before it was shipped before
+ * (ERR_FAILED: the log is shorter).  A missing log is made; with from_fd -1 it stays empty.  Two
+ * processes may ship the same log at once. */
 int share_ship(const struct share_dir *at, const char *path, mode_t mode, int from_fd,
-               struct err *e);
+               int64_t begin, struct err *e);
 
 /* ---- many requests at a time: over SFTP they take as long as one ---- */
 

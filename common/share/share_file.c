@@ -282,8 +282,9 @@ int share_sftp_pour(struct sftp_file *to, uint64_t offset, int in_fd, uint64_t m
 
 /* ---- logs ---- */
 
-/* Sends a file's bytes from offset `at` on, except holes, which may exceed the server's disk. */
-static int pour_data(struct sftp_file *to, int64_t at, int from_fd, struct err *e)
+/* Sends a file's bytes from offset `at` on to this offset and `begin` more, except holes, which may
+ * exceed the server's disk. */
+static int pour_data(struct sftp_file *to, int64_t begin_at, int64_t at, int from_fd, struct err *e)
 {
     int64_t begin, end;
     uint64_t n = 0;
@@ -296,14 +297,20 @@ static int pour_data(struct sftp_file *to, int64_t at, int from_fd, struct err *
         if (lseek(from_fd, (off_t)begin, SEEK_SET) < 0)
             return err_sys(e, "seek");
         result =
-            share_sftp_pour(to, (uint64_t)begin, from_fd, (uint64_t)(end - begin), NULL, &n, e);
+            share_sftp_pour(to, (uint64_t)(begin_at + begin), from_fd, (uint64_t)(end - begin), NULL, &n, e);
         at = begin + (int64_t)n;
     } while (result == 0 && n > 0);
     return result;
 }
 
+/* What lies before from_fd's first byte is shipped before, and somebody cut it. */
+static int refuse_cut(const char *path, struct err *e)
+{
+    return err_set(e, ERR_FAILED, "write %s: somebody has cut it", path);
+}
+
 static int ship_here(const struct share_dir *at, const char *path, mode_t mode, int from,
-                     struct err *e)
+                     int64_t begin, struct err *e)
 {
     int to = share_open_below(at, path, O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW, mode);
     struct stat have, had;
@@ -315,16 +322,19 @@ static int ship_here(const struct share_dir *at, const char *path, mode_t mode, 
         result = err_sys(e, "look at it");
     else if (!S_ISREG(had.st_mode))
         result = err_set(e, ERR_FAILED, "write %s: it is no file", path);
-    else if (from >= 0 && have.st_size > had.st_size)
-        result = lseek(from, had.st_size, SEEK_SET) < 0 || lseek(to, had.st_size, SEEK_SET) < 0
-                     ? err_sys(e, "seek")
-                     : io_copy_fd(from, to, NULL, e);
+    else if (had.st_size < begin)
+        result = refuse_cut(path, e);
+    else if (from >= 0 && begin + have.st_size > had.st_size)
+        result =
+            lseek(from, had.st_size - begin, SEEK_SET) < 0 || lseek(to, had.st_size, SEEK_SET) < 0
+                ? err_sys(e, "seek")
+                : io_copy_fd(from, to, NULL, e);
     if (close(to) < 0 && result == 0 && errno != EINTR)
         result = err_sys(e, "write %s", path);
     return result;
 }
 
-static int ship_over_sftp(struct sftp *s, const char *full, mode_t mode, int from_fd,
+static int ship_over_sftp(struct sftp *s, const char *full, mode_t mode, int from_fd, int64_t begin,
                           struct err *why)
 {
     struct sftp_attrs attrs = { 0 };
@@ -339,29 +349,31 @@ static int ship_over_sftp(struct sftp *s, const char *full, mode_t mode, int fro
         return err_set(why, ERR_FAILED, "write %s: it is no file", full);
     if (from_fd >= 0 && fstat(from_fd, &have) < 0)
         return err_sys(why, "look at it");
-    if (!is_new && (uint64_t)have.st_size <= attrs.size_bytes)
+    if (attrs.size_bytes < (uint64_t)begin)
+        return refuse_cut(full, why);
+    if (!is_new && (uint64_t)(begin + have.st_size) <= attrs.size_bytes)
         return 0;
     to = sftp_file_open(s, full, SFTP_WRITE | (is_new ? SFTP_CREATE : 0), mode, why);
     if (to == NULL)
         return -1;
     if (from_fd >= 0)
-        result = pour_data(to, (int64_t)attrs.size_bytes, from_fd, why);
+        result = pour_data(to, begin, (int64_t)attrs.size_bytes - begin, from_fd, why);
     if (sftp_file_close(to, result == 0 ? why : NULL) < 0)
         result = -1;
     return result;
 }
 
 int share_ship(const struct share_dir *at, const char *path, mode_t mode, int from_fd,
-               struct err *e)
+               int64_t begin, struct err *e)
 {
     struct err why = { 0 };
     char *full;
     int result;
 
     if (at->fd >= 0)
-        return ship_here(at, path, mode, from_fd, e);
+        return ship_here(at, path, mode, from_fd, begin, e);
     full = share_sftp_path(at, path);
-    result = ship_over_sftp(at->line->sftp, full, mode, from_fd, &why);
+    result = ship_over_sftp(at->line->sftp, full, mode, from_fd, begin, &why);
     free(full);
     return result < 0 ? share_sftp_fail(&why, e) : 0;
 }

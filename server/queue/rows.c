@@ -195,18 +195,21 @@ static void add_attempt(struct stmt *s, struct arena *a, struct job_info *info)
     info->gpu_ids = stmt_copy(s, 31, a);
 }
 
-/* The path of the measures of an attempt without a result: beside its log while it lives, else
- * among the files it left.  NULL: there is none. */
-static const char *metrics_path(struct arena *a, enum attempt_state state, const char *log_path,
-                                const char *failed_path)
+/* The path of the measures of a job without a result: among the files that its last attempt left,
+ * if there are some, else beside the attempt's log.  NULL: no attempt has run. */
+static const char *metrics_path(struct arena *a, enum attempt_state state, int64_t attempt,
+                                const char *log_path, const char *failed_path)
 {
     struct buf path = { 0 };
 
-    if (state == ATTEMPT_RUNNING || state == ATTEMPT_PUBLISHING)
-        layout_live_metrics(&path, log_path);
-    else if ((state == ATTEMPT_FAILED || state == ATTEMPT_STOPPED) && failed_path != NULL)
+    if (attempt == 1 && (state == ATTEMPT_ASSIGNED || state == ATTEMPT_STAGING ||
+                         state == ATTEMPT_RECALLED || state == ATTEMPT_WITHDRAWN))
+        return NULL;
+    if ((state == ATTEMPT_FAILED || state == ATTEMPT_STOPPED) && failed_path != NULL)
         buf_printf(&path, "%s/" LAYOUT_METRICS, failed_path);
-    return path.n > 0 ? buf_to_arena(&path, a) : NULL;
+    else
+        layout_live_metrics(&path, log_path);
+    return buf_to_arena(&path, a);
 }
 
 int row_job(struct server *sv, const char *project, int64_t job, struct arena *a,
@@ -272,7 +275,7 @@ int row_job(struct server *sv, const char *project, int64_t job, struct arena *a
     if (info->attempt > 0 && !job_has_published((enum job_state)info->state))
         info->metrics_path =
             metrics_path(a, (enum attempt_state)stmt_enum(s, 11, ATTEMPT_STATE_COUNT),
-                         info->log_path, info->run_path);
+                         info->attempt, info->log_path, info->run_path);
     params = stmt_bytes(s, 9); /* checked at submit */
     *size_bytes += JOB_ABOUT_BYTES + params.n;
     if (mp_read(params.data, params.n, a, &info->params, e) < 0)
@@ -354,7 +357,7 @@ int row_result(struct server *sv, const char *project, int64_t job, struct arena
             buf_add_str(&failed, result->run_path);
         result->metrics_path =
             metrics_path(a, (enum attempt_state)stmt_enum(s, 11, ATTEMPT_STATE_COUNT),
-                         buf_text(&path), failed.n > 0 ? buf_text(&failed) : NULL);
+                         stmt_int(s, 10), buf_text(&path), failed.n > 0 ? buf_text(&failed) : NULL);
         buf_free(&failed);
         buf_free(&path);
     }

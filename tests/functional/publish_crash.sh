@@ -10,8 +10,8 @@ PATH=$LUDWIG_HOOKS_BIN:$PATH
 
 # The table in the code is the list; docs/internals/publishing.md is held against it elsewhere.
 all_points=$(sed -n 's/^ *X(\([a-z_]*\), \(runner\|publisher\), .*/\1/p' "$TEST_ROOT/common/base/crash_point.h")
-# No plain sweep comes by a result that lost, one that is withdrawn, a checkpoint, or a file in the place of save/.
-points=$(echo "$all_points" | grep -v '^loser_\|^withdraw_\|^checkpoint\|^save_')
+# No plain sweep comes by a result that lost, one that is withdrawn, an attempt that failed, a checkpoint, or a file in the place of save/.
+points=$(echo "$all_points" | grep -v '^loser_\|^withdraw_\|^checkpoint\|^reported\|^save_')
 it 'the crash points are known' '[ "$(echo "$points" | wc -w)" -ge 10 ]'
 
 # Lies on another file system than $TEST_TMP; removed at the end whatever happens.
@@ -84,7 +84,8 @@ goes_on() { # POINT PROJECT
     export LUDWIG_CRASH_AT=$1 LUDWIG_CRASH_ONCE=$TEST_TMP/crashed.$2
     : >"$TEST_TMP/records"
     write_job 'cd "$LUDWIG_CHECKPOINT"' 'step=$(($(cat deep/step 2>/dev/null || echo 0) + 1))' 'mkdir -p deep' \
-        'echo $step >deep/step' 'head -c 100000 /dev/urandom >big' 'say step $step' '[ $step = 3 ] || exit 3'
+        'echo $step >deep/step' 'head -c 100000 /dev/urandom >big' 'say step $step' \
+        'echo "{\"x\": $step, \"step\": $step}" >>"$LUDWIG_METRICS"' '[ $step = 3 ] || exit 3'
     printf '%s\n' "project: $2" 'command: sh job.sh' 'source: job.sh' 'retry: {max: 2, on: [3]}' >sweep.yaml
     ludwig_wait up
     id=$(ludwig_wait submit sweep.yaml --wait)
@@ -92,12 +93,15 @@ goes_on() { # POINT PROJECT
     [ "$(sed -n 's/^step \([0-9]*\) .*/\1/p' "$TEST_TMP/records" | tr '\n' ' ')" = '1 2 3 ' ]
     [ "$(published "$2" | wc -l)" = 1 ]
     [ -z "$(find "$SHARE/$2/.ludwig/checkpoints" -mindepth 1)" ]
+    # None lost, none doubled.
+    [ "$(cat "$SHARE/$2"/runs/*/*/metrics.jsonl | tr '\n' ' ')" = '{"x": 1, "step": 1} {"x": 2, "step": 2} {"x": 3, "step": 3} ' ]
+    [ -z "$(find "$SHARE/$2/logs" -name '*.metrics.jsonl')" ]
     nothing_left
     ludwig down
     wait_until 10 '[ -z "$(pids_of ludwigd)$(pids_of ludwig-worker)" ]'
     [ -e "$LUDWIG_CRASH_ONCE" ]
 }
-for point in $(echo "$all_points" | grep '^checkpoint'); do
+for point in $(echo "$all_points" | grep '^checkpoint\|^reported'); do
     it "killed at $point, a job goes on from its checkpoint" "goes_on $point goes_on_$point"
 done
 

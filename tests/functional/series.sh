@@ -31,10 +31,44 @@ its_own() {
     printf '%s\n' 'project: own' 'command: sh job.sh' 'source: job.sh' >own.yaml
     id=$(ludwig_wait submit own.yaml --wait)
     folder=$(published own | cut -d' ' -f4)
-    [ "$(cat "$folder/metrics.jsonl")" = mine ]
-    json "$folder/job.json" 'd["metrics"] == {"x": 1.0}'
+    [ "$(cat "$folder/metrics.jsonl")" = '{"x": 1}' ]
+    [ "$(cat "$folder/metrics~2.jsonl")" = mine ]
+    json "$folder/job.json" 'd["metrics"] == {"x": 1.0} and d["renamed"] == [{"path": "metrics~2.jsonl", "was": "metrics.jsonl"}]'
 }
-it 'a file of that name that the job saved itself stays as it is' its_own
+it 'a file of that name that the job saved itself gets another, and is not taken for it' its_own
+
+# Two steps in each attempt: the first fails, the runner of the second is killed, the third is cancelled and the job
+# retried, and the fourth finds nothing left to do.
+goes_on() {
+    rm -f "$TEST_TMP/records"
+    write_job 'at=$(cat "$LUDWIG_CHECKPOINT/at" 2>/dev/null || echo 0)' '[ $at = 6 ] || for step in 1 2; do' 'at=$((at + 1))' \
+        'echo "{\"accuracy\": $((10 - at)), \"step\": $at}" >>"$LUDWIG_METRICS"' \
+        'echo "$at,$((at * at))" >>"$LUDWIG_SAVE_PATH/squares.csv"' 'echo $at >"$LUDWIG_CHECKPOINT/at"' 'done' \
+        'say ran' '[ $at != 2 ] || exit 3' 'gate after$at'
+    printf '%s\n' 'project: on' 'command: sh job.sh' 'source: job.sh' 'retry: {max: 3, on: [3]}' >on.yaml
+    id=$(submit on.yaml)
+    wait_until 60 '[ "$(recorded "^ran ")" = 2 ]'
+    kill -9 $(pids_of --runner)
+    wait_until 60 '[ "$(recorded "^ran ")" = 3 ]'
+    ludwig cancel "$id"
+    wait_until 60 ended "$id"
+    [ "$(ludwig results "$id" --series accuracy | tail -n +2 | wc -l)" = 6 ]
+    ludwig retry "$id"
+    wait_until 60 '[ "$(recorded "^ran ")" = 4 ]'
+    # All of it is there while the job runs, which itself has reported nothing.
+    wait_until 60 '[ "$(ludwig results '"$id"' --series accuracy | tail -n +2 | wc -l)" = 6 ]'
+    open after6
+    wait_until 60 ended "$id"
+    folder=$(published on | cut -d' ' -f4)
+    [ "$(grep -c accuracy "$folder/metrics.jsonl")" = 6 ]
+    json "$folder/job.json" 'd["metrics"] == {"accuracy": 4.0, "squares": 36.0}'
+    json "$folder/job.json" 'd["metric_ranges"]["accuracy"] == {"min": 4.0, "max": 9.0, "n": 6, "step": 6}'
+    json "$folder/job.json" 'd["metric_ranges"]["squares"] == {"min": 1.0, "max": 36.0, "n": 6, "step": 6}'
+    [ "$(ludwig results "$id" --series squares | tail -n +2 | sed 's/.*,\([0-9]*,[0-9]*\)$/\1/' | tr '\n' ' ')" = '1,1 2,4 3,9 4,16 5,25 6,36 ' ]
+    [ -z "$(find "$SHARE/on/logs" -name '*.metrics.jsonl')" ]
+    nothing_left
+}
+it 'measures are those of the job over all its attempts, whatever ended them' goes_on
 
 nothing_reported() {
     write_job 'echo x >"$LUDWIG_SAVE_PATH/y"'

@@ -19,7 +19,8 @@ far_up
 all_points=$(sed -n 's/^ *X(\([a-z_]*\), publisher, .*/\1/p' "$TEST_ROOT/common/base/crash_point.h")
 points_of() { # checkpoint|withdraw|loser|plain
     case $1 in
-    plain) echo "$all_points" | grep -v '^loser_\|^withdraw_\|^checkpoint\|^save_' ;;
+    plain) echo "$all_points" | grep -v '^loser_\|^withdraw_\|^checkpoint\|^reported\|^save_' ;;
+    checkpoint) echo "$all_points" | grep '^checkpoint\|^reported' ;;
     *) echo "$all_points" | grep "^$1" ;;
     esac
 }
@@ -94,7 +95,8 @@ done
 
 with_checkpoints() {
     write_job 'cd "$LUDWIG_CHECKPOINT"' 'step=$(($(cat deep/step 2>/dev/null || echo 0) + 1))' 'mkdir -p deep' \
-        'echo $step >deep/step' 'head -c 1500000 /dev/urandom >big' 'say step $step' '[ $step = 3 ] || exit 3'
+        'echo $step >deep/step' 'head -c 1500000 /dev/urandom >big' 'say step $step' \
+        'echo "{\"x\": $step, \"step\": $step}" >>"$LUDWIG_METRICS"' '[ $step = 3 ] || exit 3'
     begin_each checkpoint 'params: {a: 1}' 'retry: {max: 2, on: [3]}'
     run_each checkpoint
     nothing_left
@@ -106,6 +108,9 @@ went_on() { # POINT
     [ "$(sed -n "s/^step \([0-9]*\) $(cat "$1.id")\..*/\1/p" "$TEST_TMP/records" | tr '\n' ' ')" = '1 2 3 ' ]
     [ "$(published "$1" | wc -l)" = 1 ]
     [ -z "$(find "$SHARE/$1/.ludwig/checkpoints" -mindepth 1)" ]
+    # None lost, none doubled.
+    [ "$(cat "$SHARE/$1"/runs/*/*/metrics.jsonl | tr '\n' ' ')" = '{"x": 1, "step": 1} {"x": 2, "step": 2} {"x": 3, "step": 3} ' ]
+    [ -z "$(find "$SHARE/$1/logs" -name '*.metrics.jsonl')" ]
     end "$1"
 }
 for point in $(points_of checkpoint); do

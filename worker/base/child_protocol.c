@@ -242,6 +242,7 @@ static const struct field watch_fields[] = {
     FIELD(struct order_watch, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
     FIELD(struct order_watch, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
     FIELD(struct order_watch, log_path, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_watch, attempt, FIELD_INT, 0, INT64_MAX),
     FIELD(struct order_watch, every_ms, FIELD_INT, 0, INT64_MAX),
     FIELD(struct order_watch, tells, FIELD_BOOL, 0, 0),
 };

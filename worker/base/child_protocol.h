@@ -316,6 +316,7 @@ struct order_watch {
     struct token token;
     const char *share;
     const char *log_path; /* relative to the share */
+    int64_t attempt;
     int64_t every_ms;     /* copy its checkpoint to the share this often; 0: only at its end */
     bool tells;           /* send note_grew whenever the log's length on the share has changed */
 };
@@ -468,6 +469,7 @@ enum { ORDER_CPUS_MAX = 4096, ORDER_GPUS_MAX = 1024, GPU_USERS_MAX = 4096 };
 #define JOB_SAVE            "save"
 #define JOB_DATA            "data"
 #define JOB_METRICS         "metrics"
+#define JOB_EARLIER         "metrics.earlier" /* what earlier attempts reported */
 #define JOB_CHECKPOINT      "checkpoint"
 #define JOB_PARAM2VAL       "param2val" /* .json .yaml .msgpack */
 #define JOB_CHUNK           "chunk"     /* .json .msgpack: in a batch's folder */

@@ -23,6 +23,7 @@ void flow_publish_watch(const struct attempt *a)
 
     layout_log(&path, a->order.work.project, is->sweep, is->param_name, is->job_name, is->attempt);
     order.log_path = buf_text(&path);
+    order.attempt = is->attempt;
     order.every_ms = a->order.work.work.checkpoint.every_ms;
     order.tells = a->is_followed;
     service_send(&a->user->publisher, ORDER_WATCH, &order);

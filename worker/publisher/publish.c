@@ -20,6 +20,7 @@
 #include "common/data/msgpack.h"
 #include "common/proto/layout.h"
 #include "worker/publisher/checkpoint_publish.h"
+#include "worker/publisher/reported.h"
 #include "worker/publisher/shiplog.h"
 
 /* ---- paths ---- */
@@ -93,20 +94,28 @@ static int read_records(struct result *r, const struct publish_group *g, struct 
     return 0;
 }
 
-static int ship_log(struct result *r, struct publish_group *g, struct err *e)
+/* Opens the folder of the attempt's log on the share; its name is set, too. */
+static struct publish_group_folder *log_folder(struct result *r, struct publish_group *g,
+                                               struct err *e)
 {
     const struct assignment *x = &r->order.assignment;
     struct buf text = { 0 };
     const char *path;
-    struct publish_group_folder *f;
 
     layout_log(&text, r->order.work.project, x->sweep, x->param_name, x->job_name, x->attempt);
     path = buf_to_arena(&text, g->arena);
-    f = publish_group_folder(g, r->order.share, folder_of(path, g->arena), e);
+    r->log_name = path_basename(path);
+    return publish_group_folder(g, r->order.share, folder_of(path, g->arena), e);
+}
+
+static int ship_log(struct result *r, struct publish_group *g, struct err *e)
+{
+    struct publish_group_folder *f = log_folder(r, g, e);
+
     if (f == NULL ||
-        shiplog_ship(g->scratch->log_fd, r->hex, f->dir, path_basename(path), f->modes.file, e) < 0)
+        shiplog_ship(g->scratch->log_fd, r->hex, f->dir, r->log_name, f->modes.file, e) < 0)
         return -1;
-    publish_group_add_file(g, f, path_basename(path));
+    publish_group_add_file(g, f, r->log_name);
     CRASH_POINT(log_shipped);
     return 0;
 }
@@ -118,14 +127,38 @@ static bool is_mounted(const struct result *r)
 
 /* ---- bringing the result, wherever it lies by now ---- */
 
-static void read_lines(struct result *r, const struct publish_group *g)
+/* Reads what the attempt and those before it reported.  saved_fd: the folder with what it saved,
+ * or -1. */
+static void read_metrics(struct result *r, const struct publish_group *g, int saved_fd)
 {
+    const struct metrics_files files = { g->scratch->ended_fd, in_folder(r, g, JOB_EARLIER),
+                                         in_folder(r, g, JOB_METRICS), saved_fd };
+
+    buf_clear(&r->series);
     r->metrics = arena_alloc(g->arena, sizeof *r->metrics);
     r->metrics->list.arena = g->arena;
-    metrics_read_lines(r->metrics, g->scratch->ended_fd, in_folder(r, g, JOB_METRICS));
+    r->metrics->series_lines = &r->series;
+    metrics_read(r->metrics, &files);
 }
 
-/* Scans what the job saved and reads CSV series in it; opens its folder only if there are any. */
+/* Opens all that the job has reported up to this attempt. */
+static int open_reported(const struct result *r, const struct publish_group *g,
+                         struct reported *all, struct err *e)
+{
+    int fd = io_open_dir_at(g->scratch->ended_fd, r->hex, e), result;
+
+    if (fd < 0)
+        return -1;
+    result = reported_open(all, fd, NULL, e);
+    if (result == 0 && r->series.n > 0 && (!has_result(r) || all->sizes[REPORTED_EARLIER] > 0)) {
+        reported_close(all);
+        result = reported_open(all, fd, &r->series, e);
+    }
+    close(fd);
+    return result;
+}
+
+/* Scans what the job saved and reads its measures; opens its folder only if it has CSV series. */
 static int scan_saved(struct result *r, const struct publish_group *g, int dir_fd,
                       const char *saved, struct err *e)
 {
@@ -135,16 +168,14 @@ static int scan_saved(struct result *r, const struct publish_group *g, int dir_f
     if (saved_scan(&r->saved, dir_fd, saved, g->scratch->ended_fd, in_folder(r, g, JOB_RENAMED),
                    &r->folder->modes, e) < 0)
         return -1;
-    read_lines(r, g);
-    for (size_t i = 0; i < r->saved.n; i++) {
+    for (size_t i = 0; i < r->saved.n && fd < 0; i++) {
         const struct saved_entry *entry = &r->saved.entries[i];
 
-        if (entry->type != SAVED_FILE || !metrics_is_series(entry->path))
-            continue;
-        if (fd < 0 && (fd = beneath_open(dir_fd, saved, O_RDONLY | O_DIRECTORY, 0)) < 0)
+        if (entry->type == SAVED_FILE && metrics_is_series(entry->path) &&
+            (fd = beneath_open(dir_fd, saved, O_RDONLY | O_DIRECTORY, 0)) < 0)
             return err_sys(e, "open %s", saved);
-        metrics_read_series(r->metrics, fd, entry->path);
     }
+    read_metrics(r, g, fd);
     if (fd >= 0)
         close(fd);
     return 0;
@@ -163,14 +194,14 @@ static int look_at_final(struct result *r, const struct publish_group *g, struct
         return rc;
     if (token_equal(&winner, &r->token)) {
         /* If the share is not mounted the result was copied from scratch, where it lies still. */
-        if (is_mounted(r) || r->metrics == NULL)
-            read_lines(r, g);
         if (is_mounted(r)) {
             d = share_open_dir(r->folder->dir, r->final, e);
             if (d == NULL)
                 return -1;
-            metrics_read_folder(r->metrics, share_fd(d));
+            read_metrics(r, g, share_fd(d));
             share_close(d);
+        } else if (r->metrics == NULL) {
+            read_metrics(r, g, -1);
         }
         r->folder->has_changed = true;
     } else if (has_result(r)) {
@@ -206,45 +237,12 @@ static int copy_saved(struct result *r, const struct publish_group *g, struct er
     return result;
 }
 
-/* Adds all that the job reported to what it saved, unless it saved something of that name itself,
- * or a container left us no right to add files. */
-static int add_series(const struct result *r, const struct publish_group *g, struct err *e)
-{
-    const char *from = in_folder(r, g, JOB_METRICS);
-    const char *to = in_folder(r, g, JOB_SAVE "/" LAYOUT_METRICS);
-    const char *copy = arena_printf(g->arena, "%s.copy", from);
-    int dir_fd = g->scratch->ended_fd, in, out = -1, rc = -1;
-    struct err why = { 0 };
-    struct stat st;
-
-    if (fstatat(dir_fd, from, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
-        st.st_size == 0)
-        return 0;
-    if (linkat(dir_fd, from, dir_fd, to, 0) < 0 && errno != EEXIST) { /* no hard links here? */
-        in = openat(dir_fd, from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-        if (in >= 0)
-            out = openat(dir_fd, copy, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (out < 0)
-            err_sys(&why, "copy %s", from);
-        else if (io_copy_fd(in, out, NULL, &why) == 0)
-            rc = renameat(dir_fd, copy, dir_fd, to) < 0 ? err_sys(&why, "create %s", to) : 0;
-        if (out >= 0)
-            close(out);
-        if (in >= 0)
-            close(in);
-        if (rc < 0 && why.kind != ERR_DENIED)
-            return err_set(e, why.kind, "%s", why.text);
-    }
-    CRASH_POINT(series_added);
-    return 0;
-}
-
 static int bring_saved(struct result *r, const struct publish_group *g, struct err *e)
 {
     const char *save = in_folder(r, g, JOB_SAVE);
     int from_fd = g->scratch->ended_fd, to_fd;
 
-    if (add_series(r, g, e) < 0 || scan_saved(r, g, from_fd, save, e) < 0)
+    if (scan_saved(r, g, from_fd, save, e) < 0)
         return -1;
     if (!is_mounted(r))
         return copy_saved(r, g, e);
@@ -309,7 +307,7 @@ static int bring_again(struct result *r, const struct publish_group *g, struct e
 static int bring(struct result *r, const struct publish_group *g, struct err *e)
 {
     const char *save = in_folder(r, g, JOB_SAVE), *aside = in_folder(r, g, JOB_SAVE ".aside");
-    const char *job_json = arena_printf(g->arena, "%s/%s", r->temporary, LAYOUT_JOB_JSON);
+    static const char *const ours[] = { LAYOUT_JOB_JSON, LAYOUT_METRICS };
     int fd = g->scratch->ended_fd;
     struct err why = { 0 };
     struct share_stat there;
@@ -334,10 +332,43 @@ static int bring(struct result *r, const struct publish_group *g, struct err *e)
     if (share_stat(r->folder->dir, r->temporary, &there, &why) < 0)
         return why.kind == ERR_NOT_FOUND ? bring_again(r, g, e)
                                          : err_set(e, why.kind, "%s", why.text);
-    /* Removes our job.json, perhaps half-written: the job's own file of that name has another. */
-    if (share_remove_file(r->folder->dir, job_json, &why) < 0 && why.kind != ERR_NOT_FOUND)
-        return err_set(e, why.kind, "%s", why.text);
+    /* Removes our own files, perhaps half-written: the job's files of these names have others. */
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
+        const char *path = arena_printf(g->arena, "%s/%s", r->temporary, ours[i]);
+
+        err_clear(&why);
+        if (share_remove_file(r->folder->dir, path, &why) < 0 && why.kind != ERR_NOT_FOUND)
+            return err_set(e, why.kind, "%s", why.text);
+    }
     return scan_saved(r, g, share_fd(r->folder->dir), r->temporary, e);
+}
+
+/* Adds all that the job reported to what it saved.  The CSV series of a job that is done lie with
+ * its result, and are among its lines only if those of earlier attempts are. */
+static int add_series(struct result *r, struct publish_group *g, struct err *e)
+{
+    const char *path = arena_printf(g->arena, "%s/%s", r->temporary, LAYOUT_METRICS);
+    struct saved_entry entry = { .type = SAVED_FILE,
+                                 .path = LAYOUT_METRICS,
+                                 .mode = r->folder->modes.file };
+    struct reported all;
+    int result = 0;
+
+    if (open_reported(r, g, &all, e) < 0)
+        return -1;
+    entry.size_bytes = (uint64_t)reported_size(&all);
+    if (entry.size_bytes > 0) {
+        result = reported_digest(&all, &entry.digest, e) < 0 ||
+                         reported_ship(&all, r->folder->dir, path, entry.mode, e) < 0
+                     ? -1
+                     : 0;
+        saved_add(&r->saved, &entry);
+        if (r->is_durable)
+            publish_group_add_file(g, r->folder, path);
+        CRASH_POINT(series_added);
+    }
+    reported_close(&all);
+    return result;
 }
 
 /* Sets r->step to RESULT_PLACED; or to RESULT_DECIDED when its own result, or another attempt's,
@@ -356,6 +387,8 @@ static int bring_result(struct result *r, struct publish_group *g, const char *h
     if (r->step == RESULT_DECIDED)
         return 0;
     CRASH_POINT(saved_moved);
+    if (add_series(r, g, e) < 0)
+        return -1;
     j.metrics = r->metrics;
     jobjson_add(&text, &j);
     rc = share_write(r->folder->dir, job_json, text.bytes, text.n, r->folder->modes.file, e);
@@ -382,6 +415,85 @@ static int bring_result(struct result *r, struct publish_group *g, const char *h
     return 0;
 }
 
+/* ---- what it reported, over its attempts ---- */
+
+static int bring_earlier(struct result *r, struct publish_group *g, struct err *e)
+{
+    struct publish_group_folder *f;
+    int fd, result;
+
+    if (r->order.assignment.attempt < 2)
+        return 0;
+    f = log_folder(r, g, e);
+    fd = f == NULL ? -1 : io_open_dir_at(g->scratch->ended_fd, r->hex, e);
+    if (fd < 0)
+        return -1;
+    result = reported_bring(fd, f->dir, r->log_name, r->order.assignment.attempt, e);
+    close(fd);
+    return result;
+}
+
+/* Reads the measures of an attempt whose files are not published. */
+static void read_unpublished(struct result *r, const struct publish_group *g)
+{
+    int fd = beneath_open(g->scratch->ended_fd, in_folder(r, g, JOB_SAVE), O_RDONLY | O_DIRECTORY,
+                          0);
+
+    read_metrics(r, g, fd);
+    r->metrics = NULL; /* the next attempt tells them */
+    if (fd >= 0)
+        close(fd);
+}
+
+/* Keeps all that was reported on the share, beside the log, for the next attempt. */
+static int keep_reported(struct result *r, struct publish_group *g, struct err *e)
+{
+    struct publish_group_folder *f;
+    struct buf name = { 0 };
+    struct reported all;
+    int result = 0;
+
+    if (open_reported(r, g, &all, e) < 0)
+        return -1;
+    if (reported_size(&all) > 0) {
+        f = log_folder(r, g, e);
+        layout_live_metrics(&name, r->log_name);
+        result =
+            f == NULL ? -1 : reported_ship(&all, f->dir, buf_text(&name), f->modes.file, e);
+        if (result == 0)
+            publish_group_add_file(g, f, buf_to_arena(&name, g->arena));
+        buf_free(&name);
+        CRASH_POINT(reported_kept);
+    }
+    reported_close(&all);
+    return result;
+}
+
+/* Whether the attempt may be followed by another, which goes on with what it reported. */
+static bool keeps_reported(const struct result *r)
+{
+    return r->has_order && !r->order.assignment.advises && !has_result(r) &&
+           r->outcome.event != EV_SUPERSEDE;
+}
+
+/* What was reported and may not be written to the share is logged and left out. */
+static int prepare_reported(struct result *r, struct publish_group *g, struct err *e)
+{
+    struct err why = { 0 };
+
+    if (!keeps_reported(r))
+        return 0;
+    if (r->final_path == NULL && bring_earlier(r, g, &why) == 0)
+        read_unpublished(r, g);
+    if (why.kind == ERR_NONE && keep_reported(r, g, &why) == 0)
+        return 0;
+    if (why.kind != ERR_DENIED && r->outcome.event != EV_CANCEL)
+        return err_set(e, why.kind, "%s", why.text);
+    log_event(LOG_WARN, "reported-not-kept", "attempt", "%s", r->hex, "error", "%s", why.text,
+              NULL);
+    return 0;
+}
+
 /* ---- the steps ---- */
 
 static int result_prepare(struct result *r, struct publish_group *g, const char *host,
@@ -401,7 +513,8 @@ static int result_prepare(struct result *r, struct publish_group *g, const char 
         r->final = path_basename(r->final_path);
         r->temporary = temporary_of(r->final, &r->token, g->arena);
         r->folder = publish_group_folder(g, r->order.share, folder_of(r->final_path, g->arena), e);
-        result = r->folder == NULL || bring_result(r, g, host, e) < 0 || ship_log(r, g, e) < 0;
+        result = r->folder == NULL || bring_earlier(r, g, e) < 0 ||
+                 bring_result(r, g, host, e) < 0 || ship_log(r, g, e) < 0;
     } else {
         r->step = RESULT_DECIDED;
         if (r->has_order &&
@@ -417,6 +530,8 @@ static int result_prepare(struct result *r, struct publish_group *g, const char 
                     NULL);
         }
     }
+    if (result == 0)
+        result = prepare_reported(r, g, e);
     if (result == 0 && r->has_order)
         result = checkpoint_publish_prepare(r, g, e);
     r->n_files = g->n_files - r->first_file;
@@ -595,6 +710,21 @@ static void replace_stopped(const struct result *r, struct publish_group *g)
                   why.text, NULL);
 }
 
+/* Removes what attempts reported from beside their logs, as the job's result has it. */
+static void drop_reported(struct result *r, struct publish_group *g)
+{
+    struct publish_group_folder *f;
+    bool is_over = has_result(r) || r->outcome.event == EV_SUPERSEDE;
+    bool has_some = r->order.assignment.attempt > 1 ||
+                    (r->metrics != NULL && r->metrics->list.n > 0);
+
+    if (!r->has_order || !is_over || !has_some)
+        return;
+    f = log_folder(r, g, NULL);
+    if (f != NULL)
+        reported_remove(f->dir, r->log_name, r->order.assignment.attempt);
+}
+
 /* ---- the report ---- */
 
 static int result_finish(struct result *r, struct publish_group *g, struct err *e)
@@ -614,6 +744,7 @@ static int result_finish(struct result *r, struct publish_group *g, struct err *
     CRASH_POINT(parents_synced);
     checkpoint_publish_finish(r, g);
     replace_stopped(r, g);
+    drop_reported(r, g);
     r->report = (struct report){ .token = r->token,
                                  .winner = r->report.winner,
                                  .event = x->event,
@@ -679,6 +810,7 @@ void publish_group(struct scratch *s, struct shares *access, const char *host,
         if (items[i].error.kind == ERR_NONE && result_finish(&results[i], &g, &items[i].error) == 0)
             items[i].report = results[i].report;
         saved_free(&results[i].saved);
+        buf_free(&results[i].series);
     }
     publish_group_end(&g);
 }

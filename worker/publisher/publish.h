@@ -57,7 +57,9 @@ struct result {
     const char *temporary;
     struct publish_group_folder *folder;
     size_t first_file, n_files; /* this result's files among the group's */
+    const char *log_name;       /* of its log, in the folder of the sweep's logs */
     struct metrics *metrics;
+    struct buf series; /* its CSV series as lines */
     struct saved saved;
     bool is_durable; /* the files that the job saved are durable already */
     struct carry carry;

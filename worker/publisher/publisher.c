@@ -158,7 +158,9 @@ static void publish_due(struct publisher *p)
         struct task *t = find_task(p, &item->token);
 
         if (item->error.kind == ERR_NONE) {
-            shiplog_forget(p->shiplog, &item->token);
+            shiplog_forget(p->shiplog, &item->token,
+                           event_is_publication((enum attempt_event)item->report.event) ||
+                               item->report.event == EV_SUPERSEDE);
             note(p, NOTE_PUBLISHED, &published);
             remove_task(p, t);
         } else if (put_off(t, &item->error)) {
@@ -207,7 +209,7 @@ static int take_order(struct publisher *p, const struct envelope *m, struct err 
     if (child_order_body(&p->wire, m, types, &body, e) < 0)
         return -1;
     if (m->type == ORDER_WATCH) {
-        shiplog_watch(p->shiplog, &body.watch.token, body.watch.share, body.watch.log_path);
+        shiplog_watch(p->shiplog, &body.watch);
         shiplog_tell(p->shiplog, &body.watch.token, body.watch.tells);
         checkpoint_copies_watch(p->keeper, &body.watch.token, body.watch.every_ms);
     } else if (m->type == ORDER_PUBLISH) {
@@ -221,7 +223,7 @@ static int take_order(struct publisher *p, const struct envelope *m, struct err 
         t = find_task(p, token);
         if (t != NULL)
             remove_task(p, t);
-        shiplog_forget(p->shiplog, token);
+        shiplog_forget(p->shiplog, token, false);
         checkpoint_copies_forget(p->keeper, token);
         token_hex(token, hex);
         /* The site wipes some day what cannot be removed; we do not wait for that. */

@@ -22,6 +22,7 @@
 #include "common/proto/layout.h"
 #include "common/share/share_project.h"
 #include "worker/base/scratch.h"
+#include "worker/publisher/reported.h"
 #include "worker/share/sftplink.h"
 
 /* However often a job writes, its log is shipped a few times a second. */
@@ -34,12 +35,13 @@ struct watch {
     char name[TOKEN_HEX];
     char *share;
     char *path;
+    int64_t attempt;
     bool is_due;      /* there is something to ship */
     int64_t retry_ms; /* the pause after the last failure; 0: it went well */
     int64_t not_before_ms;
     bool tells;
     int64_t told_bytes;
-    int64_t metrics_bytes; /* so much of what the job has reported is on the share */
+    int64_t metrics_bytes; /* so much of what this attempt has reported is on the share */
     bool is_over;          /* that is to be removed there */
     bool is_taken;         /* the thread is shipping it */
 };
@@ -105,21 +107,25 @@ static void wake(const struct shiplog *s)
     (void)!write(s->wake_fd, &one, sizeof one);
 }
 
-void shiplog_watch(struct shiplog *s, const struct token *token, const char *share,
-                   const char *path)
+void shiplog_watch(struct shiplog *s, const struct order_watch *order)
 {
     char name[TOKEN_HEX];
     struct watch *w;
     struct stat st;
 
-    token_hex(token, name);
+    token_hex(&order->token, name);
     pthread_mutex_lock(&s->lock);
     w = find_watch(s, name);
     if (w == NULL) {
         mem_grow((void **)&s->watches, &s->capacity, s->n, sizeof *s->watches);
         w = &s->watches[s->n++];
-        *w =
-            (struct watch){ .token = *token, .share = mem_strdup(share), .path = mem_strdup(path) };
+        /* What earlier attempts reported is shipped at once, also if this one reports nothing. */
+        *w = (struct watch){ .token = order->token,
+                             .share = mem_strdup(order->share),
+                             .path = mem_strdup(order->log_path),
+                             .attempt = order->attempt,
+                             .is_due = order->attempt > 1,
+                             .metrics_bytes = order->attempt > 1 ? -1 : 0 };
         memcpy(w->name, name, sizeof name);
     }
     /* Text that was written before causes no event any more. */
@@ -149,7 +155,7 @@ void shiplog_tell(struct shiplog *s, const struct token *token, bool on)
         wake(s);
 }
 
-void shiplog_forget(struct shiplog *s, const struct token *token)
+void shiplog_forget(struct shiplog *s, const struct token *token, bool is_done)
 {
     char name[TOKEN_HEX];
     struct watch *w;
@@ -157,7 +163,7 @@ void shiplog_forget(struct shiplog *s, const struct token *token)
     token_hex(token, name);
     pthread_mutex_lock(&s->lock);
     w = find_watch(s, name);
-    if (w != NULL && (w->metrics_bytes > 0 || w->is_taken)) {
+    if (w != NULL && is_done && (w->metrics_bytes > 0 || w->is_taken)) {
         w->is_over = w->is_due = true;
         w->not_before_ms = 0;
         wake(s);
@@ -194,23 +200,6 @@ static bool take_due(struct shiplog *s, int64_t now_ms, struct watch *copy)
 
 /* ---- what jobs report ---- */
 
-/* Opens what a job has reported; -1: there is no plain file (a job may put anything there). */
-static int open_metrics(const struct shiplog *s, const char *name, int64_t *size_bytes)
-{
-    char *path = mem_printf("%s/" JOB_METRICS, name);
-    int fd = openat(s->run_fd, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-    struct stat st;
-
-    free(path);
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-        *size_bytes = st.st_size;
-        return fd;
-    }
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
 /* Under the lock: marks watches of jobs that have reported more than is on the share. */
 static void look_for_metrics(struct shiplog *s)
 {
@@ -229,23 +218,28 @@ static void look_for_metrics(struct shiplog *s)
 static int ship_metrics(struct shiplog *s, struct watch *w, const struct share_dir *to, mode_t mode,
                         struct err *e)
 {
-    struct buf path = { 0 };
-    int64_t size_bytes = 0;
-    const char *name;
-    int result = 0, fd;
+    const char *log_name = path_basename(w->path);
+    struct buf name = { 0 };
+    struct reported all;
+    int fd, result;
 
-    layout_live_metrics(&path, w->path);
-    name = path_basename(buf_text(&path));
-    fd = w->is_over ? -1 : open_metrics(s, w->name, &size_bytes);
+    layout_live_metrics(&name, log_name);
+    fd = w->is_over ? -1 : openat(s->run_fd, w->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (w->is_over)
-        (void)share_remove_file(to, name, NULL);
-    else if (fd >= 0 && size_bytes > w->metrics_bytes)
-        result = share_ship(to, name, mode, fd, e);
-    if (result == 0 && size_bytes > w->metrics_bytes)
-        w->metrics_bytes = size_bytes;
+        (void)share_remove_file(to, buf_text(&name), NULL);
+    result = fd < 0 ? 0 : reported_bring(fd, to, log_name, w->attempt, e);
+    if (fd >= 0 && result == 0)
+        result = reported_open(&all, fd, NULL, e);
+    if (fd >= 0 && result == 0) {
+        if (all.sizes[REPORTED_LINES] > w->metrics_bytes)
+            result = reported_ship(&all, to, buf_text(&name), mode, e);
+        if (result == 0 && all.sizes[REPORTED_LINES] > w->metrics_bytes)
+            w->metrics_bytes = all.sizes[REPORTED_LINES];
+        reported_close(&all);
+    }
     if (fd >= 0)
         close(fd);
-    buf_free(&path);
+    buf_free(&name);
     return result;
 }
 

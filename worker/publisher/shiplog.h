@@ -6,8 +6,8 @@
  * until inotify says that a log grew; logs that do not grow cost nothing.  The log
  * on the share is as long as what has been shipped: that is all there is to remember.
  *
- * What jobs report is shipped beside their logs in the same way; the thread looks for it every 2 s
- * while there are jobs.  When the attempt is forgotten it is removed there: the result has it then.
+ * What jobs report is shipped beside their logs in the same way (reported.h); the thread looks for
+ * it every 2 s while there are jobs.
  */
 #ifndef LUDWIG_WORKER_PUBLISHER_SHIPLOG_H
 #define LUDWIG_WORKER_PUBLISHER_SHIPLOG_H
@@ -16,6 +16,7 @@
 
 #include "common/base/digest.h"
 #include "common/share/share.h"
+#include "worker/base/child_protocol.h"
 
 struct shiplog;
 
@@ -28,13 +29,13 @@ struct shiplog *shiplog_create(int log_fd, int run_fd, const struct share_source
                                shiplog_grew_fn grew, void *context, struct err *e);
 void shiplog_destroy(struct shiplog *s); /* NULL is fine */
 
-/* Ships the log from now on; path is relative to the share.  Asking twice is fine. */
-void shiplog_watch(struct shiplog *s, const struct token *token, const char *share,
-                   const char *path);
+/* Ships the attempt's log from now on.  Asking twice is fine. */
+void shiplog_watch(struct shiplog *s, const struct order_watch *order);
 /* Calls grew with the length of a watched log on the share, now and each time it has grown
  * there. */
 void shiplog_tell(struct shiplog *s, const struct token *token, bool on);
-void shiplog_forget(struct shiplog *s, const struct token *token);
+/* is_done: what the job reported is removed from beside its log, as its result has it. */
+void shiplog_forget(struct shiplog *s, const struct token *token, bool is_done);
 
 /* Ships what is missing, at once.  Two threads may do so at the same time: both write the same
  * bytes at the same place.  A missing log is an empty one. */

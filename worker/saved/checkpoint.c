@@ -257,8 +257,9 @@ static int open_folder(void *context, const char *path, const char *to, int *fd,
 
 int checkpoint_snapshot_take(struct checkpoint_snapshot *s, int root_fd, struct err *e)
 {
+    static const char *const ours[] = { CHECKPOINT_INDEX, NULL };
     struct taking t = { .snapshot = s, .root_fd = root_fd };
-    struct portable_names_walk walk = { NULL, CHECKPOINT_INDEX, open_folder, take_entry, &t };
+    struct portable_names_walk walk = { NULL, ours, open_folder, take_entry, &t };
 
     *s = (struct checkpoint_snapshot){ .arena = arena_create() };
     walk.arena = s->arena;

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,16 +85,27 @@ static char *lines_next(struct lines *l, size_t *n)
 
 /* ---- measures ---- */
 
-static void set_metric(void *context, const char *name, size_t n, double value, int64_t step)
-{
-    struct metrics *m = context;
-    struct metric *metric = metric_list_take(&m->list, name, n);
+/* How far a measure has come. */
+struct metrics_track {
+    int64_t highest_step; /* SCHEMA_NONE: no value had a step */
+    bool is_told;         /* by lines of this attempt */
+    bool goes_back;       /* a step was not higher than all before it */
+};
 
-    if (metric == NULL)
-        return;
-    metric->value = value;
-    /* A step that messages cannot carry counts as none. */
-    metric->step = step < 0 || step > INT64_C(1) << 53 ? SCHEMA_NONE : step;
+struct point {
+    size_t metric; /* index in the list */
+    size_t number; /* in the order they came */
+    int64_t step;
+    double value;
+};
+
+struct metrics_points {
+    struct point *items;
+    size_t n, capacity;
+};
+
+static void widen(struct metric *metric, double value)
+{
     if (!isfinite(value))
         return;
     metric->min = fmin(metric->min, value);
@@ -101,7 +113,68 @@ static void set_metric(void *context, const char *name, size_t n, double value, 
     metric->n++;
 }
 
-void metrics_read_lines(struct metrics *m, int dir_fd, const char *name)
+static struct metrics_track *track_of(struct metrics *m, size_t at)
+{
+    if (at >= m->tracks_capacity) {
+        struct metrics_track *were = m->tracks;
+        size_t n = m->tracks_capacity;
+
+        m->tracks_capacity = m->list.capacity;
+        m->tracks = arena_alloc(m->list.arena, m->tracks_capacity * sizeof *m->tracks);
+        if (n > 0)
+            memcpy(m->tracks, were, n * sizeof *m->tracks);
+        for (size_t i = n; i < m->tracks_capacity; i++)
+            m->tracks[i].highest_step = SCHEMA_NONE;
+    }
+    return &m->tracks[at];
+}
+
+/* Returns the measure's track; NULL: the measure is not taken. */
+static struct metrics_track *take_value(struct metrics *m, const char *name, size_t n, double value,
+                                        int64_t step)
+{
+    struct metric *metric = metric_list_take(&m->list, name, n);
+    size_t at = metric == NULL ? 0 : (size_t)(metric - m->list.items);
+    struct metrics_track *track = metric == NULL ? NULL : track_of(m, at);
+
+    if (track == NULL)
+        return NULL;
+    /* A step that messages cannot carry counts as none. */
+    if (step < 0 || step > INT64_C(1) << 53)
+        step = SCHEMA_NONE;
+    if (m->points != NULL) {
+        if (track->goes_back) {
+            mem_grow((void **)&m->points->items, &m->points->capacity, m->points->n,
+                     sizeof *m->points->items);
+            m->points->items[m->points->n] = (struct point){ at, m->points->n, step, value };
+            m->points->n++;
+        }
+        return track;
+    }
+    metric->value = value;
+    metric->step = step;
+    widen(metric, value);
+    if (step != SCHEMA_NONE && track->highest_step != SCHEMA_NONE && step <= track->highest_step)
+        track->goes_back = m->goes_back = true;
+    else if (step != SCHEMA_NONE)
+        track->highest_step = step;
+    return track;
+}
+
+static void take_earlier(void *context, const char *name, size_t n, double value, int64_t step)
+{
+    (void)take_value(context, name, n, value, step);
+}
+
+static void take_told(void *context, const char *name, size_t n, double value, int64_t step)
+{
+    struct metrics_track *track = take_value(context, name, n, value, step);
+
+    if (track != NULL)
+        track->is_told = true;
+}
+
+static void read_lines(struct metrics *m, int dir_fd, const char *name, metric_line_fn take)
 {
     struct lines *l = lines_open(dir_fd, name);
     struct arena *a;
@@ -115,10 +188,9 @@ void metrics_read_lines(struct metrics *m, int dir_fd, const char *name)
         struct value v;
 
         if (json_read(line, n, a, &v, NULL) == 0 && v.type == VALUE_MAP)
-            metric_line_each(&v, set_metric, m);
+            metric_line_each(&v, take, m);
         arena_reset(a);
     }
-    m->n_told = m->list.n;
     arena_destroy(a);
     close(l->fd);
     free(l);
@@ -145,25 +217,48 @@ static char *split_row(char *row)
     return strpbrk(value, ",\"") == NULL ? value : NULL;
 }
 
-void metrics_read_series(struct metrics *m, int dir_fd, const char *name)
+/* Adds the value as a line that a job could have reported. */
+static void add_line(struct buf *out, const struct value *name, double value, int64_t step)
+{
+    buf_add_char(out, '{');
+    json_add_value(out, name);
+    if (isfinite(value))
+        buf_printf(out, ": %.17g", value);
+    else
+        buf_printf(out, ": %s", isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
+    if (step != SCHEMA_NONE)
+        buf_printf(out, ", \"step\": %" PRId64, step);
+    buf_add_str(out, "}\n");
+}
+
+static bool is_told(const struct metrics *m, const char *name, size_t n)
+{
+    for (size_t i = 0; i < m->list.n && i < m->tracks_capacity; i++)
+        if (m->tracks[i].is_told && strncmp(m->list.items[i].name, name, n) == 0 &&
+            m->list.items[i].name[n] == '\0')
+            return true;
+    return false;
+}
+
+static void read_series(struct metrics *m, int dir_fd, const char *name)
 {
     struct lines *l;
     size_t n_name = strlen(name) - strlen(series_suffix);
     bool is_first = true;
+    struct value called;
     char *row;
     size_t n;
 
-    for (size_t i = 0; i < m->n_told; i++)
-        if (strncmp(m->list.items[i].name, name, n_name) == 0 &&
-            m->list.items[i].name[n_name] == '\0')
-            return;
+    if (is_told(m, name, n_name))
+        return;
     l = lines_open(dir_fd, name);
     if (l == NULL)
         return;
+    called = value_strn(name, n_name);
     while ((row = lines_next(l, &n)) != NULL) {
         char *text = split_row(row), *end = text;
         double value = (double)NAN; /* pandas writes a nan as an empty field */
-        long long step;
+        int64_t step;
 
         if (is_first && text == NULL) /* columns with semicolons between them, or more than two */
             break;
@@ -174,8 +269,11 @@ void metrics_read_series(struct metrics *m, int dir_fd, const char *name)
             !(is_first && (row[0] == '\0' || text[0] == '\0'))) {
             errno = 0;
             step = strtoll(row, &end, 10);
-            set_metric(m, name, n_name, value,
-                       end == row || *end != '\0' || errno != 0 ? SCHEMA_NONE : step);
+            if (end == row || *end != '\0' || errno != 0)
+                step = SCHEMA_NONE;
+            (void)take_value(m, name, n_name, value, step);
+            if (m->series_lines != NULL && m->points == NULL)
+                add_line(m->series_lines, &called, value, step);
         }
         is_first = false;
     }
@@ -196,7 +294,7 @@ bool metrics_is_series(const char *path)
            strchr(path, '/') == NULL;
 }
 
-void metrics_read_folder(struct metrics *m, int dir_fd)
+static void read_folder(struct metrics *m, int dir_fd)
 {
     DIR *dir = io_list_dir_at(dir_fd, ".", NULL);
     struct dirent *entry;
@@ -214,8 +312,62 @@ void metrics_read_folder(struct metrics *m, int dir_fd)
     if (n > 0)
         qsort(names, n, sizeof *names, compare_names);
     for (size_t i = 0; i < n; i++) {
-        metrics_read_series(m, dir_fd, names[i]);
+        read_series(m, dir_fd, names[i]);
         free(names[i]);
     }
     free(names);
+}
+
+/* ---- all of them, as one curve ---- */
+
+static void read_files(struct metrics *m, const struct metrics_files *files)
+{
+    read_lines(m, files->dir_fd, files->earlier, take_earlier);
+    read_lines(m, files->dir_fd, files->lines, take_told);
+    if (files->saved_fd >= 0)
+        read_folder(m, files->saved_fd);
+}
+
+/* By measure and step, and those of the same step as they came. */
+static int compare_points(const void *x, const void *y)
+{
+    const struct point *p = x, *q = y;
+
+    if (p->metric != q->metric)
+        return p->metric < q->metric ? -1 : 1;
+    if (p->step != q->step)
+        return p->step < q->step ? -1 : 1;
+    return p->number < q->number ? -1 : p->number > q->number;
+}
+
+/* Counts the ranges of measures that went back again, of each step only the last value. */
+static void count_again(struct metrics *m, const struct metrics_files *files)
+{
+    struct metrics_points points = { 0 };
+
+    m->points = &points;
+    read_files(m, files);
+    m->points = NULL;
+    if (points.n > 0)
+        qsort(points.items, points.n, sizeof *points.items, compare_points);
+    for (size_t i = 0; i < points.n; i++) {
+        const struct point *p = &points.items[i], *next = p + 1;
+        struct metric *metric = &m->list.items[p->metric];
+
+        if (i == 0 || p[-1].metric != p->metric) {
+            metric->min = metric->max = (double)NAN;
+            metric->n = 0;
+        }
+        if (i + 1 == points.n || next->metric != p->metric || next->step != p->step ||
+            p->step == SCHEMA_NONE)
+            widen(metric, p->value);
+    }
+    free(points.items);
+}
+
+void metrics_read(struct metrics *m, const struct metrics_files *files)
+{
+    read_files(m, files);
+    if (m->goes_back)
+        count_again(m, files);
 }

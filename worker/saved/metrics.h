@@ -2,29 +2,41 @@
 /*
  * metrics.h - the last, least and largest value of each measure that a job reported
  *
- * They come from the job's file of JSON lines ({"accuracy": 0.9, "step": 3}; common/proto/
- * metric_line.h) and from CSV series as pandas writes them (index, value; the file's name is the
- * measure's), unless JSON lines tell the measure.  Other lines are skipped, as are measures beyond
- * METRICS_MAX.  A last value that is nan or infinite is kept, as it shows that a job went astray,
- * but does not count in the range and in n.
+ * They come from files of JSON lines ({"accuracy": 0.9, "step": 3}; common/proto/metric_line.h),
+ * of the attempt and of those before it, and from CSV series as pandas writes them (index, value;
+ * the file's name is the measure's), unless lines of this attempt tell the measure.  Other lines
+ * are skipped, as are measures beyond METRICS_MAX.  A later value replaces an earlier one of the
+ * same step: both are not in the range, which is that of the curve.  A last value that is nan or
+ * infinite is kept, as it shows that a job went astray, but does not count in the range and in n.
  */
 #ifndef LUDWIG_WORKER_SAVED_METRICS_H
 #define LUDWIG_WORKER_SAVED_METRICS_H
 
+#include "common/base/buf.h"
 #include "common/proto/metric_list.h"
 
 struct metrics {
     struct metric_list list;
-    size_t n_told; /* of these, from JSON lines */
+    /* Set to a buffer before reading: gets all values of series as lines. */
+    struct buf *series_lines;
+    struct metrics_track *tracks; /* of each item of the list */
+    size_t tracks_capacity;
+    bool goes_back;                 /* a measure came to a step that it had passed */
+    struct metrics_points *points;  /* not NULL: values are only collected */
 };
 
-/* Add what they find in the file to *m, whose list.arena is set; they leave out what cannot be
+/* Where the files of an attempt lie. */
+struct metrics_files {
+    int dir_fd;
+    const char *earlier; /* lines of earlier attempts; any of the files may be missing */
+    const char *lines;
+    int saved_fd; /* the folder with the CSV series; -1: there are none */
+};
+
+/* Reads all into *m, whose list.arena is set and which is zero otherwise.  Leaves out what cannot be
  * read. */
-void metrics_read_lines(struct metrics *m, int dir_fd, const char *name);
-void metrics_read_series(struct metrics *m, int dir_fd, const char *name);
+void metrics_read(struct metrics *m, const struct metrics_files *files);
 /* Whether path is that of a series: a *.csv that lies in no subfolder. */
 bool metrics_is_series(const char *path);
-/* Reads every series in the folder. */
-void metrics_read_folder(struct metrics *m, int dir_fd);
 
 #endif

@@ -100,16 +100,19 @@ static int compare(const void *x, const void *y)
 }
 
 /* Portable names are served first, so that no encoded name takes theirs. */
-void portable_names_names(struct portable_names_name *names, size_t n, const char *taken,
+void portable_names_names(struct portable_names_name *names, size_t n, const char *const *taken,
                           struct arena *a)
 {
     struct taken t = { .mask = 1 };
+    size_t n_taken = 0;
 
-    while (t.mask + 1 < 2 * (n + 2))
+    while (taken != NULL && taken[n_taken] != NULL)
+        n_taken++;
+    while (t.mask + 1 < 2 * (n + n_taken + 1))
         t.mask = 2 * t.mask + 1;
     t.names = mem_alloc((t.mask + 1) * sizeof *t.names);
-    if (taken != NULL)
-        (void)take_name(&t, taken);
+    for (size_t i = 0; i < n_taken; i++)
+        (void)take_name(&t, taken[i]);
     if (n > 0)
         qsort(names, n, sizeof *names, compare);
     for (size_t i = 0; i < n; i++)

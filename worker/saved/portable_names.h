@@ -18,8 +18,8 @@ struct portable_names_name {
 };
 
 /* Fills in "to" for all names of a folder, and sorts them by the bytes of "name".  taken: NULL, or
- * a name that none may get, nor one that differs from it in case only. */
-void portable_names_names(struct portable_names_name *names, size_t n, const char *taken,
+ * names, with a NULL at their end, that none may get, nor one that differs in case only. */
+void portable_names_names(struct portable_names_name *names, size_t n, const char *const *taken,
                           struct arena *a);
 
 /* ---- walking a tree ---- */
@@ -31,8 +31,8 @@ struct portable_names_entry {
 };
 
 struct portable_names_walk {
-    struct arena *arena; /* has all strings */
-    const char *taken;   /* a name that no entry of the top folder may get */
+    struct arena *arena;      /* has all strings */
+    const char *const *taken; /* names that no entry of the top folder may get, then NULL */
     /* Opens a folder for the walk, which closes it; leaves *fd -1 to skip it.  The top's paths are
      * "". */
     int (*open)(void *context, const char *path, const char *to, int *fd, struct err *e);

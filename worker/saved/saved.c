@@ -113,7 +113,7 @@ struct scan {
     int root_fd;
 };
 
-static void add_entry(struct saved *s, const struct saved_entry *entry)
+void saved_add(struct saved *s, const struct saved_entry *entry)
 {
     mem_grow((void **)&s->entries, &s->capacity, s->n, sizeof *s->entries);
     s->entries[s->n++] = *entry;
@@ -157,7 +157,7 @@ static int scan_file(struct scan *x, int dir_fd, const char *name, const char *p
         entry.mode = share_project_file_mode(x->modes, st.st_mode);
         if (st.st_nlink == 1 && set_group(x, fd, &st))
             set_mode(fd, &st, entry.mode);
-        add_entry(x->saved, &entry);
+        saved_add(x->saved, &entry);
         result = 0;
     }
     close(fd);
@@ -188,7 +188,7 @@ static int scan_entry(void *context, int dir_fd, const struct portable_names_ent
                    &(struct saved_rename){ found->folder, found->name, found->wanted, path });
     if (S_ISREG(st.st_mode))
         return scan_file(x, dir_fd, found->name, path, st.st_nlink > 1, e);
-    add_entry(x->saved,
+    saved_add(x->saved,
               &(struct saved_entry){ .type = S_ISDIR(st.st_mode) ? SAVED_FOLDER : SAVED_LINK,
                                      .path = path,
                                      .mode = S_ISDIR(st.st_mode) ? x->modes->dir : 0 });
@@ -224,8 +224,8 @@ int saved_scan(struct saved *s, int dir_fd, const char *name, int record_fd, con
     struct scan x = { .saved = s,
                       .modes = modes,
                       .root_fd = beneath_open_own(dir_fd, name, O_RDONLY | O_DIRECTORY, S_IRWXU) };
-    const struct portable_names_walk walk = { s->arena, LAYOUT_JOB_JSON, open_folder, scan_entry,
-                                              &x };
+    static const char *const ours[] = { LAYOUT_JOB_JSON, LAYOUT_METRICS, NULL };
+    const struct portable_names_walk walk = { s->arena, ours, open_folder, scan_entry, &x };
     struct record changed = { { NULL, 0 } };
     struct err why = { 0 };
     size_t n_before;

@@ -6,7 +6,8 @@
  * (portable_names.h), modes become the project's, and what is neither file, folder nor symlink is
  * removed.  Changes of names are recorded before they are made, so that an interrupted scan can be
  * repeated.  The saved folder is closed to others (0700), see share_project_open_up.  Other users'
- * files, which we may not read or rename, stay as they are and are left out.  A file with further
+ * files, which we may not read or rename, stay as they are and are left out.  job.json and
+ * metrics.jsonl are names of ours: a file of the job's that has one gets another.  A file with further
  * names (hard links) keeps its mode and group, as they count for all of these names.
  */
 #ifndef LUDWIG_WORKER_SAVED_SAVED_H
@@ -53,6 +54,9 @@ struct saved {
 int saved_scan(struct saved *s, int dir_fd, const char *name, int record_fd, const char *record,
                const struct share_modes *modes, struct err *e);
 void saved_free(struct saved *s);
+
+/* Adds a file that is no part of what the job saved; its path stays the caller's. */
+void saved_add(struct saved *s, const struct saved_entry *entry);
 
 /* Whether this errno means something that a container left: a file of another user, or a mount that
  * died with the container. */

@@ -124,6 +124,19 @@ static void points_come_from_lines_of_json(void **state)
     assert_series(*state, "other", 0, "");
 }
 
+/* A job was tried again, and reported steps that it had reported before. */
+static void a_later_point_replaces_one_of_the_same_step(void **state)
+{
+    struct place *p = *state;
+
+    put(p, "runs/a/metrics.jsonl",
+        "{\"m\": 1, \"step\": 1}\n{\"m\": 2, \"step\": 2}\n{\"m\": 3, \"step\": 3}\n"
+        "{\"m\": 0}\n{\"m\": 20, \"step\": 2.0}\n");
+    assert_series(p, "m", 1, "null=0 1=1 2.0=20 3=3");
+    put(p, "runs/a/c.csv", ",0\n3,30\nx,1\n2,20\n3,31\n");
+    assert_series(p, "c", 1, "x=1 2=20 3=31");
+}
+
 static void points_come_from_a_series_of_pandas_otherwise(void **state)
 {
     struct place *p = *state;
@@ -457,6 +470,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(points_come_from_lines_of_json),
+        TEST(a_later_point_replaces_one_of_the_same_step),
         TEST(points_come_from_a_series_of_pandas_otherwise),
         TEST(long_lines_are_passed_over_and_no_other),
         TEST(every_line_of_a_long_file_is_read),

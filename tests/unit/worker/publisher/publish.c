@@ -71,7 +71,8 @@ static void what_failed_lies_under_failed(void **state)
     assert_string_equal(item.report.reason, "exit code 3");
     assert_int_equal(item.report.exit_code, 3);
     assert_int_equal(item.report.cause, CAUSE_FAILED);
-    assert_string_equal(site_read(&s, FAILED "/metrics.jsonl"), METRICS);
+    assert_string_equal(site_read(&s, FAILED "/metrics.jsonl"),
+                        METRICS "{\"loss\": 0.5, \"step\": 0}\n");
     assert_non_null(strstr(site_read(&s, FAILED "/job.json"), "\"cause\": \"failed\""));
     assert_string_equal(site_read(&s, FAILED "/model"), HEX_A);
     assert_false(site_has(&s, "share/demo/runs"));
@@ -159,22 +160,14 @@ static void two_in_one_group_leave_one_result(void **state)
 
 /* ---- from each state a publisher may be killed in ---- */
 
-static void the_series_was_added(struct site *s)
-{
-    int fd = s->scratch.ended_fd;
-
-    assert_int_equal(
-        linkat(fd, HEX_A "/" JOB_METRICS, fd, HEX_A "/" JOB_SAVE "/" LAYOUT_METRICS, 0), 0);
-}
-
 static void saved_was_moved(struct site *s)
 {
     struct err e = { 0 };
     char *runs = mem_printf("%s/" RUNS, s->top);
 
     assert_int_equal(io_make_dirs(runs, 0755, &e), 0);
-    the_series_was_added(s);
     assert_int_equal(renameat(s->scratch.ended_fd, HEX_A "/" JOB_SAVE, s->top_fd, TEMP_A), 0);
+    site_write(s->top_fd, TEMP_A "/metrics.jsonl", "{\"accura");
     free(runs);
 }
 
@@ -213,7 +206,6 @@ static void a_killed_publisher_is_gone_on_from(void **state)
 {
     static void (*const befores[])(struct site *) = {
         nothing_yet,
-        the_series_was_added,
         saved_was_moved,
         job_json_was_begun,
         a_copy_was_begun,
@@ -501,7 +493,7 @@ static void whatever_a_job_makes_of_its_folder_is_published(void **state)
 
 /* ---- the series ---- */
 
-static void its_own_series_stays(void **state)
+static void a_file_of_its_own_gets_another_name(void **state)
 {
     struct site s;
 
@@ -510,8 +502,48 @@ static void its_own_series_stays(void **state)
     end_attempt(&s, 'a', EV_DONE);
     site_write(s.scratch.ended_fd, HEX_A "/" JOB_SAVE "/metrics.jsonl", "its own");
     assert_int_equal(must_publish(&s, 'a').report.metrics.n, 2);
-    assert_string_equal(site_read(&s, FINAL "/metrics.jsonl"), "its own");
+    assert_string_equal(site_read(&s, FINAL "/metrics.jsonl"), METRICS);
+    assert_string_equal(site_read(&s, FINAL "/metrics~2.jsonl"), "its own");
+    assert_non_null(strstr(site_read(&s, FINAL "/job.json"), "\"was\": \"metrics.jsonl\""));
     site_close(&s);
+}
+
+/* Whatever ended the first; its series in CSV files goes on, too. */
+static void what_was_reported_goes_on_over_attempts(void **state)
+{
+    static const int events[] = { EV_FAIL, EV_CANCEL, EV_LOSE, EV_STOP };
+    static const char series[] = "{\"loss\": 0.5, \"step\": 0}\n";
+    static const char first[] = "share/demo/logs/7/param_003_20261121-101500_num0.metrics.jsonl";
+    static const char third[] = "share/demo/logs/7/param_003_20261121-101500_num0.a3.metrics.jsonl";
+    struct site s;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
+        const struct metric *metric;
+        const char *once, *twice, *all;
+        struct publish_item item;
+
+        site_open(&s, NULL);
+        once = arena_printf(s.arena, "%s%s", METRICS, series);
+        twice = arena_printf(s.arena, "%s{\"accuracy\": 0.1, \"step\": 4}\n%s", once, series);
+        all = arena_printf(s.arena, "%s%s%s", twice, METRICS, series);
+        end_attempt(&s, 'a', events[i]);
+        (void)must_publish(&s, 'a');
+        assert_string_equal(site_read(&s, first), once);
+        /* The second was recalled, or lost with its node before it reported. */
+        end_attempt_number(&s, 'b', 3, events[i]);
+        site_write(s.scratch.ended_fd, HEX_B "/" JOB_METRICS, "{\"accuracy\": 0.1, \"step\": 4}");
+        (void)must_publish(&s, 'b');
+        assert_string_equal(site_read(&s, third), twice);
+        end_attempt_number(&s, 'c', 4, EV_DONE);
+        item = must_publish(&s, 'c');
+        assert_string_equal(site_read(&s, FINAL "/metrics.jsonl"), all);
+        assert_false(site_has(&s, first) || site_has(&s, third));
+        assert_int_equal(item.report.metrics.n, 2);
+        metric = item.report.metrics.items;
+        assert_true(metric->value == 0.9 && metric->min == 0.5 && metric->max == 0.9);
+        site_close(&s);
+    }
 }
 
 static void nothing_reported_is_no_series(void **state)
@@ -660,7 +692,8 @@ int main(void)
         cmocka_unit_test(a_failed_one_whose_name_is_taken_stays_aside),
         cmocka_unit_test(what_a_container_left_keeps_no_loser_waiting),
         cmocka_unit_test(whatever_a_job_makes_of_its_folder_is_published),
-        cmocka_unit_test(its_own_series_stays),
+        cmocka_unit_test(a_file_of_its_own_gets_another_name),
+        cmocka_unit_test(what_was_reported_goes_on_over_attempts),
         cmocka_unit_test(nothing_reported_is_no_series),
         cmocka_unit_test(the_series_of_a_job_without_a_folder_is_published),
         cmocka_unit_test(what_was_published_can_be_withdrawn),

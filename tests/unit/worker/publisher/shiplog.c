@@ -36,6 +36,19 @@ static struct shiplog *create(struct site *s)
     return create_told(s, NULL, NULL);
 }
 
+static void watch_attempt(struct shiplog *log, const struct site *s, const struct token *token,
+                          const char *path, int64_t attempt)
+{
+    shiplog_watch(log, &(struct order_watch){
+                           .token = *token, .share = s->share, .log_path = path, .attempt = attempt });
+}
+
+static void watch(struct shiplog *log, const struct site *s, const struct token *token,
+                  const char *path)
+{
+    watch_attempt(log, s, token, path, 1);
+}
+
 /* A job prints. */
 static void print(struct site *s, const char *text)
 {
@@ -78,7 +91,7 @@ static void what_a_job_prints_comes_to_the_share_while_it_runs(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         print(&s, cases[i].says);
         if (i == 0)
-            shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
+            watch(log, &s, &token, "demo/logs/7/x.log");
         wait_for(&s, cases[i].then);
     }
     shiplog_destroy(log);
@@ -116,7 +129,7 @@ static void a_log_nobody_writes_to_costs_nothing(void **state)
     site_open(&s, NULL);
     token = site_order(&s, 'a', "").assignment.token;
     log = create(&s);
-    shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
+    watch(log, &s, &token, "demo/logs/7/x.log");
     print(&s, "x\n");
     wait_for(&s, "x\n");
     /* What it had to do ends some time; one is the poll's here. */
@@ -137,7 +150,7 @@ static void a_share_that_was_away_gets_all_of_it(void **state)
     token = site_order(&s, 'a', "").assignment.token;
     log = create(&s);
     assert_int_equal(renameat(s.top_fd, "share/demo", s.top_fd, "away"), 0);
-    shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
+    watch(log, &s, &token, "demo/logs/7/x.log");
     print(&s, "one\n");
     (void)poll(NULL, 0, 500);
     print(&s, "two\n");
@@ -199,7 +212,7 @@ static void who_asks_is_told_what_is_on_the_share(void **state)
     told.site = &s;
     token = site_order(&s, 'a', "").assignment.token;
     log = create_told(&s, keep_told, &told);
-    shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
+    watch(log, &s, &token, "demo/logs/7/x.log");
     /* Of the first of two, somebody would have been told before the second came. */
     print(&s, "o");
     wait_for(&s, "o");
@@ -253,14 +266,45 @@ static void what_a_job_reports_lies_beside_its_log_until_it_is_forgotten(void **
     token = site_order(&s, 'a', "").assignment.token;
     log = create(&s);
     assert_int_equal(mkdirat(s.scratch.run_fd, HEX, 0700), 0);
-    shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
+    watch(log, &s, &token, "demo/logs/7/x.log");
     site_write(s.scratch.run_fd, HEX "/metrics", "{\"a\": 1}\n");
     wait_until_it_has(&s, beside, "{\"a\": 1}\n");
     site_write(s.scratch.run_fd, HEX "/metrics", "{\"a\": 1}\n{\"a\": 2}\n");
     wait_until_it_has(&s, beside, "{\"a\": 1}\n{\"a\": 2}\n");
-    shiplog_forget(log, &token);
+    shiplog_forget(log, &token, true);
     wait_until_it_has(&s, beside, NULL);
     shiplog_destroy(log);
+    site_close(&s);
+}
+
+/* What the attempts before reported comes first, once, also when they report more meanwhile. */
+static void what_earlier_attempts_reported_comes_first(void **state)
+{
+    static const char first[] = "share/demo/logs/7/x.metrics.jsonl";
+    static const char beside[] = "share/demo/logs/7/x.a3.metrics.jsonl";
+    struct shiplog *log;
+    struct token token;
+    struct site s;
+
+    (void)state;
+    site_open(&s, NULL);
+    token = site_order(&s, 'a', "").assignment.token;
+    site_write(s.top_fd, first, "{\"a\": 1}\n{\"a\"");
+    log = create(&s);
+    assert_int_equal(mkdirat(s.scratch.run_fd, HEX, 0700), 0);
+    watch_attempt(log, &s, &token, "demo/logs/7/x.a3.log", 3);
+    wait_until_it_has(&s, beside, "{\"a\": 1}\n{\"a\"\n");
+    site_write(s.top_fd, first, "{\"a\": 1}\n{\"a\": 7}\n");
+    site_write(s.scratch.run_fd, HEX "/metrics", "{\"a\": 2}\n");
+    wait_until_it_has(&s, beside, "{\"a\": 1}\n{\"a\"\n{\"a\": 2}\n");
+    shiplog_destroy(log);
+    log = create(&s); /* another publisher */
+    watch_attempt(log, &s, &token, "demo/logs/7/x.a3.log", 3);
+    site_write(s.scratch.run_fd, HEX "/metrics", "{\"a\": 2}\n{\"a\": 3}\n");
+    wait_until_it_has(&s, beside, "{\"a\": 1}\n{\"a\"\n{\"a\": 2}\n{\"a\": 3}\n");
+    shiplog_forget(log, &token, false);
+    shiplog_destroy(log);
+    assert_true(has_text(&s, beside, "{\"a\": 1}\n{\"a\"\n{\"a\": 2}\n{\"a\": 3}\n"));
     site_close(&s);
 }
 
@@ -276,12 +320,12 @@ static void a_forgotten_log_is_left_alone(void **state)
     site_open(&s, NULL);
     token = site_order(&s, 'a', "").assignment.token;
     log = create(&s);
-    shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
-    shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
-    shiplog_forget(log, &token);
-    shiplog_forget(log, &token);
+    watch(log, &s, &token, "demo/logs/7/x.log");
+    watch(log, &s, &token, "demo/logs/7/x.log");
+    shiplog_forget(log, &token, true);
+    shiplog_forget(log, &token, true);
     other = site_order(&s, 'b', "").assignment.token;
-    shiplog_watch(log, &other, s.share, "demo/logs/7/y.log");
+    watch(log, &s, &other, "demo/logs/7/y.log");
     print(&s, "x\n");
     site_write(s.scratch.log_fd, "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", "y\n");
     while (!site_has(&s, other_shared) || strcmp(site_read(&s, other_shared), "y\n") != 0) {
@@ -356,6 +400,7 @@ int main(void)
         cmocka_unit_test(a_share_that_was_away_gets_all_of_it),
         cmocka_unit_test(who_asks_is_told_what_is_on_the_share),
         cmocka_unit_test(what_a_job_reports_lies_beside_its_log_until_it_is_forgotten),
+        cmocka_unit_test(what_earlier_attempts_reported_comes_first),
         cmocka_unit_test(a_forgotten_log_is_left_alone),
         cmocka_unit_test(the_rest_goes_behind_what_is_there),
         cmocka_unit_test(neither_pipes_nor_links_nor_holes_are_shipped),

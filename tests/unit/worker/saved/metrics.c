@@ -19,10 +19,18 @@ static const struct metric *get(const struct metrics *m, const char *name)
     return NULL;
 }
 
+/* Reads the files earlier and metrics, and the series beside them. */
+static void read_all(const struct site *s, struct metrics *m)
+{
+    const struct metrics_files files = { s->top_fd, "earlier", "metrics", s->top_fd };
+
+    metrics_read(m, &files);
+}
+
 static void the_last_value_of_each_measure_counts(void **state)
 {
     struct site s;
-    struct metrics m = { .n_told = 0 };
+    struct metrics m = { 0 };
 
     (void)state;
     site_open(&s, NULL);
@@ -38,7 +46,7 @@ static void the_last_value_of_each_measure_counts(void **state)
                "{\"val\": {\"acc\": \"0.91\", \"step\": 1}, \"failed\": 3}\n"
                "{\"text\": \"0x1p3\", \"blank\": \" 1\", \"words\": \"1 a\", \"none\": \"\"}\n"
                "{\"last\": 7}");
-    metrics_read_lines(&m, s.top_fd, "metrics");
+    read_all(&s, &m);
     assert_int_equal(m.list.n, 8);
     assert_true(get(&m, "val/acc")->value == 0.91 && get(&m, "val/step")->value == 1);
     assert_true(get(&m, "failed")->value == 3);
@@ -54,7 +62,7 @@ static void the_last_value_of_each_measure_counts(void **state)
 static void the_range_of_each_measure_is_known(void **state)
 {
     struct site s;
-    struct metrics m = { .n_told = 0 };
+    struct metrics m = { 0 };
     const struct metric *metric;
 
     (void)state;
@@ -63,20 +71,55 @@ static void the_range_of_each_measure_is_known(void **state)
     site_write(s.top_fd, "metrics",
                "{\"loss\": 3}\n{\"loss\": -1.5}\n{\"loss\": NaN}\n{\"loss\": -Infinity}\n"
                "{\"loss\": \"low\"}\n{\"loss\": 2}\n{\"once\": -7}\n");
-    metrics_read_lines(&m, s.top_fd, "metrics");
+    read_all(&s, &m);
     metric = get(&m, "loss");
     assert_true(metric->value == 2 && metric->min == -1.5 && metric->max == 3 && metric->n == 3);
     metric = get(&m, "once");
     assert_true(metric->value == -7 && metric->min == -7 && metric->max == -7 && metric->n == 1);
     site_write(s.top_fd, "gain.csv", "epoch,gain\n0,10\n1,nan\n2,\n3,4\n");
-    metrics_read_series(&m, s.top_fd, "gain.csv");
-    metric = get(&m, "gain");
-    assert_true(metric->value == 4 && metric->min == 4 && metric->max == 10 && metric->n == 2);
     /* The lines of a measure are the ones that count. */
     site_write(s.top_fd, "once.csv", "epoch,once\n0,10\n");
-    metrics_read_series(&m, s.top_fd, "once.csv");
+    m = (struct metrics){ .list.arena = s.arena };
+    read_all(&s, &m);
+    metric = get(&m, "gain");
+    assert_true(metric->value == 4 && metric->min == 4 && metric->max == 10 && metric->n == 2);
     metric = get(&m, "once");
     assert_true(metric->value == -7 && metric->n == 1);
+    site_close(&s);
+}
+
+/* Of the same step only the last value is on the curve, whoever reported it. */
+static void measures_go_on_over_attempts(void **state)
+{
+    struct site s;
+    struct buf lines = { 0 };
+    struct metrics m = { .series_lines = &lines };
+    const struct metric *metric;
+
+    (void)state;
+    site_open(&s, NULL);
+    m.list.arena = s.arena;
+    site_write(s.top_fd, "earlier",
+               "{\"a\": 1, \"step\": 1}\n{\"a\": 9, \"step\": 2}\n{\"a\": 3, \"step\": 3}\n"
+               "{\"b\": 7, \"step\": 1}\n{\"b\": 8}\n{\"c\": 5, \"step\": 1}\n{\"c\"\n");
+    site_write(s.top_fd, "metrics",
+               "{\"a\": 2, \"step\": 2}\n{\"b\": 6, \"step\": 2}\n{\"b\": 8}\n");
+    site_write(s.top_fd, "a.csv", ",0\n1,100\n");
+    site_write(s.top_fd, "c.csv", ",0\n1,4\n2,6\n3,\n");
+    read_all(&s, &m);
+    assert_int_equal(m.list.n, 3);
+    metric = get(&m, "a");
+    assert_true(metric->value == 2 && metric->step == 2);
+    assert_true(metric->min == 1 && metric->max == 3 && metric->n == 3);
+    metric = get(&m, "b");
+    assert_true(metric->min == 6 && metric->max == 8 && metric->n == 4);
+    metric = get(&m, "c");
+    assert_true(isnan(metric->value) && metric->step == 3);
+    assert_true(metric->min == 4 && metric->max == 6 && metric->n == 2);
+    assert_string_equal(buf_text(&lines),
+                        "{\"c\": 4, \"step\": 1}\n{\"c\": 6, \"step\": 2}\n"
+                        "{\"c\": NaN, \"step\": 3}\n");
+    buf_free(&lines);
     site_close(&s);
 }
 
@@ -84,7 +127,7 @@ static void the_range_of_each_measure_is_known(void **state)
 static void a_last_value_that_is_no_number_stays_the_last(void **state)
 {
     struct site s;
-    struct metrics m = { .n_told = 0 };
+    struct metrics m = { 0 };
     const struct metric *metric;
 
     (void)state;
@@ -93,7 +136,7 @@ static void a_last_value_that_is_no_number_stays_the_last(void **state)
     site_write(s.top_fd, "metrics",
                "{\"accuracy\": 0.9, \"step\": 1}\n{\"accuracy\": NaN, \"step\": 2}\n"
                "{\"loss\": 2}\n{\"loss\": Infinity}\n{\"gain\": -Infinity}\n");
-    metrics_read_lines(&m, s.top_fd, "metrics");
+    read_all(&s, &m);
     metric = get(&m, "accuracy");
     assert_true(isnan(metric->value) && metric->step == 2);
     assert_true(metric->min == 0.9 && metric->max == 0.9 && metric->n == 1);
@@ -109,7 +152,7 @@ static void a_last_value_that_is_no_number_stays_the_last(void **state)
 static void what_a_line_is_about_is_no_measure(void **state)
 {
     struct site s;
-    struct metrics m = { .n_told = 0 };
+    struct metrics m = { 0 };
 
     (void)state;
     site_open(&s, NULL);
@@ -118,7 +161,7 @@ static void what_a_line_is_about_is_no_measure(void **state)
                "{\"job\": \"7.13\", \"accuracy\": 0.5, \"step\": 1}\n"
                "{\"job\": 13, \"done\": true, \"jobs\": 4}\n"
                "{\"job\": 13, \"failed\": 1, \"done\": 0}\n");
-    metrics_read_lines(&m, s.top_fd, "metrics");
+    read_all(&s, &m);
     assert_int_equal(m.list.n, 2);
     assert_true(get(&m, "accuracy")->value == 0.5 && get(&m, "jobs")->value == 4);
     site_close(&s);
@@ -127,7 +170,7 @@ static void what_a_line_is_about_is_no_measure(void **state)
 static void no_more_measures_than_travel_are_kept(void **state)
 {
     struct site s;
-    struct metrics m = { .n_told = 0 };
+    struct metrics m = { 0 };
     struct buf text = { 0 };
 
     (void)state;
@@ -137,7 +180,7 @@ static void no_more_measures_than_travel_are_kept(void **state)
         buf_printf(&text, "{\"m%d\": %d}\n", i, i);
     buf_printf(&text, "{\"m0\": 1000}\n");
     site_write(s.top_fd, "metrics", buf_text(&text));
-    metrics_read_lines(&m, s.top_fd, "metrics");
+    read_all(&s, &m);
     assert_int_equal(m.list.n, METRICS_MAX);
     assert_true(get(&m, "m0")->value == 1000);
     assert_null(get(&m, "m4096"));
@@ -148,7 +191,7 @@ static void no_more_measures_than_travel_are_kept(void **state)
 static void an_endless_line_costs_no_memory_and_no_measure(void **state)
 {
     struct site s;
-    struct metrics m = { .n_told = 0 };
+    struct metrics m = { 0 };
     struct buf text = { 0 };
 
     (void)state;
@@ -159,7 +202,7 @@ static void an_endless_line_costs_no_memory_and_no_measure(void **state)
         buf_add_char(&text, 'x');
     buf_add_str(&text, "\"}\n{\"c\": 3}\n");
     site_write(s.top_fd, "metrics", buf_text(&text));
-    metrics_read_lines(&m, s.top_fd, "metrics");
+    read_all(&s, &m);
     assert_int_equal(m.list.n, 2);
     assert_true(get(&m, "a")->value == 1 && get(&m, "c")->value == 3);
     buf_free(&text);
@@ -200,7 +243,7 @@ static void series_are_read_as_pandas_writes_them(void **state)
         const struct metric *metric;
 
         site_write(s.top_fd, "loss.csv", cases[i].text);
-        metrics_read_series(&m, s.top_fd, "loss.csv");
+        read_all(&s, &m);
         metric = get(&m, "loss");
         if ((metric != NULL) != cases[i].found)
             fail_msg("case %zu", i);
@@ -215,7 +258,7 @@ static void series_are_read_as_pandas_writes_them(void **state)
 static void only_csv_files_of_the_folder_itself_are_series(void **state)
 {
     struct site s;
-    struct metrics m = { .n_told = 0 };
+    struct metrics m = { 0 };
 
     (void)state;
     site_open(&s, NULL);
@@ -227,7 +270,7 @@ static void only_csv_files_of_the_folder_itself_are_series(void **state)
     site_write(s.top_fd, "b.csv", "0,2\n");
     site_write(s.top_fd, "a.csv", "0,1\n");
     site_write(s.top_fd, "a.txt", "0,1\n");
-    metrics_read_folder(&m, s.top_fd);
+    read_all(&s, &m);
     assert_int_equal(m.list.n, 2);
     assert_string_equal(m.list.items[0].name, "a");
     assert_string_equal(m.list.items[1].name, "b");
@@ -241,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_value_of_each_measure_counts),
         cmocka_unit_test(the_range_of_each_measure_is_known),
+        cmocka_unit_test(measures_go_on_over_attempts),
         cmocka_unit_test(a_last_value_that_is_no_number_stays_the_last),
         cmocka_unit_test(what_a_line_is_about_is_no_measure),
         cmocka_unit_test(no_more_measures_than_travel_are_kept),

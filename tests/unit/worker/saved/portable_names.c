@@ -21,6 +21,8 @@ static const char *one(const char *name, struct arena *a)
     return names[0].to;
 }
 
+static const char *const ours[] = { "job.json", "metrics.jsonl", NULL };
+
 static void what_cannot_be_shown_is_encoded(void **state)
 {
     static const struct {
@@ -76,22 +78,29 @@ static void what_is_too_long_is_cut_and_stays_unlike_others(void **state)
 
 static void names_equal_but_for_case_are_told_apart(void **state)
 {
-    struct portable_names_name names[] = { { "model.pt", NULL }, { "Model.pt", NULL },
-                                           { "MODEL.PT", NULL }, { "Job.JSON", NULL },
-                                           { "data", NULL },     { "model~2.pt", NULL },
-                                           { "a:", NULL },       { "a%3A", NULL } };
+    struct portable_names_name names[] = { { "model.pt", NULL },     { "Model.pt", NULL },
+                                           { "MODEL.PT", NULL },     { "Job.JSON", NULL },
+                                           { "data", NULL },         { "model~2.pt", NULL },
+                                           { "a:", NULL },           { "a%3A", NULL },
+                                           { "metrics.jsonl", NULL } };
     static const struct {
         const char *name, *to;
     } wanted[] = {
-        { "MODEL.PT", "MODEL.PT" },   { "Model.pt", "Model~3.pt" }, { "model.pt", "model~4.pt" },
-        { "Job.JSON", "Job~2.JSON" }, { "data", "data" },           { "model~2.pt", "model~2.pt" },
-        { "a:", "a%3A~2" },           { "a%3A", "a%3A" },
+        { "MODEL.PT", "MODEL.PT" },
+        { "Model.pt", "Model~3.pt" },
+        { "model.pt", "model~4.pt" },
+        { "Job.JSON", "Job~2.JSON" },
+        { "data", "data" },
+        { "model~2.pt", "model~2.pt" },
+        { "a:", "a%3A~2" },
+        { "a%3A", "a%3A" },
+        { "metrics.jsonl", "metrics~2.jsonl" },
     };
     struct arena *a = arena_create();
     size_t n = sizeof names / sizeof names[0];
 
     (void)state;
-    portable_names_names(names, n, "job.json", a);
+    portable_names_names(names, n, ours, a);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < n; k++)
             if (strcmp(names[i].name, wanted[k].name) == 0)
@@ -111,10 +120,10 @@ static void a_second_look_changes_nothing(void **state)
     struct arena *a = arena_create();
 
     (void)state;
-    portable_names_names(names, 4, "job.json", a);
+    portable_names_names(names, 4, ours, a);
     for (size_t i = 0; i < 4; i++)
         again[i].name = names[i].to;
-    portable_names_names(again, 4, "job.json", a);
+    portable_names_names(again, 4, ours, a);
     for (size_t i = 0; i < 4; i++)
         assert_ptr_equal(again[i].to, again[i].name);
     arena_destroy(a);
