@@ -149,12 +149,17 @@ int share_read(const struct share_dir *at, const char *path, size_t max_bytes, s
  * before. */
 int share_write(const struct share_dir *at, const char *path, const void *bytes, size_t n,
                 mode_t mode, struct err *e);
-/* Makes the log at path as long as from_fd: appends the bytes that from_fd has beyond the log's
- * end.  begin: the log's byte that is from_fd's first; what lies before it was shipped before
- * (ERR_FAILED: the log is shorter).  A missing log is made; with from_fd -1 it stays empty.  Two
- * processes may ship the same log at once. */
-int share_ship(const struct share_dir *at, const char *path, mode_t mode, int from_fd,
-               int64_t begin, struct err *e);
+/* Bytes that a log is to have. */
+struct share_part {
+    int fd;            /* the file that has them; -1: there is none */
+    int64_t begin;     /* the log's byte that is the file's first */
+    int64_t max_bytes; /* of the file; 0: all of it */
+};
+/* Makes the log at path as long as the part's end: appends what the part has beyond the log's end.
+ * What lies before the part was shipped before (ERR_FAILED: the log is shorter).  A missing log is
+ * made, empty if there is no file.  Two processes may ship the same log at once. */
+int share_ship(const struct share_dir *at, const char *path, mode_t mode,
+               const struct share_part *part, struct err *e);
 
 /* ---- many requests at a time: over SFTP they take as long as one ---- */
 

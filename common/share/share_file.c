@@ -282,63 +282,92 @@ int share_sftp_pour(struct sftp_file *to, uint64_t offset, int in_fd, uint64_t m
 
 /* ---- logs ---- */
 
-/* Sends a file's bytes from offset `at` on to this offset and `begin` more, except holes, which may
- * exceed the server's disk. */
-static int pour_data(struct sftp_file *to, int64_t begin_at, int64_t at, int from_fd, struct err *e)
+/* Sends bytes `at` to `end` of the part's file, except holes, which may exceed the server's disk. */
+static int pour_data(struct sftp_file *to, const struct share_part *part, int64_t at, int64_t end,
+                     struct err *e)
 {
-    int64_t begin, end;
+    int64_t data, data_end;
     uint64_t n = 0;
     int result = 0;
 
     do {
-        io_find_data(from_fd, at, &begin, &end);
-        if (begin == INT64_MAX)
+        io_find_data(part->fd, at, &data, &data_end);
+        if (data >= end)
             break;
-        if (lseek(from_fd, (off_t)begin, SEEK_SET) < 0)
+        if (data_end > end)
+            data_end = end;
+        if (lseek(part->fd, (off_t)data, SEEK_SET) < 0)
             return err_sys(e, "seek");
-        result =
-            share_sftp_pour(to, (uint64_t)(begin_at + begin), from_fd, (uint64_t)(end - begin), NULL, &n, e);
-        at = begin + (int64_t)n;
+        result = share_sftp_pour(to, (uint64_t)(part->begin + data), part->fd,
+                                 (uint64_t)(data_end - data), NULL, &n, e);
+        at = data + (int64_t)n;
     } while (result == 0 && n > 0);
     return result;
 }
 
-/* What lies before from_fd's first byte is shipped before, and somebody cut it. */
+/* How many bytes the part has. */
+static int part_size(const struct share_part *part, int64_t *n_bytes, struct err *e)
+{
+    struct stat st = { .st_size = 0 };
+
+    if (part->fd >= 0 && fstat(part->fd, &st) < 0)
+        return err_sys(e, "look at it");
+    *n_bytes = part->max_bytes > 0 && st.st_size > part->max_bytes ? part->max_bytes : st.st_size;
+    return 0;
+}
+
+/* What lies before the part was shipped before, and somebody cut it. */
 static int refuse_cut(const char *path, struct err *e)
 {
     return err_set(e, ERR_FAILED, "write %s: somebody has cut it", path);
 }
 
-static int ship_here(const struct share_dir *at, const char *path, mode_t mode, int from,
-                     int64_t begin, struct err *e)
+/* Copies the next bytes of the part's file; holes stay in a whole file. */
+static int copy_part(const struct share_part *part, int to, int64_t n_bytes, struct err *e)
+{
+    int64_t left = n_bytes;
+    uint64_t n = 1;
+    int result = 0;
+
+    if (part->max_bytes == 0)
+        return io_copy_fd(part->fd, to, NULL, e);
+    for (; result == 0 && left > 0 && n > 0; left -= (int64_t)n)
+        result = io_copy_some(part->fd, to, (uint64_t)left, &n, e);
+    /* A reflink is of a whole file. */
+    if (result == 0 && left < 0 && ftruncate(to, part->begin + part->max_bytes) < 0)
+        result = err_sys(e, "cut it");
+    return result;
+}
+
+static int ship_here(const struct share_dir *at, const char *path, mode_t mode,
+                     const struct share_part *part, int64_t n_bytes, struct err *e)
 {
     int to = share_open_below(at, path, O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW, mode);
-    struct stat have, had;
+    struct stat had;
     int result = 0;
 
     if (to < 0)
         return err_sys(e, "create %s", path);
-    if (fstat(to, &had) < 0 || (from >= 0 && fstat(from, &have) < 0))
+    if (fstat(to, &had) < 0)
         result = err_sys(e, "look at it");
     else if (!S_ISREG(had.st_mode))
         result = err_set(e, ERR_FAILED, "write %s: it is no file", path);
-    else if (had.st_size < begin)
+    else if (had.st_size < part->begin)
         result = refuse_cut(path, e);
-    else if (from >= 0 && begin + have.st_size > had.st_size)
-        result =
-            lseek(from, had.st_size - begin, SEEK_SET) < 0 || lseek(to, had.st_size, SEEK_SET) < 0
-                ? err_sys(e, "seek")
-                : io_copy_fd(from, to, NULL, e);
+    else if (part->begin + n_bytes > had.st_size)
+        result = lseek(part->fd, had.st_size - part->begin, SEEK_SET) < 0 ||
+                         lseek(to, had.st_size, SEEK_SET) < 0
+                     ? err_sys(e, "seek")
+                     : copy_part(part, to, part->begin + n_bytes - had.st_size, e);
     if (close(to) < 0 && result == 0 && errno != EINTR)
         result = err_sys(e, "write %s", path);
     return result;
 }
 
-static int ship_over_sftp(struct sftp *s, const char *full, mode_t mode, int from_fd, int64_t begin,
-                          struct err *why)
+static int ship_over_sftp(struct sftp *s, const char *full, mode_t mode,
+                          const struct share_part *part, int64_t n_bytes, struct err *why)
 {
     struct sftp_attrs attrs = { 0 };
-    struct stat have = { .st_size = 0 };
     struct sftp_file *to;
     bool is_new = sftp_lstat(s, full, &attrs, why) < 0;
     int result = 0;
@@ -347,33 +376,34 @@ static int ship_over_sftp(struct sftp *s, const char *full, mode_t mode, int fro
         return -1;
     if (!is_new && !S_ISREG(attrs.mode))
         return err_set(why, ERR_FAILED, "write %s: it is no file", full);
-    if (from_fd >= 0 && fstat(from_fd, &have) < 0)
-        return err_sys(why, "look at it");
-    if (attrs.size_bytes < (uint64_t)begin)
+    if (attrs.size_bytes < (uint64_t)part->begin)
         return refuse_cut(full, why);
-    if (!is_new && (uint64_t)(begin + have.st_size) <= attrs.size_bytes)
+    if (!is_new && (uint64_t)(part->begin + n_bytes) <= attrs.size_bytes)
         return 0;
     to = sftp_file_open(s, full, SFTP_WRITE | (is_new ? SFTP_CREATE : 0), mode, why);
     if (to == NULL)
         return -1;
-    if (from_fd >= 0)
-        result = pour_data(to, begin, (int64_t)attrs.size_bytes - begin, from_fd, why);
+    if (n_bytes > 0)
+        result = pour_data(to, part, (int64_t)attrs.size_bytes - part->begin, n_bytes, why);
     if (sftp_file_close(to, result == 0 ? why : NULL) < 0)
         result = -1;
     return result;
 }
 
-int share_ship(const struct share_dir *at, const char *path, mode_t mode, int from_fd,
-               int64_t begin, struct err *e)
+int share_ship(const struct share_dir *at, const char *path, mode_t mode,
+               const struct share_part *part, struct err *e)
 {
     struct err why = { 0 };
+    int64_t n_bytes = 0;
     char *full;
     int result;
 
+    if (part_size(part, &n_bytes, e) < 0)
+        return -1;
     if (at->fd >= 0)
-        return ship_here(at, path, mode, from_fd, begin, e);
+        return ship_here(at, path, mode, part, n_bytes, e);
     full = share_sftp_path(at, path);
-    result = ship_over_sftp(at->line->sftp, full, mode, from_fd, begin, &why);
+    result = ship_over_sftp(at->line->sftp, full, mode, part, n_bytes, &why);
     free(full);
     return result < 0 ? share_sftp_fail(&why, e) : 0;
 }

@@ -95,6 +95,11 @@ bool order_is_mate(const struct order *o)
     return !token_is_zero(&o->assignment.batch) && !order_is_process(o);
 }
 
+int64_t order_log_max_bytes(const struct order *o)
+{
+    return token_is_zero(&o->assignment.batch) ? o->work.work.log.max_bytes : 0;
+}
+
 static const struct field run_fields[] = {
     FIELD_OF(struct order_run, order, FIELD_STRUCT, FIELD_REQUIRED, 0, &order_schema),
     FIELD_OF(struct order_run, mates, FIELD_LIST, 0, HAND_MAX, &assignment_schema),
@@ -244,6 +249,7 @@ static const struct field watch_fields[] = {
     FIELD(struct order_watch, log_path, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
     FIELD(struct order_watch, attempt, FIELD_INT, 0, INT64_MAX),
     FIELD(struct order_watch, every_ms, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct order_watch, max_bytes, FIELD_INT, 0, INT64_MAX),
     FIELD(struct order_watch, tells, FIELD_BOOL, 0, 0),
 };
 

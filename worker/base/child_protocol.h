@@ -130,6 +130,8 @@ struct gpu_entry {
 bool order_is_process(const struct order *o); /* whether o is that of a batch's process */
 /* Whether the attempt may begin with a checkpoint. */
 bool order_goes_on(const struct order *o);
+/* The most bytes of the attempt's log; 0: no limit, as for jobs of a batch, which print to one. */
+int64_t order_log_max_bytes(const struct order *o);
 bool order_is_mate(const struct order *o); /* whether o is that of a job in a batch */
 
 /* Start the job in run/<token>/ on scratch; the cache has all trees that it needs. */
@@ -317,8 +319,9 @@ struct order_watch {
     const char *share;
     const char *log_path; /* relative to the share */
     int64_t attempt;
-    int64_t every_ms;     /* copy its checkpoint to the share this often; 0: only at its end */
-    bool tells;           /* send note_grew whenever the log's length on the share has changed */
+    int64_t every_ms;  /* copy its checkpoint to the share this often; 0: only at its end */
+    int64_t max_bytes; /* of its log; 0: no limit */
+    bool tells;        /* send note_grew whenever the log's length on the share has changed */
 };
 
 struct note_grew {

@@ -239,6 +239,13 @@ int scratch_read(int dir_fd, const char *path, const struct schema *schema, stru
     return result;
 }
 
+void scratch_log_end(struct buf *out, int64_t max_bytes)
+{
+    buf_add_str(out, "\nludwig: this log has reached its limit of ");
+    units_add_size(out, max_bytes);
+    buf_add_str(out, " (log: max); what the job prints from here on is left out\n");
+}
+
 /* Files that most attempts leave: scratch_discard removes them before it lists the folder. */
 static const char *const usual_files[] = {
     JOB_ORDER,

@@ -17,6 +17,9 @@
 #define JOB_LOG       "log"     /* an empty log, for the next attempt */
 #define SCRATCH_SPARE "spare"   /* emptied folders for the next attempts */
 
+/* The last line of a log that has reached its limit (log: max), which lies at that limit. */
+void scratch_log_end(struct buf *out, int64_t max_bytes);
+
 struct scratch {
     char *path;
     int fd; /* -1: closed */

@@ -25,6 +25,7 @@ void flow_publish_watch(const struct attempt *a)
     order.log_path = buf_text(&path);
     order.attempt = is->attempt;
     order.every_ms = a->order.work.work.checkpoint.every_ms;
+    order.max_bytes = order_log_max_bytes(&a->order);
     order.tells = a->is_followed;
     service_send(&a->user->publisher, ORDER_WATCH, &order);
     buf_free(&path);

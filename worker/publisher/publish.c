@@ -113,7 +113,8 @@ static int ship_log(struct result *r, struct publish_group *g, struct err *e)
     struct publish_group_folder *f = log_folder(r, g, e);
 
     if (f == NULL ||
-        shiplog_ship(g->scratch->log_fd, r->hex, f->dir, r->log_name, f->modes.file, e) < 0)
+        shiplog_ship(g->scratch->log_fd, r->hex, order_log_max_bytes(&r->order), f->dir,
+                     r->log_name, f->modes.file, e) < 0)
         return -1;
     publish_group_add_file(g, f, r->log_name);
     CRASH_POINT(log_shipped);

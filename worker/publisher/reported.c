@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -174,12 +175,14 @@ int64_t reported_size(const struct reported *r)
 int reported_ship(const struct reported *r, const struct share_dir *to, const char *name,
                   mode_t mode, struct err *e)
 {
-    int64_t begin = 0;
+    struct share_part part = { 0 };
 
     for (size_t i = 0; i < REPORTED_PARTS; i++) {
-        if (r->sizes[i] > 0 && share_ship(to, name, mode, r->fds[i], begin, e) < 0)
+        part.fd = r->fds[i];
+        part.max_bytes = r->sizes[i];
+        if (r->sizes[i] > 0 && share_ship(to, name, mode, &part, e) < 0)
             return err_wrap(e, "ship what it reported");
-        begin += r->sizes[i];
+        part.begin += r->sizes[i];
     }
     return 0;
 }

@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/buf.h"
+#include "common/base/io.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
@@ -36,8 +38,9 @@ struct watch {
     char *share;
     char *path;
     int64_t attempt;
-    bool is_due;      /* there is something to ship */
-    int64_t retry_ms; /* the pause after the last failure; 0: it went well */
+    int64_t max_bytes; /* of its log; 0: no limit */
+    bool is_due;       /* there is something to ship */
+    int64_t retry_ms;  /* the pause after the last failure; 0: it went well */
     int64_t not_before_ms;
     bool tells;
     int64_t told_bytes;
@@ -64,11 +67,29 @@ struct shiplog {
 
 /* ---- shipping one ---- */
 
+/* How many bytes of a log that is longer than its limit are shipped: the runner may not have cut it
+ * yet. */
+static int64_t limited_bytes(int fd, int64_t max_bytes)
+{
+    struct buf line = { 0 }, found = { 0 };
+    int64_t n_bytes = max_bytes;
+
+    scratch_log_end(&line, max_bytes);
+    if (io_read_all_at(fd, buf_reserve(&found, line.n), line.n, (uint64_t)max_bytes) ==
+            (ssize_t)line.n &&
+        memcmp(found.bytes, line.bytes, line.n) == 0)
+        n_bytes += (int64_t)line.n;
+    buf_free(&line);
+    buf_free(&found);
+    return n_bytes;
+}
+
 /* The job may have put anything in its log's place: what is no file is taken for an empty one. */
-int shiplog_ship(int log_fd, const char *name, const struct share_dir *to, const char *to_name,
-                 mode_t mode, struct err *e)
+int shiplog_ship(int log_fd, const char *name, int64_t max_bytes, const struct share_dir *to,
+                 const char *to_name, mode_t mode, struct err *e)
 {
     int from = openat(log_fd, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    struct share_part part;
     struct stat st;
     int result;
 
@@ -78,7 +99,10 @@ int shiplog_ship(int log_fd, const char *name, const struct share_dir *to, const
         close(from);
         from = -1;
     }
-    result = share_ship(to, to_name, mode, from, e);
+    part = (struct share_part){ .fd = from };
+    if (from >= 0 && max_bytes > 0 && st.st_size > max_bytes)
+        part.max_bytes = limited_bytes(from, max_bytes);
+    result = share_ship(to, to_name, mode, &part, e);
     if (from >= 0)
         close(from);
     return result < 0 ? err_wrap(e, "ship a log") : 0;
@@ -124,6 +148,7 @@ void shiplog_watch(struct shiplog *s, const struct order_watch *order)
                              .share = mem_strdup(order->share),
                              .path = mem_strdup(order->log_path),
                              .attempt = order->attempt,
+                             .max_bytes = order->max_bytes,
                              .is_due = order->attempt > 1,
                              .metrics_bytes = order->attempt > 1 ? -1 : 0 };
         memcpy(w->name, name, sizeof name);
@@ -290,8 +315,8 @@ static void ship_due(struct shiplog *s)
         struct share_dir *to =
             share == NULL ? NULL : share_project_open_folder(share, folder, &modes, &e);
         bool well = to != NULL &&
-                    (w.is_over || shiplog_ship(s->log_fd, w.name, to, path_basename(w.path),
-                                               modes.file, &e) == 0) &&
+                    (w.is_over || shiplog_ship(s->log_fd, w.name, w.max_bytes, to,
+                                               path_basename(w.path), modes.file, &e) == 0) &&
                     ship_metrics(s, &w, to, modes.file, &e) == 0;
 
         if (!well && w.retry_ms == 0)

@@ -37,9 +37,10 @@ void shiplog_tell(struct shiplog *s, const struct token *token, bool on);
 /* is_done: what the job reported is removed from beside its log, as its result has it. */
 void shiplog_forget(struct shiplog *s, const struct token *token, bool is_done);
 
-/* Ships what is missing, at once.  Two threads may do so at the same time: both write the same
- * bytes at the same place.  A missing log is an empty one. */
-int shiplog_ship(int log_fd, const char *name, const struct share_dir *to, const char *to_name,
-                 mode_t mode, struct err *e);
+/* Ships what is missing, at once.  max_bytes: the log's limit, behind which only the line is shipped
+ * that says so (scratch_log_end); 0: it has none.  Two threads may do so at the same time: both
+ * write the same bytes at the same place.  A missing log is an empty one. */
+int shiplog_ship(int log_fd, const char *name, int64_t max_bytes, const struct share_dir *to,
+                 const char *to_name, mode_t mode, struct err *e);
 
 #endif

@@ -45,27 +45,25 @@
 /* ---- its log ---- */
 
 /*
- * A log that has become too long gets a last line, and is cut behind that from then on: the job, which
- * appends to it, goes on.  What was shipped before stays as it is.
+ * A log that has become too long is cut at its limit, gets a last line there, and is cut behind that
+ * from then on: the job, which appends to it, goes on.  Only what stays is shipped (shiplog.h).
  */
 static void limit_log(struct job *j)
 {
-    int fd = openat(j->scratch->log_fd, j->hex, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(j->scratch->log_fd, j->hex, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     struct buf line = { 0 };
     struct stat st;
+    int64_t end;
 
     if (fd < 0)
         return;
-    if (fstat(fd, &st) == 0 && j->log_end_bytes > 0 && st.st_size > j->log_end_bytes) {
-        (void)!ftruncate(fd, j->log_end_bytes);
-    } else if (j->log_end_bytes == 0 && st.st_size > j->log_max_bytes) {
-        buf_add_str(&line, "\nludwig: this log has reached its limit of ");
-        units_add_size(&line, j->log_max_bytes);
-        buf_add_str(&line, " (log: max); what the job prints from here on is left out\n");
-        if (io_write_all(fd, line.bytes, line.n) == 0)
-            j->log_end_bytes = lseek(fd, 0, SEEK_CUR);
-        buf_free(&line);
-    }
+    scratch_log_end(&line, j->log_max_bytes);
+    end = j->log_max_bytes + (int64_t)line.n;
+    if (fstat(fd, &st) == 0 && st.st_size > j->log_max_bytes &&
+        (!j->log_is_cut || st.st_size > end) &&
+        io_write_all_at(fd, line.bytes, line.n, (uint64_t)j->log_max_bytes) == 0)
+        j->log_is_cut = ftruncate(fd, end) == 0;
+    buf_free(&line);
     close(fd);
 }
 
@@ -197,7 +195,7 @@ static void judge(struct job *j)
     }
     checkpoint_signal_free(&j->asked);
     diskwatch_end(&j->diskwatch);
-    if (j->log_end_bytes > 0)
+    if (j->log_max_bytes > 0)
         limit_log(j);
     j->phase = JOB_PHASE_OVER;
     j->deadline_ms = -1;

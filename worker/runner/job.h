@@ -73,6 +73,7 @@ struct job {
     bool advises;    /* no job: a sweep's advisor */
     bool notifies;   /* no job: a notification */
     bool is_limited; /* the kernel limits it to memory_bytes */
+    bool log_is_cut; /* its log has reached log_max_bytes, and a last line says so */
     const struct oom *oom;
     int64_t kills, hits; /* oom_kills() and oom_hits() when the job began */
     int64_t memory_bytes;
@@ -80,9 +81,7 @@ struct job {
     struct memwatch memwatch;
     struct diskwatch diskwatch;
     int64_t log_max_bytes; /* 0: its log has no limit */
-    int64_t
-        log_end_bytes; /* of a log that has reached it, with the line that says so; 0: it has not */
-    int64_t log_look_ms; /* monotonic: when the log is looked at next */
+    int64_t log_look_ms;   /* monotonic: when the log is looked at next */
     struct outcome outcome;
     char reason[REASON_MAX_BYTES + 1];
 };

@@ -382,6 +382,13 @@ static void a_fifo_holds_up_nobody(void **state)
     site_close(&s);
 }
 
+static int ship(const struct site *s, const char *path, mode_t mode, int fd, struct err *e)
+{
+    const struct share_part part = { .fd = fd };
+
+    return share_ship(s->root, path, mode, &part, e);
+}
+
 static void written_files_are_new(void **state)
 {
     static const char *const texts[] = { "some text", "", "longer than before", "x" };
@@ -402,8 +409,30 @@ static void written_files_are_new(void **state)
     assert_string_equal(get(&s, "planted"), "ours");
     assert_string_equal(get(&s, "precious"), "mine");
     link_to(&s, "precious", "log");
-    must_fail(share_ship(s.root, "log", 0640, -1, 0, &e), site_is_over_sftp ? ERR_FAILED : ERR_DENIED,
-              &e);
+    must_fail(ship(&s, "log", 0640, -1, &e), site_is_over_sftp ? ERR_FAILED : ERR_DENIED, &e);
+    site_close(&s);
+}
+
+static void a_log_gets_its_parts_one_behind_the_other(void **state)
+{
+    struct share_part first = { .max_bytes = 5 }, second = { .begin = 5 };
+    struct site s;
+    struct err e = { 0 };
+
+    (void)state;
+    open_site(&s);
+    site_write(s.top_fd, "first", "first and more");
+    site_write(s.top_fd, "second", " second");
+    first.fd = openat(s.top_fd, "first", O_RDONLY);
+    second.fd = openat(s.top_fd, "second", O_RDONLY);
+    must_fail(share_ship(s.root, "log", 0640, &second, &e), ERR_FAILED, &e);
+    for (int i = 0; i < 2; i++) {
+        must(share_ship(s.root, "log", 0640, &first, &e), &e);
+        must(share_ship(s.root, "log", 0640, &second, &e), &e);
+        assert_string_equal(get(&s, "log"), "first second");
+    }
+    close(first.fd);
+    close(second.fd);
     site_close(&s);
 }
 
@@ -428,13 +457,13 @@ static void a_log_is_brought_up_to_date(void **state)
         if (cases[i].shared != NULL)
             put(&s, "log", cases[i].shared);
         fd = openat(s.top_fd, "local", O_RDONLY);
-        must(share_ship(s.root, "log", 0640, fd, 0, &e), &e);
+        must(ship(&s, "log", 0640, fd, &e), &e);
         assert_string_equal(get(&s, "log"), cases[i].local);
         if (cases[i].shared == NULL)
             assert_int_equal(mode_of(&s, "log"), 0640);
         close(fd);
     }
-    must(share_ship(s.root, "none", 0640, -1, 0, &e), &e);
+    must(ship(&s, "none", 0640, -1, &e), &e);
     assert_string_equal(get(&s, "none"), "");
     site_close(&s);
 }
@@ -750,7 +779,7 @@ static void no_link_on_the_way_is_followed(void **state)
     must_fail(share_read(s.root, "out/precious", 10, &out, &e), ERR_USAGE, &e);
     assert_null(share_open_input(s.root, "out/precious", 0, &e));
     must_fail(share_write(s.root, "out/precious", "x", 1, 0600, &e), ERR_DENIED, &e);
-    must_fail(share_ship(s.root, "out/precious", 0600, -1, 0, &e), ERR_DENIED, &e);
+    must_fail(ship(&s, "out/precious", 0600, -1, &e), ERR_DENIED, &e);
     assert_null(share_create(s.root, "out/new", 0600, &e));
     must_fail(share_make_dir(s.root, "out/new", 0700, &e), ERR_DENIED, &e);
     must_fail(share_set_folder(s.root, "out/.", -1, 0777, &e), ERR_DENIED, &e);
@@ -954,7 +983,7 @@ static void what_a_lost_connection_interrupts_can_be_tried_again(void **state)
     must_be_away(share_stat(s.root, "file", &st, &e), &e);
     must_be_away(share_read(s.root, "file", 10, &out, &e), &e);
     must_be_away(share_write(s.root, "file", "x", 1, 0640, &e), &e);
-    must_be_away(share_ship(s.root, "log", 0640, fd, 0, &e), &e);
+    must_be_away(ship(&s, "log", 0640, fd, &e), &e);
     must_be_away(share_copy_in(s.root, s.top_fd, &item, 1, &e), &e);
     must_be_away(share_copy_out(s.root, s.top_fd, &in, 1, &e), &e);
     must_be_away(share_rename(s.root, "file", s.root, "other", &e), &e);
@@ -1106,6 +1135,7 @@ int main(void)
         cmocka_unit_test(a_fifo_holds_up_nobody),
         cmocka_unit_test(written_files_are_new),
         cmocka_unit_test(a_log_is_brought_up_to_date),
+        cmocka_unit_test(a_log_gets_its_parts_one_behind_the_other),
         cmocka_unit_test(a_tree_is_copied_in),
         cmocka_unit_test(what_cannot_be_copied_in_is_told),
         cmocka_unit_test(a_tree_is_copied_out),

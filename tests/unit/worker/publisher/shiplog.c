@@ -39,8 +39,9 @@ static struct shiplog *create(struct site *s)
 static void watch_attempt(struct shiplog *log, const struct site *s, const struct token *token,
                           const char *path, int64_t attempt)
 {
-    shiplog_watch(log, &(struct order_watch){
-                           .token = *token, .share = s->share, .log_path = path, .attempt = attempt });
+    shiplog_watch(log,
+                  &(struct order_watch){
+                      .token = *token, .share = s->share, .log_path = path, .attempt = attempt });
 }
 
 static void watch(struct shiplog *log, const struct site *s, const struct token *token,
@@ -289,6 +290,7 @@ static void what_earlier_attempts_reported_comes_first(void **state)
     (void)state;
     site_open(&s, NULL);
     token = site_order(&s, 'a', "").assignment.token;
+    assert_int_equal(io_make_dirs_at(s.top_fd, "share/demo/logs/7", 0755, NULL), 0);
     site_write(s.top_fd, first, "{\"a\": 1}\n{\"a\"");
     log = create(&s);
     assert_int_equal(mkdirat(s.scratch.run_fd, HEX, 0700), 0);
@@ -355,15 +357,37 @@ static void the_rest_goes_behind_what_is_there(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         site_write(s.top_fd, "local", cases[i].local);
         site_write(s.top_fd, "shared", cases[i].shared);
-        assert_int_equal(shiplog_ship(s.top_fd, "local", s.dir, "shared", 0600, &e), 0);
+        assert_int_equal(shiplog_ship(s.top_fd, "local", 0, s.dir, "shared", 0600, &e), 0);
         assert_string_equal(site_read(&s, "shared"), "all of it\n");
     }
-    assert_int_equal(shiplog_ship(s.top_fd, "nothing", s.dir, "empty", 0600, &e), 0);
+    assert_int_equal(shiplog_ship(s.top_fd, "nothing", 0, s.dir, "empty", 0600, &e), 0);
     assert_string_equal(site_read(&s, "empty"), "");
     site_close(&s);
 }
 
 /* A job may put anything in the place of its log, and make that as long as it likes. */
+/* However much the job prints before its runner looks at the log. */
+static void no_more_than_its_limit_is_shipped(void **state)
+{
+    struct site s;
+    struct buf end = { 0 };
+    struct err e = { 0 };
+
+    (void)state;
+    site_open(&s, NULL);
+    site_write(s.top_fd, "local", "0123456789");
+    assert_int_equal(shiplog_ship(s.top_fd, "local", 4, s.dir, "shared", 0600, &e), 0);
+    assert_string_equal(site_read(&s, "shared"), "0123");
+    buf_add_str(&end, "0123");
+    scratch_log_end(&end, 4);
+    site_write(s.top_fd, "local", arena_printf(s.arena, "%s and more", buf_text(&end)));
+    assert_int_equal(shiplog_ship(s.top_fd, "local", 4, s.dir, "shared", 0600, &e), 0);
+    assert_string_equal(site_read(&s, "shared"), buf_text(&end));
+    assert_non_null(strstr(buf_text(&end), "reached its limit of 4"));
+    buf_free(&end);
+    site_close(&s);
+}
+
 static void neither_pipes_nor_links_nor_holes_are_shipped(void **state)
 {
     struct site s;
@@ -376,15 +400,15 @@ static void neither_pipes_nor_links_nor_holes_are_shipped(void **state)
     site_write(s.top_fd, "secret", "secret\n");
     assert_int_equal(mkfifoat(s.top_fd, "pipe", 0600), 0);
     assert_int_equal(symlinkat("secret", s.top_fd, "link"), 0);
-    assert_int_equal(shiplog_ship(s.top_fd, "pipe", s.dir, "of-pipe", 0600, &e), 0);
-    assert_int_equal(shiplog_ship(s.top_fd, "link", s.dir, "of-link", 0600, &e), 0);
+    assert_int_equal(shiplog_ship(s.top_fd, "pipe", 0, s.dir, "of-pipe", 0600, &e), 0);
+    assert_int_equal(shiplog_ship(s.top_fd, "link", 0, s.dir, "of-link", 0600, &e), 0);
     assert_string_equal(site_read(&s, "of-pipe"), "");
     assert_string_equal(site_read(&s, "of-link"), "");
     site_write(s.top_fd, "holes", "log\n");
     fd = openat(s.top_fd, "holes", O_RDWR | O_CLOEXEC);
     assert_int_equal(ftruncate(fd, (off_t)1 << 26), 0);
     assert_int_equal(pwrite(fd, "more\n", 5, (off_t)1 << 26), 5);
-    assert_int_equal(shiplog_ship(s.top_fd, "holes", s.dir, "of-holes", 0600, &e), 0);
+    assert_int_equal(shiplog_ship(s.top_fd, "holes", 0, s.dir, "of-holes", 0600, &e), 0);
     assert_int_equal(fstatat(s.top_fd, "of-holes", &st, 0), 0);
     assert_int_equal(st.st_size, ((off_t)1 << 26) + 5);
     assert_true(st.st_blocks < 2048);
@@ -403,6 +427,7 @@ int main(void)
         cmocka_unit_test(what_earlier_attempts_reported_comes_first),
         cmocka_unit_test(a_forgotten_log_is_left_alone),
         cmocka_unit_test(the_rest_goes_behind_what_is_there),
+        cmocka_unit_test(no_more_than_its_limit_is_shipped),
         cmocka_unit_test(neither_pipes_nor_links_nor_holes_are_shipped),
     };
 
