@@ -28,6 +28,7 @@
 #include "common/base/path.h"
 #include "common/base/suggest.h"
 #include "common/proto/layout.h"
+#include "common/proto/metric_line.h"
 
 enum { JOBS_SHOWN = 8 }; /* jobs named in a line */
 
@@ -94,6 +95,8 @@ struct results {
     struct live *live;           /* what running jobs have reported */
     const char **live_params;
     size_t n_live;
+    size_t n_left_out;    /* jobs of whose reports some was not taken */
+    const char *left_out; /* the first of them, and what */
 };
 
 /* The option that names what is written for other programs; NULL: none. */
@@ -113,6 +116,18 @@ static bool writes_file(const struct options *o)
 
 /* ---- asking ---- */
 
+/* Notes a job that is done and reported something that was not taken. */
+static void note_left_out(struct results *r, const struct job_result *job)
+{
+    static const char words[] = METRICS_LEFT_OUT;
+
+    if (!job_has_published((enum job_state)job->state) || job->reason == NULL ||
+        strncmp(job->reason, words, sizeof words - 1) != 0)
+        return;
+    if (r->n_left_out++ == 0)
+        r->left_out = arena_printf(r->arena, "job %s: %s", job->job, job->reason);
+}
+
 static int take_results(void *context, const struct job_result *results, size_t n, struct err *e)
 {
     struct results *r = context;
@@ -130,6 +145,7 @@ static int take_results(void *context, const struct job_result *results, size_t 
         r->has_own = r->has_own || (strtoll(results[i].job, &end, 10) == r->sweep && *end == '.');
         r->has_stopped |= results[i].state == JOB_STOPPED && results[i].run_path != NULL;
         aggregate_add(&r->aggregate, &results[i]);
+        note_left_out(r, &results[i]);
         if (writes_file(r->options))
             gather_job(&r->gathered, &results[i]);
         if (results[i].metrics_path == NULL || results[i].metrics.n > 0 || r->n_live == LIVE_MAX)
@@ -273,11 +289,15 @@ static void add_ranking(struct buf *out, const struct results *r)
         for (size_t k = 0; k < v->n_metrics; k++)
             has_live = has_live || aggregate_live(&g->configs[i], v->metrics[k]) != NULL;
     if (has_live)
-        buf_add_str(
-            out,
-            "~ the last value, and @ its step, of jobs that run, failed or were stopped; not ranked\n");
+        buf_add_str(out,
+                    "~ the last value, and @ its step, of jobs that are not done; not ranked\n");
     if (g->n_metrics == 0)
         buf_add_str(out, "no job has reported a measure (see ludwig help report)\n");
+    if (r->n_left_out == 1)
+        buf_printf(out, "%s\n", r->left_out);
+    else if (r->n_left_out > 1)
+        buf_printf(out, "%zu jobs reported lines that are no measures; %s\n", r->n_left_out,
+                   r->left_out);
 }
 
 static int show_table(const struct results *r, struct err *e)

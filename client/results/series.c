@@ -20,7 +20,7 @@
 #include "common/proto/metric_line.h"
 
 enum {
-    LINE_MAX_BYTES = 64 * 1024,
+    LINE_MAX_BYTES = 1024 * 1024,
     FLUSH_BYTES = 64 * 1024,
     AHEAD = 64 /* jobs whose files are asked for before they are read */
 };
@@ -199,10 +199,10 @@ static int read_json_lines(struct reader *r, struct err *e)
 
             if (metric_number(value, &number))
                 keep_point(r, i,
-                          !metric_number(step, &at) ? value_null()
-                          : is_number(step)         ? *step
-                                                    : value_float(at),
-                          is_number(value) ? *value : value_float(number));
+                           !metric_number(step, &at) ? value_null()
+                           : is_number(step)         ? *step
+                                                     : value_float(at),
+                           is_number(value) ? *value : value_float(number));
         }
         arena_reset(r->arena);
     }
@@ -246,6 +246,7 @@ static bool read_number(const char *text, struct value *v)
 /* A first row with an empty field is a head: an index, or a series without a name, has none. */
 static int read_csv(struct reader *r, struct err *e)
 {
+    const char *measure = r->wanted->metrics[r->metric];
     bool is_first = true;
     char *row;
     int got;
@@ -256,6 +257,9 @@ static int read_csv(struct reader *r, struct err *e)
         bool is_head = is_first && text != NULL && (row[0] == '\0' || text[0] == '\0');
 
         if (is_first && text == NULL) /* columns with semicolons between them, or more than two */
+            return 0;
+        if (is_first && text[0] != '\0' && !read_number(text, &value) &&
+            !metric_csv_has_step(row, text, measure, strlen(measure)))
             return 0;
         is_first = false;
         value = value_float((double)NAN); /* pandas writes NaN as an empty field */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/base/buf.h"
 #include "common/data/schema.h"
@@ -51,6 +52,18 @@ const struct value *metric_value(const struct value *map, const char *name)
         }
     }
     return v;
+}
+
+bool metric_csv_has_step(const char *first, const char *second, const char *measure, size_t n)
+{
+    static const char *const steps[] = { "",      "index",    "step",      "steps", "global_step",
+                                         "epoch", "iter",     "iteration", "batch", "time",
+                                         "date",  "datetime", "timestamp" };
+
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
+        if (strcasecmp(first, steps[i]) == 0)
+            return true;
+    return strlen(second) == n && strncmp(second, measure, n) == 0;
 }
 
 struct taking {

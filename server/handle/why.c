@@ -509,9 +509,7 @@ static int why_queued(struct why *to, int64_t sweep, int64_t no, int64_t job, bo
         db_get(to->sv->db, e, SQL_WHY_ABOVE, "ii>i", (int64_t)w.uid, w.priority, &above) < 0)
         return -1;
     if (slots > 0)
-        why_say(to,
-                "at most %" PRId64 " of its sweep run at once (ludwig limit %" PRId64
-                " N)",
+        why_say(to, "at most %" PRId64 " of its sweep run at once (ludwig limit %" PRId64 " N)",
                 slots, sweep);
     if (above > 0)
         why_say(to, "%" PRId64 " jobs of %s's sweeps with a higher priority come first", above,
@@ -703,6 +701,8 @@ static int say_all(struct why *to, const struct msg_ask_why *req, int64_t id,
         break;
     default:
         why_say(to, "it is %s; its files: %s", job_state_names[job->state], job->run_path);
+        if (job->reason != NULL)
+            why_say(to, "%s", job->reason);
         break;
     }
     return 0;

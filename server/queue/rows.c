@@ -338,6 +338,7 @@ int row_result(struct server *sv, const char *project, int64_t job, struct arena
     if (job_has_published((enum job_state)result->state)) {
         layout_run(&path, project, result->param_name, stmt_text(s, 7));
         result->run_path = buf_to_arena(&path, a);
+        result->reason = stmt_copy(s, 9, a);
     } else if (result->state == JOB_FAILED || result->state == JOB_STOPPED) {
         result->reason = stmt_copy(s, stmt_is_null(s, 8) ? 9 : 8, a);
     }

@@ -37,6 +37,18 @@ its_own() {
 }
 it 'a file of that name that the job saved itself gets another, and is not taken for it' its_own
 
+not_taken() {
+    write_job 'echo "{\"x\": 1}" >>"$LUDWIG_METRICS"' 'echo "accuracy 0.9" >>"$LUDWIG_METRICS"' 'echo "{\"x\": [2]}" >>"$LUDWIG_METRICS"'
+    printf '%s\n' 'project: odd' 'command: sh job.sh {a}' 'source: job.sh' 'params: {a: [1, 2]}' >odd.yaml
+    id=$(ludwig_wait submit odd.yaml --wait)
+    words='not taken as measures: 2 lines of what it reported; the first: line 2 is no JSON object'
+    ludwig results "$id" >table
+    grep -qF "2 jobs reported lines that are no measures; job $id.1: $words" table
+    ludwig why "$id.2" | grep -qF "$words"
+    json "$(published odd | head -n 1 | cut -d' ' -f4)/job.json" 'd["not_taken"] == {"lines": 2, "first": "line 2 is no JSON object"}'
+}
+it 'what is no measure is counted, and said with the first example' not_taken
+
 # Two steps in each attempt: the first fails, the runner of the second is killed, the third is cancelled and the job
 # retried, and the fourth finds nothing left to do.
 goes_on() {

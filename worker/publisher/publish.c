@@ -19,6 +19,7 @@
 #include "common/base/units.h"
 #include "common/data/msgpack.h"
 #include "common/proto/layout.h"
+#include "common/proto/metric_line.h"
 #include "worker/publisher/checkpoint_publish.h"
 #include "worker/publisher/reported.h"
 #include "worker/publisher/shiplog.h"
@@ -112,9 +113,8 @@ static int ship_log(struct result *r, struct publish_group *g, struct err *e)
 {
     struct publish_group_folder *f = log_folder(r, g, e);
 
-    if (f == NULL ||
-        shiplog_ship(g->scratch->log_fd, r->hex, order_log_max_bytes(&r->order), f->dir,
-                     r->log_name, f->modes.file, e) < 0)
+    if (f == NULL || shiplog_ship(g->scratch->log_fd, r->hex, order_log_max_bytes(&r->order),
+                                  f->dir, r->log_name, f->modes.file, e) < 0)
         return -1;
     publish_group_add_file(g, f, r->log_name);
     CRASH_POINT(log_shipped);
@@ -437,8 +437,8 @@ static int bring_earlier(struct result *r, struct publish_group *g, struct err *
 /* Reads the measures of an attempt whose files are not published. */
 static void read_unpublished(struct result *r, const struct publish_group *g)
 {
-    int fd = beneath_open(g->scratch->ended_fd, in_folder(r, g, JOB_SAVE), O_RDONLY | O_DIRECTORY,
-                          0);
+    int fd =
+        beneath_open(g->scratch->ended_fd, in_folder(r, g, JOB_SAVE), O_RDONLY | O_DIRECTORY, 0);
 
     read_metrics(r, g, fd);
     r->metrics = NULL; /* the next attempt tells them */
@@ -459,8 +459,7 @@ static int keep_reported(struct result *r, struct publish_group *g, struct err *
     if (reported_size(&all) > 0) {
         f = log_folder(r, g, e);
         layout_live_metrics(&name, r->log_name);
-        result =
-            f == NULL ? -1 : reported_ship(&all, f->dir, buf_text(&name), f->modes.file, e);
+        result = f == NULL ? -1 : reported_ship(&all, f->dir, buf_text(&name), f->modes.file, e);
         if (result == 0)
             publish_group_add_file(g, f, buf_to_arena(&name, g->arena));
         buf_free(&name);
@@ -716,8 +715,8 @@ static void drop_reported(struct result *r, struct publish_group *g)
 {
     struct publish_group_folder *f;
     bool is_over = has_result(r) || r->outcome.event == EV_SUPERSEDE;
-    bool has_some = r->order.assignment.attempt > 1 ||
-                    (r->metrics != NULL && r->metrics->list.n > 0);
+    bool has_some =
+        r->order.assignment.attempt > 1 || (r->metrics != NULL && r->metrics->list.n > 0);
 
     if (!r->has_order || !is_over || !has_some)
         return;
@@ -727,6 +726,20 @@ static void drop_reported(struct result *r, struct publish_group *g)
 }
 
 /* ---- the report ---- */
+
+/* Why the attempt ended so; of one that is done, what of its report could not be taken. */
+static const char *reason_of(const struct result *r, const struct publish_group *g)
+{
+    const struct metrics *m = r->metrics;
+
+    if (!has_result(r) || r->outcome.reason != NULL || m == NULL || m->n_left_out == 0)
+        return r->outcome.reason;
+    return m->n_left_out == 1
+               ? arena_printf(g->arena, METRICS_LEFT_OUT "%s of what it reported", m->left_out)
+               : arena_printf(g->arena,
+                              METRICS_LEFT_OUT "%zu lines of what it reported; the first: %s",
+                              m->n_left_out, m->left_out);
+}
 
 static int result_finish(struct result *r, struct publish_group *g, struct err *e)
 {
@@ -761,7 +774,7 @@ static int result_finish(struct result *r, struct publish_group *g, struct err *
                                  .gpu_busy_looks = x->gpu_busy_looks,
                                  .gpu_percent = x->gpu_percent,
                                  .cause = x->cause,
-                                 .reason = x->reason,
+                                 .reason = reason_of(r, g),
                                  .run_path = r->final_path,
                                  .has_checkpoint = r->carry.step == CARRY_KEPT };
     if (r->metrics != NULL)

@@ -189,6 +189,14 @@ void jobjson_add(struct buf *out, const struct jobjson *j)
         members[n++] = value_member("renamed", value_list(renamed, s->n_renames));
     if (s->n_left_out > 0)
         members[n++] = value_member("left_out", value_list(left_out, s->n_left_out));
+    if (j->metrics->n_left_out > 0) {
+        const struct member lines[] = {
+            value_member("lines", value_int((int64_t)j->metrics->n_left_out)),
+            value_member("first", value_str(j->metrics->left_out)),
+        };
+
+        members[n++] = value_member("not_taken", value_map(a, lines, 2));
+    }
     v = value_map(a, members, n);
     json_add_pretty(out, &v);
     arena_destroy(a);

@@ -17,7 +17,7 @@
 #include "common/data/json.h"
 #include "common/proto/metric_line.h"
 
-enum { LINE_MAX_BYTES = 64 * 1024 };
+enum { LINE_MAX_BYTES = 1024 * 1024 };
 
 static const char series_suffix[] = ".csv";
 
@@ -28,6 +28,9 @@ struct lines {
     int64_t offset;    /* where the next read begins */
     size_t begin, end; /* the bytes not handed out yet */
     bool at_end;
+    int64_t number;    /* of the line that was handed out last, from 1 */
+    bool in_long_line; /* a further piece of that line comes next */
+    bool is_piece;     /* what was handed out last is not a whole line */
     char bytes[LINE_MAX_BYTES + 1];
 };
 
@@ -44,12 +47,15 @@ static struct lines *lines_open(int dir_fd, const char *name)
         close(fd);
         return NULL;
     }
-    l = mem_resize(NULL, 1, sizeof *l);
-    *l = (struct lines){ .fd = fd };
+    l = mem_resize(NULL, 1, sizeof *l); /* its many bytes need not be zero */
+    l->fd = fd;
+    l->offset = l->number = 0;
+    l->begin = l->end = 0;
+    l->at_end = l->in_long_line = l->is_piece = false;
     return l;
 }
 
-/* Returns the next line without its newline, or NULL; a longer one comes in useless pieces. */
+/* Returns the next line without its newline, or NULL; one that is too long comes in pieces. */
 static char *lines_next(struct lines *l, size_t *n)
 {
     char *line, *newline = memchr(l->bytes + l->begin, '\n', l->end - l->begin);
@@ -73,6 +79,9 @@ static char *lines_next(struct lines *l, size_t *n)
     if (newline == NULL && l->begin == l->end)
         return NULL;
     line = l->bytes + l->begin;
+    l->number += !l->in_long_line;
+    l->is_piece = l->in_long_line || (newline == NULL && !l->at_end);
+    l->in_long_line = newline == NULL && !l->at_end;
     if (newline == NULL)
         newline = l->bytes + l->end;
     *n = (size_t)(newline - line);
@@ -129,6 +138,13 @@ static struct metrics_track *track_of(struct metrics *m, size_t at)
     return &m->tracks[at];
 }
 
+/* Counts a line that was not taken, or not all of it; what: the rest of "line 7 ...". */
+static void leave_out(struct metrics *m, const char *what)
+{
+    if (m->points == NULL && m->n_left_out++ == 0)
+        m->left_out = arena_printf(m->list.arena, "line %" PRId64 " %s", m->line, what);
+}
+
 /* Returns the measure's track; NULL: the measure is not taken. */
 static struct metrics_track *take_value(struct metrics *m, const char *name, size_t n, double value,
                                         int64_t step)
@@ -169,9 +185,31 @@ static void take_earlier(void *context, const char *name, size_t n, double value
 static void take_told(void *context, const char *name, size_t n, double value, int64_t step)
 {
     struct metrics_track *track = take_value(context, name, n, value, step);
+    struct metrics *m = context;
 
+    m->line_has_value = true;
     if (track != NULL)
         track->is_told = true;
+    else
+        m->line_lacks_value = true;
+}
+
+/* Says what of the attempt's own line is no measure.  Lines about jobs of a batch need no value. */
+static void judge_line(struct metrics *m, const struct lines *l, const char *line,
+                       const struct value *map)
+{
+    m->line = l->number;
+    if (l->is_piece) {
+        if (l->in_long_line && !m->in_long_line)
+            leave_out(m, "has more than a million bytes");
+        m->in_long_line = l->in_long_line;
+    } else if (map == NULL && line[strspn(line, " \t")] != '\0') {
+        leave_out(m, "is no JSON object");
+    } else if (m->line_lacks_value) {
+        leave_out(m, "has a measure too many, or one whose name is too long");
+    } else if (map != NULL && !m->line_has_value && value_get(map, "job") == NULL) {
+        leave_out(m, "has no number");
+    }
 }
 
 static void read_lines(struct metrics *m, int dir_fd, const char *name, metric_line_fn take)
@@ -186,9 +224,13 @@ static void read_lines(struct metrics *m, int dir_fd, const char *name, metric_l
     a = arena_create();
     while ((line = lines_next(l, &n)) != NULL) {
         struct value v;
+        bool is_map = !l->is_piece && json_read(line, n, a, &v, NULL) == 0 && v.type == VALUE_MAP;
 
-        if (json_read(line, n, a, &v, NULL) == 0 && v.type == VALUE_MAP)
+        m->line_has_value = m->line_lacks_value = false;
+        if (is_map)
             metric_line_each(&v, take, m);
+        if (take == take_told)
+            judge_line(m, l, line, is_map ? &v : NULL);
         arena_reset(a);
     }
     arena_destroy(a);
@@ -264,6 +306,9 @@ static void read_series(struct metrics *m, int dir_fd, const char *name)
             break;
         if (text != NULL && *text != '\0')
             value = strtod(text, &end);
+        if (is_first && (end == text || *end != '\0') && *text != '\0' &&
+            !metric_csv_has_step(row, text, name, n_name))
+            break;
         /* Skips a first row with the names of index and series, which may be empty. */
         if (text != NULL && *end == '\0' && (end > text || *text == '\0') &&
             !(is_first && (row[0] == '\0' || text[0] == '\0'))) {

@@ -5,7 +5,7 @@
  * They come from files of JSON lines ({"accuracy": 0.9, "step": 3}; common/proto/metric_line.h),
  * of the attempt and of those before it, and from CSV series as pandas writes them (index, value;
  * the file's name is the measure's), unless lines of this attempt tell the measure.  Other lines
- * are skipped, as are measures beyond METRICS_MAX.  A later value replaces an earlier one of the
+ * are left out, as are measures beyond METRICS_MAX, and the attempt's own are counted.  A later value replaces an earlier one of the
  * same step: both are not in the range, which is that of the curve.  A last value that is nan or
  * infinite is kept, as it shows that a job went astray, but does not count in the range and in n.
  */
@@ -19,10 +19,15 @@ struct metrics {
     struct metric_list list;
     /* Set to a buffer before reading: gets all values of series as lines. */
     struct buf *series_lines;
+    size_t n_left_out;    /* lines of this attempt that are no measures, or of which some are not */
+    const char *left_out; /* the first of them: "line 7 is no JSON object" */
+    /* The rest is for metrics.c: */
+    int64_t line;
+    bool line_has_value, line_lacks_value, in_long_line;
     struct metrics_track *tracks; /* of each item of the list */
     size_t tracks_capacity;
-    bool goes_back;                 /* a measure came to a step that it had passed */
-    struct metrics_points *points;  /* not NULL: values are only collected */
+    bool goes_back;                /* a measure came to a step that it had passed */
+    struct metrics_points *points; /* not NULL: values are only collected */
 };
 
 /* Where the files of an attempt lie. */

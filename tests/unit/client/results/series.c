@@ -146,6 +146,8 @@ static void points_come_from_a_series_of_pandas_otherwise(void **state)
     assert_series(p, "accuracy", 1, "0=0.5 1=1 a,\"b\"=2 5=Infinity");
     put(p, "runs/a/named.csv", "step,named\n10,1.5\n20,2.5");
     assert_series(p, "named", 1, "10=1.5 20=2.5");
+    put(p, "runs/a/predictions.csv", "id,label\n1,7\n");
+    assert_series(p, "predictions", 0, "");
     put(p, "runs/a/headless.csv", "1,1.5\n");
     assert_series(p, "headless", 1, "1=1.5");
     put(p, "runs/a/empty.csv", "");
@@ -160,7 +162,7 @@ static void long_lines_are_passed_over_and_no_other(void **state)
     struct buf text = { 0 };
 
     buf_add_str(&text, "{\"m\": 1}\n");
-    for (int i = 0; i < 200000; i++)
+    for (int i = 0; i < 600000; i++)
         buf_add_str(&text, "xx");
     buf_add_str(&text, ", \"m\": 7}\n{\"m\": 2}\n");
     for (int i = 0; i < 60000; i++)

@@ -116,9 +116,8 @@ static void measures_go_on_over_attempts(void **state)
     metric = get(&m, "c");
     assert_true(isnan(metric->value) && metric->step == 3);
     assert_true(metric->min == 4 && metric->max == 6 && metric->n == 2);
-    assert_string_equal(buf_text(&lines),
-                        "{\"c\": 4, \"step\": 1}\n{\"c\": 6, \"step\": 2}\n"
-                        "{\"c\": NaN, \"step\": 3}\n");
+    assert_string_equal(buf_text(&lines), "{\"c\": 4, \"step\": 1}\n{\"c\": 6, \"step\": 2}\n"
+                                          "{\"c\": NaN, \"step\": 3}\n");
     buf_free(&lines);
     site_close(&s);
 }
@@ -145,6 +144,39 @@ static void a_last_value_that_is_no_number_stays_the_last(void **state)
     metric = get(&m, "gain");
     assert_true(metric->value < -DBL_MAX && metric->n == 0);
     assert_true(isnan(metric->min) && isnan(metric->max));
+    site_close(&s);
+}
+
+/* And the first of it is named. */
+static void what_is_not_taken_is_counted(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t n;
+        const char *first;
+    } cases[] = {
+        { "{\"a\": 1}\n\n  \n{\"a\": \"2\", \"note\": \"warm\"}", 0, NULL },
+        { "{\"a\": 1}\n{\n  \"b\": 2\n}\n", 3, "line 2 is no JSON object" },
+        { "{\"a\": 1} {\"b\": 1}\n", 1, "line 1 is no JSON object" },
+        { "[0.9]\n", 1, "line 1 is no JSON object" },
+        { "{\"a\": [0.9]}\n{\"a\": 1, \"b\": \"high\"}\n", 1, "line 1 has no number" },
+        { "{\"job\": 13, \"done\": true}\n", 0, NULL },
+        { "{\"job\": 13, \"a\n", 1, "line 1 is no JSON object" },
+    };
+    struct site s;
+
+    (void)state;
+    site_open(&s, NULL);
+    site_write(s.top_fd, "earlier", "torn\n");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct metrics m = { .list.arena = s.arena };
+
+        site_write(s.top_fd, "metrics", cases[i].text);
+        read_all(&s, &m);
+        assert_int_equal(m.n_left_out, cases[i].n);
+        if (cases[i].n > 0)
+            assert_string_equal(m.left_out, cases[i].first);
+    }
     site_close(&s);
 }
 
@@ -182,6 +214,9 @@ static void no_more_measures_than_travel_are_kept(void **state)
     site_write(s.top_fd, "metrics", buf_text(&text));
     read_all(&s, &m);
     assert_int_equal(m.list.n, METRICS_MAX);
+    assert_int_equal(m.n_left_out, METRICS_MAX);
+    assert_string_equal(m.left_out,
+                        "line 4097 has a measure too many, or one whose name is too long");
     assert_true(get(&m, "m0")->value == 1000);
     assert_null(get(&m, "m4096"));
     buf_free(&text);
@@ -198,12 +233,14 @@ static void an_endless_line_costs_no_memory_and_no_measure(void **state)
     site_open(&s, NULL);
     m.list.arena = s.arena;
     buf_add_str(&text, "{\"a\": 1}\n{\"b\": \"");
-    for (int i = 0; i < 300 * 1000; i++)
+    for (int i = 0; i < 1500 * 1000; i++)
         buf_add_char(&text, 'x');
     buf_add_str(&text, "\"}\n{\"c\": 3}\n");
     site_write(s.top_fd, "metrics", buf_text(&text));
     read_all(&s, &m);
     assert_int_equal(m.list.n, 2);
+    assert_int_equal(m.n_left_out, 1);
+    assert_string_equal(m.left_out, "line 2 has more than a million bytes");
     assert_true(get(&m, "a")->value == 1 && get(&m, "c")->value == 3);
     buf_free(&text);
     site_close(&s);
@@ -231,6 +268,9 @@ static void series_are_read_as_pandas_writes_them(void **state)
         { ",0\n", false, 0, 0 },
         { ",a,b\n0,1,2\n", false, 0, 0 },
         { "epoch;loss\n0;0,1\n1;0,9\n", false, 0, 0 },
+        { "id,label\n1,7\n", false, 0, 0 },
+        { "id,loss\n1,7\n", true, 7, 1 },
+        { "Step,value\n1,7\n", true, 7, 1 },
         { "", false, 0, 0 },
         { "just text\n", false, 0, 0 },
     };
@@ -286,6 +326,7 @@ int main(void)
         cmocka_unit_test(the_range_of_each_measure_is_known),
         cmocka_unit_test(measures_go_on_over_attempts),
         cmocka_unit_test(a_last_value_that_is_no_number_stays_the_last),
+        cmocka_unit_test(what_is_not_taken_is_counted),
         cmocka_unit_test(what_a_line_is_about_is_no_measure),
         cmocka_unit_test(no_more_measures_than_travel_are_kept),
         cmocka_unit_test(an_endless_line_costs_no_memory_and_no_measure),
